@@ -1,0 +1,254 @@
+package switchyard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floorplan says who may import whom: "a: b c" lets package a import the packages b
+// and c of this module. The lower floors know nothing of the upper ones; autodiff
+// knows no model, environments know neither, the coordinator sees vectors only.
+//
+// Do not change this table to make a build pass: a new arrow is a decision.
+const floorplan = `
+autodiff/kernel:
+autodiff:              autodiff/kernel
+autodiff/gradcheck:    autodiff rng
+rng:                   autodiff/kernel
+
+envs:                  rng
+envs/envtest:          envs rng
+envs/fhn:              envs rng
+envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat rng
+envs/files/mat:        envs/files/ndarray
+envs/files/ndarray:
+envs/files/npy:        envs/files/ndarray
+envs/noise:            envs rng
+envs/planar:
+envs/maze:             envs envs/planar rng
+envs/ball:             envs envs/planar rng
+envs/reacher:          envs envs/trig rng
+envs/hopper:           envs envs/trig rng
+envs/trig:
+
+model:                 autodiff autodiff/kernel rng
+model/slds:            model autodiff autodiff/kernel rng
+
+eval:                  model envs envs/fhn rng
+eval/figure:           eval envs/files envs/planar
+
+internal/config:
+internal/runs:
+internal/terminal:
+internal/reduce:       autodiff/kernel
+internal/wire:
+internal/wire/natsbus: internal/wire
+internal/broker:
+
+worker:                internal/wire internal/reduce model envs envs/files autodiff autodiff/kernel rng
+coordinator:           internal/wire internal/reduce autodiff/kernel
+
+cmd/switchyard:        *
+`
+
+// outside says which packages alone may import a dependency. One that is not listed
+// here is free to all.
+var outside = []struct {
+	dependency string
+	packages   []string
+}{
+	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker"}},
+	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
+	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
+	{"github.com/goccy/go-yaml", []string{"internal/config"}},
+	{"github.com/spf13/cobra", []string{"cmd/switchyard"}},
+	{"golang.org/x/term", []string{"cmd/switchyard", "internal/terminal"}},
+	{"gonum.org/v1/plot", []string{"eval/figure"}},
+	{"gonum.org/v1/gonum", []string{"eval"}},
+	{"flag", []string{"cmd/switchyard"}},
+	{"log", []string{"cmd/switchyard"}},
+	{"math/rand", nil},
+	{"os/exec", []string{"cmd/switchyard"}},
+	{"unsafe", []string{"autodiff/kernel", "internal/wire"}},
+	{"C", nil},
+}
+
+// topLevel are the folders with code that a newcomer meets.
+var topLevel = []string{
+	"autodiff", "cmd", "coordinator", "deploy", "docs", "envs", "eval", "internal", "model", "rng", "sweep", "tools", "worker",
+}
+
+type goPackage struct {
+	ImportPath, Dir, Name, Doc string
+	GoFiles, IgnoredGoFiles    []string
+	Imports                    []string
+	Module                     struct{ Path string }
+}
+
+// name is the path of the package below the module; "" is the root.
+func (p goPackage) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,IgnoredGoFiles,Imports,Module", "./...")
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if p.name() != "" { // the root holds this test only
+			packages = append(packages, p)
+		}
+	}
+}
+
+func parsePlan(t *testing.T) map[string][]string {
+	t.Helper()
+	plan := map[string][]string{}
+	for line := range strings.Lines(floorplan) {
+		name, imports, found := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "" {
+			continue
+		}
+		if _, twice := plan[name]; twice || !found {
+			t.Fatalf("the floor plan has a bad line: %q", line)
+		}
+		plan[name] = strings.Fields(imports)
+	}
+	return plan
+}
+
+func TestFloorplan_WhoImportsWhom(t *testing.T) {
+	plan := parsePlan(t)
+	packages := listPackages(t)
+	for _, p := range packages {
+		allowed, known := plan[p.name()]
+		if !known {
+			t.Errorf("package %s is not on the floor plan: decide what it may import, add a line to floorplan in %s and, if users should know it, to the README", p.name(), "floorplan_test.go")
+			continue
+		}
+		for _, fault := range faults(p, allowed) {
+			t.Error(fault)
+		}
+	}
+	for name := range plan {
+		if !slices.ContainsFunc(packages, func(p goPackage) bool { return p.name() == name }) {
+			t.Errorf("the floor plan has %s, which does not exist: remove its line", name)
+		}
+	}
+}
+
+// faults lists the imports of p that the plan does not allow.
+func faults(p goPackage, allowed []string) []string {
+	var list []string
+	for _, path := range p.Imports {
+		if ours, ok := strings.CutPrefix(path, p.Module.Path+"/"); ok {
+			if !slices.Contains(allowed, "*") && !slices.Contains(allowed, ours) {
+				list = append(list, fmt.Sprintf("%s imports %s: the floor plan does not allow it; move the code to where both may know it", p.name(), ours))
+			}
+			continue
+		}
+		for _, o := range outside {
+			within := path == o.dependency || strings.HasPrefix(path, o.dependency+"/")
+			if within && !slices.Contains(o.packages, p.name()) {
+				list = append(list, fmt.Sprintf("%s imports %s: only %v may", p.name(), path, o.packages))
+			}
+		}
+	}
+	return list
+}
+
+func TestFaults(t *testing.T) {
+	p := goPackage{ImportPath: "m/envs", Imports: []string{"fmt", "m/model", "m/rng", "log", "log/slog", "github.com/nats-io/nats.go/jetstream", "github.com/nats-io/nats.gopher"}}
+	p.Module.Path = "m"
+	if got := faults(p, []string{"rng"}); len(got) != 4 {
+		t.Errorf("got %d faults, want model, log, log/slog and nats.go: %q", len(got), got)
+	}
+	if got := faults(p, []string{"*"}); len(got) != 3 {
+		t.Errorf("got %d faults, want log, log/slog and nats.go: %q", len(got), got)
+	}
+}
+
+func TestPackages_SayWhatTheyAreFor(t *testing.T) {
+	for _, p := range listPackages(t) {
+		want := "Package " + p.Name + " "
+		if p.Name == "main" {
+			want = "Command "
+			if p.Doc != "" {
+				want = strings.SplitAfter(p.Doc, " ")[0] // any sentence will do
+			}
+		}
+		if !strings.HasPrefix(p.Doc, want) {
+			t.Errorf("package %s has no doc comment that begins with %q", p.name(), want)
+		}
+	}
+}
+
+// TestEnvironment_IsReadByTheCommandOnly: what a library does depends on its
+// arguments, so that a run's configuration tells the whole story.
+func TestEnvironment_IsReadByTheCommandOnly(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if strings.HasPrefix(p.name(), "cmd/") {
+			continue
+		}
+		for _, file := range append(p.GoFiles, p.IgnoredGoFiles...) {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range environmentUses(tree) {
+				t.Errorf("%s/%s calls os.%s: read it in cmd and hand it in", p.name(), file, use)
+			}
+		}
+	}
+}
+
+func environmentUses(tree *ast.File) []string {
+	var uses []string
+	ast.Inspect(tree, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		from, ok := selector.X.(*ast.Ident)
+		if ok && from.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Args", "Exit"}, selector.Sel.Name) {
+			uses = append(uses, selector.Sel.Name)
+		}
+		return true
+	})
+	return uses
+}
+
+func TestTopLevel_StaysShort(t *testing.T) {
+	for _, p := range listPackages(t) {
+		folder, _, _ := strings.Cut(p.name(), "/")
+		if !slices.Contains(topLevel, folder) && folder != "" && folder != "." {
+			t.Errorf("folder %s: the top level has %v only; find its place below one of them", folder, topLevel)
+		}
+	}
+}
