@@ -1,0 +1,18 @@
+// Package autodiff is reverse-mode differentiation for float32 sequence models: a tape of fused
+// operations, each with its vector-Jacobian product below it, over one flat buffer of parameters.
+// It does not know of models, data, randomness or messages.
+//
+// A Tape is recorded anew for every batch and keeps its memory: in steady state a step allocates
+// nothing. Parameters are shared by all tapes of a process and read-only while a tape records or
+// runs backward; every tape owns a flat gradient buffer of the same layout.
+//
+// Rules that every operation follows:
+//   - A VJP adds into the gradients of its inputs, it never assigns: an input may feed several operations.
+//   - A tensor whose Grad is nil is a constant. Data are: the inputs of layers, controls, observations,
+//     masks and noise may be constants, what a network computed is not.
+//   - Sums have one fixed order (see package kernel), so equal inputs give equal bits on every machine.
+//   - Weight gradients of layers that are applied once per time step are formed by one product over
+//     all time steps (see StepLinear).
+//
+// Notation in the comments: x̄ is the gradient of the loss with respect to x.
+package autodiff

@@ -1,0 +1,129 @@
+package autodiff
+
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
+
+// Softplus returns y = log(1 + eˣ) + floor, a standard deviation that stays off zero.
+func (t *Tape) Softplus(x Tensor, floor float32) Tensor {
+	y := t.New(x.Rows, x.Cols)
+	kernel.Softplus(y.Value, x.Value)
+	addConstant(y.Value, floor)
+	record(t, &t.lists.softplus, softplusRecord{x, y})
+	return y
+}
+
+type softplusRecord struct{ x, y Tensor }
+
+// x̄ += ȳ·σ(x)
+func (r *softplusRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	slope := t.values.alloc(len(r.x.Value))
+	kernel.Sigmoid(slope, r.x.Value)
+	kernel.AddMul(r.x.Grad, slope, r.y.Grad)
+}
+
+// Variance writes y = (log(1 + eˣ) + floor)², the variance of a head that gives a standard deviation.
+func (t *Tape) Variance(y, x Tensor, floor float32) {
+	sameShape("Variance", y, x)
+	sd := t.scratch(x.Rows, x.Cols)
+	kernel.Softplus(sd.Value, x.Value)
+	addConstant(sd.Value, floor)
+	kernel.Mul(y.Value, sd.Value, sd.Value)
+	record(t, &t.lists.variance, varianceRecord{x, y, sd})
+}
+
+type varianceRecord struct{ x, y, sd Tensor }
+
+// x̄ += ȳ·2·sd·σ(x)
+func (r *varianceRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	slope := t.values.alloc(len(r.x.Value))
+	kernel.Sigmoid(slope, r.x.Value)
+	kernel.Mul(slope, slope, r.sd.Value)
+	kernel.Scale(slope, 2)
+	kernel.AddMul(r.x.Grad, slope, r.y.Grad)
+}
+
+// Sigmoid writes y = 1/(1 + e⁻ˣ).
+func (t *Tape) Sigmoid(y, x Tensor) {
+	sameShape("Sigmoid", y, x)
+	kernel.Sigmoid(y.Value, x.Value)
+	record(t, &t.lists.sigmoid, sigmoidRecord{x, y})
+}
+
+type sigmoidRecord struct{ x, y Tensor }
+
+// x̄ += ȳ·y·(1 − y)
+func (r *sigmoidRecord) backward(*Tape) {
+	for i, y := range r.y.Value {
+		r.x.Grad[i] += float32(r.y.Grad[i] * float32(y*(1-y)))
+	}
+}
+
+// Softmax writes y = softmax(x) row by row.
+func (t *Tape) Softmax(y, x Tensor) {
+	sameShape("Softmax", y, x)
+	kernel.Softmax(y.values(), x.values())
+	record(t, &t.lists.softmax, softmaxRecord{x, y})
+}
+
+type softmaxRecord struct{ x, y Tensor }
+
+// x̄ += y ⊙ (ȳ − ⟨ȳ, y⟩)
+func (r *softmaxRecord) backward(*Tape) { softmaxVJP(r.x, r.y, 1) }
+
+// softmaxVJP adds scale·(y ⊙ (ȳ − ⟨ȳ, y⟩)) to x̄, row by row.
+func softmaxVJP(x, y Tensor, scale float32) {
+	for row := range y.Rows {
+		dx, p, dy := x.gradRow(row), y.row(row), y.gradRow(row)
+		var dot float32
+		for i, g := range dy {
+			dot += float32(g * p[i])
+		}
+		for i, g := range dy {
+			dx[i] += float32(scale * float32(p[i]*(g-dot)))
+		}
+	}
+}
+
+// WeightedSum returns the scalar Σ cᵢ·xᵢ of scalars.
+func (t *Tape) WeightedSum(c []float32, x ...Tensor) Tensor {
+	r := weightedSumRecord{n: len(x), y: t.New(1, 1)}
+	if len(x) > len(r.x) || len(c) != len(x) {
+		panic("autodiff: WeightedSum: number of terms")
+	}
+	var sum float32
+	for i, xi := range x {
+		sum += float32(c[i] * xi.Value[0])
+		r.x[i], r.c[i] = xi, c[i]
+	}
+	r.y.Value[0] = sum
+	record(t, &t.lists.weightedSum, r)
+	return r.y
+}
+
+type weightedSumRecord struct {
+	n int
+	c [6]float32
+	x [6]Tensor
+	y Tensor
+}
+
+// x̄ᵢ += cᵢ·ȳ
+func (r *weightedSumRecord) backward(*Tape) {
+	for i := range r.n {
+		if r.x[i].Grad != nil {
+			r.x[i].Grad[0] += float32(r.c[i] * r.y.Grad[0])
+		}
+	}
+}
+
+func addConstant(x []float32, c float32) {
+	if c == 0 {
+		return
+	}
+	for i := range x {
+		x[i] += c
+	}
+}

@@ -1,0 +1,115 @@
+package autodiff
+
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
+
+// The likelihoods take the mask seen in the shape of x: 0 for a missing value, which counts for
+// nothing, and 1 for any other. A mask without columns means that all values were seen.
+
+const halfLog2Pi = 0.91893853320467274178
+
+// GaussianNLL returns the scalar −Σ log N(x; mean, sd²) over the values seen.
+func (t *Tape) GaussianNLL(x, mean, sd, seen Tensor) Tensor {
+	sameShape("GaussianNLL", x, mean, sd)
+	mark := t.values.mark()
+	terms := t.values.alloc(len(x.Value))
+	kernel.Log(terms, sd.Value)
+	for i, v := range x.Value {
+		e := (v - mean.Value[i]) / sd.Value[i]
+		terms[i] += float32(0.5*float32(e*e)) + halfLog2Pi
+	}
+	sum := sumSeen(terms, x, seen)
+	t.values.release(mark)
+	y := t.New(1, 1)
+	y.Value[0] = sum
+	record(t, &t.lists.gaussianNLL, gaussianNLLRecord{x, mean, sd, seen, y})
+	return y
+}
+
+type gaussianNLLRecord struct{ x, mean, sd, seen, y Tensor }
+
+// With e = (x − mean)/sd: mean̄ −= ȳ·e/sd; sd̄ += ȳ(1 − e²)/sd
+func (r *gaussianNLLRecord) backward(*Tape) {
+	g := r.y.Grad[0]
+	for i, x := range r.x.Value {
+		if missing(r.seen, i) {
+			continue
+		}
+		sd := r.sd.Value[i]
+		e := (x - r.mean.Value[i]) / sd
+		r.mean.Grad[i] -= float32(g * (e / sd))
+		r.sd.Grad[i] += float32(g * ((1 - float32(e*e)) / sd))
+	}
+}
+
+// BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen.
+func (t *Tape) BernoulliNLL(x, logits, seen Tensor) Tensor {
+	sameShape("BernoulliNLL", x, logits)
+	mark := t.values.mark()
+	terms := t.values.alloc(len(x.Value))
+	kernel.Softplus(terms, logits.Value)
+	for i, v := range x.Value {
+		terms[i] -= float32(v * logits.Value[i])
+	}
+	sum := sumSeen(terms, x, seen)
+	t.values.release(mark)
+	y := t.New(1, 1)
+	y.Value[0] = sum
+	record(t, &t.lists.bernoulliNLL, bernoulliNLLRecord{x, logits, seen, y})
+	return y
+}
+
+type bernoulliNLLRecord struct{ x, logits, seen, y Tensor }
+
+// l̄ += ȳ(σ(l) − x)
+func (r *bernoulliNLLRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	p := t.values.alloc(len(r.x.Value))
+	kernel.Sigmoid(p, r.logits.Value)
+	for i, x := range r.x.Value {
+		if !missing(r.seen, i) {
+			r.logits.Grad[i] += float32(r.y.Grad[0] * (p[i] - x))
+		}
+	}
+}
+
+func missing(seen Tensor, i int) bool { return seen.Cols > 0 && seen.Value[i] == 0 }
+
+// sumSeen is the sum of the terms of x that were seen; it overwrites the others.
+func sumSeen(terms []float32, x, seen Tensor) float32 {
+	if seen.Cols > 0 {
+		sameShape("likelihood mask", x, seen)
+		for i, s := range seen.Value {
+			if s == 0 {
+				terms[i] = 0
+			}
+		}
+	}
+	return kernel.Sum(terms)
+}
+
+// HideRows returns x with zeros in the rows that were not seen; seen is [rows,1].
+func (t *Tape) HideRows(x, seen Tensor) Tensor {
+	shapeCheck(seen.Rows == x.Rows && seen.Cols == 1, "HideRows", x, seen)
+	y := t.New(x.Rows, x.Cols)
+	for row := range x.Rows {
+		if seen.Value[row] == 0 {
+			clear(y.row(row))
+		} else {
+			copy(y.row(row), x.row(row))
+		}
+	}
+	record(t, &t.lists.hideRows, hideRowsRecord{x, seen, y})
+	return y
+}
+
+type hideRowsRecord struct{ x, seen, y Tensor }
+
+// x̄ += ȳ in the rows seen
+func (r *hideRowsRecord) backward(*Tape) {
+	for row := range r.y.Rows {
+		if r.seen.Value[row] != 0 {
+			kernel.Add(r.x.gradRow(row), r.y.gradRow(row))
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package gradcheck compares gradients with central differences along random directions. It knows
+// functions of flat float32 buffers and nothing of how their gradients were made.
+package gradcheck
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Check describes one comparison.
+type Check struct {
+	// Values are the arguments x. Loss reads them; Check moves them and puts them back.
+	Values []float32
+	// Gradient is ∇f at x.
+	Gradient []float32
+	// Loss returns f at the current Values; the sum over its terms is best formed in float64.
+	Loss func() float64
+
+	Directions int // random directions, each of independent signs and sizes
+	// Steps are lengths per coordinate, tried from first to last: a long step stands above the
+	// rounding of float32, a short one stays on this side of a rectifier's kink.
+	Steps     []float64
+	Tolerance float64 // allowed |difference| relative to the root-sum-square of gradient times direction
+}
+
+// Run returns an error that names the first direction v in which (f(x+hv) − f(x−hv))/2h and ⟨∇f, v⟩
+// differ at every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so many
+// terms has.
+func (c Check) Run(key rng.Key) error {
+	at := append([]float32(nil), c.Values...)
+	defer copy(c.Values, at)
+	direction := make([]float64, len(at))
+	for d := range c.Directions {
+		draws := key.At(uint64(d), 0, 0)
+		var want, size float64
+		for i := range direction {
+			direction[i] = draws.Normal()
+			g := float64(c.Gradient[i]) * direction[i]
+			want += g
+			size += g * g
+		}
+		if err := c.compare(at, direction, want, math.Sqrt(size)); err != nil {
+			return fmt.Errorf("direction %d: %w", d, err)
+		}
+	}
+	return nil
+}
+
+func (c Check) compare(at []float32, direction []float64, want, size float64) error {
+	move := func(h float64) float64 {
+		for i := range at {
+			c.Values[i] = float32(float64(at[i]) + h*direction[i])
+		}
+		return c.Loss()
+	}
+	var got []float64
+	for _, h := range c.Steps {
+		difference := (move(h) - move(-h)) / (2 * h)
+		if math.Abs(difference-want) <= c.Tolerance*(size+1e-6) {
+			return nil
+		}
+		got = append(got, difference)
+	}
+	return fmt.Errorf("central differences %.6g at steps %g, gradient %.6g (size %.3g)", got, c.Steps, want, size)
+}

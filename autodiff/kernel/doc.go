@@ -1,0 +1,42 @@
+// Package kernel holds the float32 arithmetic of training: matrix products,
+// element-wise functions, reductions, the LSTM cell, Adam and bulk random numbers.
+//
+// It knows vectors, matrices and instruction sets. It does not know tapes,
+// models, steps or who asked: no allocation (beyond workspaces that grow once), no
+// goroutine, no state but the active instruction set.
+//
+// # Same bits everywhere
+//
+// Every function gives the same bits on every instruction set, for every length,
+// alignment and blocking; the portable Go code defines them. The rules:
+//
+//   - A matrix element is one chain c = fma(a[i,k], b[k,j], c) over ascending k,
+//     started from 0, from C or from the bias. Blocking stores and reloads the
+//     float32 chain, so tiles, packing and tails cannot change a bit.
+//   - A sum over a row or vector adds element i into lane i mod 16, ascending,
+//     and then the lanes by halves: 8, 4, 2, 1. A sum over columns is one chain
+//     over ascending rows.
+//   - Exp, Log, Tanh and the rest are this package's own polynomials, the same
+//     sequence of IEEE operations and FMAs in Go and in assembly.
+//   - No flush to zero, no approximate reciprocal; division and square root are
+//     the correctly rounded ones.
+//
+// A NaN is only equal as a NaN: its sign and payload are not part of the rule.
+//
+// # Arguments
+//
+// Destinations come first. Unless a function says otherwise, vectors have equal
+// lengths, a destination may be the very same slice as an operand but must not
+// overlap it otherwise, and empty arguments are legal. A shape that does not fit
+// is a programmer's error and panics. All functions may run concurrently on
+// different destinations.
+//
+// # Files
+//
+// elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
+// gemm.go hold the functions and their checks; portable_*.go the loops that define
+// the bits; *_amd64.go the choice of the instruction set and the blocking of
+// products; the .s files come from the generator in _asm, a module of its own.
+package kernel
+
+//go:generate ./_asm/generate.sh

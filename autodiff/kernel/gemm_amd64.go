@@ -1,0 +1,194 @@
+//go:build !purego
+
+package kernel
+
+const (
+	// packedDepth and plainDepth are the most rows of B, packed and not, that one
+	// block of a product takes: what is in use stays in the first-level cache. A
+	// little more than one block is not cut in two.
+	packedDepth = 512
+	plainDepth  = 256
+
+	// blockValues is the most values of B in one block: it is read once for each
+	// tile of rows, from the second-level cache.
+	blockValues = 1 << 18
+
+	// callWork is the most panels times rows of B in one call of assembly: 50 µs.
+	callWork = 8192
+)
+
+// multiply computes C = A·B in blocks of columns, then of k, then in tiles of rows.
+// Blocks of k only store and reload the chains.
+func multiply(c *Matrix, a *left, b *right, e *Epilogue) {
+	if b.isa == Portable || b.k == 0 || c.empty() {
+		multiplyPortable(c, a, b, e)
+		return
+	}
+	raceProduct(c, a, b, e)
+	deepest := packedDepth
+	if b.row != b.width {
+		deepest = plainDepth
+	}
+	step := b.k
+	if step > deepest+deepest/4 {
+		step = deepest
+	}
+	columns := max(1, blockValues/(step*b.width)) * b.width
+	var g geometry
+	g[aRow], g[aCol] = uintptr(a.row)*4, uintptr(a.col)*4
+	g[bRow], g[bPanel] = uintptr(b.row)*4, uintptr(b.panel)*4
+	g[cRow] = uintptr(c.Stride) * 4
+	for j := 0; j < b.n; j += columns {
+		n := min(columns, b.n-j)
+		for k := 0; k < b.k; k += step {
+			g[depth] = uintptr(min(step, b.k-k))
+			g[flags] = e.flags(k == 0, k+step >= b.k)
+			multiplyBlock(c, a, b, e, &g, k, j, n)
+		}
+	}
+}
+
+// raceProduct tells the race detector what a product touches.
+func raceProduct(c *Matrix, a *left, b *right, e *Epilogue) {
+	if !raceEnabled {
+		return
+	}
+	raceWriteMatrix(c)
+	lines := Matrix{Data: a.data, Rows: a.rows, Cols: b.k, Stride: a.row}
+	if a.col != 1 {
+		lines = Matrix{Data: a.data, Rows: b.k, Cols: a.rows, Stride: a.col}
+	}
+	raceReadMatrix(&lines)
+	for j := 0; j < b.n; j += b.width {
+		n := min(b.width, b.n-j)
+		for k := range b.k {
+			raceRead(b.data[j/b.width*b.panel+k*b.row:][:n])
+		}
+	}
+	raceRead(e.Bias)
+}
+
+// flags returns what the micro-kernels do in the first and the last block of k.
+func (e *Epilogue) flags(first, last bool) uintptr {
+	var f uintptr
+	switch {
+	case !first || e.Accumulate:
+		f = fromC
+	case e.Bias != nil:
+		f = fromBias
+	}
+	if last && e.ReLU {
+		f |= withReLU
+	}
+	return f
+}
+
+// multiplyBlock goes over the rows of C for the n columns from column j on and the
+// rows of B from row k on, in tiles of nearly equal height.
+func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j, n int) {
+	first := &b.data[j/b.width*b.panel+k*b.row]
+	most := tileRows(b.isa)
+	for i, tiles := 0, (c.Rows+most-1)/most; tiles > 0; tiles-- {
+		rows := (c.Rows - i + tiles - 1) / tiles
+		at := &c.Data[i*c.Stride+j]
+		bias := at // not used, but moved along: it must stay within something
+		if e.Bias != nil {
+			bias = &e.Bias[j]
+		}
+		multiplyTile(b.isa, rows, n, b.width, &a.data[i*a.row+k*a.col], first, at, bias, g)
+		i += rows
+	}
+}
+
+// multiplyTile goes over n columns of a tile: all whole panels in few calls, then
+// what is left.
+func multiplyTile(isa ISA, rows, n, panel int, a, b, c, bias *float32, g *geometry) {
+	g[width] = uintptr(panel)
+	for n >= panel {
+		count := min(n/panel, max(1, callWork/int(g[depth])))
+		g[panels] = uintptr(count)
+		tile(isa, rows, a, b, c, bias, g)
+		n -= count * panel
+		if n == 0 {
+			return
+		}
+		b = offset(b, uintptr(count)*g[bPanel])
+		c = offset(c, uintptr(count*panel)*4)
+		bias = offset(bias, uintptr(count*panel)*4)
+	}
+	g[width], g[panels] = uintptr(n), 1
+	tile(isa, rows, a, b, c, bias, g)
+}
+
+// multiplyPlain computes C = A·B with B as it lies in memory. The AVX2 kernels read
+// whole panels, so a narrow last one is packed.
+func (w *Workspace) multiplyPlain(c *Matrix, a *left, b *Matrix, e *Epilogue) {
+	var r right
+	r.plain(b, active)
+	rest := b.Cols % r.width
+	if r.isa != AVX2 || rest == 0 || b.empty() || c.empty() {
+		multiply(c, a, &r, e)
+		return
+	}
+	whole := b.Cols - rest
+	if whole > 0 {
+		multiplyColumns(c, a, r, e, 0, whole)
+	}
+	w.tail.resize(b.Rows * r.width)
+	packPanel(w.tail.buf, r.width, *b, whole)
+	r.data, r.row = w.tail.buf, r.width
+	multiplyColumns(c, a, r, e, whole, rest)
+}
+
+// multiplyColumns computes n columns of C, from column j on; b has just those.
+func multiplyColumns(c *Matrix, a *left, b right, e *Epilogue, j, n int) {
+	part, end := *c, *e
+	part.Data, part.Cols = c.Data[j:], n
+	if e.Bias != nil {
+		end.Bias = e.Bias[j:]
+	}
+	b.n = n
+	multiply(&part, a, &b, &end)
+}
+
+// packWholePanels packs count whole panels of b, some rows at a time.
+func packWholePanels(dst []float32, width int, b *Matrix, count int) {
+	if count == 0 {
+		return
+	}
+	raceWrite(dst[:count*width*b.Rows])
+	raceReadMatrix(b)
+	step := max(1, 8*chunk/(width*count))
+	for k := 0; k < b.Rows; k += step {
+		rows := b.rowRange(k, min(k+step, b.Rows))
+		packRows(&dst[k*width], width, width*b.Rows, &rows, count)
+	}
+}
+
+//go:noinline
+func packRows(dst *float32, width, panel int, b *Matrix, count int) {
+	src, row, rows := &b.Data[0], uintptr(b.Stride)*4, uintptr(b.Rows)
+	if width == 32 {
+		packPanelsAVX512(dst, src, uintptr(panel)*4, row, rows, uintptr(count))
+	} else {
+		packPanelsAVX2(dst, src, uintptr(panel)*4, row, rows, uintptr(count))
+	}
+}
+
+// packTransposedRows packs whole blocks of 8 rows of b, and returns how many rows.
+func packTransposedRows(dst []float32, width int, b *Matrix) int {
+	raceWrite(dst[:width*b.Cols])
+	raceReadMatrix(b)
+	rows, blocks := b.Rows&^7, b.Cols/8
+	for j := 0; j < rows; j += 8 {
+		if blocks > 0 {
+			packTransposed8(&dst[j], &b.Data[j*b.Stride], uintptr(width)*4, uintptr(b.Stride)*4, uintptr(blocks))
+		}
+		for i := j; i < j+8; i++ {
+			for k := 8 * blocks; k < b.Cols; k++ {
+				dst[k*width+i] = b.Data[i*b.Stride+k]
+			}
+		}
+	}
+	return rows
+}

@@ -1,0 +1,32 @@
+package autodiff
+
+// lists is the table of contents of the package: the records of every operation.
+type lists struct {
+	stepLinear   list[stepLinearRecord]
+	linearGroup  list[linearGroupRecord]
+	addReLU      list[addReLURecord]
+	concat       list[concatRecord]
+	lstm         list[lstmRecord]
+	softplus     list[softplusRecord]
+	variance     list[varianceRecord]
+	sigmoid      list[sigmoidRecord]
+	softmax      list[softmaxRecord]
+	repeat       list[repeatRecord]
+	mixMean      list[mixMeanRecord]
+	mixGroup     list[mixGroupRecord]
+	mixVariance  list[mixVarianceRecord]
+	mixVarGroup  list[mixVarianceGroupRecord]
+	draw         list[drawRecord]
+	fuse         list[fuseRecord]
+	gaussianKL   list[gaussianKLRecord]
+	standardKL   list[standardKLRecord]
+	gaussianNLL  list[gaussianNLLRecord]
+	bernoulliNLL list[bernoulliNLLRecord]
+	hideRows     list[hideRowsRecord]
+	gate         list[gateRecord]
+	concrete     list[concreteRecord]
+	binary       list[binaryRecord]
+	concreteKL   list[concreteKLRecord]
+	binaryKL     list[binaryKLRecord]
+	weightedSum  list[weightedSumRecord]
+}

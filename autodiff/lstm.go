@@ -1,0 +1,86 @@
+package autodiff
+
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
+
+// LSTMWeights are the parameters of a long short-term memory layer with H units. The four gate
+// blocks of the columns stand in the order input, forget, cell, output.
+type LSTMWeights struct {
+	Input     *Weight // [inputs, 4H]
+	Recurrent *Weight // [H, 4H]
+	Bias      *Weight // [4H]
+}
+
+// BackwardLSTM runs against time, so that h_t depends on x_t … x_T: the recognition network of the switch.
+//
+//	[i f g o] = x_t·W + h_{t+1}·U + b;  c_t = σ(f)⊙c_{t+1} + σ(i)⊙tanh(g);  h_t = σ(o)⊙tanh(c_t)
+//
+// x is time-major with the given number of rows per step; the state behind the last step is zero.
+// It returns h for all steps. (Hochreiter & Schmidhuber 1997, with forget gate.)
+func (t *Tape) BackwardLSTM(x Tensor, w LSTMWeights, block int) Tensor {
+	units, steps := w.Recurrent.Rows, x.Rows/block
+	shapeCheck(x.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
+	r := lstmRecord{
+		x: x, w: w, block: block,
+		gates: t.New(x.Rows, 4*units),
+		cell:  t.scratch(x.Rows+block, units),
+		tanh:  t.scratch(x.Rows, units),
+		h:     t.New(x.Rows+block, units),
+	}
+	clear(r.cell.Block(steps, block).Value)
+	clear(r.h.Block(steps, block).Value)
+	t.multiply(r.gates.values(), x.values(), &w.Input.forward, kernel.Epilogue{Bias: w.Bias.Values()})
+	for s := steps - 1; s >= 0; s-- {
+		r.step(t, s)
+	}
+	record(t, &t.lists.lstm, r)
+	return r.h.Slice(0, x.Rows)
+}
+
+// lstmRecord holds the states of all steps and, at the end, the zero state behind the last one.
+type lstmRecord struct {
+	x       Tensor
+	w       LSTMWeights
+	block   int
+	gates   Tensor // pre-activations, overwritten by activations; their gradient is that of the pre-activations
+	cell, h Tensor
+	tanh    Tensor // of the cell state
+}
+
+func (r *lstmRecord) step(t *Tape, s int) {
+	units := r.h.Cols
+	z, after := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
+	t.multiply(z.values(), after.values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+	for i := range r.block {
+		row := s*r.block + i
+		kernel.LSTMForward(r.gates.row(row), r.cell.row(row+r.block), r.cell.row(row), r.h.row(row), r.tanh.row(row), units)
+	}
+}
+
+// In order of time, the reverse of the recurrence: h̄_t is complete when all earlier steps are done.
+//
+//	z̄_t from h̄_t, c̄_t;  h̄_{t+1} += z̄_t·Uᵀ;  then over all steps x̄ += z̄·Wᵀ, W̄ += xᵀz̄, Ū += h₊ᵀz̄, b̄ += Σ z̄
+func (r *lstmRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	units, steps := r.h.Cols, r.x.Rows/r.block
+	dc := kernel.Dense(t.values.alloc(r.block*units), r.block, units)
+	clear(dc.Data)
+	for s := range steps {
+		for i := range r.block {
+			row := s*r.block + i
+			kernel.LSTMBackward(r.gates.row(row), r.gates.gradRow(row), r.h.gradRow(row), dc.Data[i*units:(i+1)*units],
+				r.tanh.row(row), r.cell.row(row+r.block), units)
+		}
+		dz, dh := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
+		t.multiply(dh.grads(), dz.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
+	}
+	if r.x.Grad != nil {
+		t.multiply(r.x.grads(), r.gates.grads(), &r.w.Input.backward, kernel.Epilogue{Accumulate: true})
+	}
+	accumulateWeight(t, r.w.Input, r.x, r.gates)
+	accumulateWeight(t, r.w.Recurrent, r.h.Slice(r.block, r.h.Rows), r.gates)
+	kernel.AddSumColumns(t.gradient(r.w.Bias), r.gates.grads())
+}
+
+func (x Tensor) row(i int) []float32     { return x.Value[i*x.Cols : (i+1)*x.Cols] }
+func (x Tensor) gradRow(i int) []float32 { return x.Grad[i*x.Cols : (i+1)*x.Cols] }

@@ -1,0 +1,356 @@
+package autodiff
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff/gradcheck"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// dot is the scalar Σ cᵢ·xᵢ with fixed coefficients, so that a test sees every element of an output.
+func dot(t *Tape, x Tensor) Tensor {
+	y := t.New(1, 1)
+	c := coefficients(len(x.Value))
+	var sum float64
+	for i, v := range x.Value {
+		sum += float64(c[i]) * float64(v)
+	}
+	y.Value[0] = float32(sum)
+	t.records = append(t.records, &dotRecord{x, y, c, sum})
+	return y
+}
+
+type dotRecord struct {
+	x, y  Tensor
+	c     []float32
+	exact float64
+}
+
+func (r *dotRecord) backward(*Tape) { kernel.AddScaled(r.x.Grad, r.y.Grad[0], r.c) }
+
+func coefficients(n int) []float32 {
+	c := make([]float32, n)
+	draws := rng.New(99, rng.Evaluation).At(0, 0, 0)
+	draws.Normals(c)
+	return c
+}
+
+// opTest is one operation: leaves and weights of the given shapes, and a scalar function of them.
+type opTest struct {
+	name     string
+	inputs   [][2]int
+	positive []int // inputs that must be positive (variances)
+	weights  [][2]int
+	f        func(t *Tape, in []Tensor, w []*Weight) Tensor
+}
+
+var opTests = []opTest{
+	{name: "Linear", inputs: [][2]int{{5, 3}}, weights: [][2]int{{3, 4}, {1, 4}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		return dot(t, t.Linear(in[0], w[0], w[1], Identity))
+	}},
+	{name: "Linear/relu", inputs: [][2]int{{5, 3}}, weights: [][2]int{{3, 5}, {1, 5}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		return dot(t, t.Linear(in[0], w[0], w[1], ReLU))
+	}},
+	{name: "Linear/shared", inputs: [][2]int{{4, 4}}, weights: [][2]int{{4, 4}, {1, 4}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		return dot(t, t.Linear(t.Linear(in[0], w[0], w[1], ReLU), w[0], w[1], Identity))
+	}},
+	{name: "StepLinear", inputs: [][2]int{{2, 3}}, weights: [][2]int{{3, 3}, {1, 3}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		x, y := t.New(8, 3), t.New(6, 3) // three steps of two rows, each fed by the one before
+		layer := t.StepLinear(y, x.Slice(0, 6), w[0], w[1], ReLU, 2)
+		t.Concat(x.Block(0, 2), in[0])
+		for i := range 3 {
+			layer.Step(i)
+			t.Concat(x.Block(i+1, 2), y.Block(i, 2))
+		}
+		return dot(t, x.Slice(2, 8))
+	}},
+	{name: "AddReLU", inputs: [][2]int{{3, 4}, {3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 4)
+		t.AddReLU(y, in[0], in[1])
+		return dot(t, y)
+	}},
+	{name: "Concat", inputs: [][2]int{{3, 2}, {3, 1}, {3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 7)
+		t.Concat(y, in...)
+		return dot(t, y)
+	}},
+	{name: "BackwardLSTM", inputs: [][2]int{{6, 3}}, weights: [][2]int{{3, 20}, {5, 20}, {1, 20}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		return dot(t, t.BackwardLSTM(in[0], LSTMWeights{w[0], w[1], w[2]}, 2))
+	}},
+	{name: "Mixture", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(true)},
+	{name: "Mixture/absolute", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(false)},
+	{name: "VarianceMixture", inputs: [][2]int{{6, 4}, {4, 3}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(6, 3)
+		m := t.VarianceMixture(y, in[0], in[1], 0.1, 2)
+		for i := range 3 {
+			m.Step(i)
+		}
+		return dot(t, y)
+	}},
+	{name: "Softplus", inputs: [][2]int{{3, 5}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return dot(t, t.Softplus(in[0], 0.1))
+	}},
+	{name: "Variance", inputs: [][2]int{{3, 5}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 5)
+		t.Variance(y, in[0], 0.1)
+		return dot(t, y)
+	}},
+	{name: "Sigmoid", inputs: [][2]int{{3, 5}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 5)
+		t.Sigmoid(y, in[0])
+		return dot(t, y)
+	}},
+	{name: "Softmax", inputs: [][2]int{{3, 5}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 5)
+		t.Softmax(y, in[0])
+		return dot(t, y)
+	}},
+	{name: "Repeat", inputs: [][2]int{{1, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return dot(t, t.Repeat(in[0], 5))
+	}},
+	{name: "Draw", inputs: [][2]int{{3, 4}, {3, 4}}, positive: []int{1}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 4)
+		t.Draw(y, in[0], in[1], normalNoise(t, 3, 4))
+		return dot(t, y)
+	}},
+	{name: "Fuse", inputs: [][2]int{{3, 4}, {3, 4}, {3, 4}, {3, 4}}, positive: []int{1, 3}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(9, 4)
+		t.Fuse(Fusion{
+			Draw: y.Block(0, 3), Mean: y.Block(1, 3), Variance: y.Block(2, 3),
+			M1: in[0], V1: in[1], M2: in[2], V2: in[3], Noise: normalNoise(t, 3, 4),
+		})
+		return dot(t, y)
+	}},
+	{name: "Fuse/masked", inputs: [][2]int{{3, 4}, {3, 4}, {3, 4}, {3, 4}}, positive: []int{1, 3}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(9, 4)
+		t.Fuse(Fusion{
+			Draw: y.Block(0, 3), Mean: y.Block(1, 3), Variance: y.Block(2, 3),
+			M1: in[0], V1: in[1], M2: in[2], V2: in[3], Noise: normalNoise(t, 3, 4), Seen: mask(t, 3, 1),
+		})
+		return dot(t, y)
+	}},
+	{name: "GaussianKL", inputs: [][2]int{{3, 4}, {3, 4}, {3, 4}, {3, 4}}, positive: []int{1, 3}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.GaussianKL(in[0], in[1], in[2], in[3])
+	}},
+	{name: "StandardKL", inputs: [][2]int{{3, 4}, {3, 4}}, positive: []int{1}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.StandardKL(in[0], in[1])
+	}},
+	{name: "GaussianNLL", inputs: [][2]int{{3, 4}, {3, 4}}, positive: []int{1}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.GaussianNLL(normalNoise(t, 3, 4), in[0], in[1], Tensor{})
+	}},
+	{name: "GaussianNLL/masked", inputs: [][2]int{{3, 4}, {3, 4}}, positive: []int{1}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.GaussianNLL(normalNoise(t, 3, 4), in[0], in[1], mask(t, 3, 4))
+	}},
+	{name: "BernoulliNLL", inputs: [][2]int{{3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.BernoulliNLL(mask(t, 3, 4), in[0], Tensor{})
+	}},
+	{name: "BernoulliNLL/masked", inputs: [][2]int{{3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		x := mask(t, 4, 4)
+		return t.BernoulliNLL(x.Slice(1, 4), in[0], x.Slice(0, 3))
+	}},
+	{name: "HideRows", inputs: [][2]int{{5, 3}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return dot(t, t.HideRows(in[0], mask(t, 5, 1)))
+	}},
+	{name: "Gate", inputs: [][2]int{{3, 4}, {3, 4}, {3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 4)
+		t.Gate(y, in[0], in[1], in[2])
+		return dot(t, y)
+	}},
+	{name: "Concrete", inputs: [][2]int{{3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 4)
+		t.Concrete(y, in[0], normalNoise(t, 3, 4), 0.7, false)
+		return dot(t, y)
+	}},
+	{name: "BinaryConcrete", inputs: [][2]int{{3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(3, 4)
+		t.BinaryConcrete(y, in[0], normalNoise(t, 3, 4), 0.7, false)
+		return dot(t, y)
+	}},
+	{name: "ConcreteKL", inputs: [][2]int{{3, 4}, {3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.ConcreteKL(in[0], in[1], normalNoise(t, 15, 4), 0.7, 2)
+	}},
+	{name: "BinaryConcreteKL", inputs: [][2]int{{3, 4}, {3, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.BinaryConcreteKL(in[0], in[1], normalNoise(t, 15, 4), 0.7, 2)
+	}},
+	{name: "WeightedSum", inputs: [][2]int{{1, 1}, {1, 1}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		return t.WeightedSum([]float32{2, -3}, in[0], in[1])
+	}},
+}
+
+func mixtureTest(residual bool) func(t *Tape, in []Tensor, w []*Weight) Tensor {
+	return func(t *Tape, in []Tensor, w []*Weight) Tensor { // in: z of the first step, weights of all
+		z, u := t.New(8, 3), normalNoise(t, 6, 2)
+		t.Concat(z.Block(0, 2), in[0].Slice(0, 2))
+		m := t.Mixture(MixtureArgs{
+			Y: z.Slice(2, 8), Weights: in[1], Z: z.Slice(0, 6), U: u, A: w[0], B: w[1], Residual: residual, Block: 2,
+		})
+		for i := range 3 {
+			m.Step(i)
+		}
+		return dot(t, z)
+	}
+}
+
+// mask is a constant of zeros and ones, with both in every few rows.
+func mask(t *Tape, rows, cols int) Tensor {
+	x := normalNoise(t, rows, cols)
+	for i := range x.Value {
+		x.Value[i] = float32((i + i/3) % 2)
+	}
+	return x
+}
+
+func normalNoise(t *Tape, rows, cols int) Tensor {
+	x := t.NewConstant(rows, cols)
+	draws := rng.New(7, rng.Noise).At(1, 0, 0)
+	draws.Normals(x.Value)
+	return x
+}
+
+// setting holds the leaves and weights of an opTest.
+type setting struct {
+	test   opTest
+	params *Params
+	ws     []*Weight
+	leaves []float32 // all leaves, one after another
+}
+
+func newSetting(test opTest) *setting {
+	s := &setting{test: test, params: NewParams()}
+	draws := rng.New(11, rng.Init).At(0, 0, 0)
+	for i, shape := range test.weights {
+		w := s.params.Matrix(test.name+string(rune('a'+i)), shape[0], shape[1])
+		w.InitUniform(&draws, 1)
+		s.ws = append(s.ws, w)
+	}
+	for i, shape := range test.inputs {
+		positive := false
+		for _, p := range test.positive {
+			positive = positive || p == i
+		}
+		for range shape[0] * shape[1] {
+			v := draws.Normal()
+			if positive {
+				v = 0.5 + draws.Float64()
+			}
+			s.leaves = append(s.leaves, float32(v))
+		}
+	}
+	return s
+}
+
+// record evaluates the test's function on the tape and returns its leaves and its value.
+func (s *setting) record(t *Tape) ([]Tensor, Tensor) {
+	s.params.Pack()
+	t.Reset()
+	in, rest := make([]Tensor, 0), s.leaves
+	for _, shape := range s.test.inputs {
+		x := t.New(shape[0], shape[1])
+		copy(x.Value, rest)
+		rest = rest[len(x.Value):]
+		in = append(in, x)
+	}
+	return in, s.test.f(t, in, s.ws)
+}
+
+func (s *setting) loss(t *Tape) float64 {
+	_, y := s.record(t)
+	if d, ok := t.records[len(t.records)-1].(*dotRecord); ok {
+		return d.exact
+	}
+	return float64(y.Value[0])
+}
+
+// TestGradients checks every operation against central differences, leaves and weights. Leaf
+// gradients hold 1 beforehand: a rule that assigns instead of adding fails.
+func TestGradients(t *testing.T) {
+	for _, test := range opTests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSetting(test)
+			tape := NewTape(s.params)
+			in, y := s.record(tape)
+			for _, x := range in {
+				for i := range x.Grad {
+					x.Grad[i] = 1
+				}
+			}
+			tape.Backward(y)
+			var leafGradient []float32
+			for _, x := range in {
+				for _, g := range x.Grad {
+					leafGradient = append(leafGradient, g-1)
+				}
+			}
+			weightGradient := append([]float32(nil), tape.Gradient...)
+			scratch := NewTape(s.params)
+			loss := func() float64 { return s.loss(scratch) }
+			leaves := gradcheck.Check{Values: s.leaves, Gradient: leafGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			if err := leaves.Run(rng.New(1, rng.Evaluation)); err != nil {
+				t.Errorf("leaves: %v", err)
+			}
+			weights := gradcheck.Check{Values: s.params.Values, Gradient: weightGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			if err := weights.Run(rng.New(2, rng.Evaluation)); err != nil {
+				t.Errorf("weights: %v", err)
+			}
+		})
+	}
+}
+
+// TestEveryOperationIsChecked fails when an operation of the tape has no row in opTests.
+func TestEveryOperationIsChecked(t *testing.T) {
+	notOperations := map[string]bool{
+		"Reset": true, "Bytes": true, "Backward": true, "New": true, "Constant": true, "NewConstant": true, "Param": true, "Flops": true,
+	}
+	tape := reflect.TypeFor[*Tape]()
+	for i := range tape.NumMethod() {
+		name := tape.Method(i).Name
+		if notOperations[name] {
+			continue
+		}
+		found := false
+		for _, test := range opTests {
+			found = found || test.name == name || strings.HasPrefix(test.name, name+"/")
+		}
+		if !found {
+			t.Errorf("operation %s has no row in opTests", name)
+		}
+	}
+}
+
+// TestHardSamples checks the straight-through forms: a one-hot or binary value with the gradient of
+// the relaxed sample.
+func TestHardSamples(t *testing.T) {
+	tape := NewTape(NewParams())
+	run := func(hard, binary bool) (value, grad []float32) {
+		tape.Reset()
+		x, y := tape.New(3, 4), tape.New(3, 4)
+		copy(x.Value, coefficients(12))
+		if binary {
+			tape.BinaryConcrete(y, x, normalNoise(tape, 3, 4), 0.7, hard)
+		} else {
+			tape.Concrete(y, x, normalNoise(tape, 3, 4), 0.7, hard)
+		}
+		tape.Backward(dot(tape, y))
+		return append([]float32(nil), y.Value...), append([]float32(nil), x.Grad...)
+	}
+	for _, binary := range []bool{false, true} {
+		value, grad := run(true, binary)
+		_, relaxed := run(false, binary)
+		if !reflect.DeepEqual(grad, relaxed) {
+			t.Errorf("binary %v: gradient of the hard sample differs from the relaxed one", binary)
+		}
+		var ones float32
+		for _, v := range value {
+			if v != 0 && v != 1 {
+				t.Errorf("binary %v: hard value %v", binary, v)
+			}
+			ones += v
+		}
+		if !binary && ones != 3 {
+			t.Errorf("hard categorical sample has %v ones in 3 rows", ones)
+		}
+	}
+}

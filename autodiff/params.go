@@ -1,0 +1,156 @@
+package autodiff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
+
+// Params is all parameters of a model in one flat buffer, with named views into it. Optimiser,
+// checkpoint and wire see only the buffer; the order of declaration is the layout.
+type Params struct {
+	Values  []float32
+	weights []*Weight
+}
+
+// Weight is a named view of the parameters: a Rows×Cols matrix, or a vector with Rows = 1.
+// A layer computes x·W, so W maps its Rows inputs to its Cols outputs.
+type Weight struct {
+	Name       string
+	Rows, Cols int
+	Offset     int
+
+	params            *Params
+	packed            bool // whether a layer multiplies by it
+	forward, backward kernel.Packed
+}
+
+// Size is the number of values of the weight.
+func (w *Weight) Size() int { return w.Rows * w.Cols }
+
+// Values is the weight's part of the flat buffer.
+func (w *Weight) Values() []float32 { return w.params.Values[w.Offset : w.Offset+w.Size()] }
+
+// Named describes one weight in the flat buffer.
+type Named struct {
+	Name         string
+	Shape        []int
+	Offset, Size int
+}
+
+// NewParams returns an empty set of parameters.
+func NewParams() *Params { return &Params{} }
+
+// Matrix declares a weight that layers multiply by.
+func (p *Params) Matrix(name string, rows, cols int) *Weight {
+	w := p.declare(name, rows, cols)
+	w.packed = true
+	return w
+}
+
+// Vector declares a bias or another weight that is used element by element.
+func (p *Params) Vector(name string, n int) *Weight { return p.declare(name, 1, n) }
+
+// Table declares a matrix that is used element by element or through an operation's output,
+// so that it is never packed.
+func (p *Params) Table(name string, rows, cols int) *Weight { return p.declare(name, rows, cols) }
+
+func (p *Params) declare(name string, rows, cols int) *Weight {
+	for _, w := range p.weights {
+		if w.Name == name {
+			panic(fmt.Sprintf("autodiff: parameter %q declared twice", name))
+		}
+	}
+	w := &Weight{Name: name, Rows: rows, Cols: cols, Offset: len(p.Values), params: p}
+	p.Values = append(p.Values, make([]float32, rows*cols)...)
+	p.weights = append(p.weights, w)
+	return w
+}
+
+// Len is the number of parameters.
+func (p *Params) Len() int { return len(p.Values) }
+
+// Layout lists the weights in the order of the buffer.
+func (p *Params) Layout() []Named {
+	layout := make([]Named, len(p.weights))
+	for i, w := range p.weights {
+		shape := []int{w.Rows, w.Cols}
+		if w.Rows == 1 {
+			shape = []int{w.Cols}
+		}
+		layout[i] = Named{Name: w.Name, Shape: shape, Offset: w.Offset, Size: w.Size()}
+	}
+	return layout
+}
+
+// Load copies new values and packs every matrix once for all tapes. No tape may be in use.
+func (p *Params) Load(values []float32) error {
+	if len(values) != len(p.Values) {
+		return fmt.Errorf("load parameters: %d values for a model of %d", len(values), len(p.Values))
+	}
+	copy(p.Values, values)
+	p.Pack()
+	return nil
+}
+
+// Pack rearranges every matrix for the kernels, W for the forward and Wᵀ for the backward pass.
+// It must follow every change of Values.
+func (p *Params) Pack() {
+	for _, w := range p.weights {
+		if w.packed {
+			m := kernel.Dense(w.Values(), w.Rows, w.Cols)
+			w.forward.Pack(m)
+			w.backward.PackTransposed(m)
+		}
+	}
+}
+
+// Source yields uniform random numbers in [0, 1); rng.Stream is one.
+type Source interface{ Float64() float64 }
+
+// NormalSource yields standard normal random numbers; rng.Stream is one.
+type NormalSource interface{ Normal() float64 }
+
+// InitUniform draws U(−bound, bound).
+func (w *Weight) InitUniform(src Source, bound float64) {
+	for i := range w.Values() {
+		w.Values()[i] = float32(bound * (2*src.Float64() - 1))
+	}
+}
+
+// InitFanIn draws U(−1/√n, 1/√n) for n inputs, the default of common deep-learning libraries.
+func (w *Weight) InitFanIn(src Source, inputs int) {
+	w.InitUniform(src, 1/math.Sqrt(float64(max(inputs, 1))))
+}
+
+// InitNormal draws N(0, sd²).
+func (w *Weight) InitNormal(src NormalSource, sd float64) {
+	for i := range w.Values() {
+		w.Values()[i] = float32(sd * src.Normal())
+	}
+}
+
+// InitSoftplusInverse draws softplus⁻¹(U(0, bound)), so that the softplus of the weight is uniform.
+// bound is at most 1: softplus⁻¹(y) = log(eʸ − 1) is taken as the kernels' logarithm of a series.
+func (w *Weight) InitSoftplusInverse(src Source, bound float64) {
+	const smallest = 1e-8
+	values := w.Values()
+	for i := range values {
+		y := max(bound*src.Float64(), smallest)
+		// eʸ − 1 = y(1 + y/2(1 + y/3(…))), far below float32 rounding after twelve terms
+		series := 1.0
+		for k := 12; k > 1; k-- {
+			series = 1 + float64(y/float64(k)*series)
+		}
+		values[i] = float32(y * series)
+	}
+	kernel.Log(values, values)
+}
+
+// Fill sets every value of the weight.
+func (w *Weight) Fill(value float32) {
+	for i := range w.Values() {
+		w.Values()[i] = value
+	}
+}

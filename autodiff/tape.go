@@ -1,0 +1,195 @@
+package autodiff
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
+
+// Tape is a Wengert list: the operations of one forward pass in order, with what their VJPs need.
+// It serves one goroutine. Use: Reset, record operations, Backward, read Gradient.
+type Tape struct {
+	// Gradient is the gradient of the loss in the layout of the parameters; nil if the tape does not record.
+	Gradient []float32
+
+	params  *Params
+	records []vjp
+	used    []recordList
+	values  arena
+	grads   arena
+	work    kernel.Workspace
+	flops   float64
+	lists   lists
+}
+
+// vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
+type vjp interface{ backward(t *Tape) }
+
+// NewTape returns a tape that records for differentiation.
+func NewTape(p *Params) *Tape { return &Tape{params: p, Gradient: make([]float32, p.Len())} }
+
+// NewInferenceTape returns a tape that only evaluates: it keeps no records and no gradients.
+func NewInferenceTape(p *Params) *Tape { return &Tape{params: p} }
+
+// Reset forgets the recording and reclaims all tensors; the memory is kept for the next one.
+func (t *Tape) Reset() {
+	for _, l := range t.used {
+		l.reset()
+	}
+	t.used = t.used[:0]
+	t.records = t.records[:0]
+	t.flops = 0
+	t.values.reset()
+	t.grads.reset()
+}
+
+// Bytes is the memory that the tape holds for tensors.
+func (t *Tape) Bytes() int { return 4 * (t.values.size() + t.grads.size() + len(t.Gradient)) }
+
+// Backward sets Gradient to the gradient of the scalar loss.
+func (t *Tape) Backward(loss Tensor) {
+	if !t.recording() || loss.Grad == nil {
+		panic("autodiff: Backward: the tape does not record or the loss is a constant")
+	}
+	if loss.Rows != 1 || loss.Cols != 1 {
+		panic(fmt.Sprintf("autodiff: Backward: loss is %d×%d, not a scalar", loss.Rows, loss.Cols))
+	}
+	clear(t.Gradient)
+	loss.Grad[0] = 1
+	for i := len(t.records) - 1; i >= 0; i-- {
+		t.records[i].backward(t)
+	}
+}
+
+// Flops is the number of floating-point operations in matrix products since the Reset, two for each
+// multiply-add.
+func (t *Tape) Flops() float64 { return t.flops }
+
+// multiply is C = A·B for a packed weight B.
+func (t *Tape) multiply(c, a kernel.Matrix, b *kernel.Packed, e kernel.Epilogue) {
+	t.flops += 2 * float64(c.Rows) * float64(c.Cols) * float64(a.Cols)
+	t.work.MulPacked(c, a, b, e)
+}
+
+// multiplySmall is C = A·B for a B that is used too rarely to be packed.
+func (t *Tape) multiplySmall(c, a, b kernel.Matrix, e kernel.Epilogue) {
+	t.flops += 2 * float64(c.Rows) * float64(c.Cols) * float64(a.Cols)
+	t.work.Mul(c, a, b, e)
+}
+
+// multiplyTransA is C = Aᵀ·B, the form of weight gradients.
+func (t *Tape) multiplyTransA(c, a, b kernel.Matrix, e kernel.Epilogue) {
+	t.flops += 2 * float64(c.Rows) * float64(c.Cols) * float64(a.Rows)
+	t.work.MulTransA(c, a, b, e)
+}
+
+func (t *Tape) recording() bool { return t.Gradient != nil }
+
+// New returns a tensor with undefined values, for operations that write into a given destination.
+func (t *Tape) New(rows, cols int) Tensor {
+	x := t.scratch(rows, cols)
+	if t.recording() {
+		x.Grad = t.grads.alloc(rows * cols)
+		clear(x.Grad)
+	}
+	return x
+}
+
+// Constant wraps data that is not differentiated; the tape does not copy it.
+func (t *Tape) Constant(data []float32, rows, cols int) Tensor {
+	return Tensor{Rows: rows, Cols: cols, Value: data[:rows*cols]}
+}
+
+// NewConstant returns a constant with undefined values in the tape's memory.
+func (t *Tape) NewConstant(rows, cols int) Tensor { return t.scratch(rows, cols) }
+
+// Param returns a weight as a tensor whose gradient is its part of t.Gradient.
+func (t *Tape) Param(w *Weight) Tensor {
+	x := Tensor{Rows: w.Rows, Cols: w.Cols, Value: w.Values()}
+	if t.recording() {
+		x.Grad = t.gradient(w)
+	}
+	return x
+}
+
+func (t *Tape) gradient(w *Weight) []float32 { return t.Gradient[w.Offset : w.Offset+w.Size()] }
+
+func (t *Tape) scratch(rows, cols int) Tensor {
+	return Tensor{Rows: rows, Cols: cols, Value: t.values.alloc(rows * cols)}
+}
+
+// recordList is the part of list that the tape needs without its type.
+type recordList interface{ reset() }
+
+// list holds the records of one kind of operation from one recording to the next, so that
+// recording allocates only while the list still grows.
+type list[R any] struct{ records []R }
+
+func (l *list[R]) reset() { l.records = l.records[:0] }
+
+// record appends r to its list and puts it on the tape. A record that moves when its list grows
+// stays valid where it was: records do not change after recording.
+func record[R any, P interface {
+	*R
+	vjp
+}](t *Tape, l *list[R], r R,
+) {
+	if !t.recording() {
+		return
+	}
+	if len(l.records) == 0 {
+		t.used = append(t.used, l)
+	}
+	l.records = append(l.records, r)
+	t.records = append(t.records, P(&l.records[len(l.records)-1]))
+}
+
+// arena hands out float32 buffers and takes them all back at once.
+type arena struct {
+	blocks [][]float32
+	free   []float32
+	total  int
+}
+
+const arenaBlock = 1 << 16
+
+// alloc returns n floats with undefined contents, aligned for the widest vectors.
+func (a *arena) alloc(n int) []float32 {
+	const align = 16
+	padded := (n + align - 1) / align * align
+	if padded > len(a.free) {
+		block := make([]float32, max(padded, arenaBlock, a.total))
+		a.blocks = append(a.blocks, block)
+		a.total += len(block)
+		a.free = block
+	}
+	x := a.free[:n:n]
+	a.free = a.free[padded:]
+	return x
+}
+
+// reset reclaims everything; several blocks become one, so that the next recording fits without growing.
+func (a *arena) reset() {
+	if len(a.blocks) > 1 {
+		a.blocks = [][]float32{make([]float32, a.total)}
+	}
+	if len(a.blocks) == 1 {
+		a.free = a.blocks[0]
+	}
+}
+
+// mark remembers what is free; release gives back everything that was allocated since.
+func (a *arena) mark() arenaMark { return arenaMark{a.free, len(a.blocks)} }
+
+func (a *arena) release(m arenaMark) {
+	if len(a.blocks) == m.blocks { // else a new block began: it stays in use until reset
+		a.free = m.free
+	}
+}
+
+type arenaMark struct {
+	free   []float32
+	blocks int
+}
+
+func (a *arena) size() int { return a.total }
