@@ -1,0 +1,116 @@
+// Package model holds what every sequence model of Switchyard shares: the batch it is trained
+// on, the objective it offers to a worker and the questions that an evaluation may ask it.
+// It does not know where data comes from, how gradients travel or which paper's table is asked for.
+//
+// Sequences are TIME-major throughout: row t·B+b of a buffer belongs to time step t of sequence b.
+// Controls[t] acts between step t−1 and step t, so it is causal for Observations[t]; Controls[0] is zero.
+package model
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Batch is B sequences of T steps with NX observed and NU control dimensions.
+type Batch struct {
+	T, B, NX, NU int
+	Observations []float32 // [T,B,NX]
+	Controls     []float32 // [T,B,NU]
+
+	// Seen marks missing observations: [T,B,NX] with 0 where a value is missing (the observation
+	// holds 0 there) and 1 elsewhere. Nil if nothing is missing.
+	Seen []float32
+}
+
+// Resize gives the batch its dimensions and reuses its memory; the contents are undefined, except
+// that nothing is missing.
+func (b *Batch) Resize(t, n, nx, nu int) {
+	b.T, b.B, b.NX, b.NU = t, n, nx, nu
+	b.Observations = resize(b.Observations, t*n*nx)
+	b.Controls = resize(b.Controls, t*n*nu)
+	b.Seen = nil
+}
+
+// EndOfSchedule is the step of a loss whose schedules have come to their end, so that values of
+// different steps compare.
+const EndOfSchedule = math.MaxUint64
+
+// Model is what a worker differentiates.
+type Model interface {
+	// Params are the parameters θ. Their values belong to the caller between two calls of Loss.
+	Params() *autodiff.Params
+	// TermNames names the values that Loss reports, the loss first.
+	TermNames() []string
+	// Loss records the negative ELBO of the batch, per sequence and time step, on the tape and
+	// writes its terms. It is a pure function of θ, the batch, the noise stream and the step,
+	// which sets the annealing schedules.
+	Loss(tape *autodiff.Tape, batch Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor
+}
+
+// Query asks for a forecast: filter the prefix and nothing beyond it, then roll out.
+type Query struct {
+	Prefix   Batch
+	Controls []float32 // applied after the prefix: [Horizon,B,NU], or [Samples,Horizon,B,NU] for a plan per rollout
+	Horizon  int
+	Samples  int // latent rollouts
+	Noise    rng.Stream
+}
+
+// Forecast is the answer to a Query. Its buffers are reused from call to call.
+type Forecast struct {
+	Horizon, B, Samples, NX, M int
+
+	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts
+	Paths    []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
+	Draw     []float32 // [Horizon,B,NX] draws from the decoder along the first rollout
+	Switches []float32 // [Horizon,B,M] mixing weights, averaged over the rollouts
+}
+
+// Resize gives the forecast its dimensions and reuses its memory.
+func (f *Forecast) Resize(horizon, b, samples, nx, m int) {
+	f.Horizon, f.B, f.Samples, f.NX, f.M = horizon, b, samples, nx, m
+	f.Mean = resize(f.Mean, horizon*b*nx)
+	f.Paths = resize(f.Paths, samples*horizon*b*nx)
+	f.Draw = resize(f.Draw, horizon*b*nx)
+	f.Switches = resize(f.Switches, horizon*b*m)
+}
+
+// Filtering is the posterior along one path of draws over a prefix: row t is q(z_t) given the drawn
+// z_{t−1} and s_t. The first step is a draw of z_1, with a standard deviation of zero and no switch.
+type Filtering struct {
+	T, B, NZ, M int
+
+	Mean, SD []float32 // [T,B,NZ] of q(z_t)
+	Switches []float32 // [T,B,M] mixing weights of s_t; zeros at the first step
+}
+
+// Resize gives the filtering its dimensions and reuses its memory.
+func (f *Filtering) Resize(t, b, nz, m int) {
+	f.T, f.B, f.NZ, f.M = t, b, nz, m
+	f.Mean = resize(f.Mean, t*b*nz)
+	f.SD = resize(f.SD, t*b*nz)
+	f.Switches = resize(f.Switches, t*b*m)
+}
+
+// Dims are the sizes of a model: observation, control, latent state and number of base systems.
+type Dims struct{ NX, NU, NZ, M int }
+
+// Forecaster is what an evaluation needs of a trained model. A Forecaster serves one goroutine;
+// Clone gives another one that shares the parameters.
+type Forecaster interface {
+	Dims() Dims
+	// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls.
+	Forecast(dst *Forecast, q Query)
+	// Filter infers the latent states and mixing weights of the prefix.
+	Filter(dst *Filtering, prefix Batch, noise rng.Stream)
+	Clone() Forecaster
+}
+
+func resize(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return make([]float32, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,142 @@
+package slds
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// Switching is the distribution of the switch s_t.
+type Switching string
+
+// The two variants of the paper, "Inference of Switching Variables" and "Reinterpretation as a
+// Hierarchical Model".
+const (
+	Concrete Switching = "concrete" // relaxed categorical, or relaxed Bernoulli with sigmoid weights
+	Normal   Switching = "normal"   // Gaussian, mapped to mixing weights by an affine layer
+)
+
+// Weights says how mixing weights are formed.
+type Weights string
+
+// Softmax weights sum to one; sigmoid weights are independent (the maze of the paper).
+const (
+	Softmax Weights = "softmax"
+	Sigmoid Weights = "sigmoid"
+)
+
+// Measurement is the network behind the measurement part of the switch posterior.
+type Measurement string
+
+// LSTM reads x_t … x_T (and u_t … u_T) backwards; MLP reads x_t (and u_t) alone, so that a filter can
+// run online.
+const (
+	LSTM Measurement = "lstm"
+	MLP  Measurement = "mlp"
+)
+
+// Emission is the observation model p(x_t | z_t).
+type Emission string
+
+// Gaussian is for vectors, Bernoulli for binary images.
+const (
+	Gaussian  Emission = "gaussian"
+	Bernoulli Emission = "bernoulli"
+)
+
+// EmissionSD says whether the standard deviation of a Gaussian emission depends on the state.
+type EmissionSD string
+
+// StateSD is a head of the decoder; ConstantSD one learned value per dimension.
+const (
+	StateSD    EmissionSD = "state"
+	ConstantSD EmissionSD = "constant"
+)
+
+// RolloutSwitch says what a forecast feeds to the transition in place of a posterior switch.
+type RolloutSwitch string
+
+// RolloutSample draws from the prior, RolloutMean uses its noise-free value, RolloutMode the most likely system.
+const (
+	RolloutSample RolloutSwitch = "sample"
+	RolloutMean   RolloutSwitch = "mean"
+	RolloutMode   RolloutSwitch = "mode"
+)
+
+// Config is a model: its sizes, its variant and the resolutions of what the paper leaves open.
+type Config struct {
+	model.Dims // NX, NU, NZ and the number M of base systems, which is the size of s
+
+	Switching Switching
+	Weights   Weights
+
+	Hidden        int // width of all networks but the encoder, and of the LSTM
+	EncoderHidden int // width of the encoder trunk
+	Blocks        int // residual blocks of encoder, initial network and decoder; 0: one dense layer
+
+	Measurement         Measurement
+	MeasurementControls bool // whether the measurement network also reads u_t
+	InitialObservations int  // k, the (x, u) pairs that q(h) reads
+
+	Emission   Emission
+	EmissionSD EmissionSD
+
+	Residual      bool    // z + A·z rather than A·z
+	Gate          bool    // Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
+	Hard          bool    // Concrete: one-hot forward pass with the relaxed gradient (straight-through)
+	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
+	VarianceFloor float32 // added to mixed transition variances
+	Rollout       RolloutSwitch
+
+	Anneal Anneal
+}
+
+// transitionBlocks is the number of residual blocks of the switch transition.
+func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
+
+// binary reports whether the switch is a vector of relaxed Bernoulli variables.
+func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == Sigmoid }
+
+// Validate returns every fault of the configuration.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("slds: "+format, args...)) }
+	positive := func(name string, v int) {
+		if v < 1 {
+			fault("%s is %d, want at least 1", name, v)
+		}
+	}
+	positive("observation size", c.NX)
+	positive("latent size", c.NZ)
+	positive("number of base systems", c.M)
+	positive("hidden width", c.Hidden)
+	positive("encoder width", c.EncoderHidden)
+	positive("number of initial observations", c.InitialObservations)
+	positive("number of KL samples", c.KLSamples)
+	if c.NU < 0 || c.Blocks < 0 || c.Blocks > model.MaxBlocks {
+		fault("control size %d or residual blocks %d out of range (0 … %d blocks)", c.NU, c.Blocks, model.MaxBlocks)
+	}
+	if c.VarianceFloor <= 0 {
+		fault("variance floor is %g, want a positive number", c.VarianceFloor)
+	}
+	choice(fault, "switching", c.Switching, Concrete, Normal)
+	choice(fault, "weights", c.Weights, Softmax, Sigmoid)
+	choice(fault, "measurement", c.Measurement, LSTM, MLP)
+	choice(fault, "emission", c.Emission, Gaussian, Bernoulli)
+	choice(fault, "emission standard deviation", c.EmissionSD, StateSD, ConstantSD)
+	choice(fault, "rollout switch", c.Rollout, RolloutSample, RolloutMean, RolloutMode)
+	if c.Rollout == RolloutMode && c.Switching == Normal {
+		fault("rollout switch is %q, which only a Concrete switch has", c.Rollout)
+	}
+	return errors.Join(faults...)
+}
+
+func choice[T ~string](fault func(string, ...any), name string, got T, options ...T) {
+	for _, o := range options {
+		if got == o {
+			return
+		}
+	}
+	fault("%s is %q, want one of %q", name, got, options)
+}

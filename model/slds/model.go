@@ -1,0 +1,60 @@
+// Package slds is the switching linear dynamical system of Becker-Ehmck, Peters and van der Smagt
+// (ICML 2019): latent linear dynamics mixed by a switch, trained by the evidence lower bound.
+//
+// Generative model, t = 1 … T:
+//
+//	p(h) = N(0, I);  z_1 = t(h);  p(x_t | z_t) Gaussian or Bernoulli
+//	p(s_t | s_{t−1}, z_{t−1}, u_t): Concrete or Normal with parameters g(z_{t−1}, s_{t−1}, u_t), for t = 2 g₀(z_1, u_2)
+//	p(z_t | z_{t−1}, s_t, u_t) = N(z_{t−1} + Σᵢ wᵢ(Aᵢ z_{t−1} + Bᵢ u_t), Σᵢ wᵢ Qᵢ),  w the mixing weights of s_t
+//
+// Inference q is structured like it: the transition's mean, with variances of its own, is multiplied
+// by a Gaussian measurement of x_t; the switch's transition is combined with a measurement that reads
+// x_t … x_T backwards (or the present alone, for filtering).
+//
+// docs/paper.md maps equations to functions. Files follow the model: initial, transition, switch_concrete and switch_normal, recognition,
+// emission, elbo; forecast goes on where the data end. The package does not know where batches come from.
+package slds
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Model is the parameters of a switching linear dynamical system and the networks over them. One
+// Model serves any number of tapes at a time, as long as its parameters do not change.
+type Model struct {
+	cfg    Config
+	params *autodiff.Params
+
+	initial     initialNet
+	recognition recognitionNet
+	transition  transitionNet
+	emission    emissionNet
+}
+
+var _ model.Model = (*Model)(nil)
+
+// sdFloor keeps standard deviations of networks off zero: √1e−5.
+const sdFloor = 3.1622776601683795e-3
+
+// New declares and initialises a model. Equal configuration and key give equal parameters.
+func New(cfg Config, key rng.Key) (*Model, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("new model: %w", err)
+	}
+	p := autodiff.NewParams()
+	draws := key.At(0, 0, 0)
+	m := &Model{cfg: cfg, params: p}
+	m.initial = newInitialNet(p, cfg, &draws)
+	m.recognition = newRecognitionNet(p, cfg, &draws)
+	m.transition = newTransitionNet(p, cfg, &draws)
+	m.emission = newEmissionNet(p, cfg, &draws)
+	p.Pack()
+	return m, nil
+}
+
+// Params are the parameters θ and φ.
+func (m *Model) Params() *autodiff.Params { return m.params }

@@ -1,0 +1,79 @@
+package slds
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// switches is the distribution of the switches of a recurrence, in one of the two variants. Its
+// methods run in the order of time: the transition parameters of step i are in the heads of the
+// dynamics when they are called, and they leave a draw of s and the mixing weights of step i behind.
+type switches struct {
+	normal   bool
+	concrete concreteSwitch
+	gaussian normalSwitch
+}
+
+func (c Config) newSwitches(d *dynamics, temps Temperatures, m measurement, noise autodiff.Tensor) switches {
+	if c.Switching == Normal {
+		return switches{normal: true, gaussian: newNormalSwitch(d, c, m, noise)}
+	}
+	return switches{concrete: newConcreteSwitch(d, c, temps, m, noise)}
+}
+
+// posterior draws s_i from q(s_t | …), the measurement combined with the transition.
+func (s *switches) posterior(d *dynamics, i int) {
+	if s.normal {
+		s.gaussian.posterior(d, i)
+	} else {
+		s.concrete.posterior(d, i)
+	}
+}
+
+// prior draws s_i from p(s_t | …), in the way of the configured rollout.
+func (s *switches) prior(d *dynamics, i int) {
+	if s.normal {
+		s.gaussian.prior(d, i)
+	} else {
+		s.concrete.prior(d, i)
+	}
+}
+
+// divergence returns the scalar Σ KL[q(s_t) ‖ p(s_t)] over all steps and sequences.
+func (s *switches) divergence(d *dynamics) autodiff.Tensor {
+	if s.normal {
+		return s.gaussian.divergence(d)
+	}
+	return s.concrete.divergence(d)
+}
+
+// draws are the switches s of all steps.
+func (s *switches) draws() autodiff.Tensor {
+	if s.normal {
+		return s.gaussian.s
+	}
+	return s.concrete.s
+}
+
+// drawSwitchNoise fills the noise of the given number of samples of every row: for a Concrete switch
+// Gumbel or logistic noise, of which the first sample is the forward one, for a Normal switch normals.
+func (c Config) drawSwitchNoise(t *autodiff.Tape, noise *rng.Stream, samples, rows int) autodiff.Tensor {
+	x := t.NewConstant(samples*rows, c.M)
+	switch {
+	case c.Switching == Normal:
+		noise.Normals(x.Value)
+	case c.binary():
+		noise.Logistics(x.Value)
+	default:
+		noise.Gumbels(x.Value)
+	}
+	return x
+}
+
+// posteriorSamples is the number of noise samples per switch that the loss needs.
+func (c Config) posteriorSamples() int {
+	if c.Switching == Normal {
+		return 1
+	}
+	return c.KLSamples
+}

@@ -1,0 +1,168 @@
+package slds
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// transitionNet is the generative dynamics: the networks g and g₀ that parameterise the switch, the
+// base matrices and variances that the switch mixes, and for a Normal switch the map to mixing weights.
+type transitionNet struct {
+	next, first switchNet // g and g₀
+
+	a, b             *autodiff.Weight // [M·nz, nz] and [M·nu, nz]
+	varianceP        *autodiff.Weight // [M, nz] before softplus: generative Q
+	varianceQ        *autodiff.Weight // the same for inference
+	mixing           model.Dense      // Normal: weights from s
+	residual         bool
+	floor            float32
+	nz, nu, switches int
+}
+
+func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitionNet {
+	n := transitionNet{
+		next:     newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU, c, draws),
+		first:    newSwitchNet(p, "switch.first", c.NZ+c.NU, c, draws),
+		a:        p.Matrix("transition.A", c.M*c.NZ, c.NZ),
+		residual: c.Residual, floor: c.VarianceFloor,
+		nz: c.NZ, nu: c.NU, switches: c.M,
+	}
+	scale := 1 / float64(c.M*c.NZ)
+	n.a.InitNormal(draws, scale)
+	if c.NU > 0 {
+		n.b = p.Matrix("transition.B", c.M*c.NU, c.NZ)
+		n.b.InitNormal(draws, scale)
+	}
+	n.varianceP = p.Table("transition.Q", c.M, c.NZ)
+	n.varianceQ = p.Table("transition.Q_inference", c.M, c.NZ)
+	bound := 1 / float64(10*c.M)
+	n.varianceP.InitSoftplusInverse(draws, bound)
+	n.varianceQ.InitSoftplusInverse(draws, bound)
+	if c.Switching == Normal {
+		n.mixing = model.NewDense(p, "switch.mixing", c.M, c.M, draws)
+	}
+	return n
+}
+
+// switchNet maps features of the past to the parameters of a switch: logits, or mean and two
+// standard deviations (prior and inference) that share the mean.
+type switchNet struct {
+	body  model.Body
+	heads [3]model.Dense
+	count int
+}
+
+func newSwitchNet(p *autodiff.Params, name string, in int, c Config, draws *rng.Stream) switchNet {
+	n := switchNet{body: model.NewBody(p, name, in, c.Hidden, c.transitionBlocks(), draws)}
+	names := []string{".logits"}
+	if c.Switching == Normal {
+		names = []string{".mean", ".sd", ".sd_inference"}
+	}
+	for i, head := range names {
+		n.heads[i] = model.NewDense(p, name+head, c.Hidden, c.M, draws)
+	}
+	n.count = len(names)
+	return n
+}
+
+// switchSteps is a switchNet on the tape of a recurrence.
+type switchSteps struct {
+	tape  *autodiff.Tape
+	in    autodiff.Tensor // features of all steps
+	body  model.BodySteps
+	heads [3]autodiff.StepLinear
+	count int
+	block int
+}
+
+// steps puts the network on the tape; heads write blocks of outs.
+func (n switchNet) steps(t *autodiff.Tape, outs [3]autodiff.Tensor, width, block int) switchSteps {
+	s := switchSteps{tape: t, in: t.New(outs[0].Rows, width), count: n.count, block: block}
+	s.body = n.body.Steps(t, s.in, block)
+	for i := range n.count {
+		s.heads[i] = n.heads[i].Steps(t, outs[i], s.body.Y, block)
+	}
+	return s
+}
+
+// step computes the switch parameters of block i from the concatenated parts.
+func (s *switchSteps) step(i int, a, b, c autodiff.Tensor) {
+	s.tape.Concat(s.in.Block(i, s.block), a, b, c)
+	s.body.Step(i)
+	for h := range s.count {
+		s.heads[h].Step(i)
+	}
+}
+
+// dynamics is the recurrence over latent states on a tape. Step i leads from block i of z to block
+// i+1; every other tensor has one block of rows per step, so block i belongs to step i.
+type dynamics struct {
+	tape  *autodiff.Tape
+	net   *transitionNet
+	block int // rows, that is sequences
+
+	z       autodiff.Tensor // [(steps+1)·block, nz]
+	u       autodiff.Tensor // [steps·block, nu] controls that act during the step
+	heads   [3]autodiff.Tensor
+	weights autodiff.Tensor // mixing weights w
+	mean    autodiff.Tensor // μ_t
+	q, qInf autodiff.Tensor // mixed variances
+
+	previous    autodiff.Tensor // s before step 0 when a forecast continues a sequence
+	first, next switchSteps
+	mixMean     autodiff.Mixture
+	mixQ, mixQI autodiff.VarianceMixture
+}
+
+// begin lays out the recurrence. When it continues a sequence, previous is the switch before it and
+// step 0 uses g; otherwise previous has no columns and step 0 uses g₀.
+func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, block int) dynamics {
+	rows := z.Rows - block
+	d := dynamics{
+		tape: t, net: n, block: block, z: z, u: u, previous: previous,
+		weights: t.New(rows, n.switches), mean: t.New(rows, n.nz), q: t.New(rows, n.nz), qInf: t.New(rows, n.nz),
+	}
+	for i := range n.next.count {
+		d.heads[i] = t.New(rows, n.switches)
+	}
+	rest := d.heads
+	if previous.Cols == 0 && rows > 0 {
+		var start [3]autodiff.Tensor
+		for i := range n.next.count {
+			start[i], rest[i] = d.heads[i].Slice(0, block), d.heads[i].Slice(block, rows)
+		}
+		d.first = n.first.steps(t, start, n.nz+n.nu, block)
+	}
+	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu, block)
+	d.mixMean = t.Mixture(autodiff.MixtureArgs{
+		Y: d.mean, Weights: d.weights, Z: z.Slice(0, rows), U: u, A: n.a, B: n.b, Residual: n.residual, Block: block,
+	})
+	d.mixQ = t.VarianceMixture(d.q, d.weights, t.Softplus(t.Param(n.varianceP), 0), n.floor, block)
+	d.mixQI = t.VarianceMixture(d.qInf, d.weights, t.Softplus(t.Param(n.varianceQ), 0), n.floor, block)
+	return d
+}
+
+func (d *dynamics) steps() int { return d.mean.Rows / d.block }
+
+// proposeSwitch computes the transition parameters of the switch of step i; s holds the switches.
+func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {
+	z, u := d.z.Block(i, d.block), d.u.Block(i, d.block)
+	switch {
+	case i > 0 && d.previous.Cols == 0:
+		d.next.step(i-1, z, s.Block(i-1, d.block), u)
+	case i > 0:
+		d.next.step(i, z, s.Block(i-1, d.block), u)
+	case d.previous.Cols == 0:
+		d.first.step(0, z, u, autodiff.Tensor{Rows: z.Rows})
+	default:
+		d.next.step(0, z, d.previous, u)
+	}
+}
+
+// mix computes mean and variances of the state transition of step i from its mixing weights.
+func (d *dynamics) mix(i int) {
+	d.mixMean.Step(i)
+	d.mixQ.Step(i)
+	d.mixQI.Step(i)
+}
