@@ -1,0 +1,303 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+)
+
+// keys are the names of the convention.
+var keys = []string{
+	"y", "images", "u", "mask", "length", "states", "labels", "z", "dt", "split",
+	"y_names", "u_names", "state_names", "label_names",
+}
+
+// field is an array of a file, or one array per episode.
+type field struct {
+	array *ndarray.Array
+	cells []*ndarray.Array
+}
+
+// arrays are the named arrays of one file.
+type arrays struct {
+	names  []string // as in the file
+	shapes map[string]string
+	read   func(name string) (field, error)
+	// stacked is set where an array of two dimensions cannot be a single episode.
+	stacked bool
+}
+
+// panel is a field by episode: rows of values for each step, row-major with the given shape.
+type panel struct {
+	name   string
+	shapes [][]int
+	data   [][]float32
+	bytes  bool // of a type of whole numbers
+}
+
+// builder makes a data set of the arrays of one file.
+type builder struct {
+	in      arrays
+	options Options
+	found   map[string]string // name of the convention to name in the file
+	single  bool              // y was one episode
+	data    *Dataset
+}
+
+// build reads the arrays by the convention.
+func build(in arrays, options Options) (*Dataset, error) {
+	b := &builder{in: in, options: options, found: map[string]string{}, data: &Dataset{}}
+	b.data.Spec = envs.Spec{Name: "files"}
+	if err := b.match(); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{
+		b.observations, b.controls, b.masks, b.states, b.labels, b.modes, b.lengths, b.splits, b.interval, b.columnNames,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return b.data, nil
+}
+
+// match finds which arrays are used.
+func (b *builder) match() error {
+	for _, name := range b.in.names {
+		key := b.options.renamed(name)
+		if !slices.Contains(keys, key) {
+			b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s%s is not used", name, b.in.shapes[name]))
+			continue
+		}
+		if other, twice := b.found[key]; twice {
+			return faultf(name, "rename only one of them", "%s and %s are both read as %s", other, name, key)
+		}
+		b.found[key] = name
+	}
+	_, y := b.found["y"]
+	_, images := b.found["images"]
+	switch {
+	case y && images:
+		return faultf("", "leave one of them out", "it has both y and images")
+	case !y && !images:
+		return faultf("", missingRemedy(b.in.names), "no array is named y or images; it has %s", list(b.in.names))
+	}
+	return nil
+}
+
+// synonyms are names under which users keep observations.
+var synonyms = []string{"obs", "observation", "observations", "outputs", "output", "data", "x", "arr_0", "yest", "frames", "video"}
+
+func missingRemedy(names []string) string {
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		if lower == "y" || slices.Contains(synonyms, lower) {
+			return fmt.Sprintf("rename it: --rename %s=y", name)
+		}
+	}
+	if len(names) == 0 {
+		return "write the observations as an array y of shape [N,T,dy]"
+	}
+	return "say which holds the observations: --rename NAME=y"
+}
+
+func list(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "nothing"
+	case len(names) > 12:
+		return strings.Join(names[:12], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// read returns the field of a key of the convention; false if the file has none.
+func (b *builder) read(key string) (field, bool, error) {
+	name, ok := b.found[key]
+	if !ok {
+		return field{}, false, nil
+	}
+	f, err := b.in.read(name)
+	return f, true, err
+}
+
+// panel reads a field of the form [N, T, …] with the given numbers of dimensions after T; nil if
+// the file has none.
+func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
+	f, ok, err := b.read(key)
+	if !ok || err != nil {
+		return nil, err
+	}
+	name := b.found[key]
+	p := &panel{name: name}
+	list := f.cells
+	if f.array != nil {
+		list = []*ndarray.Array{f.array}
+	}
+	if len(list) == 0 {
+		return nil, faultf(name, "save it as float32", "it holds no numbers")
+	}
+	for i, a := range list {
+		if a.Kind == ndarray.Text {
+			return nil, faultf(name, "save it as float32", "it holds text in place of numbers")
+		}
+		if a.Len() == 0 {
+			return nil, faultf(name, "leave it out", "it is empty: its shape is %v", a.Shape)
+		}
+		p.bytes = a.Kind != ndarray.Float
+		if f.array != nil && !b.oneEpisode(a, trailing) {
+			p.stack(a)
+		} else {
+			shape := a.Shape
+			if len(shape) == 2 && (shape[0] == 1 || trailing[0] == 0 && shape[1] == 1) {
+				shape = []int{shape[0] * shape[1], 1} // a row vector is T values of one channel
+				if trailing[0] == 0 {
+					shape = shape[:1]
+				}
+			}
+			p.shapes, p.data = append(p.shapes, shape), append(p.data, a.Float32s())
+		}
+		if at := len(p.shapes) - 1; at < 0 || !slices.Contains(trailing, len(p.shapes[at])-1) {
+			where := name
+			if f.cells != nil {
+				where = fmt.Sprintf("%s, cell %d", name, i+1)
+			}
+			return nil, faultf(where, shapeRemedy(a.Shape, name, b.in.stacked), "shape %v in place of %s", a.Shape, form)
+		}
+	}
+	return p, nil
+}
+
+// oneEpisode reports whether an array has no dimension for episodes: in a MATLAB file, where an
+// array of two dimensions is one episode if y is.
+func (b *builder) oneEpisode(a *ndarray.Array, trailing []int) bool {
+	if b.in.stacked {
+		return false
+	}
+	return len(a.Shape) == 2 && (trailing[0] == 1 || b.single)
+}
+
+// stack divides an array along its first dimension.
+func (p *panel) stack(a *ndarray.Array) {
+	if len(a.Shape) == 0 {
+		return
+	}
+	data := a.Float32s()
+	n := a.Shape[0]
+	for i := range n {
+		size := len(data) / n
+		p.shapes, p.data = append(p.shapes, a.Shape[1:]), append(p.data, data[i*size:(i+1)*size:(i+1)*size])
+	}
+}
+
+func shapeRemedy(shape []int, name string, stacked bool) string {
+	if stacked && len(shape) == 2 {
+		return fmt.Sprintf("for one channel save %s[:, :, None], for one episode %s[None]", name, name)
+	}
+	return "reshape it before saving"
+}
+
+// observations makes the episodes.
+func (b *builder) observations() error {
+	p, err := b.panel("y", "[N,T,dy]", 1)
+	if err == nil && p == nil {
+		return b.images()
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.sameWidth(); err != nil {
+		return err
+	}
+	b.data.Spec.Observation = p.width(0)
+	b.begin(p)
+	return nil
+}
+
+// images makes the episodes of images, with values in [0, 1].
+func (b *builder) images() error {
+	p, err := b.panel("images", "[N,T,H,W] or [N,T,H,W,C]", 2, 3)
+	if err != nil {
+		return err
+	}
+	if err := p.sameWidth(); err != nil {
+		return err
+	}
+	shape := p.shapes[0]
+	b.data.Image = [3]int{shape[1], shape[2], 1}
+	if len(shape) == 4 {
+		b.data.Image[2] = shape[3]
+	}
+	b.data.Spec.Observation = p.width(0)
+	if p.bytes {
+		if err := p.divideBytes(); err != nil {
+			return err
+		}
+	}
+	b.begin(p)
+	return nil
+}
+
+// divideBytes maps bytes to [0, 1]; whole numbers that are all 0 or 1 stay.
+func (p *panel) divideBytes() error {
+	largest := float32(0)
+	for _, data := range p.data {
+		for _, v := range data {
+			largest = max(largest, v)
+		}
+	}
+	if largest > 255 {
+		return faultf(p.name, "divide by the largest value and save float32", "whole numbers up to %v are no bytes", largest)
+	}
+	if largest <= 1 {
+		return nil
+	}
+	for _, data := range p.data {
+		for i := range data {
+			data[i] = float32(float64(data[i]) / 255)
+		}
+	}
+	return nil
+}
+
+// begin makes an episode of each entry of the observations.
+func (b *builder) begin(p *panel) {
+	b.single = len(p.data) == 1 && !b.in.stacked
+	for i := range p.data {
+		b.data.Episodes = append(b.data.Episodes, Episode{
+			Episode: envs.Episode{T: p.shapes[i][0], Observations: p.data[i]},
+			Part:    Unassigned,
+			Source:  fmt.Sprintf("episode %d", i),
+		})
+	}
+}
+
+// width is the number of values of a step of entry i.
+func (p *panel) width(i int) int {
+	n := 1
+	for _, d := range p.shapes[i][1:] {
+		n *= d
+	}
+	return n
+}
+
+func (p *panel) sameWidth() error {
+	for i := range p.shapes {
+		if !slices.Equal(p.shapes[i][1:], p.shapes[0][1:]) {
+			return faultf(p.name, "give all episodes the same channels", "episode %d has steps of shape %v, episode 0 of %v", i, p.shapes[i][1:], p.shapes[0][1:])
+		}
+	}
+	return nil
+}
+
+// wholeNumber returns v as an integer in [lo, hi].
+func wholeNumber(v float64, lo, hi int) (int, bool) {
+	if v != math.Trunc(v) || !(v >= float64(lo) && v <= float64(hi)) {
+		return 0, false
+	}
+	return int(v), true
+}

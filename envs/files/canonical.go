@@ -1,0 +1,211 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
+)
+
+// canonicalMagic begins the canonical encoding; its number is the version.
+const canonicalMagic = "switchyard data 1\n"
+
+// maxCanonicalHeader bounds the description in an encoding; an episode takes some twenty bytes.
+const maxCanonicalHeader = 1 << 28
+
+// canonicalHeader describes a data set without its values.
+type canonicalHeader struct {
+	Observation      int              `json:"observation"`
+	Control          int              `json:"control"`
+	State            int              `json:"state"`
+	Labels           []string         `json:"labels,omitempty"`
+	DT               float64          `json:"dt"`
+	Image            [3]int           `json:"image"`
+	ObservationNames []string         `json:"observation_names,omitempty"`
+	ControlNames     []string         `json:"control_names,omitempty"`
+	StateNames       []string         `json:"state_names,omitempty"`
+	Episodes         []canonicalEntry `json:"episodes"`
+}
+
+type canonicalEntry struct {
+	Steps  int  `json:"t"`
+	Part   Part `json:"p"`
+	Masked bool `json:"m,omitempty"`
+	Modes  bool `json:"z,omitempty"`
+}
+
+// Encode writes the canonical encoding: a line with the version, the length of a JSON description
+// (4 bytes), the description, and for each episode observations, controls, states, labels and mask
+// as float32 and modes as int32, all little-endian. Equal data sets have equal encodings; where
+// they were read from does not enter.
+func (d *Dataset) Encode(w io.Writer) error {
+	s := d.Spec
+	h := canonicalHeader{
+		Observation: s.Observation, Control: s.Control, State: s.State, Labels: s.Labels, DT: s.DT, Image: d.Image,
+		ObservationNames: d.ObservationNames, ControlNames: d.ControlNames, StateNames: d.StateNames,
+	}
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		h.Episodes = append(h.Episodes, canonicalEntry{e.T, e.Part, e.Mask != nil, e.Modes != nil})
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("encode the data: %w", err)
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString(canonicalMagic) // bufio keeps the first error for Flush
+	out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
+	out.Write(text)
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		for _, data := range [][]float32{e.Observations, e.Controls, e.States, e.Labels, e.Mask} {
+			npy.WriteFloat32s(out, data) // likewise
+		}
+		for _, z := range e.Modes {
+			out.Write(binary.LittleEndian.AppendUint32(nil, uint32(z)))
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("encode the data: %w", err)
+	}
+	return nil
+}
+
+// Bytes returns the canonical encoding.
+func (d *Dataset) Bytes() ([]byte, error) {
+	var b bytes.Buffer
+	err := d.Encode(&b)
+	return b.Bytes(), err
+}
+
+// Hash is the SHA-256 of the canonical encoding, in hexadecimal.
+func (d *Dataset) Hash() (string, error) {
+	h := sha256.New()
+	if err := d.Encode(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Decode reads a canonical encoding. Every length is compared with what is there before memory is
+// taken; the content is checked as that of a file.
+func Decode(data []byte) (*Dataset, error) {
+	rest, ok := bytes.CutPrefix(data, []byte(canonicalMagic))
+	if !ok || len(rest) < 4 {
+		return nil, faultf("", "", "it is no encoded data set")
+	}
+	n := binary.LittleEndian.Uint32(rest)
+	rest = rest[4:]
+	if n > maxCanonicalHeader || int64(n) > int64(len(rest)) {
+		return nil, faultf("", "", "its description of %d bytes is cut off", n)
+	}
+	var h canonicalHeader
+	if err := json.Unmarshal(rest[:n], &h); err != nil {
+		return nil, &Error{Problem: "its description cannot be read", cause: err}
+	}
+	if h.Observation < 1 || h.Control < 0 || h.State < 0 {
+		return nil, faultf("", "", "it has %d observations, %d controls and %d states", h.Observation, h.Control, h.State)
+	}
+	if hw, err := ndarray.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 && h.Image != [3]int{} {
+		return nil, faultf("", "", "images of %v for %d observations", h.Image, h.Observation)
+	}
+	d := &Dataset{
+		Spec:  envs.Spec{Name: "files", Observation: h.Observation, Control: h.Control, State: h.State, Labels: h.Labels, DT: h.DT},
+		Image: h.Image, ObservationNames: h.ObservationNames, ControlNames: h.ControlNames, StateNames: h.StateNames,
+	}
+	body := &canonicalBody{rest: rest[n:]}
+	for i, entry := range h.Episodes {
+		d.Episodes = append(d.Episodes, body.episode(d.Spec, entry, i))
+		if body.err != nil {
+			return nil, body.err
+		}
+	}
+	if len(body.rest) > 0 {
+		return nil, faultf("", "", "%d bytes follow the last episode", len(body.rest))
+	}
+	if err := d.checkNames(); err != nil {
+		return nil, err
+	}
+	return d, d.check()
+}
+
+// checkNames compares the numbers of names and channels.
+func (d *Dataset) checkNames() error {
+	for _, n := range []struct {
+		names []string
+		want  int
+	}{{d.ObservationNames, d.Spec.Observation}, {d.ControlNames, d.Spec.Control}, {d.StateNames, d.Spec.State}} {
+		if n.names != nil && len(n.names) != n.want {
+			return faultf("", "", "%d names for %s", len(n.names), plural(n.want, "channel"))
+		}
+	}
+	return nil
+}
+
+// canonicalBody is the part of an encoding that is not read yet.
+type canonicalBody struct {
+	rest []byte
+	err  error
+}
+
+func (b *canonicalBody) episode(s envs.Spec, entry canonicalEntry, i int) Episode {
+	e := Episode{Part: entry.Part, Source: fmt.Sprintf("episode %d", i)}
+	e.T = entry.Steps
+	if e.Part < Unassigned || e.Part > Test {
+		b.err = faultf(e.Source, "", "part %d is unknown", e.Part)
+	}
+	e.Observations = b.floats(entry.Steps, s.Observation)
+	e.Controls = b.floats(entry.Steps, s.Control)
+	e.States = b.floats(entry.Steps, s.State)
+	e.Labels = b.floats(entry.Steps, len(s.Labels))
+	if entry.Masked {
+		e.Mask = b.floats(entry.Steps, s.Observation)
+		for _, m := range e.Mask {
+			if m != 0 && m != 1 {
+				b.err = faultf(e.Source, "", "its mask holds %v", m)
+			}
+		}
+	}
+	if entry.Modes {
+		raw := b.take(entry.Steps, 1)
+		for j := 0; j < len(raw); j += 4 {
+			e.Modes = append(e.Modes, int32(binary.LittleEndian.Uint32(raw[j:])))
+		}
+	}
+	return e
+}
+
+// take cuts off steps·width values of four bytes.
+func (b *canonicalBody) take(steps, width int) []byte {
+	size, err := ndarray.Bytes([]int{steps, width}, 4)
+	if b.err == nil && (err != nil || size > int64(len(b.rest))) {
+		b.err = faultf("", "fetch it again", "it ends too early")
+	}
+	if b.err != nil {
+		return nil
+	}
+	part := b.rest[:size]
+	b.rest = b.rest[size:]
+	return part
+}
+
+func (b *canonicalBody) floats(steps, width int) []float32 {
+	raw := b.take(steps, width)
+	if len(raw) == 0 {
+		return nil
+	}
+	data := make([]float32, len(raw)/4)
+	for i := range data {
+		data[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return data
+}

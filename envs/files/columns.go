@@ -1,0 +1,109 @@
+package files
+
+import (
+	"slices"
+	"strings"
+)
+
+// A role is what a column of a CSV file holds.
+type role uint8
+
+const (
+	unused role = iota
+	observation
+	control
+	state
+	label
+	episodeID
+	timeOf
+	maskOf
+	modeOf
+	partOf
+)
+
+// signals are the roles with any number of columns, by the word that their columns begin with.
+var signals = []struct {
+	word string
+	role role
+}{{"y", observation}, {"u", control}, {"state", state}, {"label", label}}
+
+var singles = map[string]role{"episode": episodeID, "t": timeOf, "mask": maskOf, "z": modeOf, "split": partOf}
+
+// roleOf returns the role of a column: y, y1, y_speed and y[2] are observations, and so on.
+func roleOf(name string) role {
+	if r, ok := singles[name]; ok {
+		return r
+	}
+	for _, s := range signals {
+		rest, ok := strings.CutPrefix(name, s.word)
+		if ok && (rest == "" || strings.ContainsRune("0123456789_.[-", rune(rest[0]))) {
+			return s.role
+		}
+	}
+	return unused
+}
+
+// channelName is the name that a column gives its channel: speed for y_speed, and y1 for y1.
+// plain is set for names that only number.
+func channelName(column string) (name string, plain bool) {
+	for _, s := range signals {
+		rest, ok := strings.CutPrefix(column, s.word)
+		if !ok {
+			continue
+		}
+		rest = strings.Trim(rest, "_.[]-")
+		if strings.Trim(rest, "0123456789") == "" {
+			return column, true
+		}
+		return rest, false
+	}
+	return column, false
+}
+
+// channelNames are the names of columns; nil if they only number, from 0 or 1 and in order.
+// Columns with the same name keep the whole heading.
+func channelNames(columns []string) []string {
+	names := make([]string, len(columns))
+	first := 1
+	for i, c := range columns {
+		name, plain := channelName(c)
+		if slices.Contains(names[:i], name) {
+			name = c
+		}
+		names[i] = name
+		number := strings.TrimLeft(c, "abcdefghijklmnopqrstuvwxyz_.[")
+		number = strings.TrimRight(number, "]")
+		if i == 0 && number == "0" {
+			first = 0
+		}
+		if !plain || number != itoa(first+i) && len(columns) > 1 {
+			first = -1 << 62 // no number fits from here on
+		}
+	}
+	if first >= 0 {
+		return nil
+	}
+	return names
+}
+
+// heading is the name of a column for a channel of a role.
+func heading(word string, names []string, i int) string {
+	if i >= len(names) {
+		return word + itoa(i+1)
+	}
+	if back, _ := channelName(names[i]); back == names[i] && roleOf(names[i]) == roleOf(word) {
+		return names[i]
+	}
+	return word + "_" + names[i]
+}
+
+// ObservationName is the name of an observed channel as a CSV file has it.
+func (d *Dataset) ObservationName(channel int) string {
+	return heading("y", d.ObservationNames, channel)
+}
+
+// ControlName is the name of a control as a CSV file has it.
+func (d *Dataset) ControlName(channel int) string { return heading("u", d.ControlNames, channel) }
+
+// LabelName is the name of a label as a CSV file has it.
+func (d *Dataset) LabelName(label int) string { return heading("label", d.Spec.Labels, label) }

@@ -1,0 +1,107 @@
+package files
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// WriteCSV writes all episodes into one table with a column episode. It returns an *Error for
+// images, which a table does not hold.
+func (d *Dataset) WriteCSV(w io.Writer) error {
+	indices := make([]int, len(d.Episodes))
+	for i := range indices {
+		indices[i] = i
+	}
+	return d.writeCSV(w, indices, true)
+}
+
+// WriteEpisodeCSV writes one episode as a table.
+func (d *Dataset) WriteEpisodeCSV(w io.Writer, episode int) error {
+	return d.writeCSV(w, []int{episode}, false)
+}
+
+func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
+	if d.Images() {
+		return faultf("images", "write .npz", "a CSV file holds no images")
+	}
+	out := csv.NewWriter(w)
+	out.Write(d.csvHeader(&d.Episodes[episodes[0]], numbered)) // csv keeps the first error for Error
+	for _, i := range episodes {
+		e := &d.Episodes[i]
+		for t := range e.T {
+			out.Write(d.csvRow(e, i, t, numbered))
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
+	var header []string
+	if numbered {
+		header = append(header, "episode")
+	}
+	if d.Spec.DT > 0 {
+		header = append(header, "t")
+	}
+	for _, s := range []struct {
+		word  string
+		names []string
+		n     int
+	}{
+		{"y", d.ObservationNames, d.Spec.Observation},
+		{"u", d.ControlNames, d.Spec.Control},
+		{"state", d.StateNames, d.Spec.State},
+		{"label", d.Spec.Labels, len(d.Spec.Labels)},
+	} {
+		for i := range s.n {
+			header = append(header, heading(s.word, s.names, i))
+		}
+	}
+	if first.Modes != nil {
+		header = append(header, "z")
+	}
+	if first.Part != Unassigned {
+		header = append(header, "split")
+	}
+	return header
+}
+
+func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
+	var row []string
+	if numbered {
+		row = append(row, itoa(index))
+	}
+	if d.Spec.DT > 0 {
+		row = append(row, strconv.FormatFloat(float64(t)*d.Spec.DT, 'g', 12, 64))
+	}
+	number := func(v float32) { row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 32)) }
+	nx := d.Spec.Observation
+	for i := t * nx; i < (t+1)*nx; i++ {
+		if e.Mask != nil && e.Mask[i] == 0 {
+			row = append(row, "")
+			continue
+		}
+		number(e.Observations[i])
+	}
+	for _, s := range []struct {
+		data  []float32
+		width int
+	}{{e.Controls, d.Spec.Control}, {e.States, d.Spec.State}, {e.Labels, len(d.Spec.Labels)}} {
+		for _, v := range s.data[t*s.width : (t+1)*s.width] {
+			number(v)
+		}
+	}
+	if e.Modes != nil {
+		row = append(row, itoa(int(e.Modes[t])))
+	}
+	if e.Part != Unassigned {
+		row = append(row, e.Part.String())
+	}
+	return row
+}

@@ -1,0 +1,200 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs"
+)
+
+// Dataset is a list of episodes of the same system. It is immutable once read.
+type Dataset struct {
+	// Spec has the dimensions; Observation is H·W·C for images. Name is "files".
+	Spec envs.Spec
+	// Image is height, width and channels of an observation; zero if observations are no images.
+	Image [3]int
+	// Names of the columns, as long as the dimensions; nil where the files have none.
+	ObservationNames, ControlNames, StateNames []string
+
+	Episodes []Episode
+	// Notes say what was seen in the files and not used.
+	Notes []string
+}
+
+// Episode is one trajectory. The embedded arrays are row-major [T, n]; Controls[t] acts between
+// steps t−1 and t, and Controls[0] is zero.
+type Episode struct {
+	envs.Episode
+	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
+	// Observations; missing values are stored as 0. nil: nothing is missing.
+	Mask []float32
+	// Modes are the true modes of the T steps; nil: unknown.
+	Modes []int32
+	// Part is the part of a given split; Unassigned where the files give none.
+	Part Part
+	// Source says where the episode was read, for messages. It is not part of the content.
+	Source string
+}
+
+// Steps is the number of time steps of all episodes.
+func (d *Dataset) Steps() int {
+	n := 0
+	for i := range d.Episodes {
+		n += d.Episodes[i].T
+	}
+	return n
+}
+
+// Images reports whether observations are images.
+func (d *Dataset) Images() bool { return d.Image[0] > 0 }
+
+// minSteps is the least length of an episode: with one step nothing can be predicted.
+const minSteps = 2
+
+// check completes the episodes of one file and returns the first fault: missing values move from
+// NaN to the mask, and what has to be finite is.
+func (d *Dataset) check() error {
+	if len(d.Episodes) == 0 {
+		return faultf("", "", "there are no episodes")
+	}
+	if d.Spec.Observation == 0 {
+		return faultf("y", "", "there are no channels")
+	}
+	seen := false
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		if e.T < minSteps {
+			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", plural(e.T, "step"), minSteps)
+		}
+		if err := e.maskMissing(d); err != nil {
+			return err
+		}
+		if err := e.checkFinite(d); err != nil {
+			return err
+		}
+		clear(e.Controls[:min(d.Spec.Control, len(e.Controls))])
+		seen = seen || e.observes()
+	}
+	if !seen {
+		return faultf("y", "", "every value is missing")
+	}
+	if d.Spec.DT < 0 || math.IsNaN(d.Spec.DT) || math.IsInf(d.Spec.DT, 0) {
+		return faultf("dt", "give the time between two steps", "it is %v", d.Spec.DT)
+	}
+	return nil
+}
+
+// observes reports whether anything was measured.
+func (e *Episode) observes() bool {
+	return e.Mask == nil || slices.Contains(e.Mask, 1)
+}
+
+// maskMissing moves missing values from NaN into the mask and stores them as zero. A mask without
+// a zero is dropped.
+func (e *Episode) maskMissing(d *Dataset) error {
+	missing := false
+	for i, v := range e.Observations {
+		absent := e.Mask != nil && e.Mask[i] == 0
+		if math.IsNaN(float64(v)) && !absent {
+			if e.Mask == nil {
+				e.Mask = make([]float32, len(e.Observations))
+				for j := range e.Mask {
+					e.Mask[j] = 1
+				}
+			}
+			e.Mask[i], absent = 0, true
+		}
+		if absent {
+			e.Observations[i], missing = 0, true
+			continue
+		}
+		if math.IsInf(float64(v), 0) {
+			return e.value(d.observationName(), i, d.Spec.Observation, v, "beyond the range of float32", "mark it as missing with NaN, or scale the channel")
+		}
+		if d.Images() && (v < 0 || v > 1) {
+			return e.value(d.observationName(), i, d.Spec.Observation, v, "and images have values in [0, 1]", "save bytes of 0 to 255, or divide by the largest value")
+		}
+	}
+	if !missing {
+		e.Mask = nil
+	}
+	return nil
+}
+
+// checkFinite finds the first value that is not finite and may not be missing.
+func (e *Episode) checkFinite(d *Dataset) error {
+	for _, f := range []struct {
+		name   string
+		data   []float32
+		width  int
+		first  int // values before are not used
+		remedy string
+	}{
+		{"u", e.Controls, d.Spec.Control, d.Spec.Control, "controls cannot be missing: fill them in"},
+		{"states", e.States, d.Spec.State, 0, "leave states out, or fill them in"},
+		{"labels", e.Labels, len(d.Spec.Labels), 0, "leave labels out, or fill them in"},
+	} {
+		for i := f.first; i < len(f.data); i++ {
+			if v := float64(f.data[i]); math.IsNaN(v) || math.IsInf(v, 0) {
+				return e.value(f.name, i, f.width, f.data[i], "and has to be finite", f.remedy)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dataset) observationName() string {
+	if d.Images() {
+		return "images"
+	}
+	return "y"
+}
+
+// value is the fault of element i of a field with the given width.
+func (e *Episode) value(field string, i, width int, v float32, what, remedy string) error {
+	return faultf(field, remedy, "%s, step %d, channel %d: the value is %v, %s", e.Source, i/width, i%width, v, what)
+}
+
+// cut divides episodes into pieces of at most n steps.
+func (d *Dataset) cut(n int) {
+	var pieces []Episode
+	for _, e := range d.Episodes {
+		for first := 0; first+minSteps <= e.T; first += n {
+			p := e.slice(d.Spec, first, min(first+n, e.T))
+			clear(p.Controls[:d.Spec.Control]) // it led to the piece from outside
+			pieces = append(pieces, p)
+		}
+	}
+	d.Episodes = pieces
+}
+
+// slice returns the steps from first to end as an episode that shares memory.
+func (e *Episode) slice(s envs.Spec, first, end int) Episode {
+	if first == 0 && end == e.T {
+		return *e
+	}
+	p := *e
+	p.T = end - first
+	p.Source = fmt.Sprintf("%s, steps %d to %d", e.Source, first, end-1)
+	part := func(data []float32, width int) []float32 {
+		if data == nil {
+			return nil
+		}
+		return data[first*width : end*width : end*width]
+	}
+	p.Observations, p.Mask = part(e.Observations, s.Observation), part(e.Mask, s.Observation)
+	p.Controls = part(e.Controls, s.Control)
+	p.States, p.Labels = part(e.States, s.State), part(e.Labels, len(s.Labels))
+	if e.Modes != nil {
+		p.Modes = e.Modes[first:end:end]
+	}
+	return p
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

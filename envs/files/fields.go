@@ -1,0 +1,222 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+)
+
+// perStep reads a field with a row of values for each step of each episode; nil if there is none.
+// fewer is how many rows less than steps are allowed.
+func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel, error) {
+	p, err := b.panel(key, form, trailing...)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if len(p.data) != len(b.data.Episodes) {
+		return nil, faultf(p.name, "", "it has %s, the observations have %d", plural(len(p.data), "episode"), len(b.data.Episodes))
+	}
+	if err := p.sameWidth(); err != nil {
+		return nil, err
+	}
+	for i := range p.data {
+		want := b.data.Episodes[i].T
+		if rows := p.shapes[i][0]; rows != want && rows != want-fewer {
+			return nil, faultf(p.name, "", "episode %d has %s, its observations have %d", i, plural(rows, "step"), want)
+		}
+	}
+	return p, nil
+}
+
+// controls reads u. One row less than steps means that row i acts between steps i and i+1.
+func (b *builder) controls() error {
+	p, err := b.perStep("u", "[N,T,du]", 1, 1)
+	if p == nil || err != nil {
+		return err
+	}
+	b.data.Spec.Control = p.width(0)
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		e.Controls = p.data[i]
+		if p.shapes[i][0] < e.T || b.options.ControlsAfter {
+			e.Controls = shifted(p.data[i], e.T, b.data.Spec.Control)
+		}
+	}
+	return nil
+}
+
+// shifted moves rows of controls one step later; the first row is zero.
+func shifted(data []float32, T, width int) []float32 {
+	moved := make([]float32, T*width)
+	if T > 0 {
+		copy(moved[width:], data)
+	}
+	return moved
+}
+
+// masks reads mask: one value per step, or one per value of a step.
+func (b *builder) masks() error {
+	p, err := b.perStep("mask", "[N,T] or [N,T,dy]", 0, 0, 1)
+	if p == nil || err != nil {
+		return err
+	}
+	nx := b.data.Spec.Observation
+	width := p.width(0)
+	if width != 1 && width != nx {
+		return faultf(p.name, "give one value per step, or one per channel", "%d values per step for %d channels", width, nx)
+	}
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		for j, v := range p.data[i] {
+			if v != 0 && v != 1 {
+				return faultf(p.name, "use 1 for observed and 0 for missing", "%s, step %d: the value is %v", e.Source, j/width, v)
+			}
+		}
+		e.Mask = p.data[i]
+		if width < nx {
+			e.Mask = make([]float32, e.T*nx)
+			for j := range e.Mask {
+				e.Mask[j] = p.data[i][j/nx]
+			}
+		}
+	}
+	return nil
+}
+
+func (b *builder) states() error {
+	p, err := b.perStep("states", "[N,T,ns]", 0, 1)
+	if p == nil || err != nil {
+		return err
+	}
+	b.data.Spec.State = p.width(0)
+	for i := range b.data.Episodes {
+		b.data.Episodes[i].States = p.data[i]
+	}
+	return nil
+}
+
+func (b *builder) labels() error {
+	p, err := b.perStep("labels", "[N,T,nl]", 0, 1)
+	if p == nil || err != nil {
+		return err
+	}
+	for i := range p.width(0) {
+		b.data.Spec.Labels = append(b.data.Spec.Labels, fmt.Sprintf("label%d", i+1))
+	}
+	for i := range b.data.Episodes {
+		b.data.Episodes[i].Labels = p.data[i]
+	}
+	return nil
+}
+
+func (b *builder) modes() error {
+	p, err := b.perStep("z", "[N,T]", 0, 0)
+	if p == nil || err != nil {
+		return err
+	}
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		for t, v := range p.data[i] {
+			z, ok := wholeNumber(float64(v), math.MinInt16, math.MaxInt16)
+			if !ok {
+				return faultf(p.name, "number the modes 0, 1, 2, …", "%s, step %d: the mode is %v", e.Source, t, v)
+			}
+			e.Modes = append(e.Modes, int32(z))
+		}
+	}
+	return nil
+}
+
+// lengths cuts the padding off.
+func (b *builder) lengths() error {
+	values, err := b.vector("length", len(b.data.Episodes))
+	if values == nil || err != nil {
+		return err
+	}
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		n, ok := wholeNumber(values[i], 1, e.T)
+		if !ok {
+			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], plural(e.T, "step"))
+		}
+		source := e.Source
+		*e = e.slice(b.data.Spec, 0, n)
+		e.Source = source
+	}
+	return nil
+}
+
+// vector reads one number per episode; nil if there is none.
+func (b *builder) vector(key string, n int) ([]float64, error) {
+	f, ok, err := b.read(key)
+	if !ok || err != nil {
+		return nil, err
+	}
+	if f.array == nil || f.array.Kind == ndarray.Text {
+		return nil, faultf(b.found[key], "", "it is no array of numbers")
+	}
+	if f.array.Len() != n {
+		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, plural(n, "episode"))
+	}
+	return f.array.Float64s(), nil
+}
+
+func (b *builder) splits() error {
+	values, err := b.vector("split", len(b.data.Episodes))
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		part, ok := wholeNumber(v, int(Training), int(Test))
+		if !ok {
+			return faultf(b.found["split"], "use 0 for training, 1 for validation and 2 for test", "%s: the part is %v", b.data.Episodes[i].Source, v)
+		}
+		b.data.Episodes[i].Part = Part(part)
+	}
+	return nil
+}
+
+func (b *builder) interval() error {
+	values, err := b.vector("dt", 1)
+	if values == nil || err != nil {
+		return err
+	}
+	if !(values[0] > 0) || math.IsInf(values[0], 0) {
+		return faultf(b.found["dt"], "give the time between two steps, or leave it out", "it is %v", values[0])
+	}
+	b.data.Spec.DT = values[0]
+	return nil
+}
+
+// columnNames reads the names of channels.
+func (b *builder) columnNames() error {
+	for _, n := range []struct {
+		key  string
+		dst  *[]string
+		want int
+	}{
+		{"y_names", &b.data.ObservationNames, b.data.Spec.Observation},
+		{"u_names", &b.data.ControlNames, b.data.Spec.Control},
+		{"state_names", &b.data.StateNames, b.data.Spec.State},
+		{"label_names", &b.data.Spec.Labels, len(b.data.Spec.Labels)},
+	} {
+		f, ok, err := b.read(n.key)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		var names []string
+		if f.array != nil {
+			names = f.array.Strings()
+		}
+		if len(names) != n.want || slices.Contains(names, "") {
+			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), plural(n.want, "channel"))
+		}
+		*n.dst = names
+	}
+	return nil
+}

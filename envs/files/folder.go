@@ -1,0 +1,189 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// input is a file to read, and the part of a split that its folder gives it.
+type input struct {
+	path string
+	part Part
+}
+
+// Paths lists the files that Read reads for paths, in that order.
+func Paths(paths []string) ([]string, error) {
+	inputs, err := expand(paths)
+	var list []string
+	for _, in := range inputs {
+		list = append(list, in.path)
+	}
+	return list, err
+}
+
+// expand lists the files that paths name: files, folders (their data files, and those of the
+// folders training, validation and test below) and globs. Numbers in names count as numbers.
+func expand(paths []string) ([]input, error) {
+	var all []input
+	seen := map[string]bool{}
+	add := func(list []input) {
+		for _, in := range list {
+			if clean := filepath.Clean(in.path); !seen[clean] {
+				seen[clean] = true
+				all = append(all, in)
+			}
+		}
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			list, err := listFolder(path)
+			if err != nil {
+				return nil, err
+			}
+			add(list)
+		case err != nil && strings.ContainsAny(path, "*?["):
+			list, err := filepath.Glob(path)
+			if err != nil {
+				return nil, &Error{File: path, Problem: "it is no pattern of file names", cause: err}
+			}
+			if len(list) == 0 {
+				return nil, fmt.Errorf("read the data: %w", &fs.PathError{Op: "match", Path: path, Err: fs.ErrNotExist})
+			}
+			slices.SortFunc(list, naturalOrder)
+			add(inputsOf(list, Unassigned))
+		case err != nil:
+			return nil, fmt.Errorf("read the data: %w", err)
+		default:
+			add([]input{{path, Unassigned}})
+		}
+	}
+	return all, nil
+}
+
+func inputsOf(paths []string, part Part) []input {
+	var list []input
+	for _, p := range paths {
+		list = append(list, input{p, part})
+	}
+	return list
+}
+
+// listFolder lists the data files of a folder.
+func listFolder(dir string) ([]input, error) {
+	list, folders, err := dataFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := inputsOf(list, Unassigned)
+	for _, want := range []Part{Training, Validation, Test} {
+		for _, name := range folders {
+			if part, _ := parsePart(strings.ToLower(name)); part != want {
+				continue
+			}
+			list, _, err := dataFiles(filepath.Join(dir, name))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, inputsOf(list, want)...)
+		}
+	}
+	if len(all) == 0 {
+		return nil, &Error{File: dir, Problem: "the folder holds no data files", Remedy: "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"}
+	}
+	return all, nil
+}
+
+func dataFiles(dir string) (paths, folders []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the data: %w", err)
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, "."):
+		case e.IsDir():
+			folders = append(folders, name)
+		case isData(name):
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	slices.SortFunc(paths, naturalOrder)
+	return paths, folders, nil
+}
+
+func isData(name string) bool {
+	for _, f := range formats {
+		if strings.HasSuffix(strings.ToLower(name), f.ending) {
+			return true
+		}
+	}
+	return false
+}
+
+// naturalOrder compares names with their numbers as numbers: run2 comes before run10.
+func naturalOrder(a, b string) int {
+	whole := cmp.Compare(a, b)
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			m, n := strings.TrimLeft(a[:x], "0"), strings.TrimLeft(b[:y], "0")
+			if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), whole)
+}
+
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+
+// join appends the episodes of another file, which has to describe the same system.
+func (d *Dataset) join(o *Dataset) error {
+	for _, f := range []struct {
+		name      string
+		got, want any
+	}{
+		{"images", o.Image, d.Image},
+		{"y", o.Spec.Observation, d.Spec.Observation},
+		{"u", o.Spec.Control, d.Spec.Control},
+		{"states", o.Spec.State, d.Spec.State},
+		{"labels", o.Spec.Labels, d.Spec.Labels},
+		{"names of y", o.ObservationNames, d.ObservationNames},
+		{"names of u", o.ControlNames, d.ControlNames},
+		{"names of states", o.StateNames, d.StateNames},
+	} {
+		if got, want := fmt.Sprint(f.got), fmt.Sprint(f.want); got != want {
+			what := "channels"
+			if strings.HasPrefix(f.name, "names") || f.name == "labels" {
+				what = "columns"
+			}
+			return faultf(f.name, "give all files the same channels in the same order", "%s %s, in the files before %s", what, got, want)
+		}
+	}
+	if d.Spec.DT == 0 {
+		d.Spec.DT = o.Spec.DT
+	}
+	if a, b := d.Spec.DT, o.Spec.DT; b > 0 && (b > 1.01*a || b < 0.99*a) {
+		return faultf("dt", "resample one of them", "the time between two steps is %v, in the files before %v", b, a)
+	}
+	d.Episodes = append(d.Episodes, o.Episodes...)
+	for _, note := range o.Notes {
+		if !slices.Contains(d.Notes, note) {
+			d.Notes = append(d.Notes, note)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package mat reads the numeric variables of MATLAB files of version 5 (save -v6 and -v7), as
+// "MAT-File Level 5 File Format" describes them: real arrays of every numeric class and of any
+// number of dimensions, logicals, texts, and cell arrays of those; compressed or not, in either
+// byte order. Other classes (structs, sparse and complex arrays, objects) are listed with the
+// reason why they are not read.
+//
+// Files of version 7.3 are HDF5 and of version 4 are older: both are recognised and refused.
+// Nothing is allocated on the word of a length alone. What variables mean is not known here.
+package mat
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+)
+
+// Reasons a file is refused.
+var (
+	// ErrFormat is returned for bytes that are no MATLAB file, or a damaged one.
+	ErrFormat = errors.New("not a valid MATLAB file")
+	// ErrTruncated is returned when the file ends within a variable.
+	ErrTruncated = errors.New("ends too early")
+	// ErrVersion is returned for MATLAB files of other versions than 5.
+	ErrVersion = errors.New("is of a MATLAB version that is not read")
+	// ErrLimit is returned when the data exceed what the reader is allowed to hold.
+	ErrLimit = errors.New("is larger than the limit")
+)
+
+// Variable is one variable of a file.
+type Variable struct {
+	Name  string
+	Class string // as MATLAB names it: double, cell, struct, …
+	Shape []int
+
+	Array *ndarray.Array   // of a numeric or logical class
+	Cells []*ndarray.Array // of a cell array, in column-major order
+	Text  string           // of the class char
+
+	// Unread is why the variable has no value; "" if it has one.
+	Unread string
+}
+
+const (
+	headerSize  = 128
+	maxDims     = 32
+	maxElements = 1 << 20 // variables of a file, cells of a variable
+)
+
+// reader is the state of reading one file.
+type reader struct {
+	order  binary.ByteOrder
+	want   func(name string) bool
+	budget int64 // bytes of data that may still be held
+}
+
+// Read reads the variables that want accepts (nil: all); the others come without a value. The
+// data of all variables together may take limit bytes.
+func Read(r io.Reader, limit int64, want func(name string) bool) ([]Variable, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	m := &reader{want: want, budget: limit}
+	if err := m.header(in); err != nil {
+		return nil, err
+	}
+	var list []Variable
+	for len(list) < maxElements {
+		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		v, err := m.element(in)
+		if err != nil {
+			return nil, fmt.Errorf("variable %d: %w", len(list)+1, err)
+		}
+		if v != nil {
+			list = append(list, *v)
+		}
+	}
+	return nil, fmt.Errorf("%w: more than %d variables", ErrFormat, maxElements)
+}
+
+// header reads what every file begins with: 116 bytes of text, an offset, version and byte order.
+func (m *reader) header(in io.Reader) error {
+	var h [headerSize]byte
+	if n, err := io.ReadFull(in, h[:]); err != nil {
+		if n >= 4 && bytes.HasPrefix(h[:], []byte("MATLAB")) {
+			return fmt.Errorf("%w: within the header", ErrTruncated)
+		}
+		return fmt.Errorf("%w: %d bytes", ErrFormat, n)
+	}
+	switch string(h[126:]) {
+	case "IM":
+		m.order = binary.LittleEndian
+	case "MI":
+		m.order = binary.BigEndian
+	default:
+		if h[0] == 0 || h[1] == 0 || h[2] == 0 || h[3] == 0 {
+			return fmt.Errorf("%w: version 4", ErrVersion)
+		}
+		return fmt.Errorf("%w: it begins with %q", ErrFormat, h[:10])
+	}
+	if v := m.order.Uint16(h[124:]); v != 0x0100 {
+		if v == 0x0200 {
+			return fmt.Errorf("%w: version 7.3, which is HDF5", ErrVersion)
+		}
+		return fmt.Errorf("%w: version %#04x", ErrVersion, v)
+	}
+	return nil
+}
+
+// element reads a top-level element; nil for one that is no variable.
+func (m *reader) element(in io.Reader) (*Variable, error) {
+	s := &section{in: in, left: -1, order: m.order}
+	t, err := s.tag()
+	if err != nil {
+		return nil, err
+	}
+	limited := &io.LimitedReader{R: in, N: t.size}
+	body := &section{in: limited, left: t.size, order: m.order}
+	switch t.kind {
+	case miMatrix:
+		v, err := m.matrix(body, 0)
+		if err == nil {
+			err = body.drain()
+		}
+		return v, err
+	case miCompressed:
+		v, err := m.compressed(body)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.Copy(io.Discard, limited); err != nil || limited.N > 0 {
+			return nil, streamFault(cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		return v, nil
+	}
+	return nil, body.drain()
+}
+
+// compressed reads the one variable in a zlib stream.
+func (m *reader) compressed(body *section) (*Variable, error) {
+	z, err := zlib.NewReader(body.in)
+	if err != nil {
+		return nil, streamFault(err)
+	}
+	inner := &section{in: z, left: -1, order: m.order}
+	t, err := inner.tag()
+	if err != nil {
+		return nil, err
+	}
+	if t.kind != miMatrix {
+		return nil, fmt.Errorf("%w: a compressed element of type %d", ErrFormat, t.kind)
+	}
+	v, err := m.matrix(&section{in: z, left: t.size, order: m.order}, 0)
+	if err != nil {
+		return nil, err
+	}
+	if m.wanted(v.Name) && v.Unread == "" {
+		// Reading to the end compares the checksum; a bomb ends the budget.
+		n, err := io.Copy(io.Discard, io.LimitReader(z, 8))
+		if err != nil {
+			return nil, streamFault(err)
+		}
+		if n > 7 {
+			return nil, fmt.Errorf("%w: data follow a compressed variable", ErrFormat)
+		}
+	}
+	return v, nil
+}
+
+func (m *reader) wanted(name string) bool { return m.want == nil || m.want(name) }
+
+// streamFault tells the end of the file from damage.
+func streamFault(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: within a variable", ErrTruncated)
+	}
+	return fmt.Errorf("%w: %w", ErrFormat, err)
+}

@@ -1,0 +1,168 @@
+// Package npy reads and writes the array files of numpy: .npy (one array) and .npz (a zip archive
+// of them), as numpy.lib.format describes versions 1.0, 2.0 and 3.0.
+//
+// It reads every numeric type in either byte order and either order of dimensions, and text of
+// fixed width; it refuses pickled objects and records. It writes little-endian row-major arrays.
+// Nothing is allocated on the word of a header alone: memory grows with the bytes that arrive.
+// What the arrays mean is not known here.
+package npy
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+)
+
+// Reasons a file is refused.
+var (
+	// ErrFormat is returned for bytes that are no array file, or a damaged one.
+	ErrFormat = errors.New("not a valid numpy file")
+	// ErrTruncated is returned when the file ends before the array does.
+	ErrTruncated = errors.New("ends too early")
+	// ErrObject is returned for arrays of Python objects, which only Python can read.
+	ErrObject = errors.New("holds Python objects")
+	// ErrType is returned for element types that are no numbers.
+	ErrType = errors.New("has an element type that is not read")
+	// ErrLimit is returned for an array that is larger than the reader is allowed to hold.
+	ErrLimit = errors.New("is larger than the limit")
+)
+
+const magic = "\x93NUMPY"
+
+// maxHeader bounds the header. numpy writes less than 200 bytes for arrays of numbers.
+const maxHeader = 1 << 16
+
+// firstRead bounds what is allocated before any data has arrived.
+const firstRead = 1 << 20
+
+// Read reads one array and expects r to end with it. An array of more than limit bytes is
+// refused before its data are read.
+func Read(r io.Reader, limit int64) (*ndarray.Array, error) { return read(r, limit, math.MaxInt64) }
+
+// read refuses an array for which less than its size is available.
+func read(r io.Reader, limit, available int64) (*ndarray.Array, error) {
+	a, err := ReadHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	size, err := ndarray.Bytes(a.Shape, a.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if size > limit {
+		return nil, fmt.Errorf("%w: %d bytes of data, %d allowed", ErrLimit, size, limit)
+	}
+	if size > available {
+		return nil, fmt.Errorf("%w: shape %v takes %d bytes, the archive has %d", ErrTruncated, a.Shape, size, available)
+	}
+	if a.Raw, err = readData(r, size); err != nil {
+		return nil, err
+	}
+	var one [1]byte
+	if n, _ := io.ReadFull(r, one[:]); n > 0 {
+		return nil, fmt.Errorf("%w: bytes follow the %d of shape %v", ErrFormat, size, a.Shape)
+	}
+	return a, nil
+}
+
+// readData reads size bytes into a buffer that grows as they arrive.
+func readData(r io.Reader, size int64) ([]byte, error) {
+	data := make([]byte, min(size, firstRead))
+	for read := 0; ; {
+		n, err := io.ReadFull(r, data[read:])
+		read += n
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("%w: %d of %d bytes of data", ErrTruncated, read, size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		if int64(read) == size {
+			return data, nil
+		}
+		grown := make([]byte, min(size, 2*int64(len(data))))
+		copy(grown, data)
+		data = grown
+	}
+}
+
+// ReadHeader reads what comes before the data and returns the array without them.
+func ReadHeader(r io.Reader) (*ndarray.Array, error) {
+	var start [8]byte
+	if _, err := io.ReadFull(r, start[:]); err != nil {
+		return nil, headerFault(err)
+	}
+	if string(start[:6]) != magic {
+		return nil, fmt.Errorf("%w: it begins with %q", ErrFormat, start[:6])
+	}
+	width := 2
+	switch start[6] {
+	case 1:
+	case 2, 3:
+		width = 4
+	default:
+		return nil, fmt.Errorf("%w: version %d.%d is unknown", ErrFormat, start[6], start[7])
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:width]); err != nil {
+		return nil, headerFault(err)
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxHeader {
+		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, n)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, headerFault(err)
+	}
+	return parseHeader(string(text))
+}
+
+func headerFault(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: within the header", ErrTruncated)
+	}
+	return fmt.Errorf("%w: %w", ErrFormat, err)
+}
+
+// typeOf parses a type description such as <f4, |b1 or >U12 into the array.
+func typeOf(a *ndarray.Array, descr string) error {
+	if descr == "" {
+		return fmt.Errorf("%w: no type", ErrFormat)
+	}
+	rest := descr
+	switch descr[0] {
+	case '>':
+		a.BigEndian = true
+		rest = descr[1:]
+	case '<', '|', '=':
+		rest = descr[1:]
+	}
+	if strings.HasPrefix(rest, "O") {
+		return ErrObject
+	}
+	var letter byte
+	var size int
+	if n, err := fmt.Sscanf(rest, "%c%d", &letter, &size); n != 2 || err != nil || size < 0 {
+		return fmt.Errorf("%w: %q", ErrType, descr)
+	}
+	kinds := map[byte]struct {
+		kind  ndarray.Kind
+		sizes string
+	}{'b': {ndarray.Bool, "1"}, '?': {ndarray.Bool, "1"}, 'i': {ndarray.Int, "1248"}, 'u': {ndarray.Uint, "1248"}, 'f': {ndarray.Float, "248"}}
+	if letter == 'U' && size <= maxHeader {
+		a.Kind, a.Size = ndarray.Text, 4*max(size, 1)
+		return nil
+	}
+	k, ok := kinds[letter]
+	if !ok || size > 8 || !strings.Contains(k.sizes, fmt.Sprint(size)) {
+		return fmt.Errorf("%w: %q", ErrType, descr)
+	}
+	a.Kind, a.Size = k.kind, size
+	return nil
+}

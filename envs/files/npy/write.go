@@ -1,0 +1,103 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Type is an element type as numpy names it, little-endian.
+type Type string
+
+// The types that are written.
+const (
+	Float32 Type = "<f4"
+	Float64 Type = "<f8"
+	Int64   Type = "<i8"
+	Uint8   Type = "|u1"
+	Bool    Type = "|b1"
+)
+
+// Text is the type of strings of up to n characters.
+func Text(n int) Type { return Type(fmt.Sprintf("<U%d", n)) }
+
+// WriteHeader writes what comes before the data of a row-major array, padded to a multiple of 64
+// bytes as numpy does it. The data follow in the order of the shape.
+func WriteHeader(w io.Writer, t Type, shape []int) error {
+	var dims strings.Builder
+	for _, d := range shape {
+		fmt.Fprintf(&dims, "%d, ", d)
+	}
+	list := strings.TrimSuffix(dims.String(), " ")
+	if len(shape) != 1 {
+		list = strings.TrimSuffix(list, ",") // only a tuple of one keeps it
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", t, list)
+	padding := 63 - (len(magic)+4+len(text))%64
+	text += strings.Repeat(" ", padding) + "\n"
+	header := append([]byte(magic), 1, 0)
+	header = binary.LittleEndian.AppendUint16(header, uint16(len(text)))
+	_, err := w.Write(append(header, text...))
+	return err
+}
+
+// WriteFloat32s writes data of the type Float32.
+func WriteFloat32s(w io.Writer, data []float32) error {
+	buffer := make([]byte, 0, 4*min(len(data), 1<<12))
+	for len(data) > 0 {
+		n := min(len(data), 1<<12)
+		buffer = buffer[:0]
+		for _, v := range data[:n] {
+			buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(v))
+		}
+		if _, err := w.Write(buffer); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// WriteInts writes data of the type Int64.
+func WriteInts(w io.Writer, data []int64) error {
+	buffer := make([]byte, 0, 8*len(data))
+	for _, v := range data {
+		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(v))
+	}
+	_, err := w.Write(buffer)
+	return err
+}
+
+// WriteStrings writes a whole array of one dimension: header and data.
+func WriteStrings(w io.Writer, data []string) error {
+	width := 1
+	for _, s := range data {
+		width = max(width, utf8.RuneCountInString(s))
+	}
+	if err := WriteHeader(w, Text(width), []int{len(data)}); err != nil {
+		return err
+	}
+	buffer := make([]byte, 0, 4*width*len(data))
+	for _, s := range data {
+		n := 0
+		for _, r := range s {
+			buffer = binary.LittleEndian.AppendUint32(buffer, uint32(r))
+			n++
+		}
+		buffer = append(buffer, make([]byte, 4*(width-n))...)
+	}
+	_, err := w.Write(buffer)
+	return err
+}
+
+// WriteFloat64 writes a whole array of no dimension: one number.
+func WriteFloat64(w io.Writer, v float64) error {
+	if err := WriteHeader(w, Float64, nil); err != nil {
+		return err
+	}
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+	return err
+}

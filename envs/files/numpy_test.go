@@ -1,0 +1,154 @@
+package files
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// interpreter is a python that has a module; without one the test is skipped.
+func interpreter(t *testing.T, module string) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import "+module).Run() == nil {
+			return name
+		}
+	}
+	t.Skipf("no python3 with %s on this machine: what it reads and writes is not compared", module)
+	return ""
+}
+
+// python runs a script with numpy and returns what it prints.
+func python(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	return run(t, interpreter(t, "numpy"), append([]string{"-c", script}, args...)...)
+}
+
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	command := exec.Command(name, args...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, stderr.String())
+	}
+	return string(out)
+}
+
+func TestNumpy_WritesWhatWeRead(t *testing.T) {
+	dir := t.TempDir()
+	python(t, `
+import sys, numpy as np
+y = (np.arange(24).reshape(2, 4, 3) - 5) / 4
+u = np.arange(16).reshape(2, 4, 2)
+for name, dtype in dict(f2='<f2', f4='<f4', f8='<f8', big='>f8', bigint='>i4', i8='<i8').items():
+    v = y if dtype[1] == 'f' else np.arange(24).reshape(2, 4, 3)
+    np.savez_compressed(f'{sys.argv[1]}/{name}.npz', y=v.astype(dtype), u=np.asfortranarray(u), z=u[:, :, 0] > 3,
+        length=np.array([4, 3]), dt=0.25, y_names=np.array(['a', 'β', 'long name']))
+np.savez(f'{sys.argv[1]}/fortran.npz', y=np.asfortranarray(y), dt=np.float32(0.25))
+np.save(f'{sys.argv[1]}/alone.npy', y.astype(np.float32))
+`, dir)
+	for name, whole := range map[string]bool{
+		"f2.npz": false, "f4.npz": false, "f8.npz": false, "big.npz": false, "bigint.npz": true, "i8.npz": true,
+		"fortran.npz": false, "alone.npy": false,
+	} {
+		d := mustRead(t, Options{}, filepath.Join(dir, name))
+		for i, e := range d.Episodes {
+			for j, v := range e.Observations {
+				want := float32(12*i+j-5) / 4
+				if whole {
+					want = float32(12*i + j)
+				}
+				if v != want {
+					t.Fatalf("%s: y[%d].flat[%d] = %v, want %v", name, i, j, v, want)
+				}
+			}
+		}
+		if d.Spec.Control > 0 {
+			equal(t, name+" u", d.Episodes[1].Controls, []float32{0, 0, 10, 11, 12, 13})
+			equal(t, name+" z", d.Episodes[0].Modes, []int32{0, 0, 1, 1})
+			equal(t, name+" names", d.ObservationNames, []string{"a", "β", "long name"})
+		}
+	}
+}
+
+func TestNumpy_ReadsWhatWeWrite(t *testing.T) {
+	d := readText1(t, "episode,t,y_a,y_µ,u,state,label_hit,z,split\n0,0,1,2,0,5,1,0,train\n0,0.5,,3,4,6,0,1,train\n0,1,7,8,9,7,0,1,train\n1,0,1,2,0,8,1,0,test\n1,0.5,3,4,5,9,1,0,test\n")
+	path := filepath.Join(t.TempDir(), "a.npz")
+	var b bytes.Buffer
+	if err := d.WriteNPZ(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := python(t, `
+import sys, numpy as np
+a = np.load(sys.argv[1])
+for k in sorted(a.files):
+    print(k, a[k].dtype, a[k].shape, a[k].tolist())
+`, path)
+	want := []string{
+		"dt float64 () 0.5",
+		"label_names <U3 (1,) ['hit']",
+		"labels float32 (2, 3, 1) [[[1.0], [0.0], [0.0]], [[1.0], [1.0], [0.0]]]",
+		"length int64 (2,) [3, 2]",
+		"split int64 (2,) [0, 2]",
+		"states float32 (2, 3, 1) [[[5.0], [6.0], [7.0]], [[8.0], [9.0], [0.0]]]",
+		"u float32 (2, 3, 1) [[[0.0], [4.0], [9.0]], [[0.0], [5.0], [0.0]]]",
+		"y float32 (2, 3, 2) [[[1.0, 2.0], [nan, 3.0], [7.0, 8.0]], [[1.0, 2.0], [3.0, 4.0], [nan, nan]]]",
+		"y_names <U1 (2,) ['a', 'µ']",
+		"z int64 (2, 3) [[0, 1, 1], [0, 0, 0]]",
+	}
+	if got := strings.Split(strings.TrimSpace(out), "\n"); !slices.Equal(got, want) {
+		t.Errorf("numpy reads\n%s\nwant\n%s", out, strings.Join(want, "\n"))
+	}
+}
+
+// The converter of HDF5 files is run on both layouts that it knows.
+func TestH5ToNPZ(t *testing.T) {
+	name := interpreter(t, "h5py, numpy")
+	dir := t.TempDir()
+	run(t, name, "-c", `
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1] + '/minari.hdf5', 'w') as f:
+    for i, T in ((0, 2), (10, 1), (9, 3)):
+        e = f.create_group(f'episode_{i}')
+        e['observations'] = 100.0 * i + np.arange(2 * (T + 1)).reshape(T + 1, 2)
+        e['actions'] = np.arange(1, T + 1)
+        e['rewards'] = np.zeros(T)
+with h5py.File(sys.argv[1] + '/d4rl.hdf5', 'w') as f:
+    f['observations'] = np.arange(7.0).reshape(7, 1)
+    f['actions'] = 10 + np.arange(7.0).reshape(7, 1)
+    f['terminals'] = np.array([0, 0, 1, 0, 0, 0, 0], dtype=bool)
+    f['timeouts'] = np.array([0, 0, 0, 1, 0, 0, 0], dtype=bool)
+with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
+    f['positions'] = np.zeros(3)
+`, dir)
+	const script = "../../deploy/python/h5_to_npz.py"
+	for _, layout := range []string{"minari", "d4rl"} {
+		run(t, name, script, filepath.Join(dir, layout+".hdf5"), filepath.Join(dir, layout+".npz"), "--dt", "0.05")
+	}
+	d := mustRead(t, Options{}, filepath.Join(dir, "minari.npz"))
+	if len(d.Episodes) != 3 || d.Spec.DT != 0.05 {
+		t.Fatalf("Minari: %+v", d)
+	}
+	equal(t, "lengths", []int{d.Episodes[0].T, d.Episodes[1].T, d.Episodes[2].T}, []int{3, 4, 2})
+	equal(t, "observations", d.Episodes[0].Observations, []float32{0, 1, 2, 3, 4, 5})
+	equal(t, "controls", d.Episodes[1].Controls, []float32{0, 1, 2, 3})
+	d = mustRead(t, Options{}, filepath.Join(dir, "d4rl.npz"))
+	if len(d.Episodes) != 2 { // the episode of one step is left out
+		t.Fatalf("D4RL: %+v", d)
+	}
+	equal(t, "first episode", d.Episodes[0].Controls, []float32{0, 10, 11})
+	equal(t, "rest", d.Episodes[1].Observations, []float32{4, 5, 6})
+	out, err := exec.Command(name, script, filepath.Join(dir, "other.hdf5"), filepath.Join(dir, "x.npz")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "neither Minari") || !strings.Contains(string(out), "positions") {
+		t.Errorf("another layout: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,259 @@
+package files
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs/files/mat"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
+)
+
+// Read reads files, folders and globs into one data set; episodes keep the order of the files. An
+// error about the content is an *Error that names the file; one about the path is of package os.
+func Read(paths []string, o Options) (*Dataset, error) {
+	inputs, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	all := &Dataset{}
+	left := o.limit()
+	if len(o.Rename) > 0 {
+		o.seen = &names{known: map[string]bool{}}
+	}
+	for i, in := range inputs {
+		d, err := readFile(in.path, o, &left)
+		if err != nil {
+			return nil, err
+		}
+		for j := range d.Episodes {
+			e := &d.Episodes[j]
+			if e.Part == Unassigned {
+				e.Part = in.part
+			}
+			if len(inputs) > 1 {
+				e.Source = in.path + ": " + e.Source
+			}
+		}
+		if i == 0 {
+			all = d
+			continue
+		}
+		if err := all.join(d); err != nil {
+			return nil, inFile(in.path, err)
+		}
+	}
+	if err := o.checkRename(nameKind(inputs[0].path)); err != nil {
+		return nil, err
+	}
+	if o.Cut > 0 {
+		all.cut(max(o.Cut, minSteps))
+	}
+	if all.Spec.DT == 0 {
+		all.Spec.DT = o.DT
+	}
+	return all, nil
+}
+
+// nameKind says what the names in a file are names of.
+func nameKind(path string) string {
+	if name := strings.ToLower(path); strings.Contains(filepath.Base(name), ".csv") || strings.Contains(filepath.Base(name), ".tsv") {
+		return "column"
+	}
+	return "array"
+}
+
+// formats are the endings of file names that are read.
+var formats = []struct {
+	ending string
+	read   func(f *os.File, o Options, left *int64) (*Dataset, error)
+}{
+	{".npz", readNPZ},
+	{".npy", readNPY},
+	{".mat", readMAT},
+	{".csv", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readText(f, o, left, false) }},
+	{".tsv", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readText(f, o, left, true) }},
+	{".csv.gz", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readGzip(f, o, left, false) }},
+	{".tsv.gz", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readGzip(f, o, left, true) }},
+}
+
+// readFile reads one file by the ending of its name. left is the rest of the limit, in bytes.
+func readFile(path string, o Options, left *int64) (*Dataset, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the data: %w", err)
+	}
+	d, err := readOpen(f, path, o, left)
+	if closed := f.Close(); err == nil && closed != nil {
+		err = fmt.Errorf("read the data: %w", closed)
+	}
+	return d, err
+}
+
+func readOpen(f *os.File, path string, o Options, left *int64) (*Dataset, error) {
+	for _, format := range formats {
+		if !strings.HasSuffix(strings.ToLower(path), format.ending) {
+			continue
+		}
+		d, err := format.read(f, o, left)
+		if err == nil {
+			err = d.check()
+		}
+		if err != nil {
+			return nil, inFile(path, err)
+		}
+		return d, nil
+	}
+	remedy := "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".h5", ".hdf5":
+		remedy = "convert it: python3 deploy/python/h5_to_npz.py " + filepath.Base(path) + " out.npz"
+	case ".pkl", ".pickle", ".pt":
+		remedy = "only Python reads pickles: save the arrays with numpy.savez"
+	case ".parquet", ".xlsx", ".json", ".jsonl":
+		remedy = "export it as CSV"
+	}
+	return nil, &Error{File: path, Problem: "the ending of its name is of no format that is read", Remedy: remedy}
+}
+
+func readNPZ(f *os.File, o Options, left *int64) (*Dataset, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the data: %w", err)
+	}
+	return decodeNPZ(f, info.Size(), o, left)
+}
+
+func decodeNPZ(r io.ReaderAt, size int64, o Options, left *int64) (*Dataset, error) {
+	archive, err := npy.OpenArchive(r, size)
+	if err != nil {
+		return nil, formatFault("", err)
+	}
+	in := arrays{names: archive.Names(), shapes: map[string]string{}, stacked: true}
+	for _, name := range in.names {
+		if a, err := archive.Header(name); err == nil {
+			in.shapes[name] = fmt.Sprintf(" %v", a.Shape)
+		}
+	}
+	in.read = func(name string) (field, error) {
+		a, err := archive.Read(name, *left)
+		if err != nil {
+			return field{}, formatFault(name, err)
+		}
+		*left -= int64(len(a.Raw))
+		return field{array: a}, nil
+	}
+	return build(in, o)
+}
+
+func readNPY(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeNPY(f, o, left) }
+
+// decodeNPY reads a lone array as the observations.
+func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
+	a, err := npy.Read(r, *left)
+	if err != nil {
+		return nil, formatFault("", err)
+	}
+	*left -= int64(len(a.Raw))
+	name := "y"
+	if len(a.Shape) > 3 {
+		name = "images"
+	}
+	o.Rename = nil
+	return build(arrays{names: []string{name}, stacked: true, read: func(string) (field, error) { return field{array: a}, nil }}, o)
+}
+
+func readMAT(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeMAT(f, o, left) }
+
+func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
+	variables, err := mat.Read(r, *left, func(name string) bool { return slices.Contains(keys, o.renamed(name)) })
+	if err != nil {
+		return nil, formatFault("", err)
+	}
+	in := arrays{shapes: map[string]string{}}
+	byName := map[string]mat.Variable{}
+	for _, v := range variables {
+		if _, twice := byName[v.Name]; twice || v.Name == "" {
+			continue
+		}
+		in.names = append(in.names, v.Name)
+		in.shapes[v.Name] = fmt.Sprintf(" (%s %v)", v.Class, v.Shape)
+		byName[v.Name] = v
+	}
+	in.read = func(name string) (field, error) {
+		v := byName[name]
+		if v.Unread != "" {
+			return field{}, faultf(name, "save a real array, or a cell array of those", "%s", v.Unread)
+		}
+		return field{array: v.Array, cells: v.Cells}, nil
+	}
+	d, err := build(in, o)
+	if err == nil {
+		for _, v := range variables {
+			if a := v.Array; a != nil {
+				*left -= int64(len(a.Raw))
+			}
+		}
+	}
+	return d, err
+}
+
+func readText(r io.Reader, o Options, left *int64, tabs bool) (*Dataset, error) {
+	return readCSV(&limited{r, left}, tabs, o)
+}
+
+func readGzip(f *os.File, o Options, left *int64, tabs bool) (*Dataset, error) {
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, &Error{Problem: "it is no gzip file", Remedy: "name it without .gz if it is not compressed", cause: err}
+	}
+	return readText(z, o, left, tabs)
+}
+
+// limited is a reader that may give *left bytes.
+type limited struct {
+	r    io.Reader
+	left *int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if *l.left <= 0 {
+		return 0, formatFault("", npy.ErrLimit)
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), *l.left)])
+	*l.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &Error{Problem: err.Error(), Remedy: "write or copy the file again", cause: err}
+	}
+	return n, err
+}
+
+// formatFault adds what to do to an error of a format.
+func formatFault(place string, err error) error {
+	remedy := ""
+	for _, r := range []struct {
+		target error
+		remedy string
+	}{
+		{npy.ErrObject, "pad the episodes to [N,T,dy], add length [N], and save numbers"},
+		{npy.ErrType, "save it as float32"},
+		{npy.ErrTruncated, "write or copy the file again"},
+		{npy.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
+		{npy.ErrFormat, "write or copy the file again"},
+		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7')"},
+		{mat.ErrTruncated, "write or copy the file again"},
+		{mat.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
+		{mat.ErrFormat, "write or copy the file again"},
+	} {
+		if errors.Is(err, r.target) {
+			remedy = r.remedy
+			break
+		}
+	}
+	return &Error{Place: place, Problem: err.Error(), Remedy: remedy, cause: err}
+}

@@ -1,0 +1,167 @@
+package files
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Part is a part of a split, with the numbers that files use.
+type Part int8
+
+// The parts of a split.
+const (
+	Unassigned Part = iota - 1
+	Training
+	Validation
+	Test
+)
+
+// String names the part as CSV files do.
+func (p Part) String() string {
+	switch p {
+	case Training:
+		return "training"
+	case Validation:
+		return "validation"
+	case Test:
+		return "test"
+	}
+	return ""
+}
+
+// parsePart reads a part by name or number; the common short names are known too.
+func parsePart(s string) (Part, bool) {
+	switch s {
+	case "0", "train", "training":
+		return Training, true
+	case "1", "val", "valid", "validation", "dev":
+		return Validation, true
+	case "2", "test", "testing":
+		return Test, true
+	}
+	return Unassigned, false
+}
+
+// Split lists the episodes of each part by index, in ascending order. No episode is in two parts.
+type Split struct {
+	Training   []int `json:"training"`
+	Validation []int `json:"validation"`
+	Test       []int `json:"test"`
+}
+
+// Of returns the episodes of a part.
+func (s Split) Of(p Part) []int {
+	switch p {
+	case Training:
+		return s.Training
+	case Validation:
+		return s.Validation
+	case Test:
+		return s.Test
+	}
+	return nil
+}
+
+// Fractions are the shares of the episodes that are held out; the others train.
+type Fractions struct {
+	Validation float64 // default 0.1
+	Test       float64 // default 0.1
+}
+
+// DefaultFractions divides episodes 80/10/10.
+func DefaultFractions() Fractions { return Fractions{Validation: 0.1, Test: 0.1} }
+
+// splitSample keeps the stream of splits apart from those that training draws from the same key.
+const splitSample = 2
+
+// Split divides the episodes. Where the files give a part to every episode, theirs is used; else
+// the parts are drawn by the seed, a function of it and of the number of episodes alone. Each
+// part with a positive share gets at least one episode.
+func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
+	if s, ok, err := d.givenSplit(); ok || err != nil {
+		return s, err
+	}
+	n := len(d.Episodes)
+	if !(f.Validation >= 0 && f.Test >= 0 && f.Validation+f.Test < 1) {
+		return Split{}, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training", f.Validation, f.Test)
+	}
+	validation, test := share(n, f.Validation), share(n, f.Test)
+	if validation+test >= n {
+		remedy := "record more episodes"
+		if steps := d.Steps(); steps >= 60 { // three pieces that are worth training on
+			remedy = fmt.Sprintf("cut long recordings into pieces, e.g. --cut %d", max(steps/10, 20))
+		}
+		return Split{}, faultf("", remedy,
+			"%s cannot be divided into training, validation and test by episode", plural(n, "episode"))
+	}
+	part := make([]Part, n)
+	order := permutation(n, rng.New(seed, rng.Batch).At(0, 0, splitSample))
+	for i, e := range order[:validation+test] {
+		part[e] = Validation
+		if i >= validation {
+			part[e] = Test
+		}
+	}
+	return collect(part), nil
+}
+
+// givenSplit returns the split of the files; false if they give none.
+func (d *Dataset) givenSplit() (Split, bool, error) {
+	part := make([]Part, len(d.Episodes))
+	given := 0
+	for i := range d.Episodes {
+		part[i] = d.Episodes[i].Part
+		if part[i] != Unassigned {
+			given++
+		}
+	}
+	if given == 0 {
+		return Split{}, false, nil
+	}
+	if given < len(part) {
+		return Split{}, false, faultf("split", "give it for all or for none", "%d of %d episodes have no part", len(part)-given, len(part))
+	}
+	s := collect(part)
+	if len(s.Training) == 0 {
+		return Split{}, false, faultf("split", "use 0 for training, 1 for validation and 2 for test", "no episode is for training")
+	}
+	return s, true, nil
+}
+
+func collect(part []Part) Split {
+	var s Split
+	for i, p := range part {
+		switch p {
+		case Training, Unassigned:
+			s.Training = append(s.Training, i)
+		case Validation:
+			s.Validation = append(s.Validation, i)
+		case Test:
+			s.Test = append(s.Test, i)
+		}
+	}
+	return s
+}
+
+// share is the number of episodes of a fraction, at least one of a positive fraction.
+func share(n int, fraction float64) int {
+	if fraction == 0 {
+		return 0
+	}
+	return max(1, int(math.Round(float64(n)*fraction)))
+}
+
+// permutation shuffles 0 … n−1 (Fisher and Yates).
+func permutation(n int, s rng.Stream) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	for i := n - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		order[i], order[j] = order[j], order[i]
+	}
+	return order
+}

@@ -1,0 +1,57 @@
+package files
+
+// Windows counts the windows of a fixed length in episodes of unequal length, so that each can
+// be drawn with the same probability.
+type Windows struct {
+	episodes []int
+	ends     []int // running number of windows
+	length   int
+}
+
+// Windows returns the windows of length steps in the given episodes. Episodes that are shorter
+// have none. length 0 takes whole episodes, one window each.
+func (d *Dataset) Windows(episodes []int, length int) Windows {
+	w := Windows{length: length}
+	total := 0
+	for _, i := range episodes {
+		n := 1
+		if length > 0 {
+			n = d.Episodes[i].T - length + 1
+		}
+		if n < 1 {
+			continue
+		}
+		total += n
+		w.episodes = append(w.episodes, i)
+		w.ends = append(w.ends, total)
+	}
+	return w
+}
+
+// Len is the number of windows.
+func (w Windows) Len() int {
+	if len(w.ends) == 0 {
+		return 0
+	}
+	return w.ends[len(w.ends)-1]
+}
+
+// Episodes are those that have a window, in ascending order of the running number.
+func (w Windows) Episodes() []int { return w.episodes }
+
+// At returns window k, 0 ≤ k < Len: the episode and its first step.
+func (w Windows) At(k int) (episode, first int) {
+	lo, hi := 0, len(w.ends)-1
+	for lo < hi { // the first end above k
+		mid := (lo + hi) / 2
+		if w.ends[mid] > k {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo > 0 {
+		k -= w.ends[lo-1]
+	}
+	return w.episodes[lo], k
+}

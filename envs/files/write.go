@@ -1,0 +1,203 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
+)
+
+// WriteNPZ writes the data set by the convention, as numpy.load reads it. Episodes are padded to
+// the longest; missing values are NaN, and in images of whole bytes zero beside the mask.
+// The same data set gives the same bytes.
+func (d *Dataset) WriteNPZ(w io.Writer) error {
+	out := &npzWriter{archive: npy.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
+	for i := range d.Episodes {
+		out.steps = max(out.steps, d.Episodes[i].T)
+	}
+	if d.Images() {
+		out.images()
+	} else {
+		out.rows("y", d.Spec.Observation, float32(math.NaN()), func(e *Episode) []float32 { return e.marked() })
+	}
+	out.rows("u", d.Spec.Control, 0, func(e *Episode) []float32 { return e.Controls })
+	out.rows("states", d.Spec.State, 0, func(e *Episode) []float32 { return e.States })
+	out.rows("labels", len(d.Spec.Labels), 0, func(e *Episode) []float32 { return e.Labels })
+	out.perEpisode()
+	if d.Spec.DT > 0 {
+		out.array("dt", func(w io.Writer) error { return npy.WriteFloat64(w, d.Spec.DT) })
+	}
+	out.names("y_names", d.ObservationNames)
+	out.names("u_names", d.ControlNames)
+	out.names("state_names", d.StateNames)
+	out.names("label_names", d.Spec.Labels)
+	if out.err == nil {
+		out.err = out.archive.Close()
+	}
+	if out.err != nil {
+		return fmt.Errorf("write npz: %w", out.err)
+	}
+	return nil
+}
+
+// marked returns the observations with NaN where they are missing.
+func (e *Episode) marked() []float32 {
+	if e.Mask == nil {
+		return e.Observations
+	}
+	data := slices.Clone(e.Observations)
+	for i, m := range e.Mask {
+		if m == 0 {
+			data[i] = float32(math.NaN())
+		}
+	}
+	return data
+}
+
+// npzWriter writes arrays until the first error.
+type npzWriter struct {
+	archive *npy.ArchiveWriter
+	data    *Dataset
+	n       int // episodes
+	steps   int // of the longest
+	err     error
+}
+
+func (o *npzWriter) array(name string, write func(io.Writer) error) {
+	if o.err != nil {
+		return
+	}
+	w, err := o.archive.Array(name)
+	if err == nil {
+		err = write(w)
+	}
+	o.err = err
+}
+
+// rows writes an array [N,T,width] of float32, padded with the given value.
+func (o *npzWriter) rows(name string, width int, padding float32, of func(*Episode) []float32) {
+	if width == 0 {
+		return
+	}
+	o.array(name, func(w io.Writer) error {
+		if err := npy.WriteHeader(w, npy.Float32, []int{o.n, o.steps, width}); err != nil {
+			return err
+		}
+		return o.padded(w, width, padding, of)
+	})
+}
+
+func (o *npzWriter) padded(w io.Writer, width int, padding float32, of func(*Episode) []float32) error {
+	rest := make([]float32, o.steps*width)
+	for i := range rest {
+		rest[i] = padding
+	}
+	for i := range o.data.Episodes {
+		data := of(&o.data.Episodes[i])
+		if err := npy.WriteFloat32s(w, data); err != nil {
+			return err
+		}
+		if err := npy.WriteFloat32s(w, rest[len(data):]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// images writes bytes where they hold every value, else float32.
+func (o *npzWriter) images() {
+	d := o.data
+	shape := []int{o.n, o.steps, d.Image[0], d.Image[1], d.Image[2]}
+	if d.Image[2] == 1 {
+		shape = shape[:4]
+	}
+	scale, exact := d.byteScale()
+	o.array("images", func(w io.Writer) error {
+		if !exact {
+			if err := npy.WriteHeader(w, npy.Float32, shape); err != nil {
+				return err
+			}
+			return o.padded(w, d.Spec.Observation, 0, func(e *Episode) []float32 { return e.marked() })
+		}
+		if err := npy.WriteHeader(w, npy.Uint8, shape); err != nil {
+			return err
+		}
+		frame := make([]byte, o.steps*d.Spec.Observation)
+		for i := range d.Episodes {
+			clear(frame)
+			for j, v := range d.Episodes[i].Observations {
+				frame[j] = byte(math.Round(float64(v) * scale))
+			}
+			if _, err := w.Write(frame); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if exact && slices.ContainsFunc(d.Episodes, func(e Episode) bool { return e.Mask != nil }) {
+		o.rows("mask", d.Spec.Observation, 0, func(e *Episode) []float32 {
+			if e.Mask != nil {
+				return e.Mask
+			}
+			return slices.Repeat([]float32{1}, len(e.Observations))
+		})
+	}
+}
+
+// byteScale returns the factor by which all images become whole bytes, and whether there is one
+// that reads back to the same values.
+func (d *Dataset) byteScale() (float64, bool) {
+	binary, bytes := true, true
+	for i := range d.Episodes {
+		for _, v := range d.Episodes[i].Observations {
+			binary = binary && (v == 0 || v == 1)
+			bytes = bytes && float32(math.Round(float64(v)*255)/255) == v
+		}
+	}
+	if binary {
+		return 1, true
+	}
+	return 255, bytes
+}
+
+// perEpisode writes lengths, modes and parts, as far as there are any.
+func (o *npzWriter) perEpisode() {
+	var lengths, modes, parts []int64
+	unequal, hasModes, given := false, true, true
+	for i := range o.data.Episodes {
+		e := &o.data.Episodes[i]
+		lengths = append(lengths, int64(e.T))
+		unequal = unequal || e.T != o.steps
+		parts = append(parts, int64(e.Part))
+		given = given && e.Part != Unassigned
+		hasModes = hasModes && e.Modes != nil
+		for t := range o.steps {
+			z := int64(0)
+			if t < len(e.Modes) {
+				z = int64(e.Modes[t])
+			}
+			modes = append(modes, z)
+		}
+	}
+	ints := func(name string, shape []int, data []int64, wanted bool) {
+		if wanted {
+			o.array(name, func(w io.Writer) error {
+				if err := npy.WriteHeader(w, npy.Int64, shape); err != nil {
+					return err
+				}
+				return npy.WriteInts(w, data)
+			})
+		}
+	}
+	ints("z", []int{o.n, o.steps}, modes, hasModes)
+	ints("length", []int{o.n}, lengths, unequal)
+	ints("split", []int{o.n}, parts, given)
+}
+
+func (o *npzWriter) names(key string, names []string) {
+	if len(names) > 0 {
+		o.array(key, func(w io.Writer) error { return npy.WriteStrings(w, names) })
+	}
+}
