@@ -1,0 +1,299 @@
+package coordinator
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+func state(step uint64, best uint64) *Checkpoint {
+	cp := &Checkpoint{Run: "r", Seed: 7, Term: 2, Step: step, Validated: best, BestStep: best, BestLoss: 1.5}
+	for i := range 6 {
+		x := float32(step) + float32(i)/8
+		cp.Theta, cp.M, cp.V = append(cp.Theta, x), append(cp.M, -x), append(cp.V, x*x)
+	}
+	return cp
+}
+
+var layout = []Tensor{{Name: "a/w", Shape: []int{2, 2}, Size: 4}, {Name: "a/b", Shape: []int{2}, Offset: 4, Size: 2}}
+
+func save(t *testing.T, s *store, cp *Checkpoint, best bool) {
+	t.Helper()
+	if err := errors.Join(s.write(cp, best), s.prune()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, strings.ReplaceAll(e.Name(), "step-00000000", ""))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestStore_RoundTripAndRetention(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "checkpoints")
+	s := newStore(dir, layout, 6)
+	for step := uint64(1); step <= 5; step++ {
+		save(t, s, state(step, min(step, 2)), step <= 2)
+	}
+	if got, want := names(t, dir), "best.json 02.json 02.safetensors 04.json 04.safetensors 05.json 05.safetensors"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	cp, skipped, err := Restore(dir)
+	if err != nil || len(skipped) > 0 {
+		t.Fatal(err, skipped)
+	}
+	want := state(5, 2)
+	if cp.Step != 5 || cp.Run != "r" || cp.Seed != 7 || cp.Term != 2 || cp.BestStep != 2 || cp.BestLoss != 1.5 || cp.Validated != 2 ||
+		!slices.Equal(cp.Theta, want.Theta) || !slices.Equal(cp.M, want.M) || !slices.Equal(cp.V, want.V) {
+		t.Errorf("got %+v, want %+v", cp, want)
+	}
+	if best, err := RestoreBest(dir); err != nil || best.Step != 2 {
+		t.Errorf("best: %+v, %v", best, err)
+	}
+}
+
+// The file is what the safetensors format says.
+func TestStore_Safetensors(t *testing.T) {
+	var buf bytes.Buffer
+	n, err := writeTensors(&buf, layout, state(3, 0))
+	if err != nil || n != int64(buf.Len()) {
+		t.Fatalf("%d bytes of %d, %v", n, buf.Len(), err)
+	}
+	head := binary.LittleEndian.Uint64(buf.Bytes())
+	if head%8 != 0 {
+		t.Errorf("header of %d bytes", head)
+	}
+	var header map[string]struct {
+		DType   string `json:"dtype"`
+		Shape   []int  `json:"shape"`
+		Offsets []int  `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(buf.Bytes()[8:8+head], &header); err != nil {
+		t.Fatal(err)
+	}
+	body := buf.Bytes()[8+head:]
+	b := header["a/b"]
+	if b.DType != "F32" || !slices.Equal(b.Shape, []int{2}) || !slices.Equal(b.Offsets, []int{16, 24}) {
+		t.Errorf("got %+v", b)
+	}
+	x := make([]float32, 2)
+	wire.GetFloats(x, body[b.Offsets[0]:b.Offsets[1]])
+	if x[0] != 3.5 || x[1] != 3.625 {
+		t.Errorf("got %v", x)
+	}
+	if v := header["adam.v"]; !slices.Equal(v.Offsets, []int{48, 72}) || len(body) != 72 {
+		t.Errorf("got %+v of %d bytes", v, len(body))
+	}
+}
+
+// Every way to damage the newest checkpoint is noticed, told with file and reason, and the one before is used.
+func TestRestore_Damaged(t *testing.T) {
+	damages := map[string]struct {
+		file   string
+		reason string
+		damage func([]byte) []byte
+	}{
+		"torn data":     {"step-0000000002.safetensors", "bytes", func(b []byte) []byte { return b[:len(b)/2] }},
+		"flipped bit":   {"step-0000000002.safetensors", "SHA-256", func(b []byte) []byte { b[len(b)-1] ^= 1; return b }},
+		"data missing":  {"step-0000000002.safetensors", "no such file", nil},
+		"torn manifest": {"step-0000000002.json", "manifest", func(b []byte) []byte { return b[:len(b)/2] }},
+		"empty":         {"step-0000000002.json", "manifest", func([]byte) []byte { return nil }},
+		"other file": {"step-0000000002.json", "file", func(b []byte) []byte {
+			return bytes.Replace(b, []byte("step-0000000002"), []byte("step-0000000001"), 1)
+		}},
+		"absurd size": {"step-0000000002.json", "parameters", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"parameters": 6`), []byte(`"parameters": 900000000000000`), 1)
+		}},
+		"later format": {"step-0000000002.json", "format", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"format": 1`), []byte(`"format": 2`), 1)
+		}},
+	}
+	for name, d := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := newStore(dir, nil, 6)
+			save(t, s, state(1, 0), false)
+			save(t, s, state(2, 0), false)
+			path := filepath.Join(dir, d.file)
+			if d.damage == nil {
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, d.damage(b), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cp, skipped, err := Restore(dir)
+			if err != nil || cp.Step != 1 || len(skipped) != 1 {
+				t.Fatalf("got %+v, %v, %v", cp, skipped, err)
+			}
+			if text := skipped[0].Error(); !strings.Contains(text, "step-0000000002") || !strings.Contains(text, d.reason) {
+				t.Errorf("%q does not tell file and reason %q", text, d.reason)
+			}
+			if err := os.Remove(filepath.Join(dir, "step-0000000001.safetensors")); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Restore(dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), d.reason) {
+				t.Errorf("nothing is valid: got %v", err)
+			}
+		})
+	}
+	if _, _, err := Restore(t.TempDir()); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("empty folder: got %v", err)
+	}
+	if _, _, err := Restore(filepath.Join(t.TempDir(), "none")); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("no folder: got %v", err)
+	}
+	if _, err := RestoreBest(t.TempDir()); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("no best: got %v", err)
+	}
+}
+
+// fullDisk takes a number of bytes and then has no more room.
+type fullDisk struct {
+	file
+	room *int
+}
+
+func (d fullDisk) Write(p []byte) (int, error) {
+	if *d.room < len(p) {
+		n, _ := d.file.Write(p[:*d.room])
+		*d.room = 0
+		return n, syscall.ENOSPC
+	}
+	*d.room -= len(p)
+	return d.file.Write(p)
+}
+
+// However early the disk is full, the error says so and the checkpoint of before stays the newest valid one.
+func TestStore_DiskFull(t *testing.T) {
+	var size int
+	for room := 0; ; room += 37 {
+		dir := t.TempDir()
+		s := newStore(dir, nil, 6)
+		save(t, s, state(1, 1), true)
+		left := room
+		create := s.create
+		s.create = func(name string) (file, error) {
+			f, err := create(name)
+			return fullDisk{f, &left}, err
+		}
+		err := s.write(state(2, 2), true)
+		if err == nil {
+			break
+		}
+		size = room
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "step 2") {
+			t.Errorf("room %d: got %v", room, err)
+		}
+		cp, _, err := Restore(dir)
+		if err != nil {
+			t.Fatalf("room %d: %v", room, err)
+		}
+		if written := strings.Contains(names(t, dir), "02.json"); written != (cp.Step == 2) || cp.Step < 1 {
+			t.Errorf("room %d: step %d is the newest of %s", room, cp.Step, names(t, dir))
+		}
+		if best, err := RestoreBest(dir); err != nil || best.Step != 1 {
+			t.Errorf("room %d: best %+v, %v", room, best, err)
+		}
+		if strings.Contains(names(t, dir), ".tmp") {
+			t.Errorf("room %d: left behind: %s", room, names(t, dir))
+		}
+	}
+	if size < 500 {
+		t.Errorf("the disk was full only up to %d bytes", size)
+	}
+}
+
+var _ io.Writer = fullDisk{}
+
+func TestAdam_Reference(t *testing.T) {
+	cfg := Optimizer{Rate: 0.01, Decay: 0.5, DecayEvery: 3, Clip: 2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	a := newAdam(cfg, []float32{1, -2, 3})
+	theta, m, v := []float64{1, -2, 3}, make([]float64, 3), make([]float64, 3)
+	for step := 1; step <= 10; step++ {
+		sum := []float32{float32(step), -4, 0.5}
+		g := []float64{float64(step) / 4, -1, 0.125}
+		want := math.Sqrt(g[0]*g[0] + g[1]*g[1] + g[2]*g[2])
+		norm, rate, err := a.update(sum, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(norm-want) > 1e-6 || rate != 0.01*math.Pow(0.5, float64((step-1)/3)) {
+			t.Errorf("step %d: norm %v, want %v; rate %v", step, norm, want, rate)
+		}
+		for i := range theta {
+			g[i] *= min(1, 2/want)
+			m[i] = 0.9*m[i] + 0.1*g[i]
+			v[i] = 0.999*v[i] + 0.001*g[i]*g[i]
+			mhat, vhat := m[i]/(1-math.Pow(0.9, float64(step))), v[i]/(1-math.Pow(0.999, float64(step)))
+			theta[i] -= rate * mhat / (math.Sqrt(vhat) + 1e-8)
+			if math.Abs(theta[i]-float64(a.theta[i])) > 1e-5 {
+				t.Errorf("step %d: theta[%d] = %v, want %v", step, i, a.theta[i], theta[i])
+			}
+		}
+	}
+	norm, _, err := a.update([]float32{float32(math.Inf(1)), 0, 0}, 4)
+	if err == nil || !math.IsInf(norm, 1) || a.step != 10 {
+		t.Errorf("an infinite gradient: norm %v, step %d, %v", norm, a.step, err)
+	}
+}
+
+// A gradient whose square overflows would stop its parameter for ever; clipped, it is welcome.
+func TestAdam_HugeGradient(t *testing.T) {
+	cfg := Optimizer{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	a := newAdam(cfg, []float32{1, 2})
+	if _, _, err := a.update([]float32{2e19, 1}, 1); err == nil || !strings.Contains(err.Error(), "2e+19") || a.step != 0 || a.v[1] != 0 {
+		t.Errorf("got %v at step %d, moments %v", err, a.step, a.v)
+	}
+	if _, _, err := a.update([]float32{9e17, 1}, 1); err != nil || !kernel.Finite(a.v) {
+		t.Errorf("below the bound: %v, moments %v", err, a.v)
+	}
+	cfg.Clip = 10
+	a = newAdam(cfg, []float32{1, 2})
+	if _, _, err := a.update([]float32{2e19, 1}, 1); err != nil || a.step != 1 || !kernel.Finite(a.v) {
+		t.Errorf("clipped: %v at step %d, moments %v", err, a.step, a.v)
+	}
+	cfg.Rate = 1e38
+	a = newAdam(cfg, []float32{3e38, -3e38})
+	if _, _, err := a.update([]float32{-1, 1}, 1); !errors.Is(err, errTheta) {
+		t.Errorf("parameters %v: got %v", a.theta, err)
+	}
+}
+
+func TestConfig_JoinsAllFaults(t *testing.T) {
+	err := (&Config{Run: "a b", Shards: 3, Layout: []Tensor{{Name: "w", Shape: []int{2}, Size: 3}}}).validate(10)
+	if !errors.Is(err, ErrConfig) {
+		t.Fatalf("got %v", err)
+	}
+	for _, part := range []string{"a b", "power of two", "failure detection", "chunk", "term names", "folder", "rate", "epsilon", "tensor w", "layout covers"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not named in %v", part, err)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package coordinator_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// toy is a program whose gradients depend on parameters, step and shard, and whose sums depend on their order.
+type toy struct {
+	size  int
+	delay time.Duration
+	theta []float32
+	// spoil may change the gradient of a shard, or fail.
+	spoil func(step uint64, shard int, grad []float32) error
+}
+
+func (p *toy) Size() int           { return p.size }
+func (p *toy) TermNames() []string { return []string{"loss", "kl"} }
+
+func (p *toy) Load(_ uint64, theta []float32) error {
+	p.theta = append(p.theta[:0], theta...)
+	return nil
+}
+
+func (p *toy) Gradient(_ int, step uint64, shard int, grad, terms []float32) error {
+	if p.delay > 0 {
+		time.Sleep(p.delay)
+	}
+	x := uint32(step)*2654435761 ^ uint32(shard)*40503
+	sum := float32(0)
+	for i := range grad {
+		x = x*1664525 + 1013904223
+		noise := float32(int32(x)) / (1 << 31)
+		grad[i] = float32(p.theta[i]*(1+float32(float32(shard)*0.37))) + float32(noise*float32(uint32(1)<<(x>>28)))
+		sum += float32(p.theta[i] * p.theta[i])
+	}
+	terms[0], terms[1] = sum, float32(shard)*1.1
+	if p.spoil != nil {
+		return p.spoil(step, shard, grad)
+	}
+	return nil
+}
+
+func (p *toy) Validate(_ int, _ uint64, shard int, terms []float32) error {
+	sum := float32(shard)
+	for _, v := range p.theta {
+		sum += float32(v * v)
+	}
+	terms[0], terms[1] = sum, 1
+	return nil
+}
+
+const toySize = 1000
+
+func initial(size int) []float32 {
+	theta := make([]float32, size)
+	for i := range theta {
+		theta[i] = float32(i%17)*0.25 - 2
+	}
+	return theta
+}
+
+func config(t *testing.T) coordinator.Config {
+	return coordinator.Config{
+		Run: "toy", Seed: 1, Steps: 30, Shards: 8,
+		Optimizer: coordinator.Optimizer{
+			Rate: 0.05, Decay: 0.9, DecayEvery: 7, Clip: 20, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8,
+		},
+		ValidateEvery: 10, ValidationShards: 4, CheckpointEvery: 10, FailureDetection: 5 * time.Second,
+		Chunk: 1024, Credit: 4096, TermNames: []string{"loss", "kl"}, Dir: t.TempDir(),
+	}
+}
+
+// events collects what an observer hears.
+type events struct {
+	mu          sync.Mutex
+	steps       []coordinator.StepReport
+	validations []coordinator.ValidationReport
+	checkpoints []coordinator.CheckpointReport
+	members     []coordinator.MembershipReport
+	onStep      func(coordinator.StepReport)
+}
+
+func (e *events) Step(r coordinator.StepReport) {
+	e.mu.Lock()
+	e.steps = append(e.steps, r)
+	e.mu.Unlock()
+	if e.onStep != nil {
+		e.onStep(r)
+	}
+}
+
+func (e *events) Validation(r coordinator.ValidationReport) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.validations = append(e.validations, r)
+}
+
+func (e *events) Checkpoint(r coordinator.CheckpointReport) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.checkpoints = append(e.checkpoints, r)
+}
+
+func (e *events) Membership(r coordinator.MembershipReport) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.members = append(e.members, r)
+}
+
+// trace is the losses and norms of a run, which must not depend on how it was computed.
+func (e *events) trace() string {
+	var b strings.Builder
+	for _, s := range e.steps {
+		fmt.Fprintln(&b, s.Step, math.Float32bits(s.Loss[0]), math.Float32bits(s.Loss[1]), s.GradNorm, s.Rate)
+	}
+	for _, v := range e.validations {
+		fmt.Fprintln(&b, v.Step, v.Loss, v.Best)
+	}
+	return b.String()
+}
+
+func newCoordinator(t *testing.T, cfg coordinator.Config, bus wire.Bus, obs coordinator.Observer) *coordinator.Coordinator {
+	t.Helper()
+	c, err := coordinator.New(cfg, initial(toySize), bus, obs, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startWorker runs a worker and returns the function that ends it, if it has not ended, and waits. A worker that
+// starts after the end of the run would wait for a coordinator for ever.
+func startWorker(t *testing.T, ctx context.Context, bus wire.Bus, cfg worker.Config, program func() *toy) (wait func()) {
+	t.Helper()
+	cfg.Run = "toy"
+	if program == nil {
+		program = func() *toy { return &toy{size: toySize} }
+	}
+	cfg.Build = func([]byte, []byte, int) (worker.Program, error) { return program(), nil }
+	w, err := worker.New(cfg, bus, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { done <- w.Run(ctx) }()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("worker %s: %v", w.ID(), err)
+		}
+	}
+}
+
+// train runs a configuration to its end with the given slots per worker, and returns the hash and the trace.
+func train(t *testing.T, cfg coordinator.Config, bus wire.Bus, slots ...int) (string, string) {
+	t.Helper()
+	obs := &events{}
+	c := newCoordinator(t, cfg, bus, obs)
+	for i, n := range slots {
+		defer startWorker(t, t.Context(), bus, worker.Config{ID: fmt.Sprintf("w%d", i), Slots: n}, nil)()
+	}
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Rejections(); len(r) > 0 {
+		t.Errorf("messages of honest workers were refused: %v", r)
+	}
+	theta, step := c.Parameters()
+	if step != cfg.Steps {
+		t.Errorf("ended at step %d", step)
+	}
+	return coordinator.HashParameters(theta), obs.trace()
+}

@@ -1,0 +1,129 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Config says what a run is. All of it but Dir, the intervals of validation and checkpoints, FailureDetection, Chunk and
+// Credit decides the parameters' bits; those do not.
+type Config struct {
+	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
+	Seed   uint64 // recorded in checkpoints
+	Steps  uint64 // updates until the run is complete
+	Shards int    // shards per step, a power of two
+
+	Optimizer Optimizer
+
+	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
+	ValidationShards int    // shards of a validation, a power of two; 0: no validation
+	CheckpointEvery  uint64 // steps between checkpoints, which also end the run; 0: only at the end
+
+	FailureDetection time.Duration // silence after which a worker counts as lost; all other time limits follow from it
+
+	Chunk  int // bytes of a vector per message; cut down to what the bus carries
+	Credit int // bytes of gradients and data set that may be on their way at any time
+
+	Job       []byte   // what workers build the program from; not looked into
+	Data      []byte   // data set for the program, fetched by workers that lack it; not looked into, not copied; empty: none
+	TermNames []string // names of the loss terms; the first is the loss
+	Layout    []Tensor // names and places of the tensors in the parameters, without gaps; empty: one tensor "theta"
+	Dir       string   // folder of the checkpoints; made if missing
+}
+
+// Optimizer holds the constants of Adam with clipping by global norm and exponential decay of the rate.
+type Optimizer struct {
+	Rate       float64 // learning rate of the first update
+	Decay      float64 // factor on the rate every DecayEvery updates
+	DecayEvery uint64  // 0: no decay
+	Clip       float64 // bound on the gradient's norm; 0: no bound
+	Beta1      float64
+	Beta2      float64
+	Epsilon    float64
+}
+
+// Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
+type Tensor struct {
+	Name   string
+	Shape  []int
+	Offset int
+	Size   int
+}
+
+// headroom is what a message needs beside its chunk.
+const headroom = 4096
+
+// validate joins all that is wrong with the configuration for the given number of parameters.
+func (c *Config) validate(size int) error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	if err := wire.CheckName(c.Run); err != nil {
+		errs = append(errs, fmt.Errorf("run name: %w", err))
+	}
+	check(size > 0, "there are no parameters")
+	check(reduce.PowerOfTwo(c.Shards), "shards: %d is not a power of two", c.Shards)
+	check(c.ValidationShards == 0 || reduce.PowerOfTwo(c.ValidationShards), "validation shards: %d is not a power of two", c.ValidationShards)
+	check(c.FailureDetection >= 20*time.Millisecond, "failure detection: %v is below 20ms", c.FailureDetection)
+	check(c.Chunk >= 64, "chunk: %d bytes are below 64", c.Chunk)
+	check(c.Credit >= c.Chunk, "credit: %d bytes are below one chunk of %d", c.Credit, c.Chunk)
+	check(len(c.Data) == 0 || c.Credit >= 2*c.Chunk, "credit: %d bytes are below two chunks of %d, which a data set needs", c.Credit, c.Chunk)
+	c.limits(size, check)
+	check(c.Dir != "", "checkpoint folder is not set")
+	o := c.Optimizer
+	check(o.Rate > 0, "rate: %g is not positive", o.Rate)
+	check(o.Decay > 0 || o.DecayEvery == 0, "decay: %g is not positive", o.Decay)
+	check(o.Clip >= 0, "clip: %g is negative", o.Clip)
+	check(o.Beta1 >= 0 && o.Beta1 < 1, "beta1: %g is not in [0,1)", o.Beta1)
+	check(o.Beta2 >= 0 && o.Beta2 < 1, "beta2: %g is not in [0,1)", o.Beta2)
+	check(o.Epsilon > 0, "epsilon: %g is not positive", o.Epsilon)
+	at := 0
+	for _, t := range c.Layout {
+		n := 1
+		for _, d := range t.Shape {
+			n *= d
+		}
+		check(t.Offset == at && t.Size == n && n >= 0, "layout: tensor %s: %d elements at %d, shape %v, want offset %d", t.Name, t.Size, t.Offset, t.Shape, at)
+		at = t.Offset + t.Size
+	}
+	check(len(c.Layout) == 0 || at == size, "layout covers %d of %d parameters", at, size)
+	if len(errs) > 0 {
+		return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))
+	}
+	return nil
+}
+
+// limits checks what messages and checkpoints can hold.
+func (c *Config) limits(size int, check func(ok bool, format string, args ...any)) {
+	check(size <= maxParameters, "%d parameters exceed %d, the most that a checkpoint holds", size, maxParameters)
+	check(int64(c.Shards) <= wire.MaxCount, "shards: %d exceed %d", c.Shards, int64(wire.MaxCount))
+	check(int64(c.ValidationShards) <= wire.MaxCount, "validation shards: %d exceed %d", c.ValidationShards, int64(wire.MaxCount))
+	check(len(c.TermNames) > 0 && len(c.TermNames) <= wire.MaxTerms, "term names: %d, want 1 to %d", len(c.TermNames), wire.MaxTerms)
+	for _, name := range c.TermNames {
+		check(len(name) <= wire.MaxText, "term name %.20q...: %d bytes exceed %d", name, len(name), wire.MaxText)
+	}
+	check(len(c.Job) <= wire.MaxJob, "job: %d bytes exceed %d", len(c.Job), wire.MaxJob)
+	check(len(c.Data) <= wire.MaxData, "data set: %d bytes exceed %d, the most that is sent to workers", len(c.Data), wire.MaxData)
+}
+
+var (
+	// ErrConfig is returned by New for a configuration that cannot be run.
+	ErrConfig = errors.New("coordinator: invalid configuration")
+	// ErrInterrupted is returned by Run when its context ended the run before the last step; a checkpoint is written.
+	ErrInterrupted = errors.New("coordinator: interrupted")
+	// ErrDiverged is returned by Run when a block failed twice at the same parameters, or an update is not finite.
+	ErrDiverged = errors.New("coordinator: run diverged")
+	// ErrNoCheckpoint is returned by Restore when a folder holds no checkpoint.
+	ErrNoCheckpoint = errors.New("coordinator: no checkpoint")
+	// ErrCorrupt is returned by Restore when all checkpoints of a folder are damaged, by RestoreBest when the best is.
+	ErrCorrupt = errors.New("coordinator: no valid checkpoint")
+	// ErrMismatch is returned by Resume for a checkpoint of another run or another number of parameters.
+	ErrMismatch = errors.New("coordinator: checkpoint does not belong to this run")
+)

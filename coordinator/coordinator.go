@@ -1,0 +1,223 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Coordinator runs one run: the machine, with a bus, a clock, a disk and an observer.
+type Coordinator struct {
+	machine  *machine
+	bus      wire.Bus
+	subjects wire.Subjects
+	observer Observer
+	log      hclog.Logger
+
+	encoder  *wire.Encoder
+	crcs     []uint32 // of the chunks of the parameters
+	summed   uint64   // step+1 of the parameters that crcs belong to; 0: none
+	inbox    chan []byte
+	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+	start    time.Time
+	lastStep time.Time
+	lastTick time.Duration
+	in, outb int64              // bytes since the last step
+	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
+
+	saver    saver
+	finished bool
+	err      error
+
+	mu         sync.Mutex // guards rejections
+	rejections []Rejection
+}
+
+// inboxLength is how many messages may wait for the coordinator's goroutine before the bus holds them back.
+const inboxLength = 256
+
+// New prepares a run from its initial parameters, which it copies. obs may be nil.
+func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logger) (*Coordinator, error) {
+	if err := cfg.validate(len(theta)); err != nil {
+		return nil, err
+	}
+	subjects, err := wire.SubjectsOf(cfg.Run)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	chunk := min(cfg.Chunk, bus.MaxPayload()-headroom, wire.MaxChunk)
+	if chunk < 64 {
+		return nil, fmt.Errorf("%w: the broker's payload limit of %d bytes leaves no room for chunks", ErrConfig, bus.MaxPayload())
+	}
+	job := len(cfg.Job) + headroom
+	for _, name := range cfg.TermNames {
+		job += len(name)
+	}
+	if job > bus.MaxPayload() {
+		return nil, fmt.Errorf("%w: the job of %d bytes does not fit the broker's payload limit of %d bytes, %d of which are needed beside it",
+			ErrConfig, len(cfg.Job), bus.MaxPayload(), job-len(cfg.Job))
+	}
+	m := newMachine(cfg, theta, chunk)
+	if obs == nil {
+		obs = silent{}
+	}
+	return &Coordinator{
+		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
+		encoder: wire.NewEncoder(), crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
+		inbox: make(chan []byte, inboxLength), closing: make(chan struct{}),
+		saver: saver{store: newStore(cfg.Dir, cfg.Layout, len(theta)), done: make(chan saved, 1)},
+	}, nil
+}
+
+// Resume continues from a checkpoint. It is called before Run.
+func (c *Coordinator) Resume(cp *Checkpoint) error {
+	m := c.machine
+	switch {
+	case cp.Run != m.cfg.Run || cp.Seed != m.cfg.Seed:
+		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run, m.cfg.Seed)
+	case len(cp.Theta) != m.chunks.Size:
+		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), m.chunks.Size)
+	case cp.Step > m.cfg.Steps:
+		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
+	}
+	if err := c.saver.store.resume(cp.Step, cp.BestStep); err != nil {
+		return err
+	}
+	m.resume(cp)
+	return nil
+}
+
+// Parameters returns a copy of the present parameters and the number of updates they had. It must not be called while
+// Run is running.
+func (c *Coordinator) Parameters() ([]float32, uint64) {
+	return append([]float32(nil), c.machine.adam.theta...), c.machine.adam.step
+}
+
+// Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
+// may be called at any time.
+func (c *Coordinator) Rejections() []Rejection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Rejection(nil), c.rejections...)
+}
+
+// Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
+// workers, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged,
+// a checkpoint that cannot be written with that error. All its goroutines have ended when it returns.
+func (c *Coordinator) Run(ctx context.Context) error {
+	defer close(c.closing)
+	for _, subject := range []string{c.subjects.Control, c.subjects.Data} {
+		sub, err := c.bus.Subscribe(subject, c.enqueue)
+		if err != nil {
+			return fmt.Errorf("subscribe to %s: %w", subject, err)
+		}
+		defer c.unsubscribe(sub)
+	}
+	c.start = time.Now()
+	c.lastStep = c.start
+	c.log.Info("run opens", "run", c.machine.cfg.Run, "step", c.machine.adam.step, "steps", c.machine.cfg.Steps,
+		"parameters", c.machine.chunks.Size, "term", c.machine.term)
+	c.machine.start(0)
+	c.execute()
+	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
+	defer ticker.Stop()
+	interrupted := ctx.Done()
+	for !c.finished {
+		select {
+		case data := <-c.inbox:
+			c.receive(data)
+		case <-ticker.C:
+			c.tick()
+		case s := <-c.saver.done:
+			c.saved(s)
+		case <-interrupted:
+			interrupted = nil
+			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.adam.step)
+			c.machine.stop(c.now())
+		}
+		c.execute()
+	}
+	if c.saver.busy {
+		c.saved(<-c.saver.done)
+	}
+	return c.err
+}
+
+func (c *Coordinator) now() time.Duration { return time.Since(c.start) }
+
+// tick tells the machine the time. What waits in the inbox comes first: a worker is not silent whose heartbeat was not
+// read. After a long hold-up, as by an observer, nobody is given up before the next tick: more may wait at the bus.
+func (c *Coordinator) tick() {
+	for range len(c.inbox) {
+		if c.receive(<-c.inbox); c.machine.finished {
+			return
+		}
+		c.execute()
+	}
+	now := c.now()
+	if now-c.lastTick <= c.machine.cfg.FailureDetection/2 {
+		c.machine.dismiss(now)
+	}
+	c.lastTick = now
+	c.machine.tick(now)
+}
+
+// enqueue passes a message to the coordinator's goroutine.
+func (c *Coordinator) enqueue(data []byte) {
+	select {
+	case c.inbox <- data:
+	case <-c.closing:
+	}
+}
+
+// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
+func (c *Coordinator) unsubscribe(sub wire.Subscription) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := sub.Unsubscribe(); err != nil {
+			c.log.Debug("unsubscribe", "error", err)
+		}
+	}()
+	for {
+		select {
+		case <-c.inbox:
+		case <-done:
+			return
+		}
+	}
+}
+
+// receive decodes a message and gives it to the machine.
+func (c *Coordinator) receive(data []byte) {
+	c.in += int64(len(data))
+	msg, err := wire.Decode(data)
+	if err == nil {
+		c.machine.receive(c.now(), msg)
+		return
+	}
+	reason := ReasonMalformed
+	if errors.Is(err, wire.ErrVersion) {
+		reason = ReasonVersion
+		c.refuseVersion(data)
+	}
+	c.machine.reject("", reason, "%v", err)
+}
+
+// refuseVersion answers a Hello of another protocol version.
+func (c *Coordinator) refuseVersion(data []byte) {
+	p, err := wire.Peek(data)
+	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
+		return
+	}
+	c.machine.send(p.From, &wire.Refusal{
+		Reason: fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version),
+		Remedy: "run coordinator and workers from the same release",
+	})
+}

@@ -1,0 +1,11 @@
+// Package coordinator leads a run: it leases the shards of each step to workers, pulls and checks their partial sums,
+// reduces them in a fixed tree, updates the parameters with Adam and sends them out. Workers that lack the run's data
+// set fetch it here. It sees vectors, layouts and bytes, never a model.
+//
+// The decisions are made by machine, which has no clock, no network and no goroutine: messages and times go in,
+// commands come out, and the same input gives the same output. Coordinator is the shell around it, with the bus, the
+// clock, the disk and the observer.
+//
+// The parameters after a step are a function of the configuration and the initial parameters alone. Which worker
+// computed what, in which order it arrived, what was lost, repeated, refused or computed again does not enter.
+package coordinator

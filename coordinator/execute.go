@@ -1,0 +1,195 @@
+package coordinator
+
+import (
+	"errors"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// execute does what the machine wants done.
+func (c *Coordinator) execute() {
+	for _, cmd := range c.machine.take() {
+		switch cmd := cmd.(type) {
+		case sendCommand:
+			c.publish(c.subject(cmd.to, c.subjects.All), cmd.message)
+		case thetaCommand:
+			c.sendTheta(cmd)
+		case pieceCommand:
+			c.sendPiece(cmd)
+		case rejectCommand:
+			c.count(cmd)
+		case checkpointCommand:
+			c.save(cmd)
+		case finishCommand:
+			c.finished = true
+			c.err = errors.Join(cmd.err, c.err)
+		case StepReport:
+			c.reportStep(cmd)
+		case ValidationReport:
+			c.observer.Validation(cmd)
+		case MembershipReport:
+			c.reportMembership(cmd)
+		}
+	}
+}
+
+func (c *Coordinator) subject(to, all string) string {
+	if to == "" {
+		return all
+	}
+	return c.subjects.Worker(to)
+}
+
+// publish sends a message. One that cannot be sent now counts as lost, which the protocol provides for. One that can
+// never be sent would be waited for in vain; the first of each kind is told.
+func (c *Coordinator) publish(subject string, msg wire.Message) {
+	data, err := c.encoder.Encode(msg)
+	if err == nil {
+		c.outb += int64(len(data))
+		err = c.bus.Publish(subject, data)
+	}
+	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
+	switch {
+	case never && !c.unfit[msg.Kind()]:
+		c.unfit[msg.Kind()] = true
+		c.log.Error("message cannot be sent", "subject", subject, "kind", msg.Kind(), "error", err)
+	case err != nil:
+		c.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
+	}
+}
+
+// sendTheta sends chunks of the parameters, whose checksums are formed once per step.
+func (c *Coordinator) sendTheta(cmd thetaCommand) {
+	m := c.machine
+	step, chunks := m.adam.step, m.chunks
+	chunk := func(i int) []byte {
+		from, to := chunks.Span(i)
+		return wire.FloatBytes(m.adam.theta[from:to])
+	}
+	if c.summed != step+1 {
+		for i := range c.crcs {
+			c.crcs[i] = wire.Checksum(chunk(i))
+		}
+		c.summed = step + 1
+	}
+	subject := c.subject(cmd.to, c.subjects.Theta)
+	for i := cmd.first; i < cmd.first+cmd.count; i++ {
+		c.publish(subject, &wire.Theta{
+			Header: wire.Header{Run: m.cfg.Run, Term: m.term},
+			Step:   step, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: chunk(i),
+		})
+	}
+}
+
+func (c *Coordinator) sendPiece(cmd pieceCommand) {
+	m := c.machine
+	from, to := m.data.pieces.Span(cmd.index)
+	data := m.cfg.Data[from:to]
+	c.publish(c.subjects.Worker(cmd.to), &wire.Piece{
+		Header: wire.Header{Run: m.cfg.Run, Term: m.term},
+		Index:  cmd.index, CRC: wire.Checksum(data), Data: data,
+	})
+}
+
+// count counts a refused message and logs the first of each sender and reason.
+func (c *Coordinator) count(cmd rejectCommand) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.rejections {
+		if r := &c.rejections[i]; r.Worker == cmd.worker && r.Reason == cmd.reason {
+			r.Count++
+			return
+		}
+	}
+	c.rejections = append(c.rejections, Rejection{cmd.worker, cmd.reason, 1})
+	c.log.Warn("message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)
+}
+
+func (c *Coordinator) reportStep(r StepReport) {
+	now := time.Now()
+	r.Seconds = now.Sub(c.lastStep).Seconds()
+	r.BytesIn, r.BytesOut = c.in, c.outb
+	c.lastStep, c.in, c.outb = now, 0, 0
+	c.observer.Step(r)
+}
+
+func (c *Coordinator) reportMembership(r MembershipReport) {
+	switch {
+	case r.Joined != "":
+		c.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
+	case r.Left != "":
+		c.log.Info("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
+	case r.Waiting != "":
+		c.log.Info("the run waits", "for", r.Waiting, "seconds", r.Seconds)
+	}
+	c.observer.Membership(r)
+}
+
+// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute.
+type saver struct {
+	store *store
+	busy  bool
+	done  chan saved
+}
+
+// saved is a checkpoint that was written, or not.
+type saved struct {
+	state   *Checkpoint
+	best    bool
+	seconds float64
+	err     error
+	pruning error // old checkpoints that could not be deleted
+}
+
+func (c *Coordinator) save(cmd checkpointCommand) {
+	s := &c.saver
+	if s.busy {
+		c.saved(<-s.done)
+	}
+	s.busy = true
+	go func() {
+		start := time.Now()
+		r := saved{state: cmd.state, best: cmd.best}
+		if r.err = s.store.write(cmd.state, cmd.best); r.err == nil {
+			r.pruning = s.store.prune()
+		}
+		r.seconds = time.Since(start).Seconds()
+		s.done <- r
+	}()
+}
+
+// saved reports a checkpoint. One that could not be written ends the run; one that diverged stays known as that.
+func (c *Coordinator) saved(s saved) {
+	c.saver.busy = false
+	c.machine.spare = s.state
+	if s.err != nil {
+		if errors.Is(c.err, ErrDiverged) {
+			c.err = errors.Join(c.err, s.err)
+		} else {
+			c.err = s.err
+		}
+		if !c.finished {
+			c.finished = true
+			c.machine.finished = true
+			c.publish(c.subjects.All, &wire.End{
+				Header: wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term}, Reason: "checkpoint failed",
+			})
+		}
+		return
+	}
+	if s.pruning != nil {
+		c.log.Warn("old checkpoints stay", "error", s.pruning)
+	}
+	c.observer.Checkpoint(CheckpointReport{
+		Step: s.state.Step, Path: s.state.Path, ParamsSHA256: s.state.ParamsSHA256, Best: s.best, Seconds: s.seconds,
+	})
+}
+
+// silent is the observer of those who want none.
+type silent struct{}
+
+func (silent) Step(StepReport)             {}
+func (silent) Validation(ValidationReport) {}
+func (silent) Checkpoint(CheckpointReport) {}
+func (silent) Membership(MembershipReport) {}

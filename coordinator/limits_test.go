@@ -1,0 +1,79 @@
+package coordinator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// narrow is a bus with a payload limit that breaks the messages above it.
+type narrow struct {
+	*wire.Memory
+	limit int
+}
+
+func (n narrow) MaxPayload() int { return n.limit }
+
+func (n narrow) Publish(subject string, data []byte) error {
+	if len(data) > n.limit {
+		return fmt.Errorf("%w: %d bytes", wire.ErrTooLarge, len(data))
+	}
+	return n.Memory.Publish(subject, data)
+}
+
+// A configuration that no message or checkpoint can carry is refused at once, not waited on for ever.
+func TestConfig_BeyondTheProtocol(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		size   int
+		part   string
+	}{
+		"fits":              {func(*Config) {}, 6, ""},
+		"shards":            {func(c *Config) { c.Shards = 2 * wire.MaxCount }, 6, "shards"},
+		"validation shards": {func(c *Config) { c.ValidationShards = 2 * wire.MaxCount }, 6, "validation shards"},
+		"parameters":        {func(*Config) {}, maxParameters + 1, "parameters"},
+		"term name":         {func(c *Config) { c.TermNames = []string{strings.Repeat("x", wire.MaxText+1)} }, 6, "term name"},
+	} {
+		cfg := valid(t.TempDir())
+		c.change(&cfg)
+		err := cfg.validate(c.size)
+		if c.part == "" && err != nil || c.part != "" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), c.part)) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestNew_JobDoesNotFit(t *testing.T) {
+	cfg := valid(t.TempDir())
+	cfg.Job = make([]byte, 60_000)
+	for limit, fits := range map[int]bool{64_000: false, 65_000: true} {
+		_, err := New(cfg, make([]float32, 6), narrow{wire.NewMemory(nil), limit}, nil, hclog.NewNullLogger())
+		if fits != (err == nil) || !fits && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "60000")) {
+			t.Errorf("limit %d: got %v", limit, err)
+		}
+	}
+}
+
+// The limit of a broker that comes back may be another. What cannot be sent is told, once per kind.
+func TestPublish_NeverFits(t *testing.T) {
+	var text bytes.Buffer
+	bus := &narrow{wire.NewMemory(nil), 65_000}
+	c, err := New(valid(t.TempDir()), make([]float32, 6), bus, nil, hclog.New(&hclog.LoggerOptions{Output: &text, Level: hclog.Info}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bus.limit = 10
+	for range 3 {
+		c.publish("s", &wire.End{Header: wire.Header{Run: "r"}, Reason: "done"})
+		c.publish("s", &wire.Refusal{Header: wire.Header{Run: "r"}, Reason: strings.Repeat("x", wire.MaxText+1)})
+	}
+	if got := strings.Count(text.String(), "[ERROR] message cannot be sent"); got != 2 {
+		t.Errorf("told %d times: %s", got, text.String())
+	}
+}

@@ -1,0 +1,263 @@
+package coordinator
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// machine is the state of a run's coordinator. It has no clock, no network and no goroutine: times are passed in, as
+// time since the run began, and what is to be done is appended to out.
+type machine struct {
+	cfg      Config
+	term     uint64
+	chunks   wire.Chunking
+	adam     *adam
+	members  []*member // in order of arrival
+	rounds   []*round  // under way at the present step: validation before gradient
+	leases   []*lease  // of the present step, by id
+	byID     map[uint64]*lease
+	lastID   uint64
+	inFlight int // bytes of gradients asked for and not there; see affords
+	data     dataset
+	pool     [][]float32 // vectors of the parameters' size, not in use
+
+	validated uint64 // step that was last validated
+	best      float64
+	bestStep  uint64
+	saved     uint64 // step of the last checkpoint
+	unsaved   bool   // a checkpoint is due when the validation is done
+	spare     *Checkpoint
+
+	waitSince time.Duration // when the run began to wait
+	waitTold  time.Duration // when that was last reported
+	stopping  bool
+	finished  bool
+
+	out []command
+}
+
+// never is the step of a checkpoint that was not written.
+const never = math.MaxUint64
+
+// newMachine starts at theta, which it copies, with the given bytes per chunk.
+func newMachine(cfg Config, theta []float32, chunk int) *machine {
+	chunks := wire.NewChunking(len(theta), chunk)
+	return &machine{
+		cfg: cfg, term: 1, chunks: chunks, adam: newAdam(cfg.Optimizer, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
+		byID: make(map[uint64]*lease), best: math.Inf(1), saved: never, waitTold: -time.Second,
+	}
+}
+
+// resume continues from a checkpoint, in a term of its own.
+func (m *machine) resume(cp *Checkpoint) {
+	m.adam.restore(cp)
+	m.term = cp.Term + 1
+	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
+}
+
+// Time limits, all derived from the one that is configured.
+func (m *machine) heartbeat() time.Duration { return m.cfg.FailureDetection / 5 }
+func (m *machine) patience() time.Duration  { return m.cfg.FailureDetection / 5 }
+
+// take returns what is to be done, and forgets it. The slice is valid until the next event.
+func (m *machine) take() []command {
+	out := m.out
+	m.out = m.out[:0]
+	return out
+}
+
+func (m *machine) emit(c command) { m.out = append(m.out, c) }
+
+func (m *machine) send(to string, msg wire.Message) {
+	*msg.Head() = wire.Header{Run: m.cfg.Run, Term: m.term}
+	m.emit(sendCommand{to, msg})
+}
+
+func (m *machine) reject(worker string, reason Reason, format string, args ...any) {
+	m.emit(rejectCommand{worker, reason, fmt.Sprintf(format, args...)})
+}
+
+// start opens the first step.
+func (m *machine) start(now time.Duration) {
+	m.waitSince = now
+	m.send("", &wire.Introduce{})
+	m.open(now)
+}
+
+// stop ends the run when the step under way is done, or at once if nobody works on one.
+func (m *machine) stop(now time.Duration) {
+	m.stopping = true
+	m.stopIdle()
+}
+
+// stopIdle ends a run that is to stop and has nothing to wait for.
+func (m *machine) stopIdle() {
+	if !m.stopping || m.finished {
+		return
+	}
+	if n := len(m.rounds); m.ready() == 0 || n == 0 || m.rounds[n-1].work != wire.Gradient {
+		m.finish(ErrInterrupted)
+	}
+}
+
+// open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
+func (m *machine) open(now time.Duration) {
+	a := m.adam
+	clear(m.byID)
+	m.leases, m.rounds, m.inFlight = m.leases[:0], m.rounds[:0], 0
+	for _, w := range m.members {
+		w.busy = 0
+	}
+	validate := m.validationDue()
+	if validate {
+		m.rounds = append(m.rounds, newRound(wire.Validate, m.cfg.ValidationShards))
+	}
+	if a.step < m.cfg.Steps {
+		m.rounds = append(m.rounds, newRound(wire.Gradient, m.cfg.Shards))
+	}
+	if len(m.rounds) == 0 {
+		m.finish(nil)
+		return
+	}
+	if m.stopping {
+		m.finish(ErrInterrupted)
+		return
+	}
+	if m.ready() > 0 {
+		m.emit(thetaCommand{count: m.chunks.Count()})
+	}
+	m.assign(now)
+	if m.cfg.CheckpointEvery > 0 && a.step > 0 && a.step%m.cfg.CheckpointEvery == 0 && a.step != m.saved {
+		if m.unsaved = validate; !validate {
+			m.save(false)
+		}
+	}
+}
+
+func (m *machine) validationDue() bool {
+	s := m.adam.step
+	if m.cfg.ValidationShards == 0 || s == 0 || s == m.validated {
+		return false
+	}
+	return s == m.cfg.Steps || m.cfg.ValidateEvery > 0 && s%m.cfg.ValidateEvery == 0
+}
+
+// save hands a copy of the present state to the shell, which gives its memory back when it is written.
+func (m *machine) save(best bool) {
+	a := m.adam
+	m.saved, m.unsaved = a.step, false
+	cp := m.spare
+	m.spare = nil
+	if cp == nil {
+		cp = new(Checkpoint)
+	}
+	*cp = Checkpoint{
+		Run: m.cfg.Run, Seed: m.cfg.Seed, Term: m.term, Step: a.step,
+		Theta: append(cp.Theta[:0], a.theta...), M: append(cp.M[:0], a.m...), V: append(cp.V[:0], a.v...),
+		Validated: m.validated, BestStep: m.bestStep, BestLoss: m.best,
+	}
+	m.emit(checkpointCommand{cp, best})
+}
+
+// finish writes a checkpoint of the present parameters and ends the run.
+func (m *machine) finish(err error) {
+	m.finished = true
+	if m.saved != m.adam.step || m.unsaved {
+		m.save(false)
+	}
+	reason := "done"
+	if err != nil {
+		reason = err.Error()
+	}
+	m.send("", &wire.End{Reason: clip(reason)})
+	m.emit(finishCommand{err})
+}
+
+// clip cuts a text to what a message may hold.
+func clip(s string) string { return s[:min(len(s), wire.MaxText)] }
+
+// settle puts a checked block into its round's tree, and closes what is complete by it.
+func (m *machine) settle(now time.Duration, l *lease) {
+	l.state = settled
+	r := l.round
+	r.tree.Add(l.block, reduce.Partial{Values: l.values, Terms: l.terms}, m.recycle)
+	l.values = nil
+	if r.total, r.done = r.tree.Take(); !r.done {
+		return
+	}
+	if r.work == wire.Validate {
+		m.closeValidation(r)
+	}
+	for _, other := range m.rounds {
+		if !other.done {
+			return
+		}
+	}
+	m.closeStep(now)
+}
+
+// recycle keeps the vector of a partial for the next pull.
+func (m *machine) recycle(p reduce.Partial) {
+	if p.Values != nil {
+		m.pool = append(m.pool, p.Values)
+	}
+}
+
+func (m *machine) vector() []float32 {
+	n := len(m.pool)
+	if n == 0 {
+		return make([]float32, m.chunks.Size)
+	}
+	v := m.pool[n-1]
+	m.pool = m.pool[:n-1]
+	return v
+}
+
+// closeValidation reports the mean terms and keeps the parameters if they are the best so far.
+func (m *machine) closeValidation(r *round) {
+	mean(r.total.Terms, m.cfg.ValidationShards)
+	loss := float64(r.total.Terms[0])
+	better := loss < m.best
+	if better {
+		m.best, m.bestStep = loss, m.adam.step
+	}
+	m.validated = m.adam.step
+	m.emit(ValidationReport{Step: m.adam.step, Loss: r.total.Terms, Best: better})
+	if better || m.unsaved {
+		m.save(better)
+	}
+}
+
+// closeStep updates the parameters and opens the next step.
+func (m *machine) closeStep(now time.Duration) {
+	r := m.rounds[len(m.rounds)-1]
+	if r.work != wire.Gradient {
+		m.open(now)
+		return
+	}
+	before := m.adam.step
+	norm, rate, err := m.adam.update(r.total.Values, m.cfg.Shards)
+	m.recycle(r.total)
+	if err != nil {
+		if m.adam.step != before {
+			m.saved = m.adam.step // parameters that are not finite are no checkpoint
+		}
+		m.finish(fmt.Errorf("%w: step %d: %w: %s", ErrDiverged, before+1, err, remedy))
+		return
+	}
+	mean(r.total.Terms, m.cfg.Shards)
+	report := StepReport{Step: m.adam.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
+	m.waitSince = now
+	m.open(now)
+	m.emit(report) // after the messages of the next step: workers need not wait for the observer
+}
+
+func mean(terms []float32, shards int) {
+	for i := range terms {
+		terms[i] *= 1 / float32(shards)
+	}
+}

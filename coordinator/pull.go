@@ -1,0 +1,130 @@
+package coordinator
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// spend uses the credit: for gradients first, as the step waits for them.
+func (m *machine) spend(now time.Duration) {
+	m.pull(now)
+	m.deliver(now)
+}
+
+// affords reports whether n bytes more may be on their way, to the coordinator or from its data set: at most cfg.Credit,
+// or one chunk.
+func (m *machine) affords(n int) bool {
+	total := m.inFlight + m.data.flying
+	return total == 0 || total+n <= m.cfg.Credit
+}
+
+// pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes.
+func (m *machine) pull(now time.Duration) {
+	n := m.chunks.Count()
+	for _, l := range m.leases {
+		if l.state != pulling || l.next == n {
+			continue
+		}
+		first := l.next
+		for l.next < n && m.affords(m.chunks.Bytes(l.next)) {
+			m.inFlight += m.chunks.Bytes(l.next)
+			l.next++
+		}
+		if l.next == first {
+			return
+		}
+		if l.values == nil {
+			l.values, l.crcs, l.got = m.vector(), make([]uint32, n), make([]bool, n)
+		}
+		l.movedAt = now
+		m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: l.next - first})
+	}
+}
+
+// pullAgain asks once more for chunks that were lost: of a lease of which nothing has arrived for a while.
+func (m *machine) pullAgain(now time.Duration, l *lease) {
+	if l.next == 0 || now-l.movedAt < m.patience() {
+		return
+	}
+	if l.strikes++; l.strikes > maxStrikes {
+		m.reject(l.owner.id, ReasonUnanswered, "chunks of shards %s were asked for %d times", l.block, l.strikes)
+		m.reissue(now, l)
+		m.spend(now)
+		return
+	}
+	l.movedAt = now
+	for i := 0; i < l.next; i++ {
+		first := i
+		for i < l.next && !l.got[i] {
+			i++
+		}
+		if i > first {
+			m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: i - first})
+		}
+	}
+}
+
+// arrive handles a chunk. A chunk that fails a check is asked for again when time is up.
+func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
+	l, reason, detail := m.find(w, msg.Lease, msg.Step)
+	if reason == "" {
+		reason, detail = m.checkChunk(l, msg)
+	}
+	if reason != "" {
+		m.reject(w.id, reason, "%s", detail)
+		return
+	}
+	from, to := m.chunks.Span(msg.Index)
+	wire.GetFloats(l.values[from:to], msg.Data)
+	l.crcs[msg.Index], l.got[msg.Index] = msg.CRC, true
+	l.movedAt, l.strikes = now, 0
+	l.missing--
+	m.inFlight -= len(msg.Data)
+	if l.missing == 0 {
+		m.complete(now, l)
+	}
+	if !m.finished {
+		m.spend(now)
+	}
+}
+
+func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
+	switch {
+	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
+		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
+	case l.state != pulling, msg.Index >= l.next:
+		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
+	case len(msg.Data) != m.chunks.Bytes(msg.Index):
+		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), m.chunks.Bytes(msg.Index))
+	case wire.Checksum(msg.Data) != msg.CRC:
+		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
+	}
+	return "", ""
+}
+
+// complete checks a block of which all chunks are there and puts it into the tree.
+func (m *machine) complete(now time.Duration, l *lease) {
+	if wire.Combine(l.crcs) != l.checksum {
+		m.reject(l.owner.id, ReasonChecksum, "shards %s are not what was announced", l.block)
+		m.reissue(now, l)
+		return
+	}
+	if !kernel.Finite(l.values) {
+		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
+		return
+	}
+	m.settle(now, l)
+}
+
+func finite(x []float32) bool {
+	for _, v := range x {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return false
+		}
+	}
+	return true
+}

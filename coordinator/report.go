@@ -1,0 +1,122 @@
+package coordinator
+
+import "github.com/switchyard-ml/switchyard/internal/wire"
+
+// Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
+type Observer interface {
+	Step(StepReport)
+	Validation(ValidationReport)
+	Checkpoint(CheckpointReport)
+	Membership(MembershipReport)
+}
+
+// StepReport tells of an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
+// shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step before.
+type StepReport struct {
+	Step              uint64
+	Loss              []float32
+	GradNorm, Rate    float64
+	Workers           int
+	Seconds           float64
+	BytesIn, BytesOut int64
+}
+
+// ValidationReport tells of a validation of the parameters after Step updates.
+type ValidationReport struct {
+	Step uint64
+	Loss []float32
+	Best bool // the lowest loss so far
+}
+
+// CheckpointReport tells of a checkpoint that is safe on disk.
+type CheckpointReport struct {
+	Step         uint64
+	Path         string // of the manifest
+	ParamsSHA256 string
+	Best         bool
+	Seconds      float64
+}
+
+// MembershipReport tells who is there, when that changes and, while the run waits, once a second.
+type MembershipReport struct {
+	Workers, Slots int
+	Joined, Left   string  // id of the worker that came or went, if any
+	Reason         string  // why it left
+	Waiting        string  // what the run waits for; empty while it goes on
+	Seconds        float64 // for how long it has waited
+}
+
+// Reason names why a message was refused. A refused message changes nothing.
+type Reason string
+
+// The reasons.
+const (
+	ReasonMalformed   Reason = "malformed"   // no message of this protocol, or one beyond its bounds
+	ReasonVersion     Reason = "version"     // another protocol version
+	ReasonRun         Reason = "run"         // another run
+	ReasonTerm        Reason = "term"        // another incarnation of the coordinator
+	ReasonWorker      Reason = "worker"      // the sender is no member
+	ReasonStep        Reason = "step"        // another step than the one under way
+	ReasonLease       Reason = "lease"       // no lease, or not the sender's
+	ReasonBlock       Reason = "block"       // not the block, the attempt or the work that was leased
+	ReasonLength      Reason = "length"      // wrong number of parameters, terms or bytes
+	ReasonChecksum    Reason = "checksum"    // the bytes are not those that were announced
+	ReasonDuplicate   Reason = "duplicate"   // already there
+	ReasonData        Reason = "data"        // a request for another data set, or for pieces or chunks that are not there or listed twice
+	ReasonUnrequested Reason = "unrequested" // a chunk that was not asked for
+	ReasonNonFinite   Reason = "nonfinite"   // a NaN or an infinity
+	ReasonFault       Reason = "fault"       // the worker could not compute the block
+	ReasonUnanswered  Reason = "unanswered"  // the worker is alive but does not deliver
+)
+
+// Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are
+// counted together under the empty name.
+type Rejection struct {
+	Worker string
+	Reason Reason
+	Count  int64
+}
+
+// command is what the machine wants done; the shell executes commands in order.
+type command interface{ isCommand() }
+
+type (
+	// sendCommand sends a message to one worker, or to all if to is empty.
+	sendCommand struct {
+		to      string
+		message wire.Message
+	}
+	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty.
+	thetaCommand struct {
+		to           string
+		first, count int
+	}
+	// pieceCommand sends a piece of the data set to one worker.
+	pieceCommand struct {
+		to    string
+		index int
+	}
+	// rejectCommand counts a refused message; the first of a worker and reason is logged.
+	rejectCommand struct {
+		worker string
+		reason Reason
+		detail string
+	}
+	// checkpointCommand writes a copy of the state.
+	checkpointCommand struct {
+		state *Checkpoint
+		best  bool
+	}
+	// finishCommand ends the run.
+	finishCommand struct{ err error }
+)
+
+func (sendCommand) isCommand()       {}
+func (thetaCommand) isCommand()      {}
+func (pieceCommand) isCommand()      {}
+func (rejectCommand) isCommand()     {}
+func (checkpointCommand) isCommand() {}
+func (finishCommand) isCommand()     {}
+func (StepReport) isCommand()        {}
+func (ValidationReport) isCommand()  {}
+func (MembershipReport) isCommand()  {}

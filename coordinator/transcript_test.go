@@ -1,0 +1,284 @@
+package coordinator
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/*.txt; commit a change only if you understand what caused it")
+
+// Each file of testdata is a script for the machine. A line is an event, and the indented lines below it are what the
+// machine wants done. Events:
+//
+//	config key=value …       first line, optional
+//	resume step=N            before start, from a checkpoint
+//	start | stop | tick TIME
+//	hello W [slots=N]        and so on for ready, beat, bye, need
+//	beat W [running=LEASE [done=SHARDS]]
+//	result W lease=N [key=value …]    the announcement of a lease, as it should be but for the keys given
+//	chunk W lease=N index=I [nan] [bad]
+//	fetch W [lacking=FIRST+COUNT,…] [hash=H]
+func TestMachine_Transcripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no transcripts", err)
+	}
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, want)
+			if *update {
+				if err := os.WriteFile(name, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("the machine does something else (-update rewrites the file); got\n%s", got)
+			}
+		})
+	}
+}
+
+// player plays a script.
+type player struct {
+	m      *machine
+	cfg    Config
+	now    time.Duration
+	leases map[uint64]*wire.Lease // as they were sent
+}
+
+func play(t *testing.T, script []byte) []byte {
+	p := &player{leases: make(map[uint64]*wire.Lease), cfg: Config{
+		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
+		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
+	}}
+	var out bytes.Buffer
+	lines := bufio.NewScanner(bytes.NewReader(script))
+	for lines.Scan() {
+		line := lines.Text()
+		if strings.HasPrefix(line, "\t") {
+			continue
+		}
+		fmt.Fprintln(&out, line)
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		if err := p.event(words); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if p.m == nil {
+			continue
+		}
+		for _, c := range p.m.take() {
+			fmt.Fprintf(&out, "\t%s\n", p.describe(c))
+		}
+	}
+	return out.Bytes()
+}
+
+// arguments are the key=value words of a line.
+type arguments map[string]string
+
+func (a arguments) number(key string, otherwise int) int {
+	if a[key] == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(a[key])
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func (p *player) event(words []string) error {
+	args := arguments{}
+	for _, w := range words[1:] {
+		key, value, _ := strings.Cut(w, "=")
+		args[key] = value
+	}
+	if words[0] == "config" {
+		p.cfg.Steps = uint64(args.number("steps", 2))
+		p.cfg.Shards = args.number("shards", 4)
+		p.cfg.ValidationShards = args.number("validation", 0)
+		p.cfg.ValidateEvery = uint64(args.number("every", 0))
+		p.cfg.CheckpointEvery = uint64(args.number("every", 0))
+		p.cfg.Credit = args.number("credit", 128)
+		p.cfg.Data = make([]byte, args.number("data", 0))
+		return nil
+	}
+	if p.m == nil {
+		theta := make([]float32, 40) // three chunks of at most 16
+		p.m = newMachine(p.cfg, theta, p.cfg.Chunk)
+	}
+	switch words[0] {
+	case "resume":
+		x := make([]float32, 40)
+		p.m.resume(&Checkpoint{Term: 1, Step: uint64(args.number("step", 0)), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
+	case "start":
+		p.m.start(p.now)
+	case "stop":
+		p.m.stop(p.now)
+	case "tick":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			return err
+		}
+		p.now += d
+		p.m.dismiss(p.now)
+		p.m.tick(p.now)
+	default:
+		return p.message(words[0], words[1], args)
+	}
+	return nil
+}
+
+func (p *player) message(kind, from string, args arguments) error {
+	var msg wire.Message
+	lease := p.leases[uint64(args.number("lease", 0))]
+	if lease == nil {
+		lease = &wire.Lease{ID: uint64(args.number("lease", 0)), Count: 1}
+	}
+	switch kind {
+	case "hello":
+		msg = &wire.Hello{Slots: args.number("slots", 1)}
+	case "ready":
+		msg = &wire.Ready{Size: args.number("size", 40), Terms: []string{"loss"}}
+	case "beat":
+		beat := &wire.Heartbeat{}
+		if args["running"] != "" {
+			beat.Running = []wire.Progress{{Lease: uint64(args.number("running", 0)), Done: args.number("done", 0)}}
+		}
+		msg = beat
+	case "bye":
+		msg = &wire.Bye{}
+	case "need":
+		msg = &wire.Need{Step: uint64(args.number("step", 0)), Ranges: []wire.Range{{First: args.number("first", 0), Count: args.number("count", 1)}}}
+	case "fetch":
+		f := &wire.Fetch{Hash: wire.HashData(p.cfg.Data)}
+		if args["hash"] != "" {
+			f.Hash = args["hash"]
+		}
+		for r := range strings.SplitSeq(args["lacking"], ",") {
+			if first, count, ok := strings.Cut(r, "+"); ok {
+				at := arguments{"first": first, "count": count}
+				f.Ranges = append(f.Ranges, wire.Range{First: at.number("first", 0), Count: at.number("count", 0)})
+			}
+		}
+		msg = f
+	case "result":
+		msg = p.result(lease, args)
+	case "chunk":
+		_, nan := args["nan"]
+		_, bad := args["bad"]
+		index := args.number("index", 0)
+		data := piece(lease, index, nan)
+		crc := wire.Checksum(data)
+		if bad {
+			crc++
+		}
+		msg = &wire.Chunk{Lease: lease.ID, Step: uint64(args.number("step", int(lease.Step))), Index: index, CRC: crc, Data: data}
+	default:
+		return fmt.Errorf("unknown event")
+	}
+	*msg.Head() = wire.Header{Run: "r", From: from, Term: uint64(args.number("term", int(p.m.term)))}
+	p.m.receive(p.now, msg)
+	return nil
+}
+
+// piece is chunk i of a lease's gradient: its number of shards everywhere, and a NaN at the end if wanted.
+func piece(l *wire.Lease, i int, nan bool) []byte {
+	x := make([]float32, min(16, max(0, 40-16*i)))
+	for j := range x {
+		x[j] = float32(l.Count)
+	}
+	if nan {
+		x[len(x)-1] = float32(math.NaN())
+	}
+	return wire.FloatBytes(x)
+}
+
+func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
+	_, nan := args["nan"]
+	r := &wire.Result{
+		Lease: l.ID, Step: uint64(args.number("step", int(l.Step))), Attempt: l.Attempt, Work: l.Work,
+		First: args.number("first", l.First), Count: l.Count, Terms: []float32{float32(l.Count)}, Fault: args["fault"],
+	}
+	if l.Work == wire.Gradient {
+		r.Length = args.number("length", 40)
+		r.Checksum = wire.Combine([]uint32{
+			wire.Checksum(piece(l, 0, false)), wire.Checksum(piece(l, 1, false)), wire.Checksum(piece(l, 2, nan)),
+		})
+	}
+	return r
+}
+
+func (p *player) describe(c command) string {
+	switch c := c.(type) {
+	case sendCommand:
+		to := c.to
+		if to == "" {
+			to = "all"
+		}
+		return "to " + to + ": " + p.describeMessage(c.message)
+	case thetaCommand:
+		to := c.to
+		if to == "" {
+			to = "all"
+		}
+		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.adam.step, c.first, c.count)
+	case pieceCommand:
+		return fmt.Sprintf("to %s: piece %d of the data set", c.to, c.index)
+	case rejectCommand:
+		return fmt.Sprintf("refuse %s of %q: %s", c.reason, c.worker, c.detail)
+	case checkpointCommand:
+		return fmt.Sprintf("checkpoint of step %d, best %v", c.state.Step, c.best)
+	case finishCommand:
+		return fmt.Sprintf("finish: %v", c.err)
+	case StepReport:
+		return fmt.Sprintf("step %d: loss %v, norm %g, rate %g, workers %d", c.Step, c.Loss, c.GradNorm, c.Rate, c.Workers)
+	case ValidationReport:
+		return fmt.Sprintf("validation at step %d: loss %v, best %v", c.Step, c.Loss, c.Best)
+	case MembershipReport:
+		return fmt.Sprintf("members: %+v", c)
+	}
+	return fmt.Sprintf("%T", c)
+}
+
+func (p *player) describeMessage(m wire.Message) string {
+	switch m := m.(type) {
+	case *wire.Introduce:
+		return "introduce yourself"
+	case *wire.Welcome:
+		text := fmt.Sprintf("welcome, size %d, chunk %d, heartbeat %v", m.Size, m.Chunk, m.Heartbeat)
+		if m.DataHash != "" {
+			text += fmt.Sprintf(", data set %.8s of %d bytes", m.DataHash, m.DataSize)
+		}
+		return text
+	case *wire.Refusal:
+		return fmt.Sprintf("refusal: %s; %s", m.Reason, m.Remedy)
+	case *wire.Lease:
+		p.leases[m.ID] = m
+		return fmt.Sprintf("lease %d: %s, step %d, shards %d+%d, attempt %d", m.ID, m.Work, m.Step, m.First, m.Count, m.Attempt)
+	case *wire.Pull:
+		return fmt.Sprintf("pull lease %d, chunks %d+%d", m.Lease, m.First, m.Count)
+	case *wire.End:
+		return "end: " + m.Reason
+	}
+	return fmt.Sprintf("%T", m)
+}

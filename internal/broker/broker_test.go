@@ -1,0 +1,70 @@
+package broker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func TestStart_InProcess(t *testing.T) {
+	b, err := Start(Config{Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Shutdown()
+	if b.URL() != "" {
+		t.Errorf("a broker without a port has the URL %q", b.URL())
+	}
+	conn, err := b.InProcessConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	buf := make([]byte, 5)
+	if _, err := conn.Read(buf); err != nil || string(buf) != "INFO " {
+		t.Errorf("got %q, %v", buf, err)
+	}
+}
+
+func TestStart_Port(t *testing.T) {
+	b, err := Start(Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Shutdown()
+	address, ok := strings.CutPrefix(b.URL(), "nats://")
+	if !ok {
+		t.Fatalf("URL %q", b.URL())
+	}
+	_, err = Start(Config{Listen: address, Log: hclog.NewNullLogger()})
+	if !errors.Is(err, ErrStart) || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a taken port: got %v", err)
+	}
+	for _, listen := range []string{"nowhere", "127.0.0.1:x", "127.0.0.1:70000"} {
+		if _, err := Start(Config{Listen: listen, Log: hclog.NewNullLogger()}); !errors.Is(err, ErrStart) {
+			t.Errorf("%q: got %v", listen, err)
+		}
+	}
+}
+
+// A server that neither listens nor says why is given up with a reason of ours.
+func TestStart_TimeoutHasReason(t *testing.T) {
+	never := func(time.Duration) bool { return false }
+	reason := await(never, &adapter{log: hclog.NewNullLogger()}, time.Nanosecond)
+	for listen, want := range map[string]string{
+		"":      "broker: cannot start: it takes no connections after 1ns",
+		"a:123": "broker: cannot start on a:123: it takes no connections after 1ns",
+	} {
+		if got := startError(listen, reason).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed presets
+var presetFiles embed.FS
+
+// DefaultPreset is the base of a configuration that names none. It sets every key.
+const DefaultPreset = "fhn"
+
+// Preset is a configuration that comes with the program.
+type Preset struct {
+	Name  string // e.g. fhn/smoke
+	Title string // one line on what it is for
+}
+
+// Presets lists the presets by name.
+func Presets() []Preset {
+	var list []Preset
+	// The files are compiled in: walking them cannot fail.
+	_ = fs.WalkDir(presetFiles, "presets", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := presetFiles.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(string(data), "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "presets/"), ".yaml")
+		list = append(list, Preset{Name: name, Title: strings.TrimPrefix(first, "# ")})
+		return nil
+	})
+	slices.SortFunc(list, func(a, b Preset) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func presetNames() []string {
+	var names []string
+	for _, p := range Presets() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// presetSettings returns the settings of a preset below those of the preset it is
+// built on.
+func presetSettings(name string) ([]setting, []Problem) {
+	data, err := presetFiles.ReadFile("presets/" + name + ".yaml")
+	if err != nil {
+		return nil, []Problem{unknownPreset(name)}
+	}
+	own, problems := parseDocument(presetOrigin+name, data)
+	var base []setting
+	for _, s := range own {
+		if s.path == presetKey && s.text != name {
+			var more []Problem
+			base, more = presetSettings(s.text)
+			problems = append(problems, more...)
+		}
+	}
+	return append(base, own...), problems
+}
+
+func unknownPreset(name string) Problem {
+	p := Problem{Message: fmt.Sprintf("unknown preset %q", name), Hint: "there are " + strings.Join(presetNames(), ", ")}
+	if near := Nearest(name, presetNames()); near != "" {
+		p.Hint = fmt.Sprintf("did you mean %s? (%s)", near, p.Hint)
+	}
+	return p
+}

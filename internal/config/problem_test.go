@@ -1,0 +1,118 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/problems")
+
+// problemFiles are configuration files with faults of every kind; what Resolve says
+// of each stands in testdata/problems.
+var problemFiles = []struct{ name, text string }{
+	{"unknown_key", "optim:\n  decay: 0.95\n  rat: 1e-3\n"},
+	{"unknown_section", "optm:\n  rate: 1e-3\n"},
+	{"key_of_another_section", "train:\n  rate: 1e-3\n"},
+	{"nothing_near", "model:\n  zzzzzzzzzz: 1\nqqqqqqqqqq: 2\n"},
+	{"section_as_value", "optim: 3\n"},
+	{"value_as_section", "optim:\n  rate:\n    x: 1\n"},
+	{"wrong_types", "seed: -1\nenv:\n  length: long\nmodel:\n  gate: yes\noptim:\n  rate: fast\ncluster:\n  failure_detection: 5\n"},
+	{"out_of_range", "optim:\n  rate: 0\n  beta1: 1\n  decay: 1.5\ntrain:\n  steps: 0\n"},
+	{"unknown_word", "model:\n  switching: concret\n  weights: hardmax\n"},
+	{"twice", "seed: 1\noptim:\n  rate: 1e-3\n  rate: 1e-4\n"},
+	{"no_value", "optim:\n  rate:\n"},
+	{"list", "optim:\n  rate: [1e-3, 1e-4]\n"},
+	{"list_at_top", "- 1\n- 2\n"},
+	{"anchor", "optim: &o\n  rate: 1e-3\n"},
+	{"not_yaml", "optim:\n  rate: \"1e-3\n"},
+	{"tab", "optim:\n\trate: 1e-3\n"},
+	{"two_documents", "seed: 1\n---\nseed: 2\n"},
+	{"unknown_preset", "preset: fnh\n"},
+	{"rules", "train:\n  batch: 30\n  shards: 4\n  validation_episodes: 6\nenv:\n  length: 40\nmodel:\n  hard: true\n  switching: normal\n"},
+	{"rules_shards", "train:\n  shards: 12\n  batch: 24\n  validation_episodes: 24\n"},
+	{"rules_env", "env:\n  kind: noise\n  controls: 1\nmodel:\n  emission: bernoulli\n  switches: 1\n"},
+	{"rules_env_keys", "env:\n  dt: 0.1\n  variant: b\n  balls: 2\n  walls: true\n"},
+	{"rules_cluster", "cluster:\n  chunk: 4098\n  credit: 2048\neval:\n  filter_window: 2\n"},
+	{"many", "seed: x\noptim:\n  lr: 1e-3\n  decay: 2\ntrain:\n  batch_size: 3\n"},
+}
+
+func TestProblems_Golden(t *testing.T) {
+	for _, f := range problemFiles {
+		_, err := Resolve(Sources{Files: []File{{Name: "my.yaml", Data: []byte(f.text)}}})
+		if err == nil {
+			t.Errorf("%s: no problem found", f.name)
+			continue
+		}
+		golden(t, f.name, err.Error())
+	}
+}
+
+func TestProblems_GoldenOfArguments(t *testing.T) {
+	_, err := Resolve(Sources{
+		Preset:      "fhn/smoek",
+		Environment: []string{"SWITCHYARD_OPTM_RATE=1", "SWITCHYARD_SEED=x", "SWITCHYARD_PRESET=fhn", "SWITCHYARD_SERVICE_PORT=80"},
+		Arguments:   []string{"optim.raet=1", "lr=1", "steps=10", "train.steps", "train.batch=-4", "preset=noise/maze", "model=2", "env.length=30"},
+	})
+	if err == nil {
+		t.Fatal("no problem found")
+	}
+	golden(t, "arguments", err.Error())
+}
+
+func TestResolve_TwoBases(t *testing.T) {
+	_, err := Resolve(Sources{Preset: "noise/maze", Files: []File{{Name: "my.yaml", Data: []byte("preset: fhn\n")}}})
+	if err == nil || !strings.Contains(err.Error(), `"noise/maze" is named already`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResolve_FileTooLarge(t *testing.T) {
+	_, err := Resolve(Sources{Files: []File{{Name: "my.yaml", Data: make([]byte, maxDocument+1)}}})
+	if err == nil || !strings.Contains(err.Error(), "more than the 65536 allowed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzResolve: no input panics, and what is accepted reads back to itself.
+func FuzzResolve(f *testing.F) {
+	for _, p := range problemFiles {
+		f.Add([]byte(p.text), "optim.rate=1e-3")
+	}
+	f.Add([]byte("optim: {rate: 1e-3}\n"), "seed=0x10")
+	f.Fuzz(func(t *testing.T, data []byte, argument string) {
+		r, err := Resolve(Sources{Files: []File{{Name: "f", Data: data}}, Arguments: []string{argument}})
+		if err != nil {
+			if err.Error() == "" {
+				t.Fatal("an empty message")
+			}
+			return
+		}
+		for name, text := range map[string][]byte{"YAML": r.Config.YAML(), "Annotated": r.Annotated()} {
+			back, err := Parse(name, text)
+			if err != nil || back != r.Config {
+				t.Fatalf("%s does not read back: %v\n%s", name, err, text)
+			}
+		}
+	})
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "problems", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprintln(got) != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}

@@ -1,0 +1,105 @@
+// Package reduce is the fixed reduction of a step: the complete binary tree over its shards. A node is the float32 sum
+// of its two halves, left plus right, so the sum of a block has the same bits whoever computes it and in whatever
+// order the parts arrive. It knows nothing of messages, workers or models.
+package reduce
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
+
+// Block is an aligned subtree: the shards [First, First+Count), Count a power of two that divides First.
+type Block struct{ First, Count int }
+
+// String names the block's shards, "4..7" or "4".
+func (b Block) String() string {
+	if b.Count == 1 {
+		return fmt.Sprint(b.First)
+	}
+	return fmt.Sprintf("%d..%d", b.First, b.First+b.Count-1)
+}
+
+// Valid reports whether b is a node of the tree over the given number of shards.
+func (b Block) Valid(shards int) bool {
+	return b.Count > 0 && PowerOfTwo(b.Count) && b.First >= 0 && b.First%b.Count == 0 && b.First <= shards-b.Count
+}
+
+// Halves returns the two children of a block of more than one shard.
+func (b Block) Halves() (left, right Block) {
+	h := b.Count / 2
+	return Block{b.First, h}, Block{b.First + h, h}
+}
+
+// Sibling returns the other child of b's parent and whether b is the left one.
+func (b Block) Sibling() (sibling Block, left bool) {
+	if b.First/b.Count%2 == 0 {
+		return Block{b.First + b.Count, b.Count}, true
+	}
+	return Block{b.First - b.Count, b.Count}, false
+}
+
+// PowerOfTwo reports whether n is 1, 2, 4, …
+func PowerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }
+
+// Partial is the sum over a block: of gradients (empty where only terms are wanted) and of loss terms.
+type Partial struct{ Values, Terms []float32 }
+
+// add sets p to p + q.
+func (p Partial) add(q Partial) {
+	kernel.Add(p.Values, q.Values)
+	for i, v := range q.Terms {
+		p.Terms[i] += v
+	}
+}
+
+// Tree sums the partials of a block as they arrive. It has no clock and no goroutine; the zero value is not ready.
+//
+// Invariant: the blocks in nodes are disjoint and no two are siblings.
+type Tree struct {
+	root  Block
+	nodes map[Block]Partial
+}
+
+// NewTree returns a tree over the shards of root.
+func NewTree(root Block) *Tree {
+	return &Tree{root: root, nodes: make(map[Block]Partial)}
+}
+
+// Add gives the tree the sum of block b, which no earlier block may overlap, and merges siblings up to where one is
+// missing. The tree owns p; it calls free with each partial that it has added into another one.
+func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
+	for b != t.root {
+		sibling, left := b.Sibling()
+		q, ok := t.nodes[sibling]
+		if !ok {
+			break
+		}
+		delete(t.nodes, sibling)
+		if !left {
+			p, q, b = q, p, sibling
+		}
+		p.add(q)
+		free(q)
+		b.Count *= 2
+	}
+	t.nodes[b] = p
+}
+
+// Take returns the sum over all shards and empties the tree, once it is complete.
+func (t *Tree) Take() (Partial, bool) {
+	p, ok := t.nodes[t.root]
+	if ok {
+		delete(t.nodes, t.root)
+	}
+	return p, ok
+}
+
+// Reset empties the tree and gives it another root, calling free with what it held.
+func (t *Tree) Reset(root Block, free func(Partial)) {
+	for _, p := range t.nodes { // the order does not matter: free only recycles memory
+		free(p)
+	}
+	clear(t.nodes)
+	t.root = root
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// acquire locks the file at path, creating it. The kernel lets go when the returned
+// file is closed or the process ends in any way.
+func acquire(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of the run: %w", err)
+	}
+	// A few tries: someone who only looks (held) has the lock for a moment.
+	for range 5 {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return f, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	closeErr := f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, ErrHeld
+	}
+	return nil, errors.Join(fmt.Errorf("lock the run: %w", err), closeErr)
+}
+
+// held reports whether some process has the lock of the run in folder.
+func held(folder string) bool {
+	f, err := os.Open(filepath.Join(folder, lockFile))
+	if err != nil {
+		return false
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	return errors.Join(err, f.Close()) != nil
+}

@@ -1,0 +1,198 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Record is one line of metrics.jsonl. Steps never decrease from line to line.
+type Record struct {
+	Step    uint64    `json:"step"`
+	Split   string    `json:"split"` // train, validation or evaluation
+	Time    time.Time `json:"time"`
+	Seconds float64   `json:"seconds"` // since this process began the run
+	Values  Values    `json:"values"`
+}
+
+// Values are named numbers. In JSON they stand in the order of their names; what
+// is not finite stands as a string ("NaN", "+Inf", "-Inf"), since JSON has no word
+// for it.
+type Values map[string]float64
+
+// MarshalJSON implements json.Marshaler.
+func (v Values) MarshalJSON() ([]byte, error) {
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b := []byte{'{'}
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("encode the name of a metric: %w", err)
+		}
+		b = append(append(b, key...), ':')
+		if x := v[name]; math.IsNaN(x) || math.IsInf(x, 0) {
+			b = strconv.AppendQuote(b, strconv.FormatFloat(x, 'g', -1, 64))
+		} else {
+			b = strconv.AppendFloat(b, x, 'g', -1, 64)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Values) UnmarshalJSON(data []byte) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*v = make(Values, len(raw))
+	for name, text := range raw {
+		x, err := strconv.ParseFloat(string(bytes.Trim(text, `"`)), 64)
+		if err != nil {
+			return fmt.Errorf("metric %s: %w", name, err)
+		}
+		(*v)[name] = x
+	}
+	return nil
+}
+
+type metricsLog struct {
+	path string
+	w    appender
+}
+
+// appender is what metrics are written to; an *os.File outside tests.
+type appender interface {
+	io.WriteCloser
+	Sync() error
+}
+
+func openMetrics(path string) (*metricsLog, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the metrics: %w", err)
+	}
+	return &metricsLog{path: path, w: f}, nil
+}
+
+// append writes a record as one line in one write, so that a crash can tear the
+// last line only.
+func (l *metricsLog) append(m Record) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode a metrics record: %w", err)
+	}
+	if _, err := l.w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", l.path, err)
+	}
+	return nil
+}
+
+func (l *metricsLog) sync() error {
+	if err := l.w.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", l.path, err)
+	}
+	return nil
+}
+
+func (l *metricsLog) close() error { return l.w.Close() }
+
+// cutMetrics shortens the file at path to its records up to step. A torn last line
+// and a line that is no record end the file too.
+func cutMetrics(path string, step uint64) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the metrics: %w", err)
+	}
+	err = cut(f, step)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("cut %s after step %d: %w", path, step, err)
+	}
+	return nil
+}
+
+func cut(f *os.File, step uint64) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err // a device or a pipe has no end to cut
+	}
+	keep, err := keptLength(f, step)
+	if err != nil {
+		return err
+	}
+	return f.Truncate(keep)
+}
+
+func keptLength(r io.Reader, step uint64) (int64, error) {
+	lines := bufio.NewReader(r)
+	var keep int64
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return keep, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		var m Record
+		if json.Unmarshal(line, &m) != nil || m.Step > step {
+			return keep, nil
+		}
+		keep += int64(len(line))
+	}
+}
+
+// ReadMetrics calls each with the records of the named run in order; a torn last
+// line is left out.
+func ReadMetrics(dir, name string, each func(Record) error) error {
+	folder, err := find(dir, name)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(folder, metricsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the metrics: %w", err)
+	}
+	lines := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return f.Close()
+		}
+		var m Record
+		if err == nil {
+			if err = json.Unmarshal(line, &m); err != nil {
+				err = fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, f.Name(), n, err)
+			}
+		}
+		if err == nil {
+			err = each(m)
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package runs
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func appendSteps(t *testing.T, r *Run, steps ...uint64) {
+	t.Helper()
+	for _, s := range steps {
+		if err := r.Append(Record{Step: s, Split: "train", Values: Values{"loss": float64(s), "elbo": -float64(s)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readSteps(t *testing.T, dir, name string) []uint64 {
+	t.Helper()
+	var steps []uint64
+	err := ReadMetrics(dir, name, func(m Record) error { steps = append(steps, m.Step); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+func TestBegin_CutsAfterTheCheckpointAndTheTornLine(t *testing.T) {
+	for _, c := range []struct {
+		tail string
+		step uint64
+		want int
+	}{{"", 4, 4}, {"", 10, 4}, {"", 2, 2}, {"", 0, 0}, {`{"step":5,"spl`, 10, 4}, {"\x00\x00\x00\n{\"step\":6}\n", 10, 4}} {
+		dir := t.TempDir()
+		r := create(t, dir, "a")
+		appendSteps(t, r, 1, 2, 3, 4)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(r.Path(metricsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(r.Path(metricsFile), append(text, c.tail...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(dir, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Begin(c.step); err != nil {
+			t.Fatal(err)
+		}
+		appendSteps(t, again, 20)
+		if got := readSteps(t, dir, "a"); len(got) != c.want+1 || got[len(got)-1] != 20 {
+			t.Errorf("tail %q, step %d: got %v, want %d old records and 20", c.tail, c.step, got, c.want)
+		}
+		if info := again.Info(); info.State != Running || info.Step != c.step {
+			t.Errorf("run.json holds %+v", info)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReadMetrics_NamesTheBadLine(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	appendSteps(t, r, 1)
+	if _, err := r.metrics.w.Write([]byte("nonsense\n")); err != nil {
+		t.Fatal(err)
+	}
+	err := ReadMetrics(dir, "a", func(Record) error { return nil })
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValues_NonFiniteSurvive(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	want := Values{"a": math.NaN(), "b": math.Inf(1), "c": math.Inf(-1), "d": 0.1}
+	if err := r.Append(Record{Step: 1, Values: want}); err != nil {
+		t.Fatal(err)
+	}
+	err := ReadMetrics(dir, "a", func(m Record) error {
+		for name, v := range want {
+			if got := m.Values[name]; math.Float64bits(got) != math.Float64bits(v) && !(math.IsNaN(got) && math.IsNaN(v)) {
+				t.Errorf("%s: got %v, want %v", name, got, v)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fullDisk takes some bytes and then says what a full disk says.
+type fullDisk struct{ room int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n := min(d.room, len(p))
+	d.room -= n
+	if n < len(p) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+func (*fullDisk) Sync() error  { return nil }
+func (*fullDisk) Close() error { return nil }
+
+func TestAppend_FullDisk(t *testing.T) {
+	l := &metricsLog{path: "runs/a/metrics.jsonl", w: &fullDisk{room: 100}}
+	var err error
+	for s := uint64(1); err == nil && s < 10; s++ {
+		err = l.append(Record{Step: s})
+	}
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "runs/a/metrics.jsonl") {
+		t.Errorf("got %v, want ENOSPC with the file", err)
+	}
+}
+
+func TestAppend_DevFull(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/dev/full is a device of Linux")
+	}
+	path := filepath.Join(t.TempDir(), metricsFile)
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.append(Record{Step: 1}); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), metricsFile) {
+		t.Errorf("got %v, want ENOSPC with the file", err)
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzKeptLength(f *testing.F) {
+	f.Add("{\"step\":1}\n{\"step\":2}\n", uint64(1))
+	f.Add("{\"step\":1}\n{\"st", uint64(5))
+	f.Fuzz(func(t *testing.T, text string, step uint64) {
+		n, err := keptLength(strings.NewReader(text), step)
+		if err != nil || n < 0 || n > int64(len(text)) || n > 0 && text[n-1] != '\n' {
+			t.Fatalf("kept %d of %d bytes, %v", n, len(text), err)
+		}
+	})
+}

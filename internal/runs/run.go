@@ -1,0 +1,245 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What can be wrong with a run.
+var (
+	// ErrOccupied is returned by Create when the name is taken.
+	ErrOccupied = errors.New("run name is taken")
+	// ErrName is returned when a name cannot be a folder name everywhere.
+	ErrName = errors.New("not a run name")
+	// ErrNotFound is returned when there is no run of that name.
+	ErrNotFound = errors.New("no such run")
+	// ErrHeld is returned when another process works on the run.
+	ErrHeld = errors.New("run is in use by another process")
+	// ErrDamaged is returned when a file of the run cannot be understood.
+	ErrDamaged = errors.New("run file is damaged")
+)
+
+const (
+	configFile    = "config.yaml"
+	overridesFile = "overrides.txt"
+	infoFile      = "run.json"
+	metricsFile   = "metrics.jsonl"
+	lockFile      = "lock"
+)
+
+// nameForm is what a run may be called: safe as a folder on every system, as an
+// argument, and as one token of a message subject.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+
+// Run is a run folder held by this process. Its methods are not safe for
+// concurrent use.
+type Run struct {
+	folder  string
+	info    Info
+	lock    *os.File
+	metrics *metricsLog
+	now     func() time.Time
+}
+
+// Create makes the folder dir/name with configuration and overrides and holds it.
+// An empty name takes the first free one of stem-1, stem-2, … info supplies what
+// the caller knows: preset, seed, steps, versions.
+func Create(dir, name, stem string, config []byte, overrides []string, info Info) (*Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create the folder of runs: %w", err)
+	}
+	name, err := claim(dir, name, stem)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{folder: filepath.Join(dir, name), info: info, now: time.Now}
+	if err := r.fill(name, config, overrides); err != nil {
+		// The folder is ours and holds nothing of worth yet: free the name again.
+		return nil, errors.Join(err, r.Close(), os.RemoveAll(r.folder))
+	}
+	return r, nil
+}
+
+// claim makes the folder; that it did not exist before is what makes the name ours.
+func claim(dir, name, stem string) (string, error) {
+	if name != "" {
+		if !nameForm.MatchString(name) {
+			return "", fmt.Errorf("%w: %q (letters, digits, - and _, at most 64)", ErrName, name)
+		}
+		err := os.Mkdir(filepath.Join(dir, name), 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("%w: %s exists", ErrOccupied, filepath.Join(dir, name))
+		}
+		if err != nil {
+			return "", fmt.Errorf("create the run folder: %w", err)
+		}
+		return name, nil
+	}
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s-%d", stem, n)
+		err := os.Mkdir(filepath.Join(dir, name), 0o755)
+		if err == nil {
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("create the run folder: %w", err)
+		}
+	}
+}
+
+func (r *Run) fill(name string, config []byte, overrides []string) error {
+	if err := r.hold(); err != nil {
+		return err
+	}
+	for _, sub := range []string{"checkpoints", "figures", "tables"} {
+		if err := os.Mkdir(filepath.Join(r.folder, sub), 0o755); err != nil {
+			return fmt.Errorf("create the run folder: %w", err)
+		}
+	}
+	if err := WriteFile(r.Path(configFile), config); err != nil {
+		return err
+	}
+	text := ""
+	if len(overrides) > 0 {
+		text = strings.Join(overrides, "\n") + "\n"
+	}
+	if err := WriteFile(r.Path(overridesFile), []byte(text)); err != nil {
+		return err
+	}
+	r.info.Name, r.info.State, r.info.Started = name, Running, r.now().UTC()
+	return r.begin()
+}
+
+// Open holds an existing run to go on with it.
+func Open(dir, name string) (*Run, error) {
+	folder, err := find(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{folder: folder, now: time.Now}
+	if err := r.hold(); err != nil {
+		return nil, err
+	}
+	if r.info, err = readInfo(folder); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.info.Name = name
+	return r, nil
+}
+
+// Begin marks an opened run as running again and opens its metrics, of which it
+// drops the records after step (of a checkpoint) and a torn last line.
+func (r *Run) Begin(step uint64) error {
+	if err := cutMetrics(r.Path(metricsFile), step); err != nil {
+		return err
+	}
+	r.info.State, r.info.Step, r.info.ExitReason = Running, step, ""
+	return r.begin()
+}
+
+func (r *Run) begin() error {
+	r.info.PID = os.Getpid()
+	if err := r.Update(func(*Info) {}); err != nil {
+		return err
+	}
+	var err error
+	r.metrics, err = openMetrics(r.Path(metricsFile))
+	return err
+}
+
+// hold takes the lock or says who has it.
+func (r *Run) hold() error {
+	lock, err := acquire(filepath.Join(r.folder, lockFile))
+	if errors.Is(err, ErrHeld) {
+		if info, readErr := readInfo(r.folder); readErr == nil {
+			return fmt.Errorf("%w: %s, process %d", ErrHeld, r.folder, info.PID)
+		}
+		return fmt.Errorf("%w: %s", ErrHeld, r.folder)
+	}
+	r.lock = lock
+	return err
+}
+
+// Name is the name of the run.
+func (r *Run) Name() string { return r.info.Name }
+
+// Folder is the path of the run's folder.
+func (r *Run) Folder() string { return r.folder }
+
+// Path joins the folder of the run and the elements of a path below it.
+func (r *Run) Path(elements ...string) string {
+	return filepath.Join(append([]string{r.folder}, elements...)...)
+}
+
+// Info is what run.json holds.
+func (r *Run) Info() Info { return r.info }
+
+// Update changes run.json by way of change; the time is set here.
+func (r *Run) Update(change func(*Info)) error {
+	change(&r.info)
+	r.info.Updated = r.now().UTC()
+	return writeInfo(r.folder, r.info)
+}
+
+// Append adds a record to metrics.jsonl in one write.
+func (r *Run) Append(m Record) error { return r.metrics.append(m) }
+
+// Sync brings the metrics to the disk, so that none is missing before a checkpoint.
+func (r *Run) Sync() error { return r.metrics.sync() }
+
+// End marks the run with its final state and reason.
+func (r *Run) End(state State, reason string) error {
+	return r.Update(func(i *Info) { i.State, i.ExitReason = state, reason })
+}
+
+// Close lets the run go. What it holds is on disk already.
+func (r *Run) Close() error {
+	var err error
+	if r.metrics != nil {
+		err = r.metrics.close()
+		r.metrics = nil
+	}
+	if r.lock != nil {
+		err = errors.Join(err, r.lock.Close())
+		r.lock = nil
+	}
+	return err
+}
+
+// Config reads the configuration of the named run and returns it with its path.
+func Config(dir, name string) (data []byte, path string, err error) {
+	folder, err := find(dir, name)
+	if err != nil {
+		return nil, "", err
+	}
+	path = filepath.Join(folder, configFile)
+	if data, err = os.ReadFile(path); err != nil {
+		return nil, path, fmt.Errorf("read the configuration of the run: %w", err)
+	}
+	return data, path, nil
+}
+
+// find returns the folder of the named run.
+func find(dir, name string) (string, error) {
+	folder := filepath.Join(dir, name)
+	if !nameForm.MatchString(name) {
+		return "", fmt.Errorf("%w: %q", ErrName, name)
+	}
+	if _, err := os.Stat(filepath.Join(folder, infoFile)); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %s", ErrNotFound, folder)
+	} else if err != nil {
+		return "", fmt.Errorf("look for the run: %w", err)
+	}
+	return folder, nil
+}
+
+func sortByStart(list []Info) {
+	slices.SortStableFunc(list, func(a, b Info) int { return b.Started.Compare(a.Started) })
+}

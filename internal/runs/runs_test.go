@@ -1,0 +1,177 @@
+package runs
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func create(t *testing.T, dir, name string) *Run {
+	t.Helper()
+	r, err := Create(dir, name, "fhn-concrete", []byte("seed: 1\n"), []string{"fhn", "optim.rate=1e-3"}, Info{Preset: "fhn", Seed: 1, Steps: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func TestCreate_FillsTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	r := create(t, dir, "first")
+	for path, want := range map[string]string{"config.yaml": "seed: 1\n", "overrides.txt": "fhn\noptim.rate=1e-3\n"} {
+		if got, err := os.ReadFile(r.Path(path)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", path, got, err, want)
+		}
+	}
+	for _, sub := range []string{"checkpoints", "figures", "tables"} {
+		if info, err := os.Stat(r.Path(sub)); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", sub, err)
+		}
+	}
+	info, err := Load(dir, "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Name != "first" || info.State != Running || info.PID != os.Getpid() || info.Seed != 1 || info.Started.IsZero() {
+		t.Errorf("run.json holds %+v", info)
+	}
+}
+
+func TestCreate_NamesAreCountedPerStem(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []string{"fhn-concrete-1", "fhn-concrete-2"} {
+		if got := create(t, dir, "").Name(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestCreate_Refuses(t *testing.T) {
+	dir := t.TempDir()
+	create(t, dir, "taken")
+	for name, want := range map[string]error{"taken": ErrOccupied, "a/b": ErrName, "..": ErrName, ".hidden": ErrName, "-v": ErrName, "a.b": ErrName} {
+		if _, err := Create(dir, name, "x", nil, nil, Info{}); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", name, err, want)
+		}
+	}
+}
+
+func TestOpen_OneProcessAtATime(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	if _, err := Open(dir, "a"); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "process") {
+		t.Errorf("got %v, want ErrHeld with the process", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(dir, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpen_NoSuchRun(t *testing.T) {
+	if _, err := Open(t.TempDir(), "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
+}
+
+func TestOpen_DamagedInfo(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.Path("run.json"), []byte("{\"name\": "), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, "a"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+	if list, err := List(dir); err != nil || len(list) != 0 {
+		t.Errorf("listed %v, %v", list, err)
+	}
+}
+
+func TestLoad_KilledRunIsLost(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	if info, err := Load(dir, "a"); err != nil || info.State != Running {
+		t.Errorf("held: got %s, %v", info.State, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := Load(dir, "a"); err != nil || info.State != Lost {
+		t.Errorf("let go: got %s, %v", info.State, err)
+	}
+}
+
+func TestEnd_StatesSurvive(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	err := r.Update(func(i *Info) { i.Step, i.ParametersSHA256, i.Metrics = 13, "ab", Values{"loss": 1.5} })
+	if err := errors.Join(err, r.End(Interrupted, "Ctrl-C")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := Load(dir, "a")
+	if err != nil || info.State != Interrupted || info.Step != 13 || info.ParametersSHA256 != "ab" || info.ExitReason != "Ctrl-C" || info.Metrics["loss"] != 1.5 {
+		t.Errorf("got %+v, %v", info, err)
+	}
+	if left, err := filepath.Glob(r.Path(".*")); err != nil || len(left) != 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+func TestList_LatestFirst(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"b", "a", "c"} {
+		r := create(t, dir, name)
+		if err := r.Update(func(info *Info) { info.Started = time.Unix(int64(i), 0) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := List(dir)
+	if err != nil || len(list) != 3 || list[0].Name != "c" || list[2].Name != "b" {
+		t.Errorf("got %v, %v", list, err)
+	}
+	if list, err := List(filepath.Join(dir, "none")); err != nil || list != nil {
+		t.Errorf("a missing folder: got %v, %v", list, err)
+	}
+}
+
+func TestWriteFile_FailureKeepsTheOldContent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := WriteFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	err := replace(path, func(w io.Writer) error {
+		if _, err := w.Write([]byte("half")); err != nil {
+			return err
+		}
+		return syscall.ENOSPC
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v, want ENOSPC", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) != 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,150 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Screen lets log lines and a status line share one output. On a terminal the
+// status stays on the last line, repainted in place; elsewhere it becomes a plain
+// line every Interval. A Screen is safe for concurrent use.
+type Screen struct {
+	mu      sync.Mutex
+	out     io.Writer
+	options Options
+	painted bool      // the last line holds the status
+	status  string    // the latest, without line end
+	shown   time.Time // when a status was last written
+	partial []byte    // the beginning of a line that Write has not got whole
+	err     error     // the first failure of out
+}
+
+// Options say what kind of output a Screen writes to.
+type Options struct {
+	Terminal bool             // repaint the status in place
+	Width    func() int       // columns of the terminal; nil or 0: no limit
+	Repaint  time.Duration    // least time between two repaints; 0: 100 ms
+	Interval time.Duration    // time between two plain status lines; 0: 5 s
+	Now      func() time.Time // nil: time.Now
+	Quiet    bool             // no status at all
+}
+
+// NewScreen returns a Screen on out.
+func NewScreen(out io.Writer, options Options) *Screen {
+	if options.Repaint == 0 {
+		options.Repaint = 100 * time.Millisecond
+	}
+	if options.Interval == 0 {
+		options.Interval = 5 * time.Second
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Width == nil {
+		options.Width = func() int { return 0 }
+	}
+	return &Screen{out: out, options: options}
+}
+
+// Write passes whole lines on, above the status. A line without its end is held
+// back until the end comes. It implements io.Writer for a logger.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partial = append(s.partial, p...)
+	end := lastLine(s.partial)
+	if end == 0 {
+		return len(p), s.err
+	}
+	s.erase()
+	s.put(string(s.partial[:end]))
+	s.partial = append(s.partial[:0], s.partial[end:]...)
+	s.paint()
+	return len(p), s.err
+}
+
+func lastLine(p []byte) int { return strings.LastIndexByte(string(p), '\n') + 1 }
+
+// Status shows line as the status, at once if the last one is old enough.
+func (s *Screen) Status(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = line
+	if s.options.Quiet {
+		return
+	}
+	wait := s.options.Interval
+	if s.options.Terminal {
+		wait = s.options.Repaint
+	}
+	now := s.options.Now()
+	if now.Sub(s.shown) < wait {
+		return
+	}
+	s.shown = now
+	if s.options.Terminal {
+		s.erase()
+		s.paint()
+		return
+	}
+	s.put(line + "\n")
+}
+
+// Finish writes the latest status as a last plain line and forgets it.
+func (s *Screen) Finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	if s.status != "" && !s.options.Quiet {
+		s.put(s.status + "\n")
+	}
+	s.status = ""
+}
+
+// Terminal reports whether the status is repainted in place.
+func (s *Screen) Terminal() bool { return s.options.Terminal }
+
+// Width is the number of columns; 0: no limit.
+func (s *Screen) Width() int { return s.options.Width() }
+
+// Err is the first failure to write, if there was one.
+func (s *Screen) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// paint writes the status without a line end, cut to the width.
+func (s *Screen) paint() {
+	if !s.options.Terminal || s.options.Quiet || s.status == "" {
+		return
+	}
+	s.put(cut(s.status, s.options.Width()-1))
+	s.painted = true
+}
+
+// erase empties the line of the status.
+func (s *Screen) erase() {
+	if s.painted {
+		s.put("\r\x1b[K")
+		s.painted = false
+	}
+}
+
+func (s *Screen) put(text string) {
+	if _, err := io.WriteString(s.out, text); err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+// cut shortens text to width runes; a width below 1 is no limit.
+func cut(text string, width int) string {
+	if width < 1 || utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:width-1]) + "…"
+}

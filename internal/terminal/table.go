@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is a table of text: the first column is set left, the others right.
+type Table struct {
+	rows [][]string
+	left map[int]bool
+}
+
+// NewTable returns a table with the given header.
+func NewTable(header ...string) *Table {
+	t := &Table{left: map[int]bool{0: true}}
+	t.Row(header...)
+	return t
+}
+
+// Left sets columns left instead of right and returns the table.
+func (t *Table) Left(columns ...int) *Table {
+	for _, c := range columns {
+		t.left[c] = true
+	}
+	return t
+}
+
+// Row appends a row.
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// WriteTo writes the table with a rule below the header.
+func (t *Table) WriteTo(w io.Writer) (int64, error) {
+	var widths []int
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for n, row := range t.rows {
+		b.WriteString(t.line(row, widths))
+		if n == 0 {
+			total := 2 * (len(widths) - 1)
+			for _, w := range widths {
+				total += w
+			}
+			b.WriteString(strings.Repeat("-", total) + "\n")
+		}
+	}
+	n, err := io.WriteString(w, b.String())
+	if err != nil {
+		return int64(n), fmt.Errorf("write a table: %w", err)
+	}
+	return int64(n), nil
+}
+
+func (t *Table) line(row []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range row {
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if t.left[i] {
+			cell += pad
+		} else {
+			cell = pad + cell
+		}
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(cell)
+	}
+	return strings.TrimRight(b.String(), " ") + "\n"
+}

@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Bus carries messages between the parties of a run, at most once each: any of them may be lost.
+type Bus interface {
+	// Publish sends data to whoever is subscribed; it does not keep data. It returns ErrTooLarge for data longer
+	// than MaxPayload, and an error at once when the carrier is away: nothing is held back to be sent later.
+	Publish(subject string, data []byte) error
+	// Subscribe calls handle for each message on subject, one at a time and in order, from a goroutine of the bus.
+	// The handler owns the data. It should return quickly: what waits is bounded, and messages beyond are lost.
+	Subscribe(subject string, handle func(data []byte)) (Subscription, error)
+	// MaxPayload is the largest message in bytes.
+	MaxPayload() int
+}
+
+// Subscription ends a subscription. No call of the handler begins after Unsubscribe returns.
+type Subscription interface {
+	Unsubscribe() error
+}
+
+// Subjects are the subjects of one run. Data and control are apart so that a heartbeat never waits behind a gradient.
+type Subjects struct {
+	Control string // to the coordinator: everything but chunks
+	Data    string // to the coordinator: chunks
+	Theta   string // to all workers: parameters
+	All     string // to all workers: Introduce and End
+	worker  string
+}
+
+// SubjectsOf returns the subjects of a run, or an error if the name cannot be part of a subject.
+func SubjectsOf(run string) (Subjects, error) {
+	if err := CheckName(run); err != nil {
+		return Subjects{}, fmt.Errorf("run name: %w", err)
+	}
+	base := "sy." + run + "."
+	return Subjects{
+		Control: base + "control", Data: base + "data", Theta: base + "theta", All: base + "all",
+		worker: base + "worker.",
+	}, nil
+}
+
+// Worker is the subject of one worker: control and the chunks that it asked for.
+func (s Subjects) Worker(id string) string { return s.worker + id }
+
+// CheckName reports whether a name can be part of a subject: 1 to MaxName letters, digits, '-' and '_'.
+func CheckName(name string) error {
+	if name == "" || len(name) > MaxName {
+		return fmt.Errorf("%q has %d characters, want 1 to %d", name, len(name), MaxName)
+	}
+	odd := strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
+	if odd >= 0 {
+		return fmt.Errorf("%q: only letters, digits, '-' and '_' are allowed", name)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// HashLength is the number of characters in the hash of a data set.
+const HashLength = 2 * sha256.Size
+
+// HashData names a data set by its content: the SHA-256 in lower-case hexadecimal digits.
+func HashData(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Pieces says how a data set of Size bytes is cut: piece i holds the bytes [i*Each, (i+1)*Each), the last one what is
+// left.
+type Pieces struct{ Size, Each int }
+
+// Count is the number of pieces; 0 for an empty data set.
+func (p Pieces) Count() int { return (p.Size + p.Each - 1) / p.Each }
+
+// Span returns the bytes [from, to) of piece i.
+func (p Pieces) Span(i int) (from, to int) {
+	return i * p.Each, min((i+1)*p.Each, p.Size)
+}
+
+// Bytes is the length of piece i.
+func (p Pieces) Bytes(i int) int {
+	from, to := p.Span(i)
+	return to - from
+}

@@ -1,0 +1,42 @@
+// Package wire is the protocol between the coordinator of a run and its workers, in one place: messages,
+// subjects, version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model,
+// no optimizer and no NATS; package natsbus is the carrier of real runs and Memory its twin in one process.
+//
+// A message is one msgpack array
+//
+//	[version, kind, run, from, term, fields..., seal]
+//
+// whose first four elements, seal, and the whole of a Refusal, never change between versions, so that programs of
+// different versions can still tell each other what is wrong. The seal is the CRC32C of all bytes before it, except
+// those of a chunk. A vector travels as msgpack bin of little-endian
+// float32, cut into chunks, each with its CRC32C; the announcement of a vector carries the CRC32C of its chunks'
+// CRC32Cs. A data set is an opaque byte string that travels likewise, and is named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is refused.
+//
+// # Flow
+//
+//	worker                                    coordinator
+//	                    <--- Introduce ---    to all, at start; to a stranger that speaks, or one ahead of the run
+//	   --- Hello{slots} -------------------->
+//	                    <--- Welcome{job} -    or Refusal{reason, remedy}
+//	   --- Fetch{missing} ------------------>  only if the run has a data set that the worker does not have
+//	                    <--- Piece ... ------  within the coordinator's credit; a Fetch confirms what has arrived
+//	   --- Ready{size, terms} -------------->  the program of the job is built
+//	                    <--- Theta chunks --   parameters of the current step
+//
+//	                    <--- Theta chunks --   every step t opens: parameters to all, then
+//	                    <--- Lease{block} --   an aligned block of shards to each free worker
+//	   --- Need{chunks} -------------------->  only if chunks of the parameters went missing
+//	   --- Result{block, terms, checksum} -->  the block's partial sum is ready to be pulled
+//	                    <--- Pull{chunks} --   within the coordinator's credit of bytes in flight
+//	   --- Chunk ... ----------------------->
+//	                    <--- Lease ---------   the next block, as soon as the Result is in
+//	   --- Heartbeat{step, progress} ------->  at the interval that Welcome names
+//	   --- Bye ----------------------------->  hands the leases back
+//	                    <--- End{reason} ---   to all, at the end of the run
+//
+// Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a
+// lost Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts
+// a lease that it does not know and announces again one that it has finished. A lost Pull or Chunk is pulled again
+// after a time limit. A worker that waits for pieces says again what it lacks, and the coordinator sends a piece once
+// more when nothing has arrived there for that time. A worker keeps its results until the parameters of a later step arrive.
+package wire

@@ -1,0 +1,110 @@
+package wire
+
+// The fields of each message in wire order; the same list writes and reads.
+
+func (*Introduce) fields(*codec) {}
+
+func (m *Hello) fields(c *codec) {
+	c.text(&m.Build, MaxText)
+	c.count(&m.Slots, MaxLeases)
+}
+
+func (m *Welcome) fields(c *codec) {
+	c.count(&m.Size, MaxCount)
+	c.count(&m.Chunk, MaxChunk)
+	c.duration(&m.Heartbeat)
+	c.blob(&m.Job, MaxJob)
+	c.text(&m.DataHash, HashLength)
+	c.count(&m.DataSize, MaxData)
+}
+
+func (m *Refusal) fields(c *codec) {
+	c.text(&m.Reason, MaxText)
+	c.text(&m.Remedy, MaxText)
+}
+
+func (m *Fetch) fields(c *codec) {
+	c.text(&m.Hash, HashLength)
+	ranges(c, &m.Ranges)
+}
+
+func (m *Piece) fields(c *codec) {
+	c.count(&m.Index, MaxCount)
+	c.crc(&m.CRC)
+	c.bulk(&m.Data)
+}
+
+func (m *Ready) fields(c *codec) {
+	c.count(&m.Size, MaxCount)
+	list(c, &m.Terms, MaxTerms, func(s *string) { c.text(s, MaxText) })
+}
+
+func (m *Theta) fields(c *codec) {
+	c.number(&m.Step)
+	c.count(&m.Index, MaxCount)
+	c.count(&m.Count, MaxCount)
+	c.crc(&m.CRC)
+	c.bulk(&m.Data)
+}
+
+func (m *Need) fields(c *codec) {
+	c.number(&m.Step)
+	ranges(c, &m.Ranges)
+}
+
+func ranges(c *codec, v *[]Range) {
+	list(c, v, MaxRanges, func(r *Range) {
+		c.count(&r.First, MaxCount)
+		c.count(&r.Count, MaxCount)
+	})
+}
+
+func (m *Lease) fields(c *codec) {
+	c.number(&m.ID)
+	c.number(&m.Step)
+	c.count(&m.Attempt, MaxCount)
+	c.work(&m.Work)
+	c.count(&m.First, MaxCount)
+	c.count(&m.Count, MaxCount)
+}
+
+func (m *Result) fields(c *codec) {
+	c.number(&m.Lease)
+	c.number(&m.Step)
+	c.count(&m.Attempt, MaxCount)
+	c.work(&m.Work)
+	c.count(&m.First, MaxCount)
+	c.count(&m.Count, MaxCount)
+	list(c, &m.Terms, MaxTerms, c.float)
+	c.count(&m.Length, MaxCount)
+	c.crc(&m.Checksum)
+	c.text(&m.Fault, MaxText)
+}
+
+func (m *Pull) fields(c *codec) {
+	c.number(&m.Lease)
+	c.count(&m.First, MaxCount)
+	c.count(&m.Count, MaxCount)
+}
+
+func (m *Chunk) fields(c *codec) {
+	c.number(&m.Lease)
+	c.number(&m.Step)
+	c.count(&m.Index, MaxCount)
+	c.crc(&m.CRC)
+	c.bulk(&m.Data)
+}
+
+func (m *Heartbeat) fields(c *codec) {
+	c.number(&m.Step)
+	list(c, &m.Running, MaxLeases, func(p *Progress) {
+		c.number(&p.Lease)
+		c.count(&p.Done, MaxCount)
+	})
+}
+
+func (*Bye) fields(*codec) {}
+
+func (m *End) fields(c *codec) {
+	c.text(&m.Reason, MaxText)
+}

@@ -1,0 +1,266 @@
+package wire
+
+import "time"
+
+// Version is raised whenever a message changes in a way that an older program cannot read.
+const Version = 2
+
+// Kind names a message's type on the wire.
+type Kind uint8
+
+// The kinds of message, in the order of a worker's life.
+const (
+	KindIntroduce Kind = 1 + iota
+	KindHello
+	KindWelcome
+	KindRefusal
+	KindFetch
+	KindPiece
+	KindReady
+	KindTheta
+	KindNeed
+	KindLease
+	KindResult
+	KindPull
+	KindChunk
+	KindHeartbeat
+	KindBye
+	KindEnd
+)
+
+// Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are
+// there before it allocates anything.
+const (
+	MaxName   = 64      // bytes in a run's name and in a worker's id
+	MaxText   = 1024    // bytes in a reason, a remedy, a build id, a fault
+	MaxTerms  = 64      // loss terms of a block
+	MaxJob    = 1 << 19 // bytes in a job
+	MaxData   = 1 << 30 // bytes in a data set
+	MaxLeases = 1024    // leases listed in a heartbeat, slots of a worker
+	MaxRanges = 1024    // ranges of missing chunks in one Need or Fetch
+	MaxChunk  = 1 << 20 // bytes of one chunk
+	MaxCount  = 1 << 31 // shards, chunks, parameters
+)
+
+// Header is what every message carries.
+type Header struct {
+	Run  string // name of the run
+	From string // id of the worker; empty for the coordinator
+	Term uint64 // incarnation of the coordinator, 0 from a worker that has not met it yet
+}
+
+// Head returns the header itself; it makes every message that embeds a Header a Message.
+func (h *Header) Head() *Header { return h }
+
+// Message is one of the message types of this package.
+type Message interface {
+	Kind() Kind
+	Head() *Header
+	fields(c *codec)
+}
+
+// Introduce asks workers to say Hello: the coordinator has started, or does not know the one who spoke.
+type Introduce struct{ Header }
+
+// Hello offers a worker to the run.
+type Hello struct {
+	Header
+	Build string // build id, for people
+	Slots int    // shards that the worker computes at the same time
+}
+
+// Welcome accepts a worker. Size is the number of parameters, Chunk the bytes of a full chunk and Heartbeat the
+// longest silence that is expected. Job says which program to build; wire does not look into it. DataHash, see HashData,
+// and DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
+// there is none.
+type Welcome struct {
+	Header
+	Size      int
+	Chunk     int
+	Heartbeat time.Duration
+	Job       []byte
+	DataHash  string
+	DataSize  int
+}
+
+// Refusal turns a worker away, with the reason and what can be done about it. Its form is the same in all versions.
+type Refusal struct {
+	Header
+	Reason, Remedy string
+}
+
+// Fetch says which pieces of the data set of that hash the worker lacks, in ascending order, and so also which have
+// arrived: all others, up to the last of MaxRanges ranges. Without ranges the data set is there.
+type Fetch struct {
+	Header
+	Hash   string
+	Ranges []Range
+}
+
+// Piece is one chunk of the run's data set.
+type Piece struct {
+	Header
+	Index int
+	CRC   uint32
+	Data  []byte // after decoding it aliases the message
+}
+
+// Ready says that the job's program is built: its number of parameters and the names of its loss terms.
+type Ready struct {
+	Header
+	Size  int
+	Terms []string
+}
+
+// Theta is one chunk of the parameters after Step updates.
+type Theta struct {
+	Header
+	Step         uint64
+	Index, Count int
+	CRC          uint32
+	Data         []byte // after decoding it aliases the message
+}
+
+// Range is the chunks [First, First+Count).
+type Range struct{ First, Count int }
+
+// Need asks for chunks of the parameters of Step that have not arrived.
+type Need struct {
+	Header
+	Step   uint64
+	Ranges []Range
+}
+
+// Work says what a lease asks for.
+type Work uint8
+
+// Gradient asks for gradient and loss terms, Validate for the terms alone.
+const (
+	Gradient Work = 1 + iota
+	Validate
+)
+
+// String returns the name of the work.
+func (w Work) String() string {
+	switch w {
+	case Gradient:
+		return "gradient"
+	case Validate:
+		return "validate"
+	}
+	return "unknown"
+}
+
+// Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts
+// from 1 how often the block was given out.
+type Lease struct {
+	Header
+	ID           uint64
+	Step         uint64
+	Attempt      int
+	Work         Work
+	First, Count int
+}
+
+// Result announces the partial sum of a leased block: its loss terms, and the length (in parameters) and checksum of
+// the gradient to be pulled. A non-empty Fault says why the block could not be computed.
+type Result struct {
+	Header
+	Lease        uint64
+	Step         uint64
+	Attempt      int
+	Work         Work
+	First, Count int
+	Terms        []float32
+	Length       int
+	Checksum     uint32
+	Fault        string
+}
+
+// Pull asks for the chunks [First, First+Count) of a lease's result.
+type Pull struct {
+	Header
+	Lease        uint64
+	First, Count int
+}
+
+// Chunk is one chunk of a lease's result.
+type Chunk struct {
+	Header
+	Lease uint64
+	Step  uint64
+	Index int
+	CRC   uint32
+	Data  []byte // after decoding it aliases the message
+}
+
+// Progress is the state of one lease at a worker: how many of its shards are done.
+type Progress struct {
+	Lease uint64
+	Done  int
+}
+
+// Heartbeat says that a worker is alive, which parameters it has (updates applied), and the leases that it has
+// accepted and not finished.
+type Heartbeat struct {
+	Header
+	Step    uint64
+	Running []Progress
+}
+
+// Bye hands back all leases of a worker that leaves.
+type Bye struct{ Header }
+
+// End tells workers that the run is over.
+type End struct {
+	Header
+	Reason string
+}
+
+// Kind identifies the message.
+func (*Introduce) Kind() Kind { return KindIntroduce }
+
+// Kind identifies the message.
+func (*Hello) Kind() Kind { return KindHello }
+
+// Kind identifies the message.
+func (*Welcome) Kind() Kind { return KindWelcome }
+
+// Kind identifies the message.
+func (*Refusal) Kind() Kind { return KindRefusal }
+
+// Kind identifies the message.
+func (*Fetch) Kind() Kind { return KindFetch }
+
+// Kind identifies the message.
+func (*Piece) Kind() Kind { return KindPiece }
+
+// Kind identifies the message.
+func (*Ready) Kind() Kind { return KindReady }
+
+// Kind identifies the message.
+func (*Theta) Kind() Kind { return KindTheta }
+
+// Kind identifies the message.
+func (*Need) Kind() Kind { return KindNeed }
+
+// Kind identifies the message.
+func (*Lease) Kind() Kind { return KindLease }
+
+// Kind identifies the message.
+func (*Result) Kind() Kind { return KindResult }
+
+// Kind identifies the message.
+func (*Pull) Kind() Kind { return KindPull }
+
+// Kind identifies the message.
+func (*Chunk) Kind() Kind { return KindChunk }
+
+// Kind identifies the message.
+func (*Heartbeat) Kind() Kind { return KindHeartbeat }
+
+// Kind identifies the message.
+func (*Bye) Kind() Kind { return KindBye }
+
+// Kind identifies the message.
+func (*End) Kind() Kind { return KindEnd }

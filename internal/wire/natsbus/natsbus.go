@@ -1,0 +1,175 @@
+// Package natsbus carries the protocol of package wire over NATS. It alone knows the NATS client: limits, reconnection
+// and what the server tells are dealt with here. It knows no message.
+package natsbus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats.go"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+const (
+	// defaultPayload is the limit of a NATS server that says nothing else.
+	defaultPayload = 1 << 20
+	// pendingBytes is what a subscription may hold that its handler has not taken; messages beyond are lost.
+	pendingBytes = 64 << 20
+	// flushTimeout bounds the wait for the server to have seen what was sent.
+	flushTimeout = 2 * time.Second
+	// writeTimeout bounds one write to a broker that takes nothing any more, during which Publish does not return.
+	writeTimeout = 5 * time.Second
+)
+
+// Server is a broker in the same process.
+type Server interface {
+	InProcessConn() (net.Conn, error)
+}
+
+// Config says how to reach the broker.
+type Config struct {
+	URL    string // nats://host:port; not used with Server
+	Server Server // if set, the connection does not leave the process
+	Name   string // shown by the broker
+	Log    hclog.Logger
+}
+
+// Bus is a connection to a broker. A lost connection is restored for ever; meanwhile Publish fails at once, so that
+// nothing stale is sent later.
+type Bus struct {
+	conn   *nats.Conn
+	log    hclog.Logger
+	closed atomic.Bool // by Close
+}
+
+var _ wire.Bus = (*Bus)(nil)
+
+// Connect returns a bus. A broker that cannot be reached is no error: the connection is made when it is there. Wrong
+// addresses and credentials are.
+func Connect(cfg Config) (*Bus, error) {
+	b := &Bus{log: cfg.Log}
+	options := []nats.Option{
+		nats.Name(cfg.Name),
+		nats.MaxReconnects(-1),
+		nats.RetryOnFailedConnect(true),
+		nats.ReconnectWait(200 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 200*time.Millisecond),
+		nats.ReconnectBufSize(-1),
+		// A broker that restarts may refuse credentials for a while; two refusals in a row would close the connection.
+		nats.IgnoreAuthErrorAbort(),
+		// An answer waits behind all that is on its way to us, which on a slow link takes seconds.
+		nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(3),
+		nats.FlusherTimeout(writeTimeout),
+		nats.Timeout(5 * time.Second),
+		nats.ConnectHandler(func(*nats.Conn) { b.log.Debug("connected to the broker") }),
+		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("connected to the broker again") }),
+		nats.DisconnectErrHandler(b.disconnected),
+		nats.ClosedHandler(b.ended),
+		nats.ErrorHandler(b.failed),
+	}
+	if cfg.Server != nil {
+		options = append(options, nats.InProcessServer(cfg.Server))
+	}
+	conn, err := nats.Connect(cfg.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to broker %s: %w", cfg.URL, err)
+	}
+	b.conn = conn
+	if !conn.IsConnected() {
+		b.log.Info("the broker does not answer; trying on", "url", cfg.URL)
+	}
+	return b, nil
+}
+
+func (b *Bus) disconnected(conn *nats.Conn, err error) {
+	if !conn.IsClosed() {
+		b.log.Warn("connection to the broker lost", "error", err)
+	}
+}
+
+// ended hears of the end of the connection, after which nothing is sent or heard.
+func (b *Bus) ended(conn *nats.Conn) {
+	if !b.closed.Load() {
+		b.log.Error("connection to the broker closed for good", "error", conn.LastError())
+	}
+}
+
+// failed hears of errors that no call returns: messages dropped because a handler is slow, and missing permissions.
+func (b *Bus) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	b.log.Warn("broker", "subject", subject, "error", err)
+}
+
+// MaxPayload implements wire.Bus.
+func (b *Bus) MaxPayload() int {
+	if n := b.conn.MaxPayload(); n > 0 {
+		return int(n)
+	}
+	return defaultPayload
+}
+
+// Publish implements wire.Bus.
+func (b *Bus) Publish(subject string, data []byte) error {
+	err := b.conn.Publish(subject, data)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return fmt.Errorf("%w: %d bytes, limit %d", wire.ErrTooLarge, len(data), b.MaxPayload())
+	}
+	if err != nil {
+		return fmt.Errorf("publish to %s: %w", subject, err)
+	}
+	return nil
+}
+
+// Subscribe implements wire.Bus. When it returns, the broker has seen the subscription, unless it is away.
+func (b *Bus) Subscribe(subject string, handle func(data []byte)) (wire.Subscription, error) {
+	done := make(chan struct{})
+	sub, err := b.conn.Subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
+	if err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	sub.SetClosedHandler(func(string) { close(done) })
+	if err := sub.SetPendingLimits(-1, pendingBytes); err != nil {
+		return nil, fmt.Errorf("subscribe: %w", errors.Join(err, sub.Unsubscribe()))
+	}
+	if b.conn.IsConnected() {
+		if err := b.conn.FlushTimeout(flushTimeout); err != nil {
+			b.log.Debug("subscription not confirmed", "subject", subject, "error", err)
+		}
+	}
+	return &subscription{sub, done}, nil
+}
+
+// Close sends what is on its way and closes the connection.
+func (b *Bus) Close() {
+	b.closed.Store(true)
+	if b.conn.IsConnected() {
+		if err := b.conn.FlushTimeout(flushTimeout); err != nil {
+			b.log.Debug("flush", "error", err)
+		}
+	}
+	b.conn.Close()
+}
+
+type subscription struct {
+	sub  *nats.Subscription
+	done chan struct{}
+}
+
+// Unsubscribe implements wire.Subscription.
+func (s *subscription) Unsubscribe() error {
+	err := s.sub.Unsubscribe()
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+		return fmt.Errorf("unsubscribe: %w", err)
+	}
+	<-s.done
+	return nil
+}

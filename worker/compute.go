@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// lease is a block that the coordinator gave to this worker. The fields behind mu are the slots' until all shards are
+// done, and the worker's afterwards.
+type lease struct {
+	wire.Lease
+	block   reduce.Block
+	program Program
+	memory  *vectors
+	chunks  wire.Chunking
+	handed  int // shards given to slots
+	done    int // shards computed
+	dropped bool
+
+	mu    sync.Mutex
+	tree  *reduce.Tree
+	added int
+	err   error
+	sum   reduce.Partial
+	crcs  []uint32 // of the chunks of the sum's values
+}
+
+func (l *lease) finished() bool { return l.done == l.block.Count }
+
+// task is one shard of a lease.
+type task struct {
+	lease *lease
+	shard int
+}
+
+// advance installs new parameters as soon as no slot computes, and gives shards to free slots.
+func (w *Worker) advance() error {
+	if w.program == nil || !w.theta.known || w.theta.missing > 0 {
+		return nil
+	}
+	if step := w.theta.step; w.loaded != step+1 {
+		if w.running > 0 {
+			return nil
+		}
+		if err := w.program.Load(step, w.theta.values); err != nil {
+			return fmt.Errorf("load the parameters of step %d: %w", step, err)
+		}
+		w.loaded = step + 1
+	}
+	for _, l := range w.leases {
+		for w.running < w.cfg.Slots && l.handed < l.block.Count {
+			w.tasks <- task{l, l.First + l.handed}
+			l.handed++
+			w.running++
+		}
+	}
+	return nil
+}
+
+// account notes a shard that a slot has computed, and announces the block if it was the last.
+func (w *Worker) account(l *lease) {
+	l.done++
+	switch {
+	case l.dropped:
+		w.reclaim(l)
+	case l.finished():
+		w.announce(l)
+	}
+}
+
+// dropLeases gives up all leases: their step is over, or they were taken back.
+func (w *Worker) dropLeases() {
+	for _, l := range w.leases {
+		l.dropped = true
+		w.reclaim(l)
+	}
+	w.leases = w.leases[:0]
+}
+
+// reclaim takes the memory of a dropped lease back once no slot works on it.
+func (w *Worker) reclaim(l *lease) {
+	if l.done == l.handed {
+		l.tree.Reset(l.block, l.memory.putPartial)
+		l.memory.putPartial(l.sum)
+		l.sum = reduce.Partial{}
+	}
+}
+
+// compute is the life of a slot.
+func (w *Worker) compute(slot int) {
+	for t := range w.tasks {
+		l := t.lease
+		p := l.memory.partial(l.Work == wire.Gradient)
+		var err error
+		if l.Work == wire.Gradient {
+			err = l.program.Gradient(slot, l.Step, t.shard, p.Values, p.Terms)
+		} else {
+			err = l.program.Validate(slot, l.Step, t.shard, p.Terms)
+		}
+		if err != nil {
+			err = fmt.Errorf("shard %d: %w", t.shard, err)
+		}
+		l.add(t.shard, p, err)
+		w.computed <- t
+	}
+}
+
+// add puts a shard's result into the tree, and closes the block with the last one.
+func (l *lease) add(shard int, p reduce.Partial, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+	l.tree.Add(reduce.Block{First: shard, Count: 1}, p, l.memory.putPartial)
+	if l.added++; l.added < l.block.Count {
+		return
+	}
+	l.sum, _ = l.tree.Take()
+	if l.Work == wire.Gradient {
+		for i := range l.chunks.Count() {
+			l.crcs = append(l.crcs, wire.Checksum(l.chunk(i)))
+		}
+	}
+}
+
+// chunk is chunk i of a finished block's gradient.
+func (l *lease) chunk(i int) []byte {
+	from, to := l.chunks.Span(i)
+	return wire.FloatBytes(l.sum.Values[from:to])
+}
+
+// vectors lends memory of the program's size, so that a step allocates none.
+type vectors struct {
+	size, terms int
+
+	mu       sync.Mutex
+	partials []reduce.Partial // with values
+}
+
+// partial lends the place for a shard's result; without values only terms.
+func (v *vectors) partial(values bool) reduce.Partial {
+	if !values {
+		return reduce.Partial{Terms: make([]float32, v.terms)}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := len(v.partials); n > 0 {
+		p := v.partials[n-1]
+		v.partials = v.partials[:n-1]
+		return p
+	}
+	return reduce.Partial{Values: make([]float32, v.size), Terms: make([]float32, v.terms)}
+}
+
+func (v *vectors) putPartial(p reduce.Partial) {
+	if p.Values == nil {
+		return
+	}
+	v.mu.Lock()
+	v.partials = append(v.partials, p)
+	v.mu.Unlock()
+}

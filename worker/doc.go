@@ -1,0 +1,7 @@
+// Package worker computes for a run: it takes leases on blocks of shards, adds up the gradients of a block in the order
+// of the reduction tree, announces the sum and serves its chunks. A worker holds no state that matters: it may vanish
+// at any time, and comes back by saying Hello. A data set it fetches once, before it builds the program. What a shard's
+// gradient is, the Program says.
+//
+// One goroutine owns a Worker and all its messages; each slot has a goroutine that computes one shard at a time.
+package worker

@@ -1,0 +1,17 @@
+package worker
+
+// Program is the arithmetic of one run: what a worker computes for the shards that it leases. Every
+// result is a pure function of θ, the step and the shard, so any worker may compute any of them again.
+type Program interface {
+	// Size is the number of parameters.
+	Size() int
+	// TermNames names the loss terms, the loss first.
+	TermNames() []string
+	// Load installs the parameters of a step. It is never called while another method runs.
+	Load(step uint64, theta []float32) error
+	// Gradient overwrites grad with the gradient of the shard's mean loss and terms with its terms.
+	// Calls with different slots may run at the same time.
+	Gradient(slot int, step uint64, shard int, grad, terms []float32) error
+	// Validate overwrites terms with those of the shard's part of the validation set.
+	Validate(slot int, step uint64, shard int, terms []float32) error
+}

@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Recorded are the sequences of a user's data set: windows of its episodes, which may differ in length
+// and miss values. Every window of the training episodes is equally likely.
+type Recorded struct {
+	data                 *files.Dataset
+	training, validation files.Windows
+}
+
+var _ Sequences = (*Recorded)(nil)
+
+// NewRecorded returns the windows of the given number of steps in the training and validation episodes
+// of a split. It shares the memory of the data set.
+func NewRecorded(d *files.Dataset, s files.Split, steps int) (*Recorded, error) {
+	r := &Recorded{data: d, training: d.Windows(s.Training, steps), validation: d.Windows(s.Validation, steps)}
+	for _, part := range []struct {
+		name    string
+		windows files.Windows
+		all     []int
+	}{{"training", r.training, s.Training}, {"validation", r.validation, s.Validation}} {
+		if part.windows.Len() == 0 {
+			return nil, fmt.Errorf("%w: none of %d %s episodes has %d steps", files.ErrData, len(part.all), part.name, steps)
+		}
+	}
+	return r, nil
+}
+
+// Used are the numbers of training and validation episodes that are long enough for a window.
+func (r *Recorded) Used() (training, validation int) {
+	return len(r.training.Episodes()), len(r.validation.Episodes())
+}
+
+// Dims are those of the data set.
+func (r *Recorded) Dims() (observations, controls int) {
+	return r.data.Spec.Observation, r.data.Spec.Control
+}
+
+// Training draws one of the training windows.
+func (r *Recorded) Training(draws *rng.Stream, _ int) Window { return r.draw(r.training, draws) }
+
+// Validation draws one of the validation windows; the index enters through the draws alone.
+func (r *Recorded) Validation(draws *rng.Stream, _, _ int) Window {
+	return r.draw(r.validation, draws)
+}
+
+func (r *Recorded) draw(from files.Windows, draws *rng.Stream) Window {
+	episode, first := from.At(draws.IntN(from.Len()))
+	e := &r.data.Episodes[episode]
+	return Window{Observations: e.Observations, Controls: e.Controls, Seen: e.Mask, First: first}
+}

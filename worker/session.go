@@ -1,0 +1,218 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// receive handles a message of the coordinator. What is malformed, of another run or of an older term is dropped.
+func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
+	msg, err := wire.Decode(d.data)
+	if err != nil {
+		if !errors.Is(err, wire.ErrVersion) { // the coordinator of another version sends a Refusal
+			w.log.Debug("message dropped", "error", err)
+		}
+		return nil
+	}
+	h := msg.Head()
+	if h.Run != w.cfg.Run || h.From != "" || h.Term < w.term && msg.Kind() != wire.KindRefusal {
+		return nil
+	}
+	switch msg := msg.(type) {
+	case *wire.Introduce:
+		// The broadcast of a coordinator that has welcomed this worker already came late.
+		if d.direct || !w.welcomed || h.Term != w.term {
+			w.reset()
+			w.hello()
+		}
+		return nil
+	case *wire.Welcome:
+		w.welcome(msg, ticker)
+		return nil
+	case *wire.Refusal:
+		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
+	case *wire.End:
+		w.log.Info("the run ends", "reason", msg.Reason)
+		return errEnd
+	}
+	if !w.welcomed || h.Term != w.term {
+		return nil
+	}
+	if piece, ok := msg.(*wire.Piece); ok {
+		w.takePiece(piece)
+		return nil
+	}
+	if w.program == nil {
+		return nil
+	}
+	switch msg := msg.(type) {
+	case *wire.Theta:
+		w.takeTheta(msg)
+	case *wire.Lease:
+		w.takeLease(msg)
+	case *wire.Pull:
+		w.serve(msg)
+	}
+	return nil
+}
+
+// reset forgets all that belongs to the acquaintance with a coordinator. The data set and the
+// program stay: they belong to the job.
+func (w *Worker) reset() {
+	w.welcomed, w.leased, w.loaded = false, false, 0
+	w.theta.known = false
+	w.dropLeases()
+}
+
+func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
+	if msg.Term != w.term {
+		w.reset()
+	}
+	if msg.Chunk < 4 || msg.Heartbeat <= 0 || !offered(msg) {
+		w.log.Debug("welcome dropped", "chunk", msg.Chunk, "heartbeat", msg.Heartbeat, "data", msg.DataHash, "bytes", msg.DataSize)
+		return
+	}
+	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
+	if msg.Heartbeat != w.heartbeat {
+		w.heartbeat = msg.Heartbeat
+		ticker.Reset(max(w.heartbeat/4, time.Millisecond))
+	}
+	w.chunks = wire.NewChunking(w.chunks.Size, msg.Chunk)
+	w.wanted = order{string(msg.Job), msg.DataHash}
+	w.supply(msg)
+	w.prepare()
+}
+
+// install takes a program that was built into use.
+func (w *Worker) install(p Program, made order) {
+	w.program, w.made = p, made
+	n := p.Size()
+	w.chunks.Size = n
+	w.theta = assembly{values: make([]float32, n)}
+	w.memory = &vectors{size: n, terms: len(p.TermNames())}
+	w.leased, w.loaded = false, 0
+	w.sayReady()
+}
+
+func (w *Worker) sayReady() {
+	w.publish(w.subjects.Control, &wire.Ready{Size: w.program.Size(), Terms: w.program.TermNames()})
+}
+
+// takeTheta stores one chunk of the parameters. The first chunk of a newer step ends what was done at the older one.
+func (w *Worker) takeTheta(msg *wire.Theta) {
+	i := msg.Index
+	if msg.Count != w.chunks.Count() || i >= msg.Count || len(msg.Data) != w.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
+		w.log.Debug("parameters dropped", "step", msg.Step, "chunk", i)
+		return
+	}
+	if !w.turn(msg.Step) || w.theta.got[i] {
+		return
+	}
+	from, to := w.chunks.Span(i)
+	wire.GetFloats(w.theta.values[from:to], msg.Data)
+	w.theta.got[i] = true
+	w.theta.missing--
+	w.theta.movedAt = time.Now()
+}
+
+// turn goes to a step if it is a newer one, and reports whether the worker is at it.
+func (w *Worker) turn(step uint64) bool {
+	if !w.theta.known || step > w.theta.step {
+		w.dropLeases()
+		w.theta.open(step, w.chunks.Count())
+	}
+	return step == w.theta.step
+}
+
+// takeLease accepts a lease. One that is known was sent again because something was lost.
+func (w *Worker) takeLease(msg *wire.Lease) {
+	b := reduce.Block{First: msg.First, Count: msg.Count}
+	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || !w.turn(msg.Step) {
+		return
+	}
+	w.leased = true
+	for _, l := range w.leases {
+		if l.ID == msg.ID {
+			if l.finished() {
+				w.announce(l)
+			}
+			return
+		}
+	}
+	w.leases = append(w.leases, &lease{
+		Lease: *msg, block: b, program: w.program, memory: w.memory, chunks: w.chunks, tree: reduce.NewTree(b),
+	})
+}
+
+// announce tells the coordinator that a block is done.
+func (w *Worker) announce(l *lease) {
+	r := &wire.Result{
+		Lease: l.ID, Step: l.Step, Attempt: l.Attempt, Work: l.Work, First: l.First, Count: l.Count,
+	}
+	if l.err != nil {
+		text := l.err.Error()
+		r.Fault = text[:min(len(text), wire.MaxText)]
+	} else {
+		r.Terms, r.Length, r.Checksum = l.sum.Terms, len(l.sum.Values), wire.Combine(l.crcs)
+	}
+	w.publish(w.subjects.Control, r)
+}
+
+// serve sends the chunks that the coordinator pulls.
+func (w *Worker) serve(msg *wire.Pull) {
+	for _, l := range w.leases {
+		if l.ID != msg.Lease || !l.finished() || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
+			continue
+		}
+		for i := msg.First; i < msg.First+msg.Count; i++ {
+			w.publish(w.subjects.Data, &wire.Chunk{
+				Lease: l.ID, Step: l.Step, Index: i, CRC: l.crcs[i], Data: l.chunk(i),
+			})
+		}
+	}
+}
+
+// assembly collects the chunks of the parameters of one step.
+type assembly struct {
+	known   bool // step is set
+	step    uint64
+	values  []float32
+	got     []bool
+	missing int
+	movedAt time.Time
+}
+
+func (a *assembly) open(step uint64, chunks int) {
+	if len(a.got) != chunks {
+		a.got = make([]bool, chunks)
+	}
+	clear(a.got)
+	a.known, a.step, a.missing, a.movedAt = true, step, chunks, time.Now()
+}
+
+// missingRanges lists the chunks that are not there; nil if the parameters are complete or none are expected.
+func (a *assembly) missingRanges() []wire.Range {
+	if !a.known || a.missing == 0 {
+		return nil
+	}
+	return gaps(a.got, 0, len(a.got))
+}
+
+// gaps lists the ranges of [from, to) that are not there.
+func gaps(got []bool, from, to int) []wire.Range {
+	var ranges []wire.Range
+	for i := from; i < to && len(ranges) < wire.MaxRanges; i++ {
+		first := i
+		for i < to && !got[i] {
+			i++
+		}
+		if i > first {
+			ranges = append(ranges, wire.Range{First: first, Count: i - first})
+		}
+	}
+	return ranges
+}

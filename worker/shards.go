@@ -1,0 +1,164 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Sampling says how many sequences a step is made of.
+type Sampling struct {
+	Seed       uint64
+	Batch      int // sequences per step, divided evenly over the shards
+	Shards     int
+	Window     int // time steps of a sequence
+	Validation int // sequences of a validation, divided evenly over the shards
+}
+
+// Shards is the Program that trains a model on sequences: those of a shard are drawn by (seed, step,
+// shard), and so is the noise of the bound. Slots share the parameters and the sequences.
+type Shards struct {
+	model     model.Model
+	sequences Sequences
+	sampling  Sampling
+	slots     []slot
+
+	windows, noise rng.Key
+}
+
+// slot is what one goroutine computes with.
+type slot struct {
+	tape, inference *autodiff.Tape
+	batch           model.Batch
+	seen            []float32 // memory of the batch's mask
+	draws           rng.Stream
+}
+
+var _ Program = (*Shards)(nil)
+
+// NewShards returns the program with the given number of slots. The model belongs to it.
+func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, error) {
+	if s.Shards < 1 || s.Batch < 1 || s.Validation < 1 || s.Batch%s.Shards != 0 || s.Validation%s.Shards != 0 {
+		return nil, fmt.Errorf("new program: %d sequences and %d validation sequences do not divide into %d shards", s.Batch, s.Validation, s.Shards)
+	}
+	if s.Window < 2 {
+		return nil, fmt.Errorf("new program: a sequence of %d steps; it needs at least 2", s.Window)
+	}
+	p := &Shards{
+		model: m, sequences: from, sampling: s,
+		windows: rng.New(s.Seed, rng.Batch),
+		noise:   rng.New(s.Seed, rng.Noise),
+	}
+	for range slots {
+		p.slots = append(p.slots, slot{tape: autodiff.NewTape(m.Params()), inference: autodiff.NewInferenceTape(m.Params())})
+	}
+	return p, nil
+}
+
+// Size is the number of parameters.
+func (p *Shards) Size() int { return p.model.Params().Len() }
+
+// TermNames names the loss terms.
+func (p *Shards) TermNames() []string { return p.model.TermNames() }
+
+// Load installs the parameters of a step.
+func (p *Shards) Load(_ uint64, theta []float32) error { return p.model.Params().Load(theta) }
+
+// Gradient computes the mean loss of the shard's sequences and its gradient.
+func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
+	s := &p.slots[slot]
+	n := p.sampling.Batch / p.sampling.Shards
+	s.draws = p.windows.At(step, uint32(shard), 0)
+	s.begin(p, n)
+	for i := range n {
+		s.place(p.sequences.Training(&s.draws, p.sampling.Window), i)
+	}
+	s.tape.Reset()
+	loss := p.model.Loss(s.tape, s.batch, p.noise.At(step, uint32(shard), 0), step, terms)
+	s.tape.Backward(loss)
+	copy(grad, s.tape.Gradient)
+	return nil
+}
+
+// Validate computes the mean loss of the shard's part of the validation set, with the same windows
+// and noise every time and the schedules at their end, so that values of different steps compare.
+func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error {
+	s := &p.slots[slot]
+	n := p.sampling.Validation / p.sampling.Shards
+	s.begin(p, n)
+	for i := range n {
+		index := shard*n + i
+		s.draws = p.windows.At(0, uint32(index), validationSample)
+		s.place(p.sequences.Validation(&s.draws, index, p.sampling.Window), i)
+	}
+	s.inference.Reset()
+	p.model.Loss(s.inference, s.batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
+	return nil
+}
+
+// validationSample keeps the streams of validation apart from those of training, whose sample is 0.
+const validationSample = 1
+
+// Flops is the number of floating-point operations in matrix products of the last gradient of slot 0,
+// times the number of shards: the work of one step.
+func (p *Shards) Flops() float64 { return p.slots[0].tape.Flops() * float64(p.sampling.Shards) }
+
+// Bytes is the memory that the slots hold for tensors and gradients.
+func (p *Shards) Bytes() int {
+	total := 0
+	for i := range p.slots {
+		total += p.slots[i].tape.Bytes() + p.slots[i].inference.Bytes()
+	}
+	return total
+}
+
+func (s *slot) begin(p *Shards, n int) {
+	nx, nu := p.sequences.Dims()
+	s.batch.Resize(p.sampling.Window, n, nx, nu)
+}
+
+// place copies a window into sequence i of the batch. The control of a window's first step led to it
+// from outside and is dropped.
+func (s *slot) place(w Window, i int) {
+	b := &s.batch
+	for t := range b.T {
+		row, at := t*b.B+i, w.First+t
+		copy(b.Observations[row*b.NX:(row+1)*b.NX], w.Observations[at*b.NX:])
+		controls := b.Controls[row*b.NU : (row+1)*b.NU]
+		if t == 0 {
+			clear(controls)
+			continue
+		}
+		copy(controls, w.Controls[at*b.NU:])
+	}
+	s.placeMask(w, i)
+}
+
+// placeMask marks the missing values of a window. The batch has a mask from its first sequence with a
+// missing value on.
+func (s *slot) placeMask(w Window, i int) {
+	b := &s.batch
+	if w.Seen == nil && b.Seen == nil {
+		return
+	}
+	if b.Seen == nil {
+		if n := len(b.Observations); cap(s.seen) < n {
+			s.seen = make([]float32, n)
+		}
+		b.Seen = s.seen[:len(b.Observations)]
+		for j := range b.Seen {
+			b.Seen[j] = 1
+		}
+	}
+	for t := range b.T {
+		row := b.Seen[(t*b.B+i)*b.NX:][:b.NX]
+		for j := range row {
+			row[j] = 1
+			if w.Seen != nil {
+				row[j] = w.Seen[(w.First+t)*b.NX+j]
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+var (
+	// ErrConfig is returned by New for a configuration that cannot work.
+	ErrConfig = errors.New("worker: invalid configuration")
+	// ErrData is returned by Run when what the coordinator sends is, twice, not the data set that it has offered.
+	ErrData = errors.New("worker: the data set is not what was offered")
+	// ErrRefused is returned by Run when the coordinator turns the worker away.
+	ErrRefused = errors.New("worker: refused by the coordinator")
+)
+
+// Config says for which run a worker works and how.
+type Config struct {
+	Run   string // name of the run
+	ID    string // unique among the run's workers; empty: random
+	Slots int    // shards computed at the same time; 0: 1
+	Info  string // build id, for people
+	// Build makes the program of a job with the run's data set, nil if it has none, which is not to be changed. It is
+	// called once for each pair of job and data set that a coordinator hands out.
+	Build func(job []byte, data []byte, slots int) (Program, error)
+	// Local returns the data set with a hash (SHA-256, lower-case hexadecimal) if this process has it: it is used as it
+	// is and not fetched. It returns nil otherwise, and may be nil itself. It should return quickly.
+	Local func(hash string) []byte
+}
+
+// greeting is how often a worker that was not welcomed yet says Hello.
+const greeting = time.Second
+
+// Worker serves one run.
+type Worker struct {
+	cfg      Config
+	bus      wire.Bus
+	log      hclog.Logger
+	subjects wire.Subjects
+	encoder  *wire.Encoder
+	inbox    chan delivery
+	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+
+	term      uint64
+	welcomed  bool
+	heartbeat time.Duration
+	chunks    wire.Chunking
+
+	wanted   order // by the newest Welcome
+	data     supply
+	program  Program // nil until built
+	made     order   // of the program
+	building bool
+	built    chan build
+
+	theta  assembly
+	loaded uint64 // step+1 of what the program has; 0: nothing
+
+	leased   bool     // a lease has come since the last reset: the coordinator has heard the Ready
+	leases   []*lease // of the newest step that is known
+	memory   *vectors
+	tasks    chan task
+	computed chan task
+	running  int // tasks in the slots' hands
+	lastBeat time.Time
+	lastHi   time.Time
+
+	goroutines sync.WaitGroup // slots, and the building of a program
+}
+
+// delivery is a message, and whether it was for this worker alone.
+type delivery struct {
+	data   []byte
+	direct bool
+}
+
+// Data returns the data set that the worker was last given, and its hash, for the Local of a worker that comes after
+// it: nil if there is none. It must not be called while Run is running.
+func (w *Worker) Data() (hash string, data []byte) {
+	if !w.data.checked {
+		return "", nil
+	}
+	return w.data.hash, w.data.bytes
+}
+
+// New prepares a worker.
+func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
+	cfg.Slots = max(cfg.Slots, 1)
+	if cfg.Slots > wire.MaxLeases {
+		return nil, fmt.Errorf("%w: %d slots, at most %d", ErrConfig, cfg.Slots, wire.MaxLeases)
+	}
+	if cfg.Build == nil {
+		return nil, fmt.Errorf("%w: Build is not set", ErrConfig)
+	}
+	if cfg.ID == "" {
+		var b [6]byte
+		rand.Read(b[:])
+		cfg.ID = "w" + hex.EncodeToString(b[:])
+	}
+	if err := wire.CheckName(cfg.ID); err != nil {
+		return nil, fmt.Errorf("%w: id: %w", ErrConfig, err)
+	}
+	subjects, err := wire.SubjectsOf(cfg.Run)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return &Worker{
+		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, encoder: wire.NewEncoder(),
+		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
+		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots),
+	}, nil
+}
+
+// ID is the worker's name in the run.
+func (w *Worker) ID() string { return w.cfg.ID }
+
+// Run works until the run ends or ctx does, and returns nil in both cases; when ctx ends it hands its leases back at
+// once. It returns ErrRefused if the coordinator does not want the worker, or the error of building or loading the
+// program. Without a coordinator it waits. All its goroutines have ended when it returns.
+func (w *Worker) Run(ctx context.Context) error {
+	for slot := range w.cfg.Slots {
+		w.goroutines.Go(func() { w.compute(slot) })
+	}
+	defer w.goroutines.Wait()
+	defer close(w.tasks)
+	defer close(w.closing)
+	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(w.cfg.ID): true}
+	for subject, direct := range subscriptions {
+		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data, direct}) })
+		if err != nil {
+			return fmt.Errorf("subscribe to %s: %w", subject, err)
+		}
+		defer w.unsubscribe(sub)
+	}
+	w.hello()
+	ticker := time.NewTicker(greeting / 4)
+	defer ticker.Stop()
+	for {
+		err := w.event(ctx, ticker)
+		switch {
+		case errors.Is(err, errEnd):
+			return nil
+		case err != nil:
+			w.publish(w.subjects.Control, &wire.Bye{})
+			return err
+		}
+	}
+}
+
+// errEnd ends Run in order.
+var errEnd = errors.New("worker: end")
+
+// event waits for one thing to happen and reacts to it.
+func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
+	select {
+	case <-ctx.Done():
+		w.publish(w.subjects.Control, &wire.Bye{})
+		return errEnd
+	case d := <-w.inbox:
+		if err := w.receive(d, ticker); err != nil {
+			return err
+		}
+	case t := <-w.computed:
+		w.running--
+		w.account(t.lease)
+	case b := <-w.built:
+		if err := w.finish(b); err != nil {
+			return err
+		}
+	case <-ticker.C:
+		w.tick()
+	}
+	return w.advance()
+}
+
+func (w *Worker) enqueue(d delivery) {
+	select {
+	case w.inbox <- d:
+	case <-w.closing:
+	}
+}
+
+// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
+func (w *Worker) unsubscribe(sub wire.Subscription) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := sub.Unsubscribe(); err != nil {
+			w.log.Debug("unsubscribe", "error", err)
+		}
+	}()
+	for {
+		select {
+		case <-w.inbox:
+		case <-done:
+			return
+		}
+	}
+}
+
+// publish sends a message to the coordinator. One that cannot be sent counts as lost, which the protocol provides for.
+func (w *Worker) publish(subject string, msg wire.Message) {
+	*msg.Head() = wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term}
+	data, err := w.encoder.Encode(msg)
+	if err == nil {
+		err = w.bus.Publish(subject, data)
+	}
+	if err != nil {
+		w.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
+	}
+}
+
+func (w *Worker) hello() {
+	w.lastHi = time.Now()
+	w.publish(w.subjects.Control, &wire.Hello{Build: w.cfg.Info, Slots: w.cfg.Slots})
+}
+
+// tick says Hello or sends a heartbeat when it is time, and asks for what went missing of data set and parameters.
+func (w *Worker) tick() {
+	now := time.Now()
+	if !w.welcomed {
+		if now.Sub(w.lastHi) >= greeting {
+			w.hello()
+		}
+		return
+	}
+	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
+		w.beat(now)
+	}
+	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
+		w.fetch()
+	}
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.heartbeat/4 {
+		w.theta.movedAt = now
+		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
+	}
+}
+
+func (w *Worker) beat(now time.Time) {
+	w.lastBeat = now
+	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
+	for _, l := range w.leases {
+		if !l.finished() && len(msg.Running) < wire.MaxLeases {
+			msg.Running = append(msg.Running, wire.Progress{Lease: l.ID, Done: l.done})
+		}
+	}
+	w.publish(w.subjects.Control, msg)
+	if w.program != nil && !w.leased {
+		w.sayReady() // the first was lost, or there is no work
+	}
+}
