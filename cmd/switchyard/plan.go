@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// plan is what a run will do, known before it does it.
+type plan struct {
+	config  config.Config
+	data    *ownData  // nil: simulated
+	theta   []float32 // initial parameters
+	layout  []coordinator.Tensor
+	terms   []string
+	flops   float64 // of one step
+	workers int
+	slots   int
+	listen  string
+}
+
+// newPlan builds the model once for its initial parameters, and computes one shard
+// to count what a step costs.
+func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
+	m, err := newModel(c)
+	if err != nil {
+		return nil, err
+	}
+	program, err := newProgram(c, data.dataset(), 1)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{config: c, data: data, terms: program.TermNames(), workers: flags.workers, slots: flags.slots, listen: flags.listen}
+	p.theta = append(p.theta, m.Params().Values...)
+	for _, t := range m.Params().Layout() {
+		p.layout = append(p.layout, coordinator.Tensor{Name: t.Name, Shape: t.Shape, Offset: t.Offset, Size: t.Size})
+	}
+	if err := program.Load(0, p.theta); err != nil {
+		return nil, fmt.Errorf("install the initial parameters: %w", err)
+	}
+	if err := program.Gradient(0, 0, 0, make([]float32, len(p.theta)), make([]float32, len(p.terms))); err != nil {
+		return nil, fmt.Errorf("compute a first shard: %w", err)
+	}
+	p.flops = program.Flops()
+	return p, nil
+}
+
+// A fact is one line of what a run is.
+type fact struct{ name, text string }
+
+// facts say what the run is and will do. folder is empty for a dry run.
+func (p *plan) facts(folder string) []fact {
+	c := p.config
+	if folder == "" {
+		folder = "none: a dry run"
+	}
+	window := "whole"
+	if c.Env.Window > 0 {
+		window = fmt.Sprintf("windows of %d", c.Env.Window)
+	}
+	bytes := terminal.Bytes(int64(4 * len(p.theta)))
+	return []fact{
+		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
+		{"data", p.source() + ", " + window},
+		{"model", fmt.Sprintf("%s, %s switches with %s weights, %d systems, %s parameters in %d tensors",
+			c.Model.Kind, c.Model.Switching, c.Model.Weights, c.Model.Switches, terminal.Group(len(p.theta)), len(p.layout))},
+		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.flops/1e9)},
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per step, %s back per block of shards", bytes, bytes)},
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, terminal.Count(p.slots, "slot"), kernel.Active())},
+		{"broker", "embedded NATS, " + p.door()},
+		{"training", fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps),
+			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},
+	}
+}
+
+// source says where the sequences come from.
+func (p *plan) source() string {
+	c := p.config.Env
+	if p.data == nil {
+		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, terminal.Group(c.Episodes), c.Length)
+	}
+	used := ""
+	if p.data.short > 0 {
+		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.data.short)
+	}
+	return fmt.Sprintf("%s: %s training episodes of up to %s steps%s; %s and %s, %s", c.Files, terminal.Group(c.Episodes), terminal.Group(c.Length), used,
+		terminal.Count(c.Observations, "channel"), terminal.Count(c.Controls, "control"), terminal.Bytes(int64(len(p.data.encoded))))
+}
+
+// writeFacts writes one line per fact.
+func writeFacts(w io.Writer, facts []fact) error {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-9s %s\n", f.name, f.text)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the plan: %w", err)
+	}
+	return nil
+}
+
+func (p *plan) door() string {
+	if p.listen == "" {
+		return "in this process only"
+	}
+	return "listening on " + p.listen
+}
+
+func every(what string, steps uint64) string {
+	if steps == 0 {
+		return what + " at the end"
+	}
+	return fmt.Sprintf("%s every %s", what, terminal.Group(steps))
+}

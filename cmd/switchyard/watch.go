@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// watch records what the coordinator reports: metrics and state in the run folder,
+// progress on the screen. The first record that cannot be written stops the run.
+type watch struct {
+	run    *runs.Run
+	screen *terminal.Screen
+	log    hclog.Logger
+	terms  []string
+	stop   context.CancelCauseFunc
+	start  time.Time
+	json   bool // progress as log records
+
+	mu       sync.Mutex
+	err      error
+	meter    terminal.Meter
+	progress terminal.Progress
+	logged   time.Time
+	saved    time.Time // when run.json was last written
+	latest   runs.Values
+}
+
+var _ coordinator.Observer = (*watch)(nil)
+
+// shortTerms name the parts of the ELBO in the status line.
+var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h", "kl_state": "kl_z", "kl_switch": "kl_s"}
+
+// Times between two records of progress in a JSON log, and between two writes of
+// run.json beside those of checkpoints.
+const (
+	progressInterval = 5 * time.Second
+	saveInterval     = 5 * time.Second
+)
+
+func (w *watch) Step(r coordinator.StepReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.meter.Add(now, r.Step)
+	p := &w.progress
+	p.Step, p.Workers, p.StepRate, p.Note = r.Step, r.Workers, w.meter.Rate(), ""
+	p.ELBO = -float64(r.Loss[0])
+	p.Terms = p.Terms[:0]
+	for i, name := range w.terms[1:] {
+		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(shortTerms[name], name), Value: float64(r.Loss[i+1])})
+	}
+	values := w.values(r.Loss)
+	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds
+	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
+	w.keep(w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	if now.Sub(w.saved) > saveInterval {
+		w.save(func(*runs.Info) {})
+	}
+	w.show(now)
+}
+
+func (w *watch) Validation(r coordinator.ValidationReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	elbo := -float64(r.Loss[0])
+	w.keep(w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
+	w.latest["validation_elbo"] = elbo
+	if r.Best {
+		w.progress.Best, w.progress.BestStep = elbo, r.Step
+		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
+	}
+	w.log.Info("validation", "step", r.Step, "elbo", fmt.Sprintf("%.4f", elbo), "best", r.Best)
+	w.show(now)
+}
+
+func (w *watch) Checkpoint(r coordinator.CheckpointReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keep(w.run.Sync())
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
+	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
+}
+
+func (w *watch) Membership(r coordinator.MembershipReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
+	switch {
+	case r.Joined != "":
+		w.log.Debug("worker joined", "worker", r.Joined, "workers", r.Workers)
+	case r.Left != "":
+		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
+	}
+	w.show(time.Now())
+}
+
+// show puts the progress on the screen, or into the log every now and then.
+func (w *watch) show(now time.Time) {
+	width := 0
+	if w.screen.Terminal() {
+		width = w.screen.Width()
+	}
+	w.screen.Status(w.progress.Line(width))
+	if w.json && now.Sub(w.logged) >= progressInterval {
+		w.logged = now
+		p := w.progress
+		w.log.Info("progress", "step", p.Step, "steps", p.Steps, "elbo", p.ELBO, "steps_per_second", p.StepRate, "workers", p.Workers, "waiting_for", p.Note)
+	}
+}
+
+func (w *watch) values(loss []float32) runs.Values {
+	values := runs.Values{"elbo": -float64(loss[0])}
+	for i, name := range w.terms {
+		values[name] = float64(loss[i])
+	}
+	return values
+}
+
+// save writes run.json with the present step and metrics, and what more is to change.
+func (w *watch) save(change func(*runs.Info)) {
+	w.saved = time.Now()
+	w.keep(w.run.Update(func(i *runs.Info) {
+		i.Step, i.Metrics = w.progress.Step, w.latest
+		change(i)
+	}))
+}
+
+// keep stops the run at the first failure to record it.
+func (w *watch) keep(err error) {
+	if err == nil || w.err != nil {
+		return
+	}
+	w.err = err
+	w.stop(err)
+}
+
+// failure joins what the coordinator returned and what could not be recorded.
+func (w *watch) failure(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		return err
+	}
+	if errors.Is(err, coordinator.ErrInterrupted) { // by w.keep, not by the user
+		return w.err
+	}
+	return errors.Join(w.err, err)
+}

@@ -1,0 +1,275 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// FHN lays out the figure of the FitzHugh–Nagumo protocol:
+//
+//	a  the predictive distribution of v and w against what happened
+//	b  R² over the horizon, beside the baselines and the published figures
+//	c  the state space of the true system, coloured by the model's switch
+func FHN(report eval.FHNReport, picture eval.FHNPicture) Figure {
+	return Figure{
+		Name: "fhn", width: 9.6 * vg.Inch, height: 7 * vg.Inch,
+		draw: func(c draw.Canvas) { drawFHN(c, report, picture) },
+		tables: []namedTable{
+			{"fan", picture.Fan.Table()},
+			{"r2", report.CurveTable()},
+			{"portrait", picture.Portrait.Table()},
+		},
+	}
+}
+
+func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
+	c.FillPolygon(color.White, []vg.Point{
+		c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y},
+	})
+	v, w := fanPanel(picture.Fan, 0), fanPanel(picture.Fan, 1)
+	r2 := r2Panel(report)
+	portrait, switches := portraitPanel(picture.Portrait)
+	tiles := draw.Tiles{
+		Rows: 2, Cols: 2, PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 12, PadX: 26, PadY: 34,
+	}
+	plots := [][]*plot.Plot{{v, r2}, {w, portrait}}
+	for i, row := range plot.Align(plots, tiles, c) {
+		for j, at := range row {
+			plots[i][j].Draw(at)
+			data := plots[i][j].DataCanvas(at)
+			above := vg.Point{X: data.Min.X, Y: data.Max.Y + 8}
+			switch {
+			case i == 0 && j == 0:
+				title(c, "a", "Prediction", above)
+				drawRow(c, fanKey(), data.Max.X, above.Y)
+			case i == 0 && j == 1:
+				title(c, "b", "R² of predictions k steps ahead", above)
+			case i == 1 && j == 1:
+				title(c, "c", "State space by switch", above)
+				drawRow(c, switches, data.Max.X, above.Y)
+			}
+		}
+	}
+}
+
+func fanKey() []sample {
+	return []sample{
+		{text: "truth", line: line(ink, 1.2)},
+		{text: "median", line: line(blue, 1.4)},
+		{text: "50 %", fill: translucent(blue, 0.45)},
+		{text: "90 %", fill: translucent(blue, 0.18)},
+	}
+}
+
+// fanPanel draws dimension i of the fan.
+func fanPanel(f eval.FHNFan, i int) *plot.Plot {
+	var truth []point
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for k, x := range f.Truth {
+		truth = append(truth, point{float64(f.First + k), x[i]})
+		lo, hi = min(lo, x[i]), max(hi, x[i])
+	}
+	quantiles := make([][]point, len(f.Quantiles))
+	origin := truth[f.Start-f.First]
+	for q, path := range f.Quantiles {
+		quantiles[q] = append(quantiles[q], origin)
+		for k, x := range path {
+			quantiles[q] = append(quantiles[q], point{float64(f.Start + 1 + k), x[i]})
+			// A model that diverged must not squeeze the truth into a line.
+			lo, hi = min(lo, max(x[i], -4)), max(hi, min(x[i], 4))
+		}
+	}
+	margin := 0.06 * (hi - lo)
+	x := axis{"", float64(f.First), float64(f.First + len(f.Truth) - 1), 6}
+	y := axis{"v  (membrane potential)", lo - margin, hi + margin, 6}
+	if i == 1 {
+		x.label, y.label = "time step", "w  (recovery)"
+	}
+	p := newPlot(x, y)
+	p.Add(
+		band{quantiles[0], quantiles[4], translucent(blue, 0.18)},
+		band{quantiles[1], quantiles[3], translucent(blue, 0.45)},
+		curve{[]point{{origin.x, y.min}, {origin.x, y.max}}, line(grey, 0.8, 2, 2)},
+		curve{truth, line(ink, 1.2)},
+		curve{quantiles[2], line(blue, 1.4)},
+	)
+	if i == 0 {
+		seen := textStyle(textSize, grey)
+		p.Add(note{point{origin.x, y.min}, "withheld", seen, 4, 4})
+		seen.XAlign = draw.XRight
+		p.Add(note{point{origin.x, y.min}, "seen", seen, -4, 4})
+	}
+	return p
+}
+
+func r2Panel(r eval.FHNReport) *plot.Plot {
+	a := r.AtStart
+	p := newPlot(
+		axis{"horizon k (steps)", 0, float64(r.Options.Horizon), 6},
+		axis{"R²", r2Floor(a.Unknown.Mean), 1.01, 6},
+	)
+	var k key
+	add := func(name string, style draw.LineStyle, r2 []float64) {
+		p.Add(curve{horizonPoints(r2), style})
+		k = append(k, sample{text: name, line: style})
+	}
+	add("model, stimulus known", line(sky, 1.4), a.Known.Mean)
+	add("true system, stimulus unknown", line(ink, 1, 4, 2), a.Ceiling)
+	add("model, stimulus unknown", line(blue, 1.9), a.Unknown.Mean)
+	add("linear least squares", line(grey, 1, 1.2, 1.6), a.Linear)
+	add("persistence", line(pale, 1.2), a.Persistence)
+	signs := []draw.GlyphStyle{
+		{Color: vermilion, Radius: 3, Shape: draw.CircleGlyph{}},
+		{Color: green, Radius: 3, Shape: draw.PyramidGlyph{}},
+		{Color: orange, Radius: 2.6, Shape: draw.BoxGlyph{}},
+	}
+	for i, published := range eval.FHNPaper() {
+		var at []point
+		for j, h := range eval.FHNHorizons() {
+			at = append(at, point{float64(h), published.R2[j]})
+		}
+		p.Add(markers{at, signs[i]})
+		k = append(k, sample{text: "paper: " + published.Name, glyph: signs[i]})
+	}
+	p.Add(k)
+	return p
+}
+
+func horizonPoints(r2 []float64) []point {
+	var data []point
+	for i, v := range r2 {
+		data = append(data, point{float64(i + 1), v})
+	}
+	return data
+}
+
+// r2Floor returns where the axis of R² begins: low enough for the model, and for the key below
+// the curves of a good one.
+func r2Floor(model []float64) float64 {
+	floor := 0.0
+	for _, v := range model {
+		for v < floor && floor > -0.6 {
+			floor -= 0.2
+		}
+	}
+	return floor
+}
+
+// portraitPanel returns the plot and the samples of the switches that matter.
+func portraitPanel(data eval.FHNPortrait) (*plot.Plot, []sample) {
+	p := newPlot(axis{"v  (membrane potential)", -3, 3, 6}, axis{"w  (recovery)", -1.5, 2.5, 5})
+	colors, switches := switchColors(data.Weights)
+	d := dots{radius: 1.15}
+	for i, x := range data.Points {
+		if math.Abs(x[0]) <= p.X.Max && x[1] >= p.Y.Min && x[1] <= p.Y.Max {
+			d.data = append(d.data, point{x[0], x[1]})
+			d.colors = append(d.colors, colors[i])
+		}
+	}
+	var still [2][]point // where dv/dt = 0, where dw/dt = 0
+	const steps = 240
+	for i := range steps + 1 {
+		v := p.X.Min + (p.X.Max-p.X.Min)*float64(i)/steps
+		ofV, ofW := data.System.Nullclines(v)
+		still[0] = append(still[0], point{v, ofV})
+		still[1] = append(still[1], point{v, ofW})
+	}
+	field := func(at point) (float64, float64) { return data.System.Field(at.x, at.y, 0) }
+	italic := textStyle(textSize, ink)
+	p.Add(
+		arrows{field, 17, 12, line(pale, 0.6)},
+		d,
+		curve{still[0], line(ink, 1, 4, 2)},
+		curve{still[1], line(ink, 1, 1.2, 1.8)},
+		note{point{-2.05, 2.2}, "dv/dt = 0", italic, 6, 0},
+		note{point{1.1, 2.2}, "dw/dt = 0", italic, 6, 0},
+	)
+	return p, switches
+}
+
+// switchColors gives each point the mixture of the switches' colours by their weights, each weight
+// taken relative to the largest that its switch reaches, cubed so that the leading switch shows.
+// Switches are coloured in the order of their total weight; those that ever lead get a sample.
+func switchColors(weights [][]float64) ([]color.Color, []sample) {
+	if len(weights) == 0 {
+		return nil, nil
+	}
+	m := len(weights[0])
+	total, largest, leads := make([]float64, m), make([]float64, m), make([]int, m)
+	for _, w := range weights {
+		lead := 0
+		for i, v := range w {
+			total[i] += v
+			largest[i] = max(largest[i], v)
+			if v > w[lead] {
+				lead = i
+			}
+		}
+		leads[lead]++
+	}
+	order := make([]int, m)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case total[i] > total[j]:
+			return -1
+		case total[i] < total[j]:
+			return 1
+		}
+		return 0
+	})
+	palette := make([]color.NRGBA, m)
+	var samples []sample
+	for rank, c := range categories(m) {
+		i := order[rank]
+		palette[i] = c
+		if leads[i]*100 > len(weights) {
+			samples = append(samples, sample{
+				text:  fmt.Sprint(i + 1),
+				glyph: draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.CircleGlyph{}},
+			})
+		}
+	}
+	colors := make([]color.Color, len(weights))
+	share := make([]float64, m)
+	for n, w := range weights {
+		for i, v := range w {
+			r := v / max(largest[i], 1/float64(m)) // a switch that is never used stays without colour
+			share[i] = r * r * r
+		}
+		colors[n] = mix(palette, share)
+	}
+	return colors, samples
+}
+
+// mix returns the average of colours with the given weights, in linear light; grey for no weight.
+func mix(colors []color.NRGBA, weights []float64) color.Color {
+	var sum, r, g, b float64
+	for i, w := range weights {
+		if math.IsNaN(w) {
+			return grey
+		}
+		sum += w
+		r += w * linearLight(colors[i].R)
+		g += w * linearLight(colors[i].G)
+		b += w * linearLight(colors[i].B)
+	}
+	if sum == 0 {
+		return grey
+	}
+	return color.NRGBA{displayed(r / sum), displayed(g / sum), displayed(b / sum), 255}
+}
+
+func linearLight(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
+
+func displayed(v float64) uint8 { return uint8(math.Round(255 * math.Pow(v, 1/2.2))) }

@@ -1,0 +1,99 @@
+// Package figure draws what eval measures: panels on one page, as PNG and as SVG, with the numbers
+// of every panel as CSV beside them. The same data give the same bytes.
+//
+// Each figure is a file of its own named after its protocol; the style that they share (axes, ticks,
+// colours, keys) knows no protocol. Only this package links a plotting library. It computes nothing
+// that a table would not hold.
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Figure is a page that can be written to files.
+type Figure struct {
+	Name          string // of the files, without extension
+	width, height vg.Length
+	draw          func(draw.Canvas)
+	tables        []namedTable
+}
+
+// A namedTable holds the numbers of one panel.
+type namedTable struct {
+	name  string
+	table eval.Table
+}
+
+const dotsPerInch = 160
+
+// Write writes Name.png, Name.svg and one Name_PANEL.csv per panel into the existing folder dir,
+// and returns their paths in this order.
+func (f Figure) Write(dir string) ([]string, error) {
+	var paths []string
+	write := func(name string, data []byte) error {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			return fmt.Errorf("write figure: %w", err)
+		}
+		paths = append(paths, path)
+		return nil
+	}
+	image, err := f.PNG()
+	if err == nil {
+		err = write(f.Name+".png", image)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if image, err = f.SVG(); err == nil {
+		err = write(f.Name+".svg", image)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range f.tables {
+		var b bytes.Buffer
+		if err := t.table.WriteCSV(&b); err != nil {
+			return nil, err
+		}
+		if err := write(f.Name+"_"+t.name+".csv", b.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// PNG renders the figure as pixels.
+func (f Figure) PNG() ([]byte, error) {
+	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))}
+	f.draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("encode PNG: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// SVG renders the figure as vectors. Text stays text.
+func (f Figure) SVG() ([]byte, error) {
+	c := vgsvg.New(f.width, f.height)
+	f.draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("encode SVG: %w", err)
+	}
+	// Where the font of the layout is missing, a browser must not fall back on a serif.
+	// Arial and Helvetica have the same widths.
+	family := []byte("font-family:" + familyName)
+	return bytes.ReplaceAll(b.Bytes(), family, append(family, ",Arial,Helvetica,sans-serif"...)), nil
+}

@@ -1,0 +1,99 @@
+package figure
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// maxFrames is how many images of an episode fit on a page.
+const maxFrames = 20
+
+// Images lays out the images of the given episodes as strips, time going to the right; long
+// episodes are thinned out evenly. Missing pixels are vermilion. The tables hold the mean of each
+// image.
+func Images(name string, d *files.Dataset, episodes []int) Figure {
+	longest := 0
+	f := Figure{Name: name}
+	for _, i := range episodes {
+		longest = max(longest, min(d.Episodes[i].T, maxFrames))
+		f.tables = append(f.tables, namedTable{fmt.Sprintf("episode%d", i), brightness(d, &d.Episodes[i])})
+	}
+	const margin, gap, above = 10, 3, 16
+	side := vg.Length(34)
+	tall := side * vg.Length(d.Image[0]) / vg.Length(d.Image[1])
+	f.width = max(2*margin+vg.Length(longest)*(side+gap), 3*vg.Inch)
+	f.height = 2*margin + vg.Length(len(episodes))*(tall+above+10)
+	f.draw = func(c draw.Canvas) {
+		whiten(c)
+		for row, i := range episodes {
+			e := &d.Episodes[i]
+			top := c.Max.Y - margin - vg.Length(row)*(tall+above+10)
+			every := (e.T + maxFrames - 1) / maxFrames
+			words := fmt.Sprintf("episode %d", i)
+			if every > 1 {
+				words += fmt.Sprintf(", every %d steps", every)
+			}
+			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + margin, Y: top - 9}, words)
+			for k := 0; k*every < e.T; k++ {
+				x := c.Min.X + margin + vg.Length(k)*(side+gap)
+				at := vg.Rectangle{Min: vg.Point{X: x, Y: top - above - tall}, Max: vg.Point{X: x + side, Y: top - above}}
+				c.DrawImage(at, frame(d, e, k*every))
+				c.StrokeLines(line(pale, 0.4), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+			}
+		}
+	}
+	return f
+}
+
+// frame is the image of step t, its first row on top, with every pixel enlarged: what shows the
+// picture may smooth it.
+func frame(d *files.Dataset, e *files.Episode, t int) image.Image {
+	const scale = 4
+	h, w, channels := d.Image[0], d.Image[1], d.Image[2]
+	m := image.NewRGBA(image.Rect(0, 0, scale*w, scale*h))
+	for y := range scale * h {
+		for x := range scale * w {
+			i := t*d.Spec.Observation + (y/scale*w+x/scale)*channels
+			m.Set(x, y, pixel(e, i, channels))
+		}
+	}
+	return m
+}
+
+// pixel is grey for one channel, red, green and blue for three or more, red and green for two.
+func pixel(e *files.Episode, i, channels int) color.Color {
+	if e.Mask != nil && e.Mask[i] == 0 {
+		return vermilion
+	}
+	level := func(c int) uint8 {
+		if c >= channels {
+			return 0
+		}
+		return uint8(math.Round(255 * float64(e.Observations[i+c])))
+	}
+	if channels == 1 {
+		return color.Gray{Y: level(0)}
+	}
+	return color.RGBA{level(0), level(1), level(2), 255}
+}
+
+func brightness(d *files.Dataset, e *files.Episode) eval.Table {
+	t := eval.Table{Corner: "step", Columns: []string{"mean pixel"}}
+	n := d.Spec.Observation
+	for step := range e.T {
+		sum := 0.0
+		for _, v := range e.Observations[step*n : (step+1)*n] {
+			sum += float64(v)
+		}
+		t.Rows = append(t.Rows, eval.Row{Name: fmt.Sprint(step), Values: []float64{sum / float64(n)}})
+	}
+	return t
+}

@@ -1,0 +1,93 @@
+package figure
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A sample explains one sign of a panel: a line, a filled patch or a glyph, and its meaning.
+type sample struct {
+	text  string
+	line  draw.LineStyle  // drawn if it has a width
+	fill  color.Color     // drawn if not nil
+	glyph draw.GlyphStyle // drawn if it has a shape
+}
+
+const (
+	sampleWidth = vg.Length(14)
+	sampleGap   = vg.Length(3.5)
+	rowHeight   = vg.Length(11)
+)
+
+// width returns the space that the sample takes, up to where a next one may begin.
+func (s sample) width() vg.Length {
+	return s.signWidth() + sampleGap + textStyle(textSize, ink).Width(s.text) + 9
+}
+
+func (s sample) signWidth() vg.Length {
+	if s.line.Width == 0 && s.fill == nil {
+		return 2 * s.glyph.Radius
+	}
+	return sampleWidth
+}
+
+// draw puts the sample with its left end at the baseline position at.
+func (s sample) draw(c draw.Canvas, at vg.Point) {
+	w, middle := s.signWidth(), at.Y+textSize*0.34
+	if s.fill != nil {
+		c.FillPolygon(s.fill, []vg.Point{
+			{X: at.X, Y: middle - 3.2},
+			{X: at.X + w, Y: middle - 3.2},
+			{X: at.X + w, Y: middle + 3.2},
+			{X: at.X, Y: middle + 3.2},
+		})
+	}
+	if s.line.Width > 0 {
+		c.StrokeLine2(s.line, at.X, middle, at.X+w, middle)
+	}
+	if s.glyph.Shape != nil {
+		c.DrawGlyphNoClip(s.glyph, vg.Point{X: at.X + w/2, Y: middle})
+	}
+	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + w + sampleGap, Y: at.Y}, s.text)
+}
+
+// drawRow puts samples in a row that ends at the right edge x.
+func drawRow(c draw.Canvas, samples []sample, x, y vg.Length) {
+	for i := len(samples) - 1; i >= 0; i-- {
+		x -= samples[i].width()
+		if i == len(samples)-1 {
+			x += 9 // nothing follows the last
+		}
+		samples[i].draw(c, vg.Point{X: x, Y: y})
+	}
+}
+
+// key is a column of samples in the lower left corner of a plot, on a veil that lets a line
+// behind it be guessed.
+type key []sample
+
+// Plot implements plot.Plotter.
+func (k key) Plot(c draw.Canvas, _ *plot.Plot) {
+	const margin, inner = 6, 4
+	width := vg.Length(0)
+	for _, s := range k {
+		width = max(width, s.width()-9)
+	}
+	height := rowHeight * vg.Length(len(k))
+	lo := vg.Point{X: c.Min.X + margin, Y: c.Min.Y + margin}
+	hi := vg.Point{X: lo.X + width + 2*inner, Y: lo.Y + height + inner}
+	c.FillPolygon(translucent(rgb(0xFFFFFF), 0.85), []vg.Point{lo, {X: hi.X, Y: lo.Y}, hi, {X: lo.X, Y: hi.Y}})
+	for i, s := range k {
+		s.draw(c, vg.Point{X: lo.X + inner, Y: hi.Y - rowHeight*vg.Length(i+1)})
+	}
+}
+
+// title writes a panel's letter and title above its plot, at the left edge of the data.
+func title(c draw.Canvas, letter, words string, at vg.Point) {
+	style := boldStyle(letterSize, ink)
+	c.FillText(style, at, letter)
+	c.FillText(textStyle(titleSize, ink), vg.Point{X: at.X + style.Width(letter) + 6, Y: at.Y}, words)
+}

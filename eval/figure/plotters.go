@@ -1,0 +1,153 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A point is a place in data coordinates.
+type point struct{ x, y float64 }
+
+func points(c draw.Canvas, p *plot.Plot, data []point) []vg.Point {
+	x, y := p.Transforms(&c)
+	var at []vg.Point
+	for _, d := range data {
+		if !math.IsNaN(d.x) && !math.IsNaN(d.y) && !math.IsInf(d.x, 0) && !math.IsInf(d.y, 0) {
+			at = append(at, vg.Point{X: x(d.x), Y: y(d.y)})
+		}
+	}
+	return at
+}
+
+// curve is a line through points, clipped to the axes. Points that are not finite are left out.
+type curve struct {
+	data  []point
+	style draw.LineStyle
+}
+
+// Plot implements plot.Plotter.
+func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
+	c.StrokeLines(l.style, c.ClipLinesXY(points(c, p, l.data))...)
+}
+
+// band fills the area between two lines over the same x.
+type band struct {
+	lower, upper []point
+	fill         color.Color
+}
+
+// Plot implements plot.Plotter.
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	outline := points(c, p, b.lower)
+	upper := points(c, p, b.upper)
+	for i := len(upper) - 1; i >= 0; i-- {
+		outline = append(outline, upper[i])
+	}
+	c.FillPolygon(b.fill, c.ClipPolygonXY(outline))
+}
+
+// markers puts a glyph on each point inside the axes.
+type markers struct {
+	data  []point
+	style draw.GlyphStyle
+}
+
+// Plot implements plot.Plotter.
+func (m markers) Plot(c draw.Canvas, p *plot.Plot) {
+	for _, at := range points(c, p, m.data) {
+		c.DrawGlyph(m.style, at)
+	}
+}
+
+// dots are filled circles, each of a colour of its own.
+type dots struct {
+	data   []point
+	colors []color.Color
+	radius vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, at := range d.data {
+		c.DrawGlyph(
+			draw.GlyphStyle{Color: d.colors[i], Radius: d.radius, Shape: draw.CircleGlyph{}},
+			vg.Point{X: x(at.x), Y: y(at.y)},
+		)
+	}
+}
+
+// arrows is a vector field on a regular lattice over the axes. Lengths grow with the square root
+// of the speed on the page, so that slow places keep a direction that can be seen.
+type arrows struct {
+	field   func(at point) (dx, dy float64)
+	columns int
+	rows    int
+	style   draw.LineStyle
+}
+
+// Plot implements plot.Plotter.
+func (a arrows) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	scaleX := float64(c.Max.X-c.Min.X) / (p.X.Max - p.X.Min)
+	scaleY := float64(c.Max.Y-c.Min.Y) / (p.Y.Max - p.Y.Min)
+	type arrow struct {
+		at     vg.Point
+		dx, dy float64
+	}
+	var all []arrow
+	fastest := 0.0
+	for i := range a.columns {
+		for j := range a.rows {
+			at := point{
+				p.X.Min + (p.X.Max-p.X.Min)*(float64(i)+0.5)/float64(a.columns),
+				p.Y.Min + (p.Y.Max-p.Y.Min)*(float64(j)+0.5)/float64(a.rows),
+			}
+			dx, dy := a.field(at)
+			dx, dy = dx*scaleX, dy*scaleY
+			fastest = max(fastest, math.Hypot(dx, dy))
+			all = append(all, arrow{vg.Point{X: x(at.x), Y: y(at.y)}, dx, dy})
+		}
+	}
+	longest := 0.85 * float64(c.Max.X-c.Min.X) / float64(a.columns)
+	for _, v := range all {
+		if speed := math.Hypot(v.dx, v.dy); speed > 0 {
+			length := longest * math.Sqrt(speed/fastest) / speed
+			drawArrow(c, a.style, v.at, v.dx*length, v.dy*length)
+		}
+	}
+}
+
+// drawArrow strokes an arrow of the given extent centred on at.
+func drawArrow(c draw.Canvas, style draw.LineStyle, at vg.Point, dx, dy float64) {
+	tail := vg.Point{X: at.X - vg.Length(dx/2), Y: at.Y - vg.Length(dy/2)}
+	tip := vg.Point{X: at.X + vg.Length(dx/2), Y: at.Y + vg.Length(dy/2)}
+	const barb = 0.32 // of the length, turned back by 25°
+	sin, cos := math.Sincos(25 * math.Pi / 180)
+	side := func(sign float64) vg.Point {
+		return vg.Point{
+			X: tip.X - vg.Length(barb*(cos*dx-sign*sin*dy)),
+			Y: tip.Y - vg.Length(barb*(sign*sin*dx+cos*dy)),
+		}
+	}
+	c.StrokeLines(style, []vg.Point{tail, tip}, []vg.Point{side(1), tip, side(-1)})
+}
+
+// note writes text beside a point in data coordinates.
+type note struct {
+	at     point
+	text   string
+	style  text.Style
+	dx, dy vg.Length // shift on the page
+}
+
+// Plot implements plot.Plotter.
+func (n note) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	c.FillText(n.style, vg.Point{X: x(n.at.x) + n.dx, Y: y(n.at.y) + n.dy}, n.text)
+}

@@ -1,0 +1,148 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/envs/planar"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// A scene draws the system itself in one episode, and lists the numbers that it shows.
+type scene func(e *files.Episode) (*plot.Plot, eval.Table)
+
+// layout says how scenes share a page.
+type layout struct {
+	width, height vg.Length // of one scene, inches
+	below         bool      // below each other, not side by side
+	caption       string
+}
+
+// sceneFigure draws a scene of each of the given episodes.
+func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scene) Figure {
+	n := vg.Length(len(episodes))
+	f := Figure{Name: name, width: (0.3 + n*l.width) * vg.Inch, height: (0.4 + l.height) * vg.Inch}
+	if l.below {
+		f.width, f.height = (0.3+l.width)*vg.Inch, (0.4+n*l.height)*vg.Inch
+	}
+	var titles []string
+	plots := [][]*plot.Plot{nil}
+	for k, i := range episodes {
+		p, table := s(&d.Episodes[i])
+		if l.below && k > 0 {
+			plots = append(plots, nil)
+		}
+		plots[len(plots)-1] = append(plots[len(plots)-1], p)
+		titles = append(titles, fmt.Sprintf("episode %d", i))
+		f.tables = append(f.tables, namedTable{fmt.Sprintf("episode%d", i), table})
+	}
+	f.draw = func(c draw.Canvas) { drawScenes(c, plots, titles, l.caption) }
+	return f
+}
+
+// Maze draws the walls and the paths of all agents, from an open circle to a filled one; a step
+// in which an agent met a wall has a dot, one in which it met another agent a ring.
+func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, radius float64) Figure {
+	n := d.Spec.Observation / 2
+	l := layout{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; ring: met another agent"}
+	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
+		p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
+		for _, w := range walls {
+			p.Add(area{box(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y), grey, draw.LineStyle{}})
+		}
+		p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
+		table := eval.Table{Corner: "step"}
+		for t := range e.T {
+			table.Rows = append(table.Rows, eval.Row{Name: fmt.Sprint(t), Values: float64s(e.Observations[2*n*t : 2*n*(t+1)])})
+		}
+		for i, c := range categories(min(n, 8)) {
+			table.Columns = append(table.Columns, fmt.Sprintf("x%d", i+1), fmt.Sprintf("y%d", i+1))
+			var path, wall, agent []point
+			for t := range e.T {
+				at := point{float64(e.Observations[2*(n*t+i)]), float64(e.Observations[2*(n*t+i)+1])}
+				path = append(path, at)
+				if labels := e.Labels[4*n*t : 4*n*(t+1)]; labels[i] == 1 {
+					wall = append(wall, at)
+				} else if labels[3*n+i] == 1 {
+					agent = append(agent, at)
+				}
+			}
+			p.Add(
+				curve{path, line(c, 1.2)},
+				area{circle(path[0], radius), nil, line(c, 1)},
+				area{circle(path[e.T-1], radius), translucent(c, 0.6), line(c, 1)},
+				markers{wall, draw.GlyphStyle{Color: ink, Radius: 1.6, Shape: draw.CircleGlyph{}}},
+				markers{agent, draw.GlyphStyle{Color: ink, Radius: 3, Shape: draw.RingGlyph{}}},
+			)
+		}
+		for i := 8; i < n; i++ {
+			table.Columns = append(table.Columns, fmt.Sprintf("x%d", i+1), fmt.Sprintf("y%d", i+1))
+		}
+		return p, table
+	})
+}
+
+// The links of the arm of the environment reacher, in m.
+const (
+	armLink   = 0.1
+	armTip    = 0.11 // of the fingertip from the elbow
+	armRadius = 0.01
+)
+
+// Arm draws the arm of the environment reacher from its states: its pose from the first step
+// (pale) to the last (dark), the path of the tip and the target.
+func Arm(name string, d *files.Dataset, episodes []int) Figure {
+	l := layout{width: 3.4, height: 3.5, caption: "arm: pale at the first step, dark at the last; line: path of the tip"}
+	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
+		p := newPlot(axis{"x (m)", -0.3, 0.3, 6}, axis{"y (m)", -0.3, 0.3, 6})
+		table := eval.Table{Corner: "step", Columns: []string{"elbow x", "elbow y", "tip x", "tip y"}}
+		var path []point
+		for t := range e.T {
+			s := e.States[9*t : 9*t+9]
+			elbow := point{armLink * float64(s[4]), armLink * float64(s[5])}
+			sin, cos := math.Sincos(math.Atan2(float64(s[5]), float64(s[4])) + 3*float64(s[7]))
+			tip := point{elbow.x + armTip*cos, elbow.y + armTip*sin}
+			path = append(path, tip)
+			table.Rows = append(table.Rows, eval.Row{Name: fmt.Sprint(t), Values: []float64{elbow.x, elbow.y, tip.x, tip.y}})
+			if shown(t, e.T, 6) {
+				fill := fade(t, e.T)
+				p.Add(
+					area{capsule(point{}, elbow, armRadius), fill, line(ink, 0.4)},
+					area{capsule(elbow, tip, armRadius), fill, line(ink, 0.4)},
+				)
+			}
+		}
+		target := []point{{float64(e.States[0]), float64(e.States[1])}}
+		p.Add(
+			curve{path, line(vermilion, 1)},
+			markers{target, draw.GlyphStyle{Color: green, Radius: 5, Shape: draw.PlusGlyph{}}},
+			note{target[0], "target", textStyle(textSize, green), 5, 4},
+		)
+		return p, table
+	})
+}
+
+// shown says whether step t of T is one of the n+1 that are drawn, the last among them.
+func shown(t, T, n int) bool {
+	every := max(1, (T-1)/n)
+	return (T-1-t)%every == 0
+}
+
+// fade is the colour of a body at step t of T: darker as time goes on.
+func fade(t, T int) color.NRGBA {
+	return translucent(viridis(0.9-0.8*float64(t)/float64(max(T-1, 1))), 0.75)
+}
+
+func float64s(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}

@@ -1,0 +1,181 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+	"strings"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	familyName = "Liberation Sans"
+	textSize   = vg.Length(8.5)
+	titleSize  = vg.Length(9.5)
+	letterSize = vg.Length(12)
+)
+
+// The colours of Okabe and Ito (2008), which people with any common colour blindness can tell
+// apart, the palest last; and greys.
+var (
+	blue      = rgb(0x0072B2)
+	vermilion = rgb(0xD55E00)
+	green     = rgb(0x009E73)
+	purple    = rgb(0xCC79A7)
+	orange    = rgb(0xE69F00)
+	sky       = rgb(0x56B4E9)
+	yellow    = rgb(0xF0E442)
+
+	ink   = rgb(0x1A1A1A)
+	grey  = rgb(0x7F7F7F)
+	pale  = rgb(0xB9B9B9)
+	faint = rgb(0xE6E6E6)
+	brown = rgb(0x8C564B)
+)
+
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
+}
+
+func translucent(c color.NRGBA, alpha float64) color.NRGBA {
+	c.A = uint8(math.Round(255 * alpha))
+	return c
+}
+
+// categories returns n colours that differ as much as they can: the Okabe–Ito set as far as it
+// goes, else n steps through viridis.
+func categories(n int) []color.NRGBA {
+	set := []color.NRGBA{blue, orange, green, vermilion, sky, purple, brown, yellow}
+	if n <= len(set) {
+		return set[:n]
+	}
+	set = make([]color.NRGBA, n)
+	for i := range set {
+		set[i] = viridis(float64(i) / float64(n-1))
+	}
+	return set
+}
+
+// viridisAnchors are the colours of matplotlib's viridis at 0, 1/8, … 1.
+var viridisAnchors = [9]color.NRGBA{
+	rgb(0x440154), rgb(0x472D7B), rgb(0x3B528B), rgb(0x2C728E), rgb(0x21918C),
+	rgb(0x28AE80), rgb(0x5EC962), rgb(0xADDC30), rgb(0xFDE725),
+}
+
+// viridis maps [0, 1] to a colour whose lightness grows evenly; values outside are clipped.
+func viridis(x float64) color.NRGBA {
+	x = min(max(x, 0), 1) * float64(len(viridisAnchors)-1)
+	i := min(int(x), len(viridisAnchors)-2)
+	a, b := viridisAnchors[i], viridisAnchors[i+1]
+	between := func(a, b uint8) uint8 {
+		return uint8(math.Round(float64(a) + (x-float64(i))*(float64(b)-float64(a))))
+	}
+	return color.NRGBA{between(a.R, b.R), between(a.G, b.G), between(a.B, b.B), 255}
+}
+
+func textStyle(size vg.Length, c color.Color) text.Style {
+	return text.Style{
+		Color: c, Handler: plot.DefaultTextHandler,
+		Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),
+	}
+}
+
+func boldStyle(size vg.Length, c color.Color) text.Style {
+	s := textStyle(size, c)
+	s.Font.Weight = xfont.WeightBold
+	return s
+}
+
+func line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
+}
+
+// newPlot returns an empty plot in the house style with the given axes.
+func newPlot(x, y axis) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, a := range []struct {
+		dst *plot.Axis
+		axis
+	}{{&p.X, x}, {&p.Y, y}} {
+		a.dst.Min, a.dst.Max = a.min, a.max
+		a.dst.Label.Text = a.label
+		a.dst.Label.TextStyle.Font = textStyle(textSize, ink).Font
+		a.dst.Label.TextStyle.Color = ink
+		a.dst.Label.Padding = 2
+		a.dst.LineStyle = line(grey, 0.6)
+		a.dst.Padding = 0
+		a.dst.Tick.LineStyle = line(grey, 0.6)
+		a.dst.Tick.Length = 3
+		a.dst.Tick.Label.Font = textStyle(textSize, ink).Font
+		a.dst.Tick.Label.Color = ink
+		a.dst.Tick.Marker = ticks(a.ticks)
+	}
+	p.Add(grid{})
+	return p
+}
+
+// An axis is a range with a label and about as many ticks as wanted.
+type axis struct {
+	label    string
+	min, max float64
+	ticks    int
+}
+
+// ticks marks multiples of 1, 2 or 5 times a power of ten, about as many as its value.
+type ticks int
+
+var _ plot.Ticker = ticks(0)
+
+// Ticks implements plot.Ticker.
+func (n ticks) Ticks(lo, hi float64) []plot.Tick {
+	step := niceStep((hi - lo) / float64(n))
+	var marks []plot.Tick
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
+		v := i * step
+		marks = append(marks, plot.Tick{Value: v, Label: tickLabel(v, step)})
+	}
+	return marks
+}
+
+// niceStep returns the number of the form {1, 2, 5}·10^e that is nearest above raw, within rounding.
+func niceStep(raw float64) float64 {
+	magnitude := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5} {
+		if raw <= m*magnitude*(1+1e-9) {
+			return m * magnitude
+		}
+	}
+	return 10 * magnitude
+}
+
+// tickLabel prints v with as many decimals as step has, and with a true minus sign.
+func tickLabel(v, step float64) string {
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	if v < -step/2 {
+		return "−" + strings.TrimSpace(s)
+	}
+	return s
+}
+
+// grid rules the ticks of both axes off in faint lines.
+type grid struct{}
+
+// Plot implements plot.Plotter.
+func (grid) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := line(faint, 0.5)
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		c.StrokeLine2(style, x(t.Value), c.Min.Y, x(t.Value), c.Max.Y)
+	}
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		c.StrokeLine2(style, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
+	}
+}

@@ -1,0 +1,344 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// The largest numbers of channels and labels that a page has room for.
+const (
+	maxObservations = 8
+	maxControls     = 6
+	maxLabels       = 16
+	labelsPerRow    = 4
+)
+
+// A track is one row of panels: a channel over time, with one panel per episode.
+type track struct {
+	name  string
+	color color.NRGBA
+	steps bool // a control is held over a step
+	value func(e *files.Episode, t int) float64
+}
+
+// Trajectories lays out observations and controls over time: a column for each of the given
+// episodes, a row for each channel, and one for labels and modes. Missing values leave gaps on a
+// grey ground. Images are left to Images. There must be at least one episode, and something to draw.
+func Trajectories(name string, d *files.Dataset, episodes []int) Figure {
+	rows := tracks(d)
+	count := vg.Length(len(rows) + (len(marks(d))+labelsPerRow-1)/labelsPerRow)
+	return Figure{
+		Name: name, width: (1.0 + 3.1*vg.Length(len(episodes))) * vg.Inch, height: (0.8*count + 0.75) * vg.Inch,
+		draw:   func(c draw.Canvas) { drawTracks(c, d, rows, episodes) },
+		tables: trackTables(d, rows, episodes),
+	}
+}
+
+// tracks are the channels that are drawn.
+func tracks(d *files.Dataset) []track {
+	var rows []track
+	if !d.Images() {
+		for c := range min(d.Spec.Observation, maxObservations) {
+			rows = append(rows, track{name: d.ObservationName(c), color: blue, value: func(e *files.Episode, t int) float64 {
+				i := t*d.Spec.Observation + c
+				if e.Mask != nil && e.Mask[i] == 0 {
+					return math.NaN()
+				}
+				return float64(e.Observations[i])
+			}})
+		}
+	}
+	for c := range min(d.Spec.Control, maxControls) {
+		rows = append(rows, track{name: d.ControlName(c), color: vermilion, steps: true, value: func(e *files.Episode, t int) float64 {
+			if t == 0 {
+				return math.NaN() // the control of the first step acts on nothing
+			}
+			return float64(e.Controls[t*d.Spec.Control+c])
+		}})
+	}
+	return rows
+}
+
+// A mark is a line of bars: a label, or the modes.
+type mark struct {
+	name  string
+	color func(e *files.Episode, t int) color.Color // nil: no bar
+}
+
+// marks are the labels that are drawn, and the modes if they are known.
+func marks(d *files.Dataset) []mark {
+	var list []mark
+	n := len(d.Spec.Labels)
+	for l, name := range d.Spec.Labels[:min(n, maxLabels)] {
+		list = append(list, mark{name, func(e *files.Episode, t int) color.Color {
+			if e.Labels[t*n+l] == 1 {
+				return green
+			}
+			return nil
+		}})
+	}
+	if slices.ContainsFunc(d.Episodes, func(e files.Episode) bool { return e.Modes != nil }) {
+		palette := categories(8)
+		list = append(list, mark{"mode", func(e *files.Episode, t int) color.Color {
+			if e.Modes == nil {
+				return nil
+			}
+			return palette[((int(e.Modes[t])%8)+8)%8]
+		}})
+	}
+	return list
+}
+
+func drawTracks(c draw.Canvas, d *files.Dataset, rows []track, episodes []int) {
+	whiten(c)
+	var plots [][]*plot.Plot
+	each := func(panel func(e *files.Episode) *plot.Plot) {
+		var row []*plot.Plot
+		for _, i := range episodes {
+			row = append(row, panel(&d.Episodes[i]))
+		}
+		plots = append(plots, row)
+	}
+	for _, r := range rows {
+		lo, hi := r.bounds(d, episodes)
+		each(func(e *files.Episode) *plot.Plot { return trackPanel(r, e, d.Spec.DT, lo, hi) })
+	}
+	for group := range slices.Chunk(marks(d), labelsPerRow) {
+		each(func(e *files.Episode) *plot.Plot { return markPanel(group, e, d.Spec.DT) })
+	}
+	for i, row := range plots {
+		for j, p := range row {
+			if i < len(plots)-1 { // time is written below the last row only
+				p.X.Label.Text = ""
+				p.X.Tick.Marker = unlabelled{p.X.Tick.Marker}
+			}
+			if j > 0 {
+				p.Y.Label.Text = ""
+			}
+		}
+	}
+	tiles := draw.Tiles{
+		Rows: len(plots), Cols: len(episodes), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2,
+	}
+	for i, row := range plot.Align(plots, tiles, c) {
+		for j, at := range row {
+			plots[i][j].Draw(at)
+			if i == 0 {
+				data := plots[i][j].DataCanvas(at)
+				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, fmt.Sprintf("episode %d", episodes[j]))
+			}
+		}
+	}
+}
+
+// unlabelled keeps the ticks of an axis and drops what is written beside them.
+type unlabelled struct{ plot.Ticker }
+
+// Ticks implements plot.Ticker.
+func (u unlabelled) Ticks(lo, hi float64) []plot.Tick {
+	list := u.Ticker.Ticks(lo, hi)
+	for i := range list {
+		list[i].Label = " " // an empty one would be a minor tick
+	}
+	return list
+}
+
+// bounds are those of a channel over all episodes shown, with a margin.
+func (r track) bounds(d *files.Dataset, episodes []int) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, i := range episodes {
+		e := &d.Episodes[i]
+		for t := range e.T {
+			if v := r.value(e, t); !math.IsNaN(v) {
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+	}
+	if lo > hi {
+		return -1, 1 // nothing was observed
+	}
+	margin := 0.08 * (hi - lo)
+	if margin <= 1e-6*math.Abs(hi) {
+		margin = max(0.5*math.Abs(hi), 1)
+	}
+	return lo - margin, hi + margin
+}
+
+// timeAxis is the axis of an episode: the environment's time where it is known.
+func timeAxis(e *files.Episode, dt float64) (axis, float64) {
+	unit, label := dt, "time"
+	if dt == 0 {
+		unit, label = 1, "step"
+	}
+	return axis{label, 0, unit * float64(e.T-1), 6}, unit
+}
+
+func trackPanel(r track, e *files.Episode, dt, lo, hi float64) *plot.Plot {
+	x, unit := timeAxis(e, dt)
+	p := newPlot(x, axis{r.name, lo, hi, 4})
+	for _, gap := range r.gaps(e) {
+		ground := box(unit*(float64(gap[0])-0.5), lo, unit*(float64(gap[1])+0.5), hi)
+		p.Add(area{ground, translucent(grey, 0.22), draw.LineStyle{}})
+	}
+	for _, run := range r.runs(e, unit) {
+		if len(run) == 1 {
+			p.Add(markers{run, draw.GlyphStyle{Color: r.color, Radius: 1.2, Shape: draw.CircleGlyph{}}})
+			continue
+		}
+		p.Add(curve{run, line(r.color, 1.1)})
+	}
+	return p
+}
+
+// gaps are the first and last steps of each run of missing observations.
+func (r track) gaps(e *files.Episode) [][2]int {
+	var list [][2]int
+	for t := range e.T {
+		if r.steps || !math.IsNaN(r.value(e, t)) {
+			continue
+		}
+		if n := len(list); n > 0 && list[n-1][1] == t-1 {
+			list[n-1][1] = t
+			continue
+		}
+		list = append(list, [2]int{t, t})
+	}
+	return list
+}
+
+// runs are the stretches of a channel without a missing value.
+func (r track) runs(e *files.Episode, unit float64) [][]point {
+	var runs [][]point
+	var run []point
+	for t := range e.T {
+		v := r.value(e, t)
+		if math.IsNaN(v) {
+			if run != nil {
+				runs, run = append(runs, run), nil
+			}
+			continue
+		}
+		if r.steps { // held from the step before to this one
+			run = append(run, point{unit * float64(t-1), v})
+		}
+		run = append(run, point{unit * float64(t), v})
+	}
+	if run != nil {
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// markPanel draws bars over the steps that are marked, one line for each mark.
+func markPanel(group []mark, e *files.Episode, dt float64) *plot.Plot {
+	x, unit := timeAxis(e, dt)
+	p := newPlot(x, axis{"", 0, float64(len(group)), 1})
+	var lines names
+	for row, m := range slices.Backward(group) { // the first on top
+		row = len(group) - 1 - row
+		lines = append(lines, m.name)
+		for first := 0; first < e.T; {
+			fill := m.color(e, first)
+			end := first + 1
+			for end < e.T && m.color(e, end) == fill {
+				end++
+			}
+			if fill != nil {
+				bar := box(unit*(float64(first)-0.5), float64(row)+0.15, unit*(float64(end)-0.5), float64(row)+0.85)
+				p.Add(area{bar, fill, draw.LineStyle{}})
+			}
+			first = end
+		}
+	}
+	p.Y.Tick.Marker = lines
+	return p
+}
+
+// names writes a name in the middle of each unit of an axis.
+type names []string
+
+var _ plot.Ticker = names(nil)
+
+// Ticks implements plot.Ticker.
+func (n names) Ticks(float64, float64) []plot.Tick {
+	var marks []plot.Tick
+	for i, name := range n {
+		marks = append(marks, plot.Tick{Value: float64(i) + 0.5, Label: name})
+	}
+	return marks
+}
+
+// trackTables are the numbers of the panels, one table per episode; t is there where dt is known.
+func trackTables(d *files.Dataset, rows []track, episodes []int) []namedTable {
+	if d.Spec.DT > 0 {
+		time := track{name: "t", value: func(_ *files.Episode, t int) float64 { return rounded(d.Spec.DT*float64(t), 12, 64) }}
+		rows = append([]track{time}, rows...)
+	}
+	rows = append(slices.Clip(rows), truths(d)...)
+	var tables []namedTable
+	for _, i := range episodes {
+		e := &d.Episodes[i]
+		t := eval.Table{Corner: "step"}
+		for _, r := range rows {
+			t.Columns = append(t.Columns, r.name)
+		}
+		for step := range e.T {
+			row := eval.Row{Name: fmt.Sprint(step)}
+			for _, r := range rows {
+				v := r.value(e, step)
+				if r.name != "t" { // data are float32
+					v = rounded(v, -1, 32)
+				}
+				row.Values = append(row.Values, v)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		tables = append(tables, namedTable{fmt.Sprintf("episode%d", i), t})
+	}
+	return tables
+}
+
+// truths are the labels and modes as numbers.
+func truths(d *files.Dataset) []track {
+	var list []track
+	n := len(d.Spec.Labels)
+	for l := range n {
+		list = append(list, track{name: d.LabelName(l), value: func(e *files.Episode, t int) float64 {
+			return float64(e.Labels[t*n+l])
+		}})
+	}
+	if slices.ContainsFunc(d.Episodes, func(e files.Episode) bool { return e.Modes != nil }) {
+		list = append(list, track{name: "z", value: func(e *files.Episode, t int) float64 {
+			if e.Modes == nil {
+				return math.NaN()
+			}
+			return float64(e.Modes[t])
+		}})
+	}
+	return list
+}
+
+// rounded is the number that v is when written with some digits; with -1, as few as tell it from others
+// of that many bits.
+func rounded(v float64, digits, bits int) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, bits), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
+// whiten paints the page.
+func whiten(c draw.Canvas) {
+	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+}
