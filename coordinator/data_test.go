@@ -29,7 +29,7 @@ func dataset(n int) []byte {
 // census counts the messages that are sent over a bus, by kind. It may swallow the End.
 type census struct {
 	wire.Bus
-	sent    [wire.KindEnd + 1]atomic.Int64
+	sent    [wire.KindAssign + 1]atomic.Int64
 	endless bool
 }
 

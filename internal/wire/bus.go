@@ -43,6 +43,15 @@ func SubjectsOf(run string) (Subjects, error) {
 	}, nil
 }
 
+// Pool is what messages of the pool name as their run. No run can be called so: run names begin with a letter, a digit or '_'.
+const Pool = "-pool"
+
+// SeekSubject is where workers of the pool say that they serve no run.
+const SeekSubject = "sypool.seek"
+
+// AssignSubject is where a worker of the pool hears which run to serve.
+func AssignSubject(id string) string { return "sypool.worker." + id }
+
 // Worker is the subject of one worker: control and the chunks that it asked for.
 func (s Subjects) Worker(id string) string { return s.worker + id }
 

@@ -23,9 +23,16 @@ var (
 const (
 	// prefix is the number of array elements before the fields: version, kind, run, from, term.
 	prefix = 5
-	// around is the number of elements around the fields: the prefix and the seal.
-	around = prefix + 1
 )
+
+// around is the number of elements around the fields of a kind: the prefix, the token but for a Refusal, whose form is
+// for ever, and the seal.
+func around(k Kind) int {
+	if k == KindRefusal {
+		return prefix + 1
+	}
+	return prefix + 2
+}
 
 // Prefix is the part of a message that every version can read. Together with the seal it never changes.
 type Prefix struct {
@@ -59,13 +66,16 @@ func (e *Encoder) Encode(m Message) ([]byte, error) {
 	m.fields(&count)
 	c := &e.c
 	c.err, c.bulkAt, c.bulkEnd = nil, 0, 0
-	c.fail(c.enc.EncodeArrayLen(around + count.n))
+	c.fail(c.enc.EncodeArrayLen(around(m.Kind()) + count.n))
 	kind, h := uint64(m.Kind()), m.Head()
 	c.number(&e.version)
 	c.number(&kind)
 	c.text(&h.Run, MaxName)
 	c.text(&h.From, MaxName)
 	c.number(&h.Term)
+	if m.Kind() != KindRefusal {
+		c.number(&h.Token)
+	}
 	m.fields(c)
 	seal := uint64(c.seal(e.buf.Bytes()))
 	c.number(&seal)
@@ -108,8 +118,8 @@ func Decode(data []byte) (Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Version != Version && p.Kind != KindRefusal {
-		return nil, fmt.Errorf("%w: message has %d, this program %d", ErrVersion, p.Version, Version)
+	if (p.Version < Oldest || p.Version > Version) && p.Kind != KindRefusal {
+		return nil, fmt.Errorf("%w: message has %d, this program reads %d to %d", ErrVersion, p.Version, Oldest, Version)
 	}
 	m := newMessage(p.Kind)
 	if m == nil {
@@ -117,12 +127,15 @@ func Decode(data []byte) (Message, error) {
 	}
 	count := codec{counting: true}
 	m.fields(&count)
-	if n != around+count.n {
+	if n != around(p.Kind)+count.n {
 		return nil, fmt.Errorf("%w: %d elements for kind %d", ErrMalformed, n, p.Kind)
 	}
 	h := m.Head()
 	h.Run, h.From = p.Run, p.From
 	c.number(&h.Term)
+	if p.Kind != KindRefusal {
+		c.number(&h.Token)
+	}
 	m.fields(c)
 	want, got := c.seal(data[:len(data)-c.r.Len()]), uint64(0)
 	c.number(&got)
@@ -172,6 +185,10 @@ func newMessage(k Kind) Message {
 		return new(Bye)
 	case KindEnd:
 		return new(End)
+	case KindSeek:
+		return new(Seek)
+	case KindAssign:
+		return new(Assign)
 	}
 	return nil
 }
@@ -248,6 +265,17 @@ func (c *codec) number(v *uint64) {
 		x, err := c.dec.DecodeUint64()
 		c.fail(err)
 		*v = x
+	}
+}
+
+func (c *codec) flag(v *bool) {
+	x := uint64(0)
+	if *v {
+		x = 1
+	}
+	c.number(&x)
+	if !c.counting && c.bound("flag", x, 1) {
+		*v = x == 1
 	}
 }
 

@@ -14,24 +14,26 @@ import (
 
 // samples holds one message of each kind with every field set.
 func samples() []Message {
-	h := Header{Run: "run-1", From: "w1", Term: 3}
+	h := Header{Run: "run-1", From: "w1", Term: 3, Token: 1<<63 + 5}
 	return []Message{
 		&Introduce{h},
-		&Hello{h, "v1.2", 4},
+		&Hello{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}, {"gemm", 7}}},
 		&Welcome{h, 150_000, 262_144, time.Second, []byte("job"), HashData(nil), MaxData},
-		&Refusal{h, "reason", "remedy"},
+		&Refusal{Header{Run: h.Run, From: h.From, Term: h.Term}, "reason", "remedy"},
 		&Fetch{h, HashData(nil), []Range{{3, 1}, {5, 9}}},
 		&Piece{h, 3, 0xfeed, []byte{5, 6, 7}},
-		&Ready{h, 150_000, []string{"loss", "kl"}},
+		&Ready{h, 150_000, []string{"loss", "kl"}, HashData(nil), HashData([]byte{1})},
 		&Theta{h, 17, 2, 3, 0xdeadbeef, []byte{1, 2, 3, 4}},
 		&Need{h, 17, []Range{{0, 2}, {5, 1}}},
-		&Lease{h, 99, 17, 2, Validate, 4, 2},
-		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, "fault"},
+		&Lease{h, 99, 17, 2, Validate, 4, 2, true},
+		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "fault"},
 		&Pull{h, 99, 1, 2},
 		&Chunk{h, 99, 17, 1, 0xffffffff, []byte{9, 8, 7, 6}},
 		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}},
 		&Bye{h},
 		&End{h, "done"},
+		&Seek{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}}},
+		&Assign{h, "run-2"},
 	}
 }
 
@@ -61,13 +63,13 @@ func TestDecode_RoundTrip(t *testing.T) {
 			t.Errorf("%T: Peek: got %+v, %v; want %+v", m, p, err, want)
 		}
 	}
-	for k := KindIntroduce; k <= KindEnd; k++ {
+	for k := KindIntroduce; k <= KindAssign; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no sample", k)
 		}
 	}
-	if newMessage(KindEnd+1) != nil {
-		t.Error("a kind after KindEnd exists: add it to this test")
+	if newMessage(KindAssign+1) != nil {
+		t.Error("a kind after KindAssign exists: add it to this test")
 	}
 }
 
@@ -147,12 +149,13 @@ func TestDecode_Changed(t *testing.T) {
 func forged(kind Kind, fields ...func(*msgpack.Encoder)) []byte {
 	var buf bytes.Buffer
 	e := msgpack.NewEncoder(&buf)
-	e.EncodeArrayLen(around + len(fields))
+	e.EncodeArrayLen(around(kind) + len(fields))
 	e.EncodeUint(Version)
 	e.EncodeUint(uint64(kind))
 	e.EncodeString("run")
 	e.EncodeString("w")
 	e.EncodeUint(1)
+	e.EncodeUint(2)
 	for _, f := range fields {
 		f(e)
 	}
@@ -162,6 +165,7 @@ func forged(kind Kind, fields ...func(*msgpack.Encoder)) []byte {
 func forgeries() [][]byte {
 	n := func(e *msgpack.Encoder) { e.EncodeUint(7) }
 	huge := func(e *msgpack.Encoder) { e.EncodeBytesLen(math.MaxUint32 - 1) }
+	text := func(e *msgpack.Encoder) { e.EncodeString("text") }
 	list := func(e *msgpack.Encoder) { e.EncodeArrayLen(math.MaxUint32 - 1) }
 	return [][]byte{
 		forged(KindChunk, n, n, n, n, huge),
@@ -169,12 +173,14 @@ func forgeries() [][]byte {
 		forged(KindWelcome, n, n, n, huge),
 		forged(KindWelcome, n, n, n, n, huge, n),
 		forged(KindFetch, huge, list),
-		forged(KindFetch, func(e *msgpack.Encoder) { e.EncodeString("hash") }, list),
+		forged(KindFetch, text, list),
 		forged(KindPiece, n, n, huge),
 		forged(KindHeartbeat, n, list),
 		forged(KindNeed, n, list),
-		forged(KindReady, n, list),
-		forged(KindHello, huge, n),
+		forged(KindReady, n, list, huge, huge),
+		forged(KindHello, huge, n, list),
+		forged(KindHello, text, n, list),
+		forged(KindSeek, text, n, list),
 		{0xdd, 0xff, 0xff, 0xff, 0xff, 1, 2}, // array32 of 4 G elements
 		{0x96, 1, 2, 0xdb, 0xff, 0xff, 0xff, 0xff},
 	}

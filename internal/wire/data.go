@@ -14,6 +14,16 @@ func HashData(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// DigestPartial names a partial sum by its content: the SHA-256, in lower-case hexadecimal digits, of its values and
+// then its terms as little-endian float32. It tells apart what a checksum does not: contents that somebody made to fit.
+func DigestPartial(values, terms []float32) string {
+	h := sha256.New()
+	for _, part := range [][]float32{values, terms} {
+		h.Write(FloatBytes(part))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // Pieces says how a data set of Size bytes is cut: piece i holds the bytes [i*Each, (i+1)*Each), the last one what is
 // left.
 type Pieces struct{ Size, Each int }

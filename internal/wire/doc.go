@@ -4,7 +4,7 @@
 //
 // A message is one msgpack array
 //
-//	[version, kind, run, from, term, fields..., seal]
+//	[version, kind, run, from, term, token, fields..., seal]
 //
 // whose first four elements, seal, and the whole of a Refusal, never change between versions, so that programs of
 // different versions can still tell each other what is wrong. The seal is the CRC32C of all bytes before it, except
@@ -16,11 +16,11 @@
 //
 //	worker                                    coordinator
 //	                    <--- Introduce ---    to all, at start; to a stranger that speaks, or one ahead of the run
-//	   --- Hello{slots} -------------------->
+//	   --- Hello{slots, numerics} ---------->
 //	                    <--- Welcome{job} -    or Refusal{reason, remedy}
 //	   --- Fetch{missing} ------------------>  only if the run has a data set that the worker does not have
 //	                    <--- Piece ... ------  within the coordinator's credit; a Fetch confirms what has arrived
-//	   --- Ready{size, terms} -------------->  the program of the job is built
+//	   --- Ready{size, terms, golden} ------>  the program of the job is built
 //	                    <--- Theta chunks --   parameters of the current step
 //
 //	                    <--- Theta chunks --   every step t opens: parameters to all, then
@@ -33,6 +33,9 @@
 //	   --- Heartbeat{step, progress} ------->  at the interval that Welcome names
 //	   --- Bye ----------------------------->  hands the leases back
 //	                    <--- End{reason} ---   to all, at the end of the run
+//
+// A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none, and
+// goes where an Assign{run} sends it, also away from the run that it serves.
 //
 // Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a
 // lost Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts

@@ -7,6 +7,14 @@ func (*Introduce) fields(*codec) {}
 func (m *Hello) fields(c *codec) {
 	c.text(&m.Build, MaxText)
 	c.count(&m.Slots, MaxLeases)
+	numerics(c, &m.Numerics)
+}
+
+func numerics(c *codec, v *[]Numeric) {
+	list(c, v, MaxNumerics, func(n *Numeric) {
+		c.text(&n.Kernel, MaxName)
+		c.number(&n.Sum)
+	})
 }
 
 func (m *Welcome) fields(c *codec) {
@@ -37,6 +45,8 @@ func (m *Piece) fields(c *codec) {
 func (m *Ready) fields(c *codec) {
 	c.count(&m.Size, MaxCount)
 	list(c, &m.Terms, MaxTerms, func(s *string) { c.text(s, MaxText) })
+	c.text(&m.Job, HashLength)
+	c.text(&m.Golden, HashLength)
 }
 
 func (m *Theta) fields(c *codec) {
@@ -66,6 +76,7 @@ func (m *Lease) fields(c *codec) {
 	c.work(&m.Work)
 	c.count(&m.First, MaxCount)
 	c.count(&m.Count, MaxCount)
+	c.flag(&m.Audit)
 }
 
 func (m *Result) fields(c *codec) {
@@ -78,6 +89,7 @@ func (m *Result) fields(c *codec) {
 	list(c, &m.Terms, MaxTerms, c.float)
 	c.count(&m.Length, MaxCount)
 	c.crc(&m.Checksum)
+	c.text(&m.Digest, HashLength)
 	c.text(&m.Fault, MaxText)
 }
 
@@ -107,4 +119,14 @@ func (*Bye) fields(*codec) {}
 
 func (m *End) fields(c *codec) {
 	c.text(&m.Reason, MaxText)
+}
+
+func (m *Seek) fields(c *codec) {
+	c.text(&m.Build, MaxText)
+	c.count(&m.Slots, MaxLeases)
+	numerics(c, &m.Numerics)
+}
+
+func (m *Assign) fields(c *codec) {
+	c.text(&m.To, MaxName)
 }

@@ -2,8 +2,12 @@ package wire
 
 import "time"
 
-// Version is raised whenever a message changes in a way that an older program cannot read.
-const Version = 2
+// Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
+// that this program still reads: parties whose versions lie in each other's range work together.
+const (
+	Version = 3
+	Oldest  = 3
+)
 
 // Kind names a message's type on the wire.
 type Kind uint8
@@ -26,6 +30,8 @@ const (
 	KindHeartbeat
 	KindBye
 	KindEnd
+	KindSeek
+	KindAssign
 )
 
 // Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are
@@ -40,13 +46,18 @@ const (
 	MaxRanges = 1024    // ranges of missing chunks in one Need or Fetch
 	MaxChunk  = 1 << 20 // bytes of one chunk
 	MaxCount  = 1 << 31 // shards, chunks, parameters
+
+	MaxNumerics = 64 // kernels listed in a fingerprint
 )
 
-// Header is what every message carries.
+// Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
+// to nobody but the coordinator, who alone may subscribe to what workers publish: no other worker can speak in its name.
+// A Refusal carries none.
 type Header struct {
-	Run  string // name of the run
-	From string // id of the worker; empty for the coordinator
-	Term uint64 // incarnation of the coordinator, 0 from a worker that has not met it yet
+	Run   string // name of the run; Pool for the messages of the pool
+	From  string // id of the worker; empty for the coordinator
+	Term  uint64 // incarnation of the coordinator, 0 from a worker that has not met it yet
+	Token uint64 // secret of the worker; 0 from the coordinator
 }
 
 // Head returns the header itself; it makes every message that embeds a Header a Message.
@@ -65,8 +76,15 @@ type Introduce struct{ Header }
 // Hello offers a worker to the run.
 type Hello struct {
 	Header
-	Build string // build id, for people
-	Slots int    // shards that the worker computes at the same time
+	Build    string    // build id, for people
+	Slots    int       // shards that the worker computes at the same time
+	Numerics []Numeric // fingerprint of the worker's arithmetic, in ascending order of the kernels' names
+}
+
+// Numeric is one line of a numerics fingerprint: a hash of what a kernel computes from fixed input.
+type Numeric struct {
+	Kernel string
+	Sum    uint64
 }
 
 // Welcome accepts a worker. Size is the number of parameters, Chunk the bytes of a full chunk and Heartbeat the
@@ -105,11 +123,15 @@ type Piece struct {
 	Data  []byte // after decoding it aliases the message
 }
 
-// Ready says that the job's program is built: its number of parameters and the names of its loss terms.
+// Ready says that the job's program is built: its number of parameters and the names of its loss terms. Job is the
+// SHA-256 of the job that it was built from, Golden the hash of its golden shard: the gradient of shard 0 of step 0 at
+// the initial parameters, see DigestPartial.
 type Ready struct {
 	Header
-	Size  int
-	Terms []string
+	Size   int
+	Terms  []string
+	Job    string
+	Golden string
 }
 
 // Theta is one chunk of the parameters after Step updates.
@@ -152,7 +174,8 @@ func (w Work) String() string {
 }
 
 // Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts
-// from 1 how often the block was given out.
+// from 1 how often the block was given out. With Audit the result is not to be pulled: only its digest is wanted, to be
+// compared with what another worker delivered.
 type Lease struct {
 	Header
 	ID           uint64
@@ -160,10 +183,12 @@ type Lease struct {
 	Attempt      int
 	Work         Work
 	First, Count int
+	Audit        bool
 }
 
 // Result announces the partial sum of a leased block: its loss terms, and the length (in parameters) and checksum of
-// the gradient to be pulled. A non-empty Fault says why the block could not be computed.
+// the gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
+// the block could not be computed.
 type Result struct {
 	Header
 	Lease        uint64
@@ -174,6 +199,7 @@ type Result struct {
 	Terms        []float32
 	Length       int
 	Checksum     uint32
+	Digest       string
 	Fault        string
 }
 
@@ -215,6 +241,20 @@ type Bye struct{ Header }
 type End struct {
 	Header
 	Reason string
+}
+
+// Seek says that a worker of the pool serves no run, and what it is: see Hello.
+type Seek struct {
+	Header
+	Build    string
+	Slots    int
+	Numerics []Numeric
+}
+
+// Assign sends a worker of the pool to a run, away from the one that it serves. An empty To lets it rest.
+type Assign struct {
+	Header
+	To string
 }
 
 // Kind identifies the message.
@@ -264,3 +304,9 @@ func (*Bye) Kind() Kind { return KindBye }
 
 // Kind identifies the message.
 func (*End) Kind() Kind { return KindEnd }
+
+// Kind identifies the message.
+func (*Seek) Kind() Kind { return KindSeek }
+
+// Kind identifies the message.
+func (*Assign) Kind() Kind { return KindAssign }
