@@ -40,6 +40,9 @@ func (p *toy) Gradient(_ int, step uint64, shard int, grad, terms []float32) err
 	if p.delay > 0 {
 		time.Sleep(p.delay)
 	}
+	if p.theta == nil { // the golden shard, before any parameters are loaded
+		p.theta = initial(p.size)
+	}
 	x := uint32(step)*2654435761 ^ uint32(shard)*40503
 	sum := float32(0)
 	for i := range grad {

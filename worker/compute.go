@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
@@ -26,6 +27,8 @@ type lease struct {
 	err   error
 	sum   reduce.Partial
 	crcs  []uint32 // of the chunks of the sum's values
+	// digest is the hash of the sum of an audit, whose values are not kept.
+	digest string
 }
 
 func (l *lease) finished() bool { return l.done == l.block.Count }
@@ -120,7 +123,13 @@ func (l *lease) add(shard int, p reduce.Partial, err error) {
 		return
 	}
 	l.sum, _ = l.tree.Take()
-	if l.Work == wire.Gradient {
+	switch {
+	case l.Audit:
+		l.digest = wire.DigestPartial(l.sum.Values, l.sum.Terms)
+		terms := slices.Clone(l.sum.Terms)
+		l.memory.putPartial(l.sum)
+		l.sum = reduce.Partial{Terms: terms}
+	case l.Work == wire.Gradient:
 		for i := range l.chunks.Count() {
 			l.crcs = append(l.crcs, wire.Checksum(l.chunk(i)))
 		}

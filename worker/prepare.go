@@ -16,6 +16,7 @@ type order struct{ job, data string }
 type build struct {
 	order   order
 	program Program
+	golden  string // hash of the golden shard
 	err     error
 }
 
@@ -47,8 +48,22 @@ func (w *Worker) build() {
 		} else {
 			b.program, b.err = w.cfg.Build([]byte(b.order.job), data, w.cfg.Slots)
 		}
+		if b.err == nil {
+			b.golden = w.goldenShard(b.program)
+		}
 		w.built <- b
 	})
+}
+
+// goldenShard is the hash of what a program makes of shard 0 of step 0 at its initial parameters. It is empty if the
+// program fails there, which the coordinator may refuse.
+func (w *Worker) goldenShard(p Program) string {
+	grad, terms := make([]float32, p.Size()), make([]float32, len(p.TermNames()))
+	if err := p.Gradient(0, 0, 0, grad, terms); err != nil {
+		w.log.Error("the golden shard cannot be computed", "error", err)
+		return ""
+	}
+	return wire.DigestPartial(grad, terms)
 }
 
 // finish takes the outcome of a build into use, if it is still wanted. A data set that is not what was offered is
@@ -72,7 +87,7 @@ func (w *Worker) finish(b build) error {
 	case b.err != nil:
 		return fmt.Errorf("build the program of the job: %w", b.err)
 	default:
-		w.install(b.program, b.order)
+		w.install(b)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package worker
 
 // Program is the arithmetic of one run: what a worker computes for the shards that it leases. Every
 // result is a pure function of θ, the step and the shard, so any worker may compute any of them again.
+// Before the first Load a program holds the initial parameters of its job.
 type Program interface {
 	// Size is the number of parameters.
 	Size() int

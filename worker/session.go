@@ -88,18 +88,20 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 }
 
 // install takes a program that was built into use.
-func (w *Worker) install(p Program, made order) {
-	w.program, w.made = p, made
-	n := p.Size()
+func (w *Worker) install(b build) {
+	w.program, w.made, w.golden = b.program, b.order, b.golden
+	n := w.program.Size()
 	w.chunks.Size = n
 	w.theta = assembly{values: make([]float32, n)}
-	w.memory = &vectors{size: n, terms: len(p.TermNames())}
+	w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
 	w.leased, w.loaded = false, 0
 	w.sayReady()
 }
 
 func (w *Worker) sayReady() {
-	w.publish(w.subjects.Control, &wire.Ready{Size: w.program.Size(), Terms: w.program.TermNames()})
+	w.publish(w.subjects.Control, &wire.Ready{
+		Size: w.program.Size(), Terms: w.program.TermNames(), Job: wire.HashData([]byte(w.made.job)), Golden: w.golden,
+	})
 }
 
 // takeTheta stores one chunk of the parameters. The first chunk of a newer step ends what was done at the older one.
@@ -157,7 +159,7 @@ func (w *Worker) announce(l *lease) {
 		text := l.err.Error()
 		r.Fault = text[:min(len(text), wire.MaxText)]
 	} else {
-		r.Terms, r.Length, r.Checksum = l.sum.Terms, len(l.sum.Values), wire.Combine(l.crcs)
+		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, len(l.sum.Values), wire.Combine(l.crcs), l.digest
 	}
 	w.publish(w.subjects.Control, r)
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ type Config struct {
 	ID    string // unique among the run's workers; empty: random
 	Slots int    // shards computed at the same time; 0: 1
 	Info  string // build id, for people
+	// Token is the secret by which a coordinator knows the worker again: see wire.Header. 0: drawn at random.
+	Token uint64
+	// Numerics is the fingerprint of this process's arithmetic, in ascending order of the kernels' names. The coordinator
+	// judges it; the worker only passes it on.
+	Numerics []wire.Numeric
 	// Build makes the program of a job with the run's data set, nil if it has none, which is not to be changed. It is
 	// called once for each pair of job and data set that a coordinator hands out.
 	Build func(job []byte, data []byte, slots int) (Program, error)
@@ -59,6 +65,7 @@ type Worker struct {
 	data     supply
 	program  Program // nil until built
 	made     order   // of the program
+	golden   string  // hash of the program's golden shard; empty: it failed
 	building bool
 	built    chan build
 
@@ -73,6 +80,7 @@ type Worker struct {
 	running  int // tasks in the slots' hands
 	lastBeat time.Time
 	lastHi   time.Time
+	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
 	goroutines sync.WaitGroup // slots, and the building of a program
 }
@@ -106,6 +114,9 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 		rand.Read(b[:])
 		cfg.ID = "w" + hex.EncodeToString(b[:])
 	}
+	if cfg.Token == 0 {
+		cfg.Token = newToken()
+	}
 	if err := wire.CheckName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("%w: id: %w", ErrConfig, err)
 	}
@@ -116,8 +127,19 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	return &Worker{
 		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, encoder: wire.NewEncoder(),
 		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
-		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots),
+		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool),
 	}, nil
+}
+
+// newToken draws a secret, which is never 0.
+func newToken() uint64 {
+	for {
+		var b [8]byte
+		rand.Read(b[:])
+		if token := binary.LittleEndian.Uint64(b[:]); token != 0 {
+			return token
+		}
+	}
 }
 
 // ID is the worker's name in the run.
@@ -207,21 +229,27 @@ func (w *Worker) unsubscribe(sub wire.Subscription) {
 	}
 }
 
-// publish sends a message to the coordinator. One that cannot be sent counts as lost, which the protocol provides for.
+// publish sends a message to the coordinator. One that cannot be sent now counts as lost, which the protocol provides
+// for. One that can never be sent would be waited for in vain; the first of each kind is told.
 func (w *Worker) publish(subject string, msg wire.Message) {
-	*msg.Head() = wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term}
+	*msg.Head() = wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}
 	data, err := w.encoder.Encode(msg)
 	if err == nil {
 		err = w.bus.Publish(subject, data)
 	}
-	if err != nil {
+	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
+	switch {
+	case never && !w.unfit[msg.Kind()]:
+		w.unfit[msg.Kind()] = true
+		w.log.Error("message cannot be sent", "subject", subject, "kind", msg.Kind(), "error", err)
+	case err != nil:
 		w.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
 	}
 }
 
 func (w *Worker) hello() {
 	w.lastHi = time.Now()
-	w.publish(w.subjects.Control, &wire.Hello{Build: w.cfg.Info, Slots: w.cfg.Slots})
+	w.publish(w.subjects.Control, &wire.Hello{Build: w.cfg.Info, Slots: w.cfg.Slots, Numerics: w.cfg.Numerics})
 }
 
 // tick says Hello or sends a heartbeat when it is time, and asks for what went missing of data set and parameters.
