@@ -51,10 +51,15 @@ eval/figure:           eval envs/files envs/planar
 internal/config:
 internal/runs:
 internal/terminal:
+internal/web:          internal/runs
 internal/reduce:       autodiff/kernel
 internal/wire:
 internal/wire/natsbus: internal/wire
 internal/broker:
+internal/pool:         internal/wire
+internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator worker
+internal/fault:        internal/wire worker rng
+internal/chaos:        internal/fault internal/runs rng
 
 worker:                internal/wire internal/reduce model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce autodiff/kernel
@@ -79,7 +84,7 @@ var outside = []struct {
 	{"flag", []string{"cmd/switchyard"}},
 	{"log", []string{"cmd/switchyard"}},
 	{"math/rand", nil},
-	{"os/exec", []string{"cmd/switchyard"}},
+	{"os/exec", []string{"cmd/switchyard", "internal/chaos"}},
 	{"unsafe", []string{"autodiff/kernel", "internal/wire"}},
 	{"C", nil},
 }

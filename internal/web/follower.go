@@ -1,0 +1,4 @@
+package web
+
+// follower keeps up with the metrics of a run.
+type follower struct{}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Config says what is served.
+type Config struct {
+	Source  Source       // what runs there are
+	Dir     string       // folder of the runs, from which metrics, configurations and figures are read
+	Token   string       // what a client must show, from ReadToken; empty: loopback only, and nothing can be stopped
+	Version string       // of this program
+	Log     hclog.Logger // nil: no log
+}
+
+// Time limits of connections. Events have limits of their own.
+const (
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 10 * time.Second
+	writeTimeout    = 30 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 2 * time.Second
+	maxHeader       = 16 << 10
+)
+
+// Server is a web server on a listener.
+type Server struct {
+	config   Config
+	guard    guard
+	listener net.Listener
+	log      hclog.Logger
+
+	streams chan struct{} // one token per client of events
+	reads   chan struct{} // one token per request that reads much
+	poll    time.Duration // between two looks at what changed
+
+	mu        sync.Mutex
+	followers map[string]*follower
+}
+
+// Limits on what clients may keep busy.
+const (
+	maxStreams   = 64
+	maxReads     = 4
+	pollInterval = time.Second
+)
+
+// Listen opens the address "host:port", with port 0 for a free one. An address that other
+// machines reach needs a token.
+func Listen(address string, c Config) (*Server, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the page on %s: %w (e.g. 127.0.0.1:8080)", address, err)
+	}
+	if c.Token == "" && !loopback(host) {
+		return nil, fmt.Errorf("%w: other machines can reach %s; give a file with a token (--web-token-file), or listen on 127.0.0.1", ErrToken, address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the page on %s: %w", address, err)
+	}
+	s := newServer(c)
+	s.listener = l
+	return s, nil
+}
+
+func newServer(c Config) *Server {
+	log := c.Log
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	return &Server{
+		config: c, guard: newGuard(c.Token), log: log,
+		streams: make(chan struct{}, maxStreams), reads: make(chan struct{}, maxReads), poll: pollInterval,
+		followers: map[string]*follower{},
+	}
+}
+
+// Address is where the server listens, as "host:port".
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// URL is where the page is.
+func (s *Server) URL() string { return "http://" + s.Address() + "/" }
+
+// Close frees the address of a server that is not served.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Serve answers requests until ctx ends, and then returns nil when all of them are done
+// or cut off.
+func (s *Server) Serve(ctx context.Context) error {
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	h := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(s.listener) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve the page on %s: %w", s.Address(), err)
+	case <-ctx.Done():
+	}
+	cancel() // events end at once
+	limit, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer stop()
+	err := h.Shutdown(limit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close()
+	}
+	<-done
+	if err != nil {
+		return fmt.Errorf("end the web server: %w", err)
+	}
+	return nil
+}
+
+// Handler answers all requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	return s.guard.harden(mux)
+}
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.config.Source.Ready(); err != nil {
+		s.log.Debug("not ready", "err", err)
+		writeText(w, http.StatusServiceUnavailable, "not ready: the broker is not connected")
+		return
+	}
+	writeText(w, http.StatusOK, "ready")
+}
