@@ -1,0 +1,170 @@
+package kernel
+
+import "math"
+
+// Line is one line of a fingerprint: a hash of the bits that a kernel computes from fixed input.
+type Line struct {
+	Kernel string // name of the function or method
+	Sum    uint64
+}
+
+// Fingerprint runs every kernel on fixed input and returns a hash of each one's results, in ascending order of the
+// names. Programs whose fingerprints are equal train the same parameters; where a line differs, that kernel does. It
+// takes some milliseconds.
+func Fingerprint() []Line { return fingerprint(probes()) }
+
+// probe computes with one kernel and shows what came out.
+type probe struct {
+	kernel string
+	run    func(show func(...float32))
+}
+
+func fingerprint(probes []probe) []Line {
+	sums := make([]Line, len(probes))
+	for i, p := range probes {
+		h := newBitHash()
+		p.run(h.add)
+		sums[i] = Line{p.kernel, h.sum}
+	}
+	return sums
+}
+
+// probes are in ascending order of their names. What a probe needs beside its kernel is plain Go, so that a kernel
+// that differs changes its own line alone.
+func probes() []probe {
+	return []probe{
+		{"Adam", probeAdam},
+		{"Add", probeBinary(func(out, x, _ []float32) { Add(out, x) })},
+		{"AddMul", probeBinary(AddMul)},
+		{"AddRow", probeRows(func(show func(...float32), out, in Matrix) {
+			AddRow(in, in.row(0))
+			show(in.Data...)
+		})},
+		{"AddScaled", probeBinary(func(out, x, _ []float32) { AddScaled(out, 1.7, x) })},
+		{"AddSumColumns", probeRows(func(show func(...float32), out, in Matrix) {
+			AddSumColumns(out.row(0), in)
+			show(out.row(0)...)
+		})},
+		{"Block", probeBlock},
+		{"Exp", probeFunction(Exp, wide)},
+		{"FMA", probeFMA},
+		{"Finite", probeFinite},
+		{"Gumbels", probeDraws((*Philox).Gumbels)},
+		{"LSTMBackward", probeLSTMBackward},
+		{"LSTMForward", probeLSTMForward},
+		{"Log", probeFunction(Log, positive)},
+		{"LogSoftmax", probeRows(func(show func(...float32), out, in Matrix) {
+			LogSoftmax(out, in)
+			show(out.Data...)
+		})},
+		{"Logistics", probeDraws((*Philox).Logistics)},
+		{"Mul", probeBinary(Mul)},
+		{"NormalOf", probeNormalOf},
+		{"Normals", probeDraws((*Philox).Normals)},
+		{"ReLU", probeFunction(ReLU, wide)},
+		{"ReLUBackward", probeBinary(ReLUBackward)},
+		{"Scale", probeBinary(func(out, _, _ []float32) { Scale(out, 1.7) })},
+		{"Sigmoid", probeFunction(Sigmoid, wide)},
+		{"Softmax", probeRows(func(show func(...float32), out, in Matrix) {
+			Softmax(out, in)
+			show(out.Data...)
+		})},
+		{"Softplus", probeFunction(Softplus, wide)},
+		{"Sub", probeBinary(Sub)},
+		{"Sum", probeSums(func(x []float32) float64 { return float64(Sum(x)) })},
+		{"SumRows", probeRows(func(show func(...float32), _, in Matrix) {
+			sums := make([]float32, in.Rows)
+			SumRows(sums, in)
+			show(sums...)
+		})},
+		{"SumSquares", probeSums(SumSquares)},
+		{"Tanh", probeFunction(Tanh, wide)},
+		{"Uniforms", probeDraws((*Philox).Uniforms)},
+		{"Workspace.Mul", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) { w.Mul(c, a, b, e) })},
+		{"Workspace.MulPacked", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) {
+			var p Packed
+			p.Pack(b)
+			w.MulPacked(c, a, &p, e)
+		})},
+		{"Workspace.MulPacked of PackTransposed", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) {
+			var p Packed
+			p.PackTransposed(turned(b))
+			w.MulPacked(c, a, &p, e)
+		})},
+		{"Workspace.MulTransA", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) { w.MulTransA(c, turned(a), b, e) })},
+	}
+}
+
+// bitHash is FNV-1a over the bits of values: a step for each byte, so that no single change of a value goes unseen.
+// Every NaN counts as one and the same.
+type bitHash struct{ sum uint64 }
+
+func newBitHash() *bitHash { return &bitHash{14695981039346656037} }
+
+func (h *bitHash) add(values ...float32) {
+	for _, v := range values {
+		bits := math.Float32bits(v)
+		if v != v {
+			bits = 0x7fc00000
+		}
+		for range 4 {
+			h.sum = (h.sum ^ uint64(bits&0xff)) * 1099511628211
+			bits >>= 8
+		}
+	}
+}
+
+// words is SplitMix64 (Steele et al. 2014): the input of the probes.
+type words uint64
+
+func (w *words) next() uint64 {
+	*w += 0x9e3779b97f4a7c15
+	z := uint64(*w)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// usual are values in (-1, 1), every sixteenth of them subnormal.
+func usual(seed words, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		w := seed.next()
+		x[i] = float32(int32(w)) / (1 << 31)
+		if w>>60 == 0 {
+			x[i] = math.Float32frombits(uint32(w>>32) & 0x807fffff)
+		}
+	}
+	return x
+}
+
+// wide are values in (-16, 16), every eighth of them of any finite magnitude.
+func wide(seed words, n int) []float32 {
+	x := usual(seed, n)
+	for i := range x {
+		x[i] *= 16
+		if w := seed.next(); w>>61 == 0 && uint32(w)&0x7f800000 != 0x7f800000 {
+			x[i] = math.Float32frombits(uint32(w))
+		}
+	}
+	return x
+}
+
+func positive(seed words, n int) []float32 {
+	x := wide(seed, n)
+	for i, v := range x {
+		x[i] = math.Float32frombits(math.Float32bits(v) &^ (1 << 31))
+	}
+	return x
+}
+
+// turned is the transpose of m.
+func turned(m Matrix) Matrix {
+	t := Dense(make([]float32, m.Rows*m.Cols), m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, v := range m.row(i) {
+			t.Data[j*t.Stride+i] = v
+		}
+	}
+	return t
+}
