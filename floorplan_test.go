@@ -49,20 +49,22 @@ eval:                  model envs envs/fhn rng
 eval/figure:           eval envs/files envs/planar
 
 internal/config:
-internal/runs:
+internal/disk:
+internal/runs:         internal/disk
 internal/terminal:
 internal/web:          internal/runs
 internal/reduce:       autodiff/kernel
 internal/wire:
 internal/wire/natsbus: internal/wire
 internal/broker:
+internal/keys:
 internal/pool:         internal/wire
 internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator worker
 internal/fault:        internal/wire worker rng
 internal/chaos:        internal/fault internal/runs rng
 
 worker:                internal/wire internal/reduce model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce autodiff/kernel
+coordinator:           internal/wire internal/reduce internal/disk autodiff/kernel
 
 cmd/switchyard:        *
 `

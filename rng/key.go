@@ -14,6 +14,7 @@ const (
 	Noise                         // noise of the model in training
 	Validation                    // all of validation
 	Evaluation                    // all of evaluation
+	Fault                         // injected faults, which never touch a run's own numbers
 )
 
 // Key is the generator key of one purpose of one run.

@@ -73,7 +73,7 @@ func TestAddresses(t *testing.T) {
 func TestNew_PurposesDiffer(t *testing.T) {
 	keys := map[Key]Purpose{}
 	for seed := range uint64(100) {
-		for p := Init; p <= Evaluation; p++ {
+		for p := Init; p <= Fault; p++ {
 			k := New(seed, p)
 			if _, ok := keys[k]; ok {
 				t.Fatalf("seed %d, purpose %d: key used before", seed, p)

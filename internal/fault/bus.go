@@ -1,0 +1,101 @@
+package fault
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Bus returns a bus that spoils what is sent on the given one. Each message passes one sender, so that a fault strikes it
+// once, wherever it goes. A cut-off process hears nothing either.
+func (i *Injector) Bus(bus wire.Bus) wire.Bus {
+	if i == nil {
+		return bus
+	}
+	return &faultyBus{Bus: bus, faults: i}
+}
+
+type faultyBus struct {
+	wire.Bus
+	faults *Injector
+}
+
+// fate is what becomes of a message.
+type fate struct {
+	drop, dup bool
+	flip      int           // bit to be changed; -1: none
+	delay     time.Duration // of the first copy
+}
+
+// decide draws the fate of a message of n bytes.
+func (i *Injector) decide(n int) fate {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s, f := &i.spec, fate{flip: -1}
+	strikes := func(share float64, kind Kind) bool {
+		if share == 0 || i.messages.Float64() >= share {
+			return false
+		}
+		i.counts.add(kind)
+		return true
+	}
+	if s.Partition.Length > 0 && i.during(&i.cut, Partition) || strikes(s.Drop, Drop) {
+		f.drop = true
+		return f
+	}
+	f.dup = strikes(s.Dup, Dup)
+	if n > 0 && strikes(s.Corrupt, Corrupt) {
+		f.flip = i.messages.IntN(8 * n)
+	}
+	if s.Delay.Most > 0 && strikes(s.Delay.Share, Delayed) {
+		f.delay = time.Duration(i.messages.Float64() * float64(s.Delay.Most))
+	}
+	return f
+}
+
+// Publish implements wire.Bus. A message that is lost or held back counts as sent.
+func (b *faultyBus) Publish(subject string, data []byte) error {
+	if len(data) > b.MaxPayload() {
+		return b.Bus.Publish(subject, data)
+	}
+	f := b.faults.decide(len(data))
+	if f.drop {
+		return nil
+	}
+	if f.dup {
+		if err := b.Bus.Publish(subject, data); err != nil {
+			return err
+		}
+	}
+	if f.flip >= 0 || f.delay > 0 {
+		data = bytes.Clone(data)
+	}
+	if f.flip >= 0 {
+		data[f.flip/8] ^= 1 << (f.flip % 8)
+	}
+	if f.delay == 0 {
+		return b.Bus.Publish(subject, data)
+	}
+	time.AfterFunc(f.delay, func() { b.faults.late(b.Bus, subject, data) })
+	return nil
+}
+
+// late sends a message that was held back. If the carrier is away by then it is lost.
+func (i *Injector) late(bus wire.Bus, subject string, data []byte) {
+	i.mu.Lock()
+	closed := i.closed
+	i.mu.Unlock()
+	if !closed {
+		_ = bus.Publish(subject, data)
+	}
+}
+
+// Subscribe implements wire.Bus.
+func (b *faultyBus) Subscribe(subject string, handle func(data []byte)) (wire.Subscription, error) {
+	return b.Bus.Subscribe(subject, func(data []byte) {
+		if !b.faults.apart() {
+			handle(data)
+		}
+	})
+}

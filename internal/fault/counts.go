@@ -1,0 +1,138 @@
+package fault
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Kind names a fault.
+type Kind int
+
+// The faults that a process injects into itself.
+const (
+	Drop Kind = iota
+	Dup
+	Delayed
+	Corrupt
+	NaN
+	Partition
+	DiskFull
+	kinds
+)
+
+// String is the name of the fault on the command line and in reports.
+func (k Kind) String() string {
+	return [...]string{"drop", "dup", "delay", "corrupt", "nan", "partition", "disk-full"}[k]
+}
+
+const (
+	// saveInterval is how often counters are written at most: what a killed process injected since then is not counted.
+	saveInterval = 100 * time.Millisecond
+	// countsLine is the form of one line of the file, of the same width whatever the number.
+	countsLine = "%-12s%016d\n"
+	gauge      = "goroutines"
+)
+
+// Counts are the counters of one process and the file that they are kept in: one line of name and number for each, all of
+// the same length, so that the file is overwritten in place by one write.
+type Counts struct {
+	log hclog.Logger
+
+	mu   sync.Mutex
+	file *os.File // nil: none, or closed
+	n    [kinds]int64
+	due  *time.Timer // nil: what was counted is written
+}
+
+func openCounts(path string, log hclog.Logger) (*Counts, error) {
+	c := &Counts{log: log}
+	if path == "" {
+		return c, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("make the file of fault counters: %w", err)
+	}
+	c.file = f
+	return c, nil
+}
+
+func (c *Counts) add(kind Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[kind]++
+	if c.file != nil && c.due == nil {
+		c.due = time.AfterFunc(saveInterval, c.save)
+	}
+}
+
+func (c *Counts) save() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due = nil
+	if c.file == nil {
+		return
+	}
+	if err := c.write(); err != nil {
+		c.log.Warn("fault counters are not kept", "error", err)
+	}
+}
+
+func (c *Counts) write() error {
+	var b bytes.Buffer
+	for kind, n := range c.n {
+		fmt.Fprintf(&b, countsLine, Kind(kind), n)
+	}
+	fmt.Fprintf(&b, countsLine, gauge, goroutines())
+	_, err := c.file.WriteAt(b.Bytes(), 0)
+	return err
+}
+
+func (c *Counts) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.due != nil {
+		c.due.Stop()
+		c.due = nil
+	}
+	if c.file == nil {
+		return nil
+	}
+	err := errors.Join(c.write(), c.file.Close())
+	c.file = nil
+	if err != nil {
+		return fmt.Errorf("write the fault counters: %w", err)
+	}
+	return nil
+}
+
+// ReadCounts reads the counters that a process keeps in a file, by the names of the faults, and its number of goroutines when
+// they were written. A file that is still empty holds none.
+func ReadCounts(path string) (counts map[string]int64, goroutines int64, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the fault counters: %w", err)
+	}
+	counts = make(map[string]int64)
+	for line := range bytes.Lines(data) {
+		words := bytes.Fields(line)
+		if len(words) != 2 {
+			return nil, 0, fmt.Errorf("read the fault counters: %s: bad line %q", path, line)
+		}
+		n, err := strconv.ParseInt(string(words[1]), 10, 64)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the fault counters: %s: %w", path, err)
+		}
+		counts[string(words[0])] = n
+	}
+	goroutines = counts[gauge]
+	delete(counts, gauge)
+	return counts, goroutines, nil
+}

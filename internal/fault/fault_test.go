@@ -1,0 +1,259 @@
+package fault
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func inject(t *testing.T, spec Spec, name string) *Injector {
+	t.Helper()
+	i, err := New(spec, name, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// tape records what is published.
+type tape struct {
+	sent   [][]byte
+	handle func([]byte)
+}
+
+func (r *tape) MaxPayload() int { return 1 << 20 }
+func (r *tape) Publish(_ string, data []byte) error {
+	r.sent = append(r.sent, bytes.Clone(data))
+	return nil
+}
+
+func (r *tape) Subscribe(_ string, handle func([]byte)) (wire.Subscription, error) {
+	r.handle = handle
+	return nil, nil
+}
+
+// near reports whether n of total trials is what a share makes likely: within five standard deviations.
+func near(n, total int, share float64) bool {
+	mean := share * float64(total)
+	return math.Abs(float64(n)-mean) < 5*math.Sqrt(mean*(1-share))
+}
+
+func TestBus_Shares(t *testing.T) {
+	const total = 50_000
+	i := inject(t, Spec{Seed: 3, Drop: 0.02, Dup: 0.01, Corrupt: 0.005}, "worker")
+	carrier := &tape{}
+	bus := i.Bus(carrier)
+	message := make([]byte, 100)
+	for range total {
+		if err := bus.Publish("s", message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := 0
+	for _, data := range carrier.sent {
+		ones := 0
+		for _, b := range data {
+			ones += bits.OnesCount8(b)
+		}
+		if changed += ones; ones > 1 {
+			t.Fatalf("%d bits of one message were changed", ones)
+		}
+	}
+	c := i.counts
+	if n := int(c.n[Drop]); !near(n, total, 0.02) {
+		t.Errorf("%d of %d messages dropped", n, total)
+	}
+	if n := int(c.n[Dup]); !near(n, total, 0.0098) || len(carrier.sent) != total-int(c.n[Drop])+n {
+		t.Errorf("%d of %d messages repeated, %d sent", n, total, len(carrier.sent))
+	}
+	if n := int(c.n[Corrupt]); !near(n, total, 0.0049) || changed != n {
+		t.Errorf("%d of %d messages changed, %d seen", n, total, changed)
+	}
+	for _, b := range message {
+		if b != 0 {
+			t.Fatal("the sender's own bytes were changed")
+		}
+	}
+}
+
+func TestBus_SameSeedSameFaults(t *testing.T) {
+	fates := func(seed uint64, name string) (list []fate) {
+		i := inject(t, Spec{Seed: seed, Drop: 0.1, Dup: 0.1, Corrupt: 0.1, Delay: Delay{time.Second, 0.1}}, name)
+		for range 200 {
+			list = append(list, i.decide(50))
+		}
+		return list
+	}
+	equal := func(a, b []fate) bool {
+		for k := range a {
+			if a[k] != b[k] {
+				return false
+			}
+		}
+		return true
+	}
+	first := fates(1, "w1")
+	if !equal(first, fates(1, "w1")) {
+		t.Error("one seed and name gave two sequences of faults")
+	}
+	if equal(first, fates(2, "w1")) || equal(first, fates(1, "w2")) {
+		t.Error("another seed or name gave the same faults")
+	}
+}
+
+func TestBus_DelayAndClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inject(t, Spec{Delay: Delay{time.Second, 1}}, "w")
+		carrier := &tape{}
+		bus := i.Bus(carrier)
+		data := []byte{1}
+		if err := bus.Publish("s", data); err != nil || len(carrier.sent) != 0 {
+			t.Fatalf("sent at once: %v, %v", carrier.sent, err)
+		}
+		data[0] = 2 // the bus must not keep data
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(carrier.sent) != 1 || carrier.sent[0][0] != 1 {
+			t.Fatalf("sent %v", carrier.sent)
+		}
+		_ = bus.Publish("s", data)
+		i.Close()
+		time.Sleep(time.Second)
+		if len(carrier.sent) != 1 {
+			t.Error("a message was sent after Close")
+		}
+	})
+}
+
+func TestBus_Partition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inject(t, Spec{Seed: 1, Partition: Outage{4 * time.Second, 40 * time.Second}}, "w")
+		carrier := &tape{}
+		bus := i.Bus(carrier)
+		heard, sent, total := 0, 0, 0
+		if _, err := bus.Subscribe("s", func([]byte) { heard++ }); err != nil {
+			t.Fatal(err)
+		}
+		for ; total < 400_000; total++ { // 40,000 s
+			_ = bus.Publish("s", []byte("x"))
+			carrier.handle(nil)
+			time.Sleep(100 * time.Millisecond)
+		}
+		sent = len(carrier.sent)
+		if sent != heard {
+			t.Errorf("%d messages sent, %d heard: not cut off in both directions", sent, heard)
+		}
+		if share := 1 - float64(sent)/float64(total); share < 0.08 || share > 0.12 {
+			t.Errorf("cut off for %.3f of the time, want 0.1", share)
+		}
+		if n := i.counts.n[Partition]; n < 850 || n > 1150 {
+			t.Errorf("%d partitions in 40,000 s, want about 1,000", n)
+		}
+	})
+}
+
+func TestNilInjector_ChangesNothing(t *testing.T) {
+	var i *Injector
+	carrier, p := &tape{}, &program{}
+	if i.Bus(carrier) != wire.Bus(carrier) || i.Program(p) != p || i.Close() != nil || i.Spec() != (Spec{}) || i.DiskFull() != nil {
+		t.Error("a nil injector is not transparent")
+	}
+}
+
+// program has gradients of ones.
+type program struct{ golden bool }
+
+func (*program) Size() int                    { return 10 }
+func (*program) TermNames() []string          { return nil }
+func (*program) Load(uint64, []float32) error { return nil }
+func (*program) Gradient(_ int, _ uint64, _ int, grad, _ []float32) error {
+	for k := range grad {
+		grad[k] = 1
+	}
+	return nil
+}
+func (*program) Validate(int, uint64, int, []float32) error { return nil }
+
+func TestProgram_SpoilsOnce(t *testing.T) {
+	const steps, shards = 500, 8
+	i := inject(t, Spec{Seed: 1, NaN: 0.05}, "w")
+	p := i.Program(&program{})
+	grad := make([]float32, 10)
+	compute := func(step uint64, shard int) (bad bool) {
+		if err := p.Gradient(0, step, shard, grad, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range grad {
+			bad = bad || v != v
+		}
+		return bad
+	}
+	for shard := range 200 {
+		if compute(0, shard) {
+			t.Fatal("a shard was spoilt before parameters were loaded")
+		}
+	}
+	spoilt := 0
+	for step := range uint64(steps) {
+		if err := p.Load(step, nil); err != nil {
+			t.Fatal(err)
+		}
+		for shard := range shards {
+			if compute(step, shard) {
+				spoilt++
+				if compute(step, shard) {
+					t.Fatalf("step %d, shard %d is spoilt when computed again", step, shard)
+				}
+			}
+		}
+	}
+	if !near(spoilt, steps*shards, 0.05) || int(i.counts.n[NaN]) != spoilt {
+		t.Errorf("%d of %d shards spoilt, %d counted", spoilt, steps*shards, i.counts.n[NaN])
+	}
+}
+
+// The file holds what was counted up to 100 ms ago: no more is lost when the process is killed.
+func TestCounts_AreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counts")
+	synctest.Test(t, func(t *testing.T) {
+		i := inject(t, Spec{Counts: path}, "w")
+		for range 3 {
+			i.counts.add(Drop)
+		}
+		time.Sleep(2 * saveInterval)
+		i.counts.add(NaN) // not written yet
+		counts, goroutines, err := ReadCounts(path)
+		if err != nil || counts["drop"] != 3 || counts["nan"] != 0 || goroutines < 1 {
+			t.Errorf("got %v, %d goroutines, %v", counts, goroutines, err)
+		}
+		if err := i.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if counts, _, err := ReadCounts(path); err != nil || counts["nan"] != 1 {
+			t.Errorf("after Close: %v, %v", counts, err)
+		}
+	})
+	if err := os.WriteFile(path, []byte("drop x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ReadCounts(path); err == nil {
+		t.Error("a damaged file was read")
+	}
+}

@@ -1,0 +1,65 @@
+package fault
+
+import (
+	"math"
+	"sync"
+
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Program returns a program that now and then spoils the gradient of a shard with a NaN, once in this process: computed again,
+// the shard is what it should be. What is computed before the first parameters are loaded, such as a golden shard, stays whole.
+func (i *Injector) Program(p worker.Program) worker.Program {
+	if i == nil || i.spec.NaN == 0 {
+		return p
+	}
+	return &faultyProgram{Program: p, faults: i, spoilt: make(map[int]bool)}
+}
+
+type faultyProgram struct {
+	worker.Program
+	faults *Injector
+
+	mu     sync.Mutex
+	loaded bool
+	step   uint64
+	spoilt map[int]bool // shards of the step
+}
+
+// Load implements worker.Program.
+func (p *faultyProgram) Load(step uint64, theta []float32) error {
+	p.mu.Lock()
+	if !p.loaded || step != p.step {
+		p.loaded, p.step = true, step
+		clear(p.spoilt)
+	}
+	p.mu.Unlock()
+	return p.Program.Load(step, theta)
+}
+
+// Gradient implements worker.Program.
+func (p *faultyProgram) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
+	if err := p.Program.Gradient(slot, step, shard, grad, terms); err != nil {
+		return err
+	}
+	if at, ok := p.strike(step, shard, len(grad)); ok {
+		grad[at] = float32(math.NaN())
+		p.faults.counts.add(NaN)
+	}
+	return nil
+}
+
+// strike decides whether a shard is spoilt, and where.
+func (p *faultyProgram) strike(step uint64, shard, size int) (at int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.loaded || p.spoilt[shard] || size == 0 {
+		return 0, false
+	}
+	draws := p.faults.key.At(step, uint32(shard), p.faults.name|1)
+	if draws.Float64() >= p.faults.spec.NaN {
+		return 0, false
+	}
+	p.spoilt[shard] = true
+	return draws.IntN(size), true
+}

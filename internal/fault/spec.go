@@ -1,0 +1,174 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrSpec is returned by Parse for a text that is no specification of faults.
+var ErrSpec = errors.New("fault: invalid specification")
+
+// Spec says which faults a process injects. The zero Spec injects none.
+type Spec struct {
+	Seed uint64
+	// Shares of messages that are lost, repeated and changed in one bit, and of gradients of shards that become NaN.
+	Drop, Dup, Corrupt, NaN float64
+	Delay                   Delay
+	Partition               Outage // nothing is sent or heard
+	DiskFull                Outage // no file can be made or written
+	Counts                  string // file of the counters; empty: none
+}
+
+// Delay holds back a share of the messages, each by a time uniform up to Most.
+type Delay struct {
+	Most  time.Duration
+	Share float64
+}
+
+// Outage lasts for Length and comes, on average, once in Every.
+type Outage struct{ Length, Every time.Duration }
+
+// What a specification leaves open.
+const (
+	defaultDelayShare = 0.05
+	outageRatio       = 10 // Every of an Outage, in Lengths
+)
+
+// Parse reads a specification: settings NAME=VALUE with commas between them, such as
+//
+//	seed=7,drop=2%,dup=1%,delay=200ms/5%,corrupt=0.1%,nan=0.1%,partition=4s/40s,disk-full=3s/60s,counts=PATH
+//
+// A share is a percentage or a fraction. A delay is the longest one and the share of messages, an outage its length and the
+// mean time between two; what follows the slash may be left out.
+func Parse(text string) (Spec, error) {
+	var s Spec
+	for setting := range strings.SplitSeq(text, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(setting), "=")
+		if !found {
+			return Spec{}, fmt.Errorf("%w: %q is not NAME=VALUE", ErrSpec, setting)
+		}
+		if err := s.set(name, value); err != nil {
+			return Spec{}, fmt.Errorf("%w: %s=%s: %w", ErrSpec, name, value, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Spec) set(name, value string) (err error) {
+	switch name {
+	case "seed":
+		s.Seed, err = strconv.ParseUint(value, 10, 64)
+	case "drop":
+		s.Drop, err = ParseShare(value)
+	case "dup":
+		s.Dup, err = ParseShare(value)
+	case "corrupt":
+		s.Corrupt, err = ParseShare(value)
+	case "nan":
+		s.NaN, err = ParseShare(value)
+	case "delay":
+		s.Delay, err = ParseDelay(value)
+	case "partition":
+		s.Partition, err = ParseOutage(value)
+	case "disk-full":
+		s.DiskFull, err = ParseOutage(value)
+	case "counts":
+		s.Counts = value
+	default:
+		err = errors.New("the settings are seed, drop, dup, delay, corrupt, nan, partition, disk-full, counts")
+	}
+	return err
+}
+
+// String is the text from which Parse makes the same Spec.
+func (s Spec) String() string {
+	settings := []string{"seed=" + strconv.FormatUint(s.Seed, 10)}
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{{"drop", s.Drop}, {"dup", s.Dup}, {"corrupt", s.Corrupt}, {"nan", s.NaN}} {
+		if share.value > 0 {
+			settings = append(settings, share.name+"="+strconv.FormatFloat(share.value, 'g', -1, 64))
+		}
+	}
+	if s.Delay.Most > 0 {
+		settings = append(settings, "delay="+s.Delay.String())
+	}
+	if s.Partition.Length > 0 {
+		settings = append(settings, "partition="+s.Partition.String())
+	}
+	if s.DiskFull.Length > 0 {
+		settings = append(settings, "disk-full="+s.DiskFull.String())
+	}
+	if s.Counts != "" {
+		settings = append(settings, "counts="+s.Counts)
+	}
+	return strings.Join(settings, ",")
+}
+
+// String is the form that ParseDelay reads.
+func (d Delay) String() string {
+	return d.Most.String() + "/" + strconv.FormatFloat(d.Share, 'g', -1, 64)
+}
+
+// String is the form that ParseOutage reads.
+func (o Outage) String() string { return o.Length.String() + "/" + o.Every.String() }
+
+// ParseShare reads a percentage or a fraction: "2%" or "0.02".
+func ParseShare(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no share, such as 2%% or 0.02", text)
+	}
+	if percent {
+		v /= 100
+	}
+	if !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("%q is not between 0 and 100%%", text)
+	}
+	return v, nil
+}
+
+// ParseDelay reads "MOST" or "MOST/SHARE", e.g. 200ms/5%.
+func ParseDelay(text string) (Delay, error) {
+	length, share, found := strings.Cut(text, "/")
+	d := Delay{Share: defaultDelayShare}
+	var err error
+	if d.Most, err = ParseLength(length); err == nil && found {
+		d.Share, err = ParseShare(share)
+	}
+	return d, err
+}
+
+// ParseOutage reads "LENGTH" or "LENGTH/EVERY", e.g. 4s/40s; without EVERY it is ten lengths.
+func ParseOutage(text string) (Outage, error) {
+	length, every, found := strings.Cut(text, "/")
+	var o Outage
+	var err error
+	if o.Length, err = ParseLength(length); err != nil {
+		return o, err
+	}
+	o.Every = outageRatio * o.Length
+	if found {
+		if o.Every, err = ParseLength(every); err != nil {
+			return o, err
+		}
+	}
+	if o.Every < o.Length || o.Length > 0 && o.Every == o.Length {
+		return o, fmt.Errorf("one of %v in every %v leaves no time between", o.Length, o.Every)
+	}
+	return o, nil
+}
+
+// ParseLength reads a duration that is not negative.
+func ParseLength(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is no length of time, such as 200ms or 4s", text)
+	}
+	return d, nil
+}
