@@ -1,0 +1,156 @@
+package keys
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How long certificates are valid. They begin a little early, for machines whose clocks are behind.
+const (
+	caYears     = 10
+	serverYears = 2
+	early       = time.Hour
+)
+
+// alwaysHosts are the names of a broker that every certificate has: this machine, and the service in a compose file.
+func alwaysHosts() []string { return []string{"localhost", "127.0.0.1", "nats"} }
+
+// canonical is a host as certificates name it.
+func canonical(host string) (string, error) {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.String(), nil
+	}
+	bad := len(host) > 253
+	for label := range strings.SplitSeq(host, ".") {
+		bad = bad || label == "" || len(label) > 63 || strings.Trim(label, letters+"-") != "" ||
+			strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-")
+	}
+	if bad {
+		return "", fmt.Errorf("%w: %q", ErrHost, host)
+	}
+	return strings.ToLower(host), nil
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+func newPrivateKey() ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode a key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+func parsePrivateKey(file string, data []byte) (*ecdsa.PrivateKey, error) {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, fmt.Errorf("%w: %s is no PEM file", ErrDamaged, file)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%w: %s is no ECDSA key in PKCS #8", ErrDamaged, file)
+	}
+	return key, nil
+}
+
+func parseCertificate(file string, data []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, fmt.Errorf("%w: %s is no PEM file", ErrDamaged, file)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
+	}
+	return certificate, nil
+}
+
+// issue signs a certificate for a public key with the key of its issuer.
+func issue(template, issuer *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, public, key)
+	if err != nil {
+		return nil, fmt.Errorf("sign a certificate: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}
+
+// newCA is the certificate of an authority that signs certificates of servers and no further authorities. Its serial
+// number is left to crypto/x509, which draws a random one.
+func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+	template := &x509.Certificate{
+		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: "Switchyard certificate authority"},
+		NotBefore: now.Add(-early), NotAfter: now.AddDate(caYears, 0, 0),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
+	}
+	return issue(template, template, &key.PublicKey, key)
+}
+
+// newServer is the certificate of a broker that is reached under the given names.
+func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+	template := &x509.Certificate{
+		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: "Switchyard broker"},
+		NotBefore: now.Add(-early), NotAfter: earliest(now.AddDate(serverYears, 0, 0), ca.NotAfter),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return issue(template, ca, public, key)
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// hostsOf are the names of a certificate.
+func hostsOf(c *x509.Certificate) []string {
+	hosts := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
+}
+
+// checkServer reports whether a certificate belongs to a key and an authority. Its time is not looked at.
+func checkServer(server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
+	if !key.PublicKey.Equal(server.PublicKey) {
+		return fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, Server, ServerKey)
+	}
+	if err := server.CheckSignatureFrom(ca); err != nil {
+		return errors.Join(fmt.Errorf("%w: %s is not signed by %s", ErrDamaged, Server, CA), err)
+	}
+	return nil
+}
+
+// tlsConf tells a NATS server in which folder its certificate lies.
+func tlsConf(dir string) []byte {
+	return fmt.Appendf(nil, `# TLS of the broker. Made by "switchyard init"; the files are those beside it.
+tls {
+  cert_file: %q
+  key_file: %q
+  timeout: 5
+}
+`, dir+"/"+Server, dir+"/"+ServerKey)
+}

@@ -1,0 +1,143 @@
+package keys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// State says what became of a file.
+type State uint8
+
+// The states of a file: it was there, it was made, or it was made anew because what it follows from has changed.
+const (
+	Kept State = iota
+	Made
+	Renewed
+)
+
+// String returns the word for people.
+func (s State) String() string { return [...]string{"kept", "made", "renewed"}[s] }
+
+// File is one file of the folder.
+type File struct {
+	Name  string
+	State State
+}
+
+// folder reads and writes the files of a folder of keys, and keeps account of them.
+type folder struct {
+	path     string
+	readable bool // containers that run as another user may read the secrets
+	files    []File
+}
+
+func (f *folder) join(name string) string { return filepath.Join(f.path, name) }
+
+// mode is who may read a file. The authority's key is needed on no machine but the one that makes certificates.
+func (f *folder) mode(name string) fs.FileMode {
+	if !secret(name) || f.readable && name != CAKey {
+		return 0o644
+	}
+	return 0o600
+}
+
+// secret reports whether a file is to be kept from others.
+func secret(name string) bool {
+	extension := filepath.Ext(name)
+	return extension == ".nk" || extension == ".key" || name == PageToken
+}
+
+// keep returns a file, made by create if it is missing. Of two processes that make it at the same time one wins, and
+// both go on with its file.
+func (f *folder) keep(name string, create func() ([]byte, error)) ([]byte, error) {
+	data, err := os.ReadFile(f.join(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.make(name, create)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	f.files = append(f.files, File{name, Kept})
+	return data, f.open(name)
+}
+
+func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error) {
+	data, err := create()
+	if err != nil {
+		return nil, err
+	}
+	temp, err := f.temporary(name, data)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temp)
+	err = os.Link(temp, f.join(name)) // unlike a rename it replaces nothing
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return f.keep(name, create)
+	case err != nil: // a file system without links
+		err = os.Rename(temp, f.join(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write key: %w", err)
+	}
+	f.files = append(f.files, File{name, Made})
+	return data, nil
+}
+
+// derive writes a file that follows from others, if it is not as it should be.
+func (f *folder) derive(name string, data []byte) error {
+	old, err := os.ReadFile(f.join(name))
+	if err == nil && bytes.Equal(old, data) {
+		f.files = append(f.files, File{name, Kept})
+		return f.open(name)
+	}
+	state := Renewed
+	if errors.Is(err, fs.ErrNotExist) {
+		state = Made
+	} else if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	temp, err := f.temporary(name, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, f.join(name)); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(temp))
+	}
+	f.files = append(f.files, File{name, state})
+	return nil
+}
+
+// temporary writes data to a new file beside name.
+func (f *folder) temporary(name string, data []byte) (path string, err error) {
+	file, err := os.CreateTemp(f.path, "."+name+".*") // with mode 0600
+	if err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(f.mode(name)), file.Sync(), file.Close())
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}
+
+// open makes a file readable if that is asked for. What is readable is never closed: somebody may have opened it by hand.
+func (f *folder) open(name string) error {
+	if !f.readable || f.mode(name) != 0o644 {
+		return nil
+	}
+	info, err := os.Stat(f.join(name))
+	if err == nil && info.Mode().Perm()&0o044 != 0o044 {
+		err = os.Chmod(f.join(name), info.Mode().Perm()|0o044)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s readable: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package keys
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says which keys there are to be.
+type Config struct {
+	Dir     string   // folder of the keys; made, for its owner alone, if missing
+	Hosts   []string // names and addresses of the broker beside localhost, 127.0.0.1 and nats
+	Workers []string // names of further worker keys, so that one machine can be cut off without the others
+	// Readable lets every user read the secrets, but for the authority's key: for containers, which run as a user
+	// that this machine does not know. The folder guards them then.
+	Readable bool
+	// RenewServer makes a new certificate of the broker, for the hosts of the old one and those given here.
+	RenewServer bool
+	BrokerDir   string // where a NATS server finds certificate and key; empty: BrokerDir
+}
+
+// Report says what a folder of keys holds.
+type Report struct {
+	Files       []File
+	Hosts       []string  // that the broker's certificate names
+	Absent      []string  // that were asked for and are not named: RenewServer is needed
+	ServerUntil time.Time // end of the broker's certificate
+	CAUntil     time.Time // end of the authority's
+	// Exposed says that other users of this machine can read the secrets.
+	Exposed bool
+}
+
+// Init makes the keys that a folder lacks and returns what it holds. No private key and no token is replaced.
+func Init(cfg Config, now time.Time) (*Report, error) {
+	if cfg.BrokerDir == "" {
+		cfg.BrokerDir = BrokerDir
+	}
+	cfg.Hosts = slices.Clone(cfg.Hosts)
+	for i, host := range cfg.Hosts {
+		var err error
+		if cfg.Hosts[i], err = canonical(host); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the keys: %w", err)
+	}
+	f := &folder{path: cfg.Dir, readable: cfg.Readable}
+	users, err := initUsers(f, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.derive(Auth, authConf(users)); err != nil {
+		return nil, err
+	}
+	if _, err := f.keep(PageToken, newToken); err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	if err := initTLS(f, cfg, now, report); err != nil {
+		return nil, err
+	}
+	report.Files = f.files
+	report.Exposed, err = f.exposed()
+	return report, err
+}
+
+// initUsers completes the nkeys and returns who there is, in a fixed order.
+func initUsers(f *folder, names []string) ([]user, error) {
+	workers, err := filepath.Glob(f.join("worker-*.nk"))
+	if err != nil {
+		return nil, fmt.Errorf("look for the keys of workers: %w", err)
+	}
+	for i, path := range workers {
+		workers[i] = filepath.Base(path)
+	}
+	for _, name := range names {
+		if name == "" || strings.Trim(name, letters+"-_") != "" {
+			return nil, fmt.Errorf("%w: %q: letters, digits, '-' and '_' are allowed", ErrWorker, name)
+		}
+		workers = append(workers, "worker-"+name+".nk")
+	}
+	slices.Sort(workers)
+	may := roles()
+	users := []user{
+		{file: CoordinatorKey, role: may[CoordinatorKey]},
+		{file: OperatorKey, role: may[OperatorKey]},
+		{file: WorkerKey, role: may[WorkerKey]},
+	}
+	for _, file := range slices.Compact(workers) {
+		users = append(users, user{file: file, role: may[WorkerKey]})
+	}
+	for i := range users {
+		u := &users[i]
+		seed, err := f.keep(u.file, newSeed)
+		if err != nil {
+			return nil, err
+		}
+		if u.public, err = publicKey(u.file, seed); err != nil {
+			return nil, err
+		}
+	}
+	return users, nil
+}
+
+// newToken is the password of the page: 256 random bits.
+func newToken() ([]byte, error) {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return append(base64.RawURLEncoding.AppendEncode(nil, b), '\n'), nil
+}
+
+// initTLS completes authority and certificate. The authority's key may be kept elsewhere once they are made.
+func initTLS(f *folder, cfg Config, now time.Time, report *Report) error {
+	ca, caKey, err := initCA(f, now)
+	if err != nil {
+		return err
+	}
+	data, err := f.keep(ServerKey, newPrivateKey)
+	if err != nil {
+		return err
+	}
+	key, err := parsePrivateKey(ServerKey, data)
+	if err != nil {
+		return err
+	}
+	server, err := initServer(f, cfg, ca, caKey, key, now)
+	if err != nil {
+		return err
+	}
+	report.Hosts, report.ServerUntil, report.CAUntil = hostsOf(server), server.NotAfter, ca.NotAfter
+	for _, host := range cfg.Hosts {
+		if !slices.Contains(report.Hosts, host) {
+			report.Absent = append(report.Absent, host)
+		}
+	}
+	return f.derive(TLS, tlsConf(cfg.BrokerDir))
+}
+
+// initCA completes the authority. Its key is nil if it is kept elsewhere.
+func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	var key *ecdsa.PrivateKey
+	_, err := os.Stat(f.join(CA))
+	certified := err == nil
+	_, err = os.Stat(f.join(CAKey))
+	if !certified || err == nil {
+		data, err := f.keep(CAKey, newPrivateKey)
+		if err != nil {
+			return nil, nil, err
+		}
+		if key, err = parsePrivateKey(CAKey, data); err != nil {
+			return nil, nil, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("look for the authority's key: %w", err)
+	}
+	data, err := f.keep(CA, func() ([]byte, error) { return newCA(key, now) })
+	if err != nil {
+		return nil, nil, err
+	}
+	ca, err := parseCertificate(CA, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key != nil && !key.PublicKey.Equal(ca.PublicKey) {
+		return nil, nil, fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, CA, CAKey)
+	}
+	return ca, key, nil
+}
+
+// initServer completes the broker's certificate, or renews it.
+func initServer(f *folder, cfg Config, ca *x509.Certificate, caKey, key *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, error) {
+	hosts := append(alwaysHosts(), cfg.Hosts...)
+	sign := func() ([]byte, error) {
+		if caKey == nil {
+			return nil, fmt.Errorf("%w: put %s back beside %s to make a certificate of the broker", ErrNoCA, CAKey, CA)
+		}
+		slices.Sort(hosts)
+		return newServer(slices.Compact(hosts), &key.PublicKey, ca, caKey, now)
+	}
+	if !cfg.RenewServer {
+		data, err := f.keep(Server, sign)
+		if err != nil {
+			return nil, err
+		}
+		server, err := parseCertificate(Server, data)
+		if err != nil {
+			return nil, err
+		}
+		return server, checkServer(server, ca, key)
+	}
+	if old, err := os.ReadFile(f.join(Server)); err == nil {
+		if server, err := parseCertificate(Server, old); err == nil {
+			hosts = append(hosts, hostsOf(server)...)
+		}
+	}
+	data, err := sign()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.derive(Server, data); err != nil {
+		return nil, err
+	}
+	return parseCertificate(Server, data)
+}
+
+// exposed reports whether other users can read a secret: the file lets them, and so does the folder.
+func (f *folder) exposed() (bool, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return false, fmt.Errorf("look at the folder of the keys: %w", err)
+	}
+	if info.Mode().Perm()&0o011 == 0 {
+		return false, nil
+	}
+	for _, file := range f.files {
+		info, err := os.Stat(f.join(file.Name))
+		if err != nil {
+			return false, fmt.Errorf("look at a key: %w", err)
+		}
+		if secret(file.Name) && info.Mode().Perm()&0o044 != 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
