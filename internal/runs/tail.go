@@ -1,0 +1,200 @@
+package runs
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Position is a place among the records of a run: behind the first Count records of
+// Step. The zero Position is the beginning.
+type Position struct {
+	Step  uint64
+	Count int
+}
+
+// String formats the position as STEP.COUNT.
+func (p Position) String() string { return fmt.Sprintf("%d.%d", p.Step, p.Count) }
+
+// ParsePosition is the inverse of String.
+func ParsePosition(text string) (Position, error) {
+	step, count, _ := strings.Cut(text, ".")
+	s, err := strconv.ParseUint(step, 10, 64)
+	if err == nil {
+		var n uint64
+		n, err = strconv.ParseUint(count, 10, 31)
+		return Position{s, int(n)}, err
+	}
+	return Position{}, fmt.Errorf("position %q: want STEP.COUNT: %w", text, err)
+}
+
+// behind is the position after one more record.
+func (p Position) behind(r Record) Position {
+	if r.Step == p.Step {
+		return Position{p.Step, p.Count + 1}
+	}
+	return Position{r.Step, 1}
+}
+
+// Tail reads the records of a run while they are appended, by whatever process. Between
+// two calls it holds no file open.
+type Tail struct {
+	path   string
+	at     Position
+	offset int64 // of at in the file
+	placed bool  // offset is known
+}
+
+// Follow returns a tail of the named run that begins at a position.
+func Follow(dir, name string, from Position) (*Tail, error) {
+	folder, err := find(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Tail{path: filepath.Join(folder, metricsFile), at: from}, nil
+}
+
+// Position is where the next record is read.
+func (t *Tail) Position() Position { return t.at }
+
+// Next returns the records that follow, at most limit, and none while there are no more.
+// If the run has gone back before the position, to a checkpoint, it returns back and no
+// records: Position is then the end of what was kept.
+func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
+	f, err := os.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("open the metrics: %w", err)
+	}
+	records, back, err = t.read(f, limit)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", t.path, err)
+	}
+	return records, back, nil
+}
+
+func (t *Tail) read(f *os.File, limit int) (records []Record, back bool, err error) {
+	if !t.placed || !startsLine(f, t.offset) {
+		back, err = t.place(f)
+		if back || err != nil {
+			return nil, back, err
+		}
+	}
+	lines := bufio.NewReader(io.NewSectionReader(f, t.offset, 1<<62-t.offset))
+	for len(records) < limit {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			break // what is torn is not read yet
+		}
+		var r Record
+		if err == nil {
+			if err = json.Unmarshal(line, &r); err != nil {
+				err = fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, err)
+			}
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		records = append(records, r)
+		t.at, t.offset = t.at.behind(r), t.offset+int64(len(line))
+	}
+	return records, false, nil
+}
+
+// startsLine reports whether a line begins or will begin at offset; if not, the file was
+// cut.
+func startsLine(f *os.File, offset int64) bool {
+	if offset == 0 {
+		return true
+	}
+	var before [1]byte
+	_, err := f.ReadAt(before[:], offset-1)
+	return err == nil && before[0] == '\n'
+}
+
+// place finds the offset of the position. If the records end before it, it goes to
+// their end and reports so.
+func (t *Tail) place(f *os.File) (back bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	start, err := before(f, info.Size(), t.at.Step)
+	if err != nil {
+		return false, err
+	}
+	at, offset := Position{}, start
+	lines := bufio.NewReader(io.NewSectionReader(f, start, info.Size()-start))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			back = at != t.at && t.at.Count > 0
+			break
+		}
+		var r Record
+		if err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+		if err != nil {
+			return false, fmt.Errorf("%w: behind record %v: %w", ErrDamaged, at, err)
+		}
+		next := at.behind(r)
+		if next.Step > t.at.Step || next.Step == t.at.Step && next.Count > t.at.Count {
+			break
+		}
+		at, offset = next, offset+int64(len(line))
+	}
+	if back {
+		t.at = at
+	}
+	t.offset, t.placed = offset, true
+	return back, nil
+}
+
+// nearby is how many bytes are searched line by line.
+const nearby = 64 << 10
+
+// before returns the offset of a line not far before the first record of a step or a
+// later one. Steps never decrease, so that the file need not be read from its beginning.
+func before(f io.ReaderAt, size int64, step uint64) (int64, error) {
+	low, high := int64(0), size
+	for high-low > nearby {
+		middle := low + (high-low)/2
+		lines := bufio.NewReader(io.NewSectionReader(f, middle, high-middle))
+		rest, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			high = middle
+			continue
+		}
+		var line []byte
+		if err == nil {
+			line, err = lines.ReadBytes('\n')
+		}
+		if err == io.EOF {
+			high = middle
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		var r struct{ Step uint64 }
+		if err := json.Unmarshal(line, &r); err != nil {
+			return 0, fmt.Errorf("%w: at byte %d: %w", ErrDamaged, middle, err)
+		}
+		if start := middle + int64(len(rest)); r.Step < step {
+			low = start
+		} else {
+			high = start
+		}
+	}
+	return low, nil
+}
