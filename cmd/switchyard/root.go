@@ -46,7 +46,7 @@ data-parallel on CPUs. Start with:
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.trainCommand(), a.resumeCommand(), a.evalCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.versionCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units
+measured in between. Let nothing else run.`)
+	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand())
+	return c
+}
+
+// benchFlags are the flags of the measurements of steps.
+type benchFlags struct {
+	threads int
+	steps   int
+	seconds float64
+	json    bool
+}
+
+func (f *benchFlags) add(c *cobra.Command, cores int) {
+	c.Flags().IntVar(&f.threads, "threads", cores, "cores to use")
+	c.Flags().IntVar(&f.steps, "steps", 10, "steps to measure at least")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+func (f *benchFlags) check() error {
+	if f.threads < 1 || f.steps < 1 {
+		return usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
+	}
+	return nil
+}
+
+// benchPlan is the plan of what is to be measured, without a run.
+func (a *app) benchPlan(args []string) (*plan, error) {
+	resolved, _, err := a.resolve(args)
+	if err != nil {
+		return nil, err
+	}
+	c := resolved.Config
+	data, err := loadOwnData(&c, nil)
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(c, data, trainFlags{workers: 1, slots: 1})
+}
+
+func (a *app) benchStepCommand() *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "step PRESET|FILE.yaml [key=value]...",
+		Short: "Time the training step without messages",
+		Long: `Time updates of a preset without messages: gradients of all shards on the given
+cores, their sum in the fixed tree, clipping and Adam.`,
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: completeConfig,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.benchStep(args, f) },
+	}
+	f.add(c, a.cores)
+	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
+	return c
+}
+
+func (a *app) benchStep(args []string, f benchFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	program, err := newProgram(p.config, p.data.dataset(), f.threads)
+	if err != nil {
+		return err
+	}
+	budget := bench.Budget{Steps: f.steps, Time: time.Duration(f.seconds * float64(time.Second))}
+	s, err := bench.MeasureStep(program, p.theta, p.config.Train.Shards, f.threads, program.Flops, budget)
+	if err != nil {
+		return fmt.Errorf("measure the step of %s: %w", p.config.Preset, err)
+	}
+	if f.json {
+		return a.printJSON(struct {
+			Preset    string `json:"preset"`
+			Switching string `json:"switching"`
+			Kernels   string `json:"kernels"`
+			Memory    int    `json:"memory_bytes"`
+			bench.Step
+		}{p.config.Preset, p.config.Model.Switching, kernel.Active().String(), program.Bytes(), s})
+	}
+	t := terminal.NewTable("step of "+p.config.Preset, p.config.Model.Switching).Left(1)
+	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
+	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
+	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
+	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
+	t.Row("memory", terminal.Bytes(int64(program.Bytes()))+" of tensors and gradients")
+	_, err = t.WriteTo(a.out)
+	return err
+}
+
+func milliseconds(seconds float64) string { return fmt.Sprintf("%.3g ms", 1e3*seconds) }
+
+func (a *app) benchKernelsCommand() *cobra.Command {
+	var asJSON bool
+	var samples int
+	c := &cobra.Command{
+		Use:   "kernels",
+		Short: "Time matrix products and functions by shape on one core",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			if samples < 1 {
+				return usagef("--samples %d: at least one is needed", samples)
+			}
+			list := bench.MeasureKernels(samples)
+			if asJSON {
+				return a.printJSON(list)
+			}
+			t := terminal.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
+			for _, k := range list {
+				if k.M == 0 {
+					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))
+					continue
+				}
+				t.Row(k.Op, fmt.Sprint(k.M), fmt.Sprint(k.N), fmt.Sprint(k.K), fmt.Sprintf("%.1f", k.GFLOPS), fmt.Sprintf("%.0f %%", 100*k.PeakFraction), "")
+			}
+			for _, g := range bench.Summary(list) {
+				t.Row(g.Op, fmt.Sprint(g.M), "all", "all", "", fmt.Sprintf("%.1f %%", 100*g.PeakFraction), "")
+			}
+			_, err := t.WriteTo(a.out)
+			return err
+		},
+	}
+	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of objects")
+	return c
+}
+
+func (a *app) benchWireCommand() *cobra.Command {
+	var f benchFlags
+	var turns int
+	c := &cobra.Command{
+		Use:   "wire PRESET|FILE.yaml [key=value]...",
+		Short: "Time steps with messages beside the same arithmetic without",
+		Long: `Time updates of a preset with a coordinator and one worker per core over an embedded
+broker, by turns with the same arithmetic on as many cores without messages.`,
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: completeConfig,
+		RunE: func(c *cobra.Command, args []string) error {
+			if turns < 1 {
+				return usagef("--turns %d: at least one is needed", turns)
+			}
+			return a.benchWire(c, args, f, turns)
+		},
+	}
+	f.add(c, a.cores)
+	c.Flags().IntVar(&turns, "turns", 5, "turns of steps with and without messages")
+	return c
+}
+
+func (a *app) benchWire(c *cobra.Command, args []string, f benchFlags, turns int) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	if err != nil {
+		return fmt.Errorf("make a folder for checkpoints: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	link, err := openTransport("", a.logger(a.err, hclog.Warn))
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	w, err := bench.MeasureWire(c.Context(), bench.WireConfig{
+		Run: benchRun(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: turns, Steps: f.steps,
+		Program: func(slots int) (worker.Program, error) { return newProgram(p.config, p.data.dataset(), slots) },
+	})
+	if err != nil {
+		return fmt.Errorf("measure the messages of %s: %w", p.config.Preset, err)
+	}
+	if f.json {
+		return a.printJSON(struct {
+			Preset     string `json:"preset"`
+			Parameters int    `json:"parameters"`
+			bench.Wire
+		}{p.config.Preset, len(p.theta), w})
+	}
+	t := terminal.NewTable("messages of "+p.config.Preset, terminal.Group(len(p.theta))+" parameters").Left(1)
+	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS")
+	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
+	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
+	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
+	_, err = t.WriteTo(a.out)
+	return err
+}
+
+// benchRun is the part of a run's configuration that decides what a step costs.
+func benchRun(p *plan) coordinator.Config {
+	c := p.config
+	return coordinator.Config{
+		Run: "bench", Seed: c.Seed, Shards: c.Train.Shards,
+		Optimizer: coordinator.Optimizer{
+			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
+			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
+		},
+		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
+		Job: c.YAML(), TermNames: p.terms, Layout: p.layout,
+	}
+}

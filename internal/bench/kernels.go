@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"math"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
+
+// Kernel is the measured speed of one operation: of a matrix product by its shape, or of a function by the time for a
+// value.
+type Kernel struct {
+	Op           string  `json:"op"`
+	M            int     `json:"m,omitempty"`
+	N            int     `json:"n,omitempty"`
+	K            int     `json:"k,omitempty"`
+	GFLOPS       float64 `json:"gflops,omitempty"`
+	PeakFraction float64 `json:"peak_fraction,omitempty"`
+	Nanoseconds  float64 `json:"ns_per_value,omitempty"`
+}
+
+// The forms of a product that backpropagation needs.
+const (
+	forward  = "nn" // C = A·B, B packed once and used often
+	backward = "nt" // C = A·Bᵀ, Bᵀ packed once and used often
+	weights  = "tn" // C = Aᵀ·B, used once; m x n are the weights, k the rows
+)
+
+// shape is a product to be measured.
+type shape struct {
+	op      string
+	m, n, k int
+}
+
+// shapes are those of the study of kernels: every pair of five widths, for the rows of one shard up to those of all its
+// time steps.
+func shapes() (all []shape) {
+	widths := []int{32, 128, 256, 512, 1024}
+	for _, op := range []string{forward, backward, weights} {
+		rows := []int{16, 32, 64, 128, 256, 640}
+		if op == weights {
+			rows = []int{32, 128, 640, 5120}
+		}
+		for _, r := range rows {
+			for _, n := range widths {
+				for _, k := range widths {
+					s := shape{op, r, n, k}
+					if op == weights {
+						s = shape{op, k, n, r}
+					}
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// sampleTime is how long one sample of an operation lasts at least.
+const sampleTime = 2 * time.Millisecond
+
+// MeasureKernels times every shape and function on one core, samples times by turns with the FMA peak, and takes
+// medians: the fractions are those of the peak measured beside them.
+func MeasureKernels(samples int) []Kernel {
+	var out []Kernel
+	for _, s := range shapes() {
+		run := s.prepare()
+		flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
+		rates, fractions := make([]float64, samples), make([]float64, samples)
+		for i := range samples {
+			peak := peakOnce(1)
+			rates[i] = flops / perCall(run)
+			fractions[i] = rates[i] / max(peak, peakOnce(1))
+		}
+		out = append(out, Kernel{Op: s.op, M: s.m, N: s.n, K: s.k, GFLOPS: spread(rates).Median / 1e9, PeakFraction: spread(fractions).Median})
+	}
+	for _, f := range functions() {
+		times := make([]float64, samples)
+		for i := range samples {
+			times[i] = perCall(f.run)
+		}
+		out = append(out, Kernel{Op: f.name, Nanoseconds: spread(times).Median / values * 1e9})
+	}
+	return out
+}
+
+// perCall is the time of one call in seconds, over as many calls as fill a sample.
+func perCall(run func()) float64 {
+	for calls := 1; ; calls *= 2 {
+		start := time.Now()
+		for range calls {
+			run()
+		}
+		if took := time.Since(start); took >= sampleTime {
+			return took.Seconds() / float64(calls)
+		}
+	}
+}
+
+// prepare makes the operands of a product and returns the call to be timed.
+func (s shape) prepare() func() {
+	var w kernel.Workspace
+	c := kernel.Dense(make([]float32, s.m*s.n), s.m, s.n)
+	var packed kernel.Packed
+	switch s.op {
+	case forward:
+		a := numbers(s.m, s.k)
+		packed.Pack(numbers(s.k, s.n))
+		return func() { w.MulPacked(c, a, &packed, kernel.Epilogue{}) }
+	case backward:
+		a := numbers(s.m, s.k)
+		packed.PackTransposed(numbers(s.n, s.k))
+		return func() { w.MulPacked(c, a, &packed, kernel.Epilogue{}) }
+	}
+	a, b := numbers(s.k, s.m), numbers(s.k, s.n)
+	return func() { w.MulTransA(c, a, b, kernel.Epilogue{}) }
+}
+
+// numbers is a matrix of normal random numbers.
+func numbers(rows, cols int) kernel.Matrix {
+	m := kernel.Dense(make([]float32, rows*cols), rows, cols)
+	p := kernel.NewPhilox(uint64(rows), uint64(cols))
+	p.Normals(m.Data, 0)
+	return m
+}
+
+// values is how many values a function is timed on: they stay in the first cache.
+const values = 4096
+
+type function struct {
+	name string
+	run  func()
+}
+
+// functions are calls on that many values.
+func functions() []function {
+	x, y, z := numbers(1, values).Data, numbers(2, values).Data[:values], make([]float32, values)
+	h, t, p := make([]float32, values), make([]float32, values), kernel.NewPhilox(1, 2)
+	theta, moment1, moment2 := make([]float32, values), make([]float32, values), make([]float32, values)
+	adam := kernel.AdamStep{Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-9, Eps: 1e-8}
+	const units = 128
+	gates, act, dz := numbers(4, values).Data, numbers(4, values).Data, make([]float32, 4*values)
+	return []function{
+		{"exp", func() { kernel.Exp(z, x) }},
+		{"log", func() { kernel.Log(z, x) }},
+		{"tanh", func() { kernel.Tanh(z, x) }},
+		{"sigmoid", func() { kernel.Sigmoid(z, x) }},
+		{"softplus", func() { kernel.Softplus(z, x) }},
+		{"softmax 16", func() { kernel.Softmax(kernel.Dense(z, values/16, 16), kernel.Dense(x, values/16, 16)) }},
+		{"softmax 256", func() { kernel.Softmax(kernel.Dense(z, values/256, 256), kernel.Dense(x, values/256, 256)) }},
+		{"row sum 256", func() { kernel.SumRows(z[:values/256], kernel.Dense(x, values/256, 256)) }},
+		{"lstm forward", func() {
+			copy(dz, gates) // the activations overwrite the gates
+			for i := 0; i < values; i += units {
+				kernel.LSTMForward(dz[4*i:4*(i+units)], x[i:i+units], z[i:i+units], h[i:i+units], t[i:i+units], units)
+			}
+		}},
+		{"lstm backward", func() {
+			clear(z) // the gradient of the cell would grow beyond measure
+			for i := 0; i < values; i += units {
+				kernel.LSTMBackward(act[4*i:4*(i+units)], dz[4*i:4*(i+units)], x[i:i+units], z[i:i+units], y[i:i+units], x[i:i+units], units)
+			}
+		}},
+		{"adam", func() { kernel.Adam(theta, moment1, moment2, x, adam) }},
+		{"normals", func() { p.Normals(z, 0) }},
+		{"gumbels", func() { p.Gumbels(z, 0) }},
+	}
+}
+
+// Summary is the geometric mean of the fractions of peak for each form of a product and number of rows.
+func Summary(list []Kernel) (out []Kernel) {
+	type group struct {
+		op   string
+		rows int
+	}
+	logs, counts := map[group]float64{}, map[group]int{}
+	var order []group
+	for _, k := range list {
+		if k.M == 0 {
+			continue
+		}
+		g := group{k.Op, k.M}
+		if k.Op == weights {
+			g.rows = k.K
+		}
+		if counts[g] == 0 {
+			order = append(order, g)
+		}
+		logs[g] += math.Log(k.PeakFraction)
+		counts[g]++
+	}
+	for _, g := range order {
+		out = append(out, Kernel{Op: g.op, M: g.rows, PeakFraction: math.Exp(logs[g] / float64(counts[g]))})
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// plain is the arithmetic of a run without messages: the shards' gradients on several cores, their sum in the fixed
+// tree, clipping and Adam. It is what a distributed step is compared with.
+type plain struct {
+	program     worker.Program
+	step        uint64
+	theta, m, v []float32
+	shards      int
+	block       int // shards that a core takes at a time
+	terms       int
+
+	next     atomic.Int64 // first shard that nobody has taken
+	start    []chan struct{}
+	finished sync.WaitGroup
+	trees    []*reduce.Tree // by thread, over the block that it computes
+
+	mu   sync.Mutex // guards tree and err
+	tree *reduce.Tree
+	err  error
+
+	lending sync.Mutex
+	free    []reduce.Partial
+}
+
+// newPlain starts the goroutines of the given number of threads; close ends them. The program has as many slots.
+func newPlain(program worker.Program, theta []float32, shards, threads int) *plain {
+	p := &plain{
+		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)), v: make([]float32, len(theta)),
+		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
+		tree: reduce.NewTree(reduce.Block{Count: shards}),
+	}
+	for i := range threads {
+		p.trees = append(p.trees, reduce.NewTree(reduce.Block{Count: p.block}))
+		start := make(chan struct{})
+		p.start = append(p.start, start)
+		go func() {
+			for range start {
+				p.compute(i)
+				p.finished.Done()
+			}
+		}()
+	}
+	return p
+}
+
+func (p *plain) close() {
+	for _, start := range p.start {
+		close(start)
+	}
+}
+
+// run makes one update.
+func (p *plain) run() error {
+	if err := p.program.Load(p.step, p.theta); err != nil {
+		return fmt.Errorf("load the parameters of step %d: %w", p.step, err)
+	}
+	p.next.Store(0)
+	p.finished.Add(len(p.start))
+	for _, start := range p.start {
+		start <- struct{}{}
+	}
+	p.finished.Wait()
+	if p.err != nil {
+		return p.err
+	}
+	sum, _ := p.tree.Take()
+	kernel.Scale(sum.Values, 1/float32(p.shards))
+	if norm := math.Sqrt(kernel.SumSquares(sum.Values)); norm > 1 {
+		kernel.Scale(sum.Values, float32(1/norm))
+	}
+	kernel.Adam(p.theta, p.m, p.v, sum.Values, kernel.AdamStep{
+		Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-5, Eps: 1e-8,
+	})
+	p.put(sum)
+	p.step++
+	return nil
+}
+
+// compute takes blocks of shards until none is left, and adds their sums to the tree of the step.
+func (p *plain) compute(thread int) {
+	tree := p.trees[thread]
+	for {
+		first := int(p.next.Add(int64(p.block))) - p.block
+		if first >= p.shards {
+			return
+		}
+		b := reduce.Block{First: first, Count: p.block}
+		tree.Reset(b, p.put)
+		for shard := first; shard < first+p.block; shard++ {
+			g := p.get()
+			if err := p.program.Gradient(thread, p.step, shard, g.Values, g.Terms); err != nil {
+				p.mu.Lock()
+				p.err = fmt.Errorf("gradient of shard %d at step %d: %w", shard, p.step, err)
+				p.mu.Unlock()
+				return
+			}
+			tree.Add(reduce.Block{First: shard, Count: 1}, g, p.put)
+		}
+		sum, _ := tree.Take()
+		p.mu.Lock()
+		p.tree.Add(b, sum, p.put)
+		p.mu.Unlock()
+	}
+}
+
+func (p *plain) get() reduce.Partial {
+	p.lending.Lock()
+	defer p.lending.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		return reduce.Partial{Values: make([]float32, len(p.theta)), Terms: make([]float32, p.terms)}
+	}
+	g := p.free[n-1]
+	p.free = p.free[:n-1]
+	return g
+}
+
+func (p *plain) put(g reduce.Partial) {
+	p.lending.Lock()
+	p.free = append(p.free, g)
+	p.lending.Unlock()
+}

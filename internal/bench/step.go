@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Budget says how long to measure: at least Steps, and for Time.
+type Budget struct {
+	Steps int
+	Time  time.Duration
+}
+
+// warmUp is the number of steps before the first that counts: memory has grown, caches are filled.
+const warmUp = 3
+
+// Step is a measured training step.
+type Step struct {
+	Threads       int     `json:"threads"`
+	Steps         int     `json:"steps"`
+	Seconds       Spread  `json:"step_seconds"`
+	GFLOPS        float64 `json:"gflops"`      // at the median
+	PeakGFLOPS    float64 `json:"peak_gflops"` // of the FMA units of the same cores, measured between the steps
+	PeakFraction  float64 `json:"peak_fraction"`
+	AllocsPerStep float64 `json:"allocs_per_step"`
+	BytesPerStep  float64 `json:"bytes_per_step"` // allocated
+}
+
+// MeasureStep times updates of a program with as many slots as threads: loading of the parameters, the shards'
+// gradients, their reduction, clipping and Adam. flops are the operations of one step in matrix products.
+func MeasureStep(program worker.Program, theta []float32, shards, threads int, flops func() float64, b Budget) (Step, error) {
+	p := newPlain(program, theta, shards, threads)
+	defer p.close()
+	for range warmUp {
+		if err := p.run(); err != nil {
+			return Step{}, fmt.Errorf("warm up: %w", err)
+		}
+	}
+	var samples []float64
+	var before, after runtime.MemStats
+	peak, allocs, bytes := Peak(threads), uint64(0), uint64(0)
+	for began := time.Now(); len(samples) < b.Steps || time.Since(began) < b.Time; {
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		if err := p.run(); err != nil {
+			return Step{}, err
+		}
+		samples = append(samples, time.Since(start).Seconds())
+		runtime.ReadMemStats(&after)
+		allocs += after.Mallocs - before.Mallocs
+		bytes += after.TotalAlloc - before.TotalAlloc
+		if len(samples)%16 == 0 {
+			peak = max(peak, peakOnce(threads))
+		}
+	}
+	s := Step{Threads: threads, Steps: len(samples), Seconds: spread(samples), PeakGFLOPS: peak / 1e9}
+	s.GFLOPS = flops() / s.Seconds.Median / 1e9
+	s.PeakFraction = s.GFLOPS / s.PeakGFLOPS
+	s.AllocsPerStep = float64(allocs) / float64(len(samples))
+	s.BytesPerStep = float64(bytes) / float64(len(samples))
+	return s, nil
+}

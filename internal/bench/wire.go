@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Wire is what distribution costs: a step of n workers with messages beside the same arithmetic on as many threads
+// without.
+type Wire struct {
+	Workers      int     `json:"workers"`
+	Steps        int     `json:"steps"`
+	Seconds      Spread  `json:"step_seconds"`
+	PlainSeconds Spread  `json:"plain_step_seconds"`
+	Overhead     float64 `json:"overhead"`              // of the medians: 0.05 is 5 %
+	BytesIn      float64 `json:"bytes_in_per_step"`     // to the coordinator
+	BytesOut     float64 `json:"bytes_out_per_step"`    // from the coordinator, before the broker multiplies what goes to all
+	MessageCost  float64 `json:"message_seconds"`       // median step less median plain step
+	PerWorker    float64 `json:"bytes_per_worker_step"` // in and out
+}
+
+// WireConfig says what to measure.
+type WireConfig struct {
+	Run     coordinator.Config // of the run; steps, folder and intervals are set here
+	Theta   []float32
+	Workers int
+	// Program makes a program with the given number of slots.
+	Program func(slots int) (worker.Program, error)
+	// Connect opens a connection to a broker for one party. The caller closes it.
+	Connect func(party string) (wire.Bus, error)
+	Dir     string // for checkpoints
+	Turns   int    // how often plain and distributed steps take turns
+	Steps   int    // counted steps of a turn
+}
+
+// MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages.
+func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
+	shared, err := cfg.Program(cfg.Workers)
+	if err != nil {
+		return Wire{}, fmt.Errorf("build the program: %w", err)
+	}
+	p := newPlain(shared, cfg.Theta, cfg.Run.Shards, cfg.Workers)
+	defer p.close()
+	crew, err := newCrew(cfg)
+	if err != nil {
+		return Wire{}, err
+	}
+	w := Wire{Workers: cfg.Workers, Steps: cfg.Turns * cfg.Steps}
+	var with, without []float64
+	for turn := range cfg.Turns {
+		for i := range warmUp + cfg.Steps {
+			start := time.Now()
+			if err := p.run(); err != nil {
+				return w, err
+			}
+			if i >= warmUp {
+				without = append(without, time.Since(start).Seconds())
+			}
+		}
+		reports, err := crew.run(ctx, turn)
+		if err != nil {
+			return w, fmt.Errorf("train: %w", err)
+		}
+		for _, r := range reports[warmUp:] {
+			with = append(with, r.Seconds)
+			w.BytesIn += float64(r.BytesIn) / float64(w.Steps)
+			w.BytesOut += float64(r.BytesOut) / float64(w.Steps)
+		}
+	}
+	w.Seconds, w.PlainSeconds = spread(with), spread(without)
+	w.MessageCost = w.Seconds.Median - w.PlainSeconds.Median
+	w.Overhead = w.MessageCost / w.PlainSeconds.Median
+	w.PerWorker = w.BytesIn/float64(cfg.Workers) + w.BytesOut
+	return w, nil
+}
+
+// crew are the parties of a distributed run, each with its connection; programs are built once and used in every turn.
+type crew struct {
+	cfg      WireConfig
+	lead     wire.Bus
+	buses    []wire.Bus
+	programs []worker.Program
+}
+
+func newCrew(cfg WireConfig) (*crew, error) {
+	c := &crew{cfg: cfg}
+	var err error
+	if c.lead, err = cfg.Connect("coordinator"); err != nil {
+		return nil, err
+	}
+	for i := range cfg.Workers {
+		bus, err := cfg.Connect(fmt.Sprintf("worker %d", i+1))
+		if err != nil {
+			return nil, err
+		}
+		program, err := cfg.Program(1)
+		if err != nil {
+			return nil, fmt.Errorf("build the program of a worker: %w", err)
+		}
+		c.buses, c.programs = append(c.buses, bus), append(c.programs, program)
+	}
+	return c, nil
+}
+
+// run trains for one turn and returns the reports of its steps.
+func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, error) {
+	run := c.cfg.Run
+	run.Run = fmt.Sprintf("bench-%d", turn)
+	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
+	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
+	obs := &listener{}
+	lead, err := coordinator.New(run, c.cfg.Theta, c.lead, obs, hclog.NewNullLogger())
+	if err != nil {
+		return nil, fmt.Errorf("prepare the run: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	errs := make([]error, len(c.buses))
+	for i, bus := range c.buses {
+		w, err := worker.New(worker.Config{
+			Run: run.Run, Build: func([]byte, []byte, int) (worker.Program, error) { return c.programs[i], nil },
+		}, bus, hclog.NewNullLogger())
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("prepare worker %d: %w", i+1, err)
+		}
+		all.Go(func() {
+			if errs[i] = w.Run(ctx); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	err = lead.Run(ctx)
+	cancel()
+	all.Wait()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	return obs.steps[:warmUp+c.cfg.Steps], nil // after the last step no parameters went out
+}
+
+// listener keeps the reports of steps.
+type listener struct {
+	coordinator.Silent
+	steps []coordinator.StepReport
+}
+
+func (l *listener) Step(r coordinator.StepReport) { l.steps = append(l.steps, r) }
