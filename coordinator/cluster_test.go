@@ -95,6 +95,8 @@ type events struct {
 	validations []coordinator.ValidationReport
 	checkpoints []coordinator.CheckpointReport
 	members     []coordinator.MembershipReport
+	storage     []coordinator.StorageReport
+	rollbacks   []coordinator.RollbackReport
 	onStep      func(coordinator.StepReport)
 }
 
@@ -123,6 +125,18 @@ func (e *events) Membership(r coordinator.MembershipReport) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.members = append(e.members, r)
+}
+
+func (e *events) Storage(r coordinator.StorageReport) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.storage = append(e.storage, r)
+}
+
+func (e *events) Rollback(r coordinator.RollbackReport) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rollbacks = append(e.rollbacks, r)
 }
 
 // trace is the losses and norms of a run, which must not depend on how it was computed.

@@ -1,10 +1,12 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -33,7 +35,20 @@ type Config struct {
 	TermNames []string // names of the loss terms; the first is the loss
 	Layout    []Tensor // names and places of the tensors in the parameters, without gaps; empty: one tensor "theta"
 	Dir       string   // folder of the checkpoints; made if missing
+
+	Identity string    // digest of what in Job decides the parameters' bits; empty: the hash of Job
+	Log      string    // path of the log of steps; empty: none
+	Disk     disk.Disk // where checkpoints and log are written; nil: the operating system's files
+
+	Audit    float64        // share of the blocks that a second worker computes, too; 0 to 1
+	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
+	Golden   string         // hash of the golden shard that a worker's must equal; empty: not checked
+	Referee  Referee        // computes a block anew when workers disagree; nil: nobody does
 }
+
+// Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted: values and
+// terms as a worker delivers them, values empty for a validation.
+type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error)
 
 // Optimizer holds the constants of Adam with clipping by global norm and exponential decay of the rate.
 type Optimizer struct {
@@ -77,6 +92,7 @@ func (c *Config) validate(size int) error {
 	check(len(c.Data) == 0 || c.Credit >= 2*c.Chunk, "credit: %d bytes are below two chunks of %d, which a data set needs", c.Credit, c.Chunk)
 	c.limits(size, check)
 	check(c.Dir != "", "checkpoint folder is not set")
+	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
 	o := c.Optimizer
 	check(o.Rate > 0, "rate: %g is not positive", o.Rate)
 	check(o.Decay > 0 || o.DecayEvery == 0, "decay: %g is not positive", o.Decay)

@@ -186,10 +186,23 @@ func (c *Coordinator) saved(s saved) {
 	})
 }
 
-// silent is the observer of those who want none.
-type silent struct{}
+// Silent is the observer of those who want none; embedded, it hears what they do not care for.
+type Silent struct{}
 
-func (silent) Step(StepReport)             {}
-func (silent) Validation(ValidationReport) {}
-func (silent) Checkpoint(CheckpointReport) {}
-func (silent) Membership(MembershipReport) {}
+// Step implements Observer.
+func (Silent) Step(StepReport) {}
+
+// Validation implements Observer.
+func (Silent) Validation(ValidationReport) {}
+
+// Checkpoint implements Observer.
+func (Silent) Checkpoint(CheckpointReport) {}
+
+// Membership implements Observer.
+func (Silent) Membership(MembershipReport) {}
+
+// Storage implements Observer.
+func (Silent) Storage(StorageReport) {}
+
+// Rollback implements Observer.
+func (Silent) Rollback(RollbackReport) {}

@@ -8,6 +8,8 @@ type Observer interface {
 	Validation(ValidationReport)
 	Checkpoint(CheckpointReport)
 	Membership(MembershipReport)
+	Storage(StorageReport)
+	Rollback(RollbackReport)
 }
 
 // StepReport tells of an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
@@ -35,6 +37,21 @@ type CheckpointReport struct {
 	ParamsSHA256 string
 	Best         bool
 	Seconds      float64
+}
+
+// StorageReport tells of a file that cannot be written, each time that it was tried in vain, and when it is written in
+// the end. The run goes on meanwhile.
+type StorageReport struct {
+	What    string  // what is not on disk: the log, or which checkpoint
+	Err     error   // nil: all is well again
+	Seconds float64 // for how long that has been so
+}
+
+// RollbackReport tells that the run went back to the parameters after Step updates, 0 for the initial ones: what was
+// reported of later steps is void.
+type RollbackReport struct {
+	Step   uint64
+	Reason string
 }
 
 // MembershipReport tells who is there, when that changes and, while the run waits, once a second.

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // plan is what a run will do, known before it does it.
@@ -18,6 +19,7 @@ type plan struct {
 	theta   []float32 // initial parameters
 	layout  []coordinator.Tensor
 	terms   []string
+	golden  string  // hash of the first shard's gradient at the initial parameters
 	flops   float64 // of one step
 	workers int
 	slots   int
@@ -43,10 +45,11 @@ func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
 	if err := program.Load(0, p.theta); err != nil {
 		return nil, fmt.Errorf("install the initial parameters: %w", err)
 	}
-	if err := program.Gradient(0, 0, 0, make([]float32, len(p.theta)), make([]float32, len(p.terms))); err != nil {
+	gradient, terms := make([]float32, len(p.theta)), make([]float32, len(p.terms))
+	if err := program.Gradient(0, 0, 0, gradient, terms); err != nil {
 		return nil, fmt.Errorf("compute a first shard: %w", err)
 	}
-	p.flops = program.Flops()
+	p.golden, p.flops = wire.DigestPartial(gradient, terms), program.Flops()
 	return p, nil
 }
 

@@ -112,20 +112,6 @@ func (s *session) coordinator(link *transport, w *watch) (*coordinator.Coordinat
 	return lead, nil
 }
 
-func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
-	c := p.config
-	return coordinator.Config{
-		Run: run.Name(), Seed: c.Seed, Steps: c.Train.Steps, Shards: c.Train.Shards,
-		Optimizer: coordinator.Optimizer{
-			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
-			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
-		},
-		ValidateEvery: c.Train.ValidateEvery, ValidationShards: c.Train.Shards, CheckpointEvery: c.Train.CheckpointEvery,
-		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
-		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: run.Path("checkpoints"),
-	}
-}
-
 // build makes the program of a job, which is a resolved configuration. Workers here share the data set
 // of the plan.
 func (s *session) build(job, data []byte, slots int) (worker.Program, error) {

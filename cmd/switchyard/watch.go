@@ -105,6 +105,27 @@ func (w *watch) Membership(r coordinator.MembershipReport) {
 	w.show(time.Now())
 }
 
+// Storage shows what cannot be written.
+func (w *watch) Storage(r coordinator.StorageReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Note = ""
+	if r.Err != nil {
+		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
+	}
+	w.show(time.Now())
+}
+
+// Rollback drops the records of the steps that are void.
+func (w *watch) Rollback(r coordinator.RollbackReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Step = r.Step
+	w.keep(w.run.Cut(r.Step))
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
+	w.show(time.Now())
+}
+
 // show puts the progress on the screen, or into the log every now and then.
 func (w *watch) show(now time.Time) {
 	width := 0

@@ -5,6 +5,7 @@
 //	runs/NAME/run.json        state, step, digest of the parameters, versions; replaced atomically
 //	runs/NAME/metrics.jsonl   one record per line, only ever appended
 //	runs/NAME/checkpoints/    written by the coordinator
+//	runs/NAME/log.jsonl       written by the coordinator: every step with the hash of its parameters
 //	runs/NAME/figures/ tables/
 //
 // One process at a time holds a run; the lock ends with the process. The package

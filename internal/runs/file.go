@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // WriteFile replaces the file at path by data: whoever reads it, and whatever
@@ -40,5 +42,5 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return disk.System().SyncFolder(dir)
 }

@@ -26,6 +26,12 @@ var (
 	ErrDamaged = errors.New("run file is damaged")
 )
 
+// Names in the folder of a run that others write.
+const (
+	Checkpoints = "checkpoints" // folder
+	Log         = "log.jsonl"
+)
+
 const (
 	configFile    = "config.yaml"
 	overridesFile = "overrides.txt"
@@ -98,7 +104,7 @@ func (r *Run) fill(name string, config []byte, overrides []string) error {
 	if err := r.hold(); err != nil {
 		return err
 	}
-	for _, sub := range []string{"checkpoints", "figures", "tables"} {
+	for _, sub := range []string{Checkpoints, "figures", "tables"} {
 		if err := os.Mkdir(filepath.Join(r.folder, sub), 0o755); err != nil {
 			return fmt.Errorf("create the run folder: %w", err)
 		}
@@ -190,6 +196,16 @@ func (r *Run) Update(change func(*Info)) error {
 
 // Append adds a record to metrics.jsonl in one write.
 func (r *Run) Append(m Record) error { return r.metrics.append(m) }
+
+// Cut drops the metrics after step, to which the run went back.
+func (r *Run) Cut(step uint64) error {
+	err := errors.Join(r.metrics.close(), cutMetrics(r.Path(metricsFile), step))
+	if err != nil {
+		return err
+	}
+	r.metrics, err = openMetrics(r.Path(metricsFile))
+	return err
+}
 
 // Sync brings the metrics to the disk, so that none is missing before a checkpoint.
 func (r *Run) Sync() error { return r.metrics.sync() }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package runs
+package disk
 
 // syncFolder does nothing where folders cannot be synced.
 func syncFolder(string) error { return nil }

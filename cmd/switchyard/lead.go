@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// coordinatorConfig is what a coordinator needs to lead the plan's run in its folder.
+func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
+	c := p.config
+	return coordinator.Config{
+		Run: run.Name(), Seed: c.Seed, Steps: c.Train.Steps, Shards: c.Train.Shards,
+		Optimizer: coordinator.Optimizer{
+			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
+			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
+		},
+		ValidateEvery: c.Train.ValidateEvery, ValidationShards: c.Train.Shards, CheckpointEvery: c.Train.CheckpointEvery,
+		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
+		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: run.Path(runs.Checkpoints),
+		Identity: c.Identity(), Log: run.Path(runs.Log), Golden: p.golden, Referee: (&referee{plan: p}).compute,
+	}
+}
+
+// referee computes blocks in the coordinator's process, with a program that is built when it is first needed.
+type referee struct {
+	plan *plan
+
+	mu      sync.Mutex
+	program worker.Program
+}
+
+// compute is a coordinator.Referee.
+func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.program == nil {
+		program, err := newProgram(r.plan.config, r.plan.data.dataset(), 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.program = program
+	}
+	if err := r.program.Load(step, theta); err != nil {
+		return nil, nil, fmt.Errorf("install the parameters of step %d: %w", step, err)
+	}
+	sum, err := sumBlock(ctx, r.program, step, work, block)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compute shards %s of step %d: %w", block, step, err)
+	}
+	return sum.Values, sum.Terms, nil
+}
+
+// sumBlock computes the shards of a block one after the other and adds them in the order of the tree.
+func sumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block reduce.Block) (reduce.Partial, error) {
+	var free []reduce.Partial
+	tree := reduce.NewTree(block)
+	for shard := block.First; shard < block.First+block.Count; shard++ {
+		if err := ctx.Err(); err != nil {
+			return reduce.Partial{}, err
+		}
+		p := reduce.Partial{Terms: make([]float32, len(program.TermNames()))}
+		var err error
+		if work == wire.Gradient {
+			if n := len(free); n > 0 {
+				p.Values, free = free[n-1].Values, free[:n-1]
+			} else {
+				p.Values = make([]float32, program.Size())
+			}
+			err = program.Gradient(0, step, shard, p.Values, p.Terms)
+		} else {
+			err = program.Validate(0, step, shard, p.Terms)
+		}
+		if err != nil {
+			return reduce.Partial{}, fmt.Errorf("shard %d: %w", shard, err)
+		}
+		tree.Add(reduce.Block{First: shard, Count: 1}, p, func(p reduce.Partial) { free = append(free, p) })
+	}
+	sum, _ := tree.Take()
+	return sum, nil
+}

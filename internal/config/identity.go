@@ -1,0 +1,54 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// indifferent are the keys and sections that change no bit of the parameters after a step: how long the run is, what is
+// measured beside it, how messages travel, where files lie (their content is env.hash) and what the configuration is
+// called.
+var indifferent = [...]string{
+	"preset", "env.files", "train.steps", "train.validate_every", "train.validation_episodes", "train.checkpoint_every", "eval.", "cluster.",
+}
+
+// decides reports whether a key decides the parameters' bits.
+func (k Key) decides() bool {
+	for _, other := range indifferent {
+		if k.Path == other || strings.HasSuffix(other, ".") && strings.HasPrefix(k.Path, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// Identity is the hex SHA-256 of the keys that decide the parameters' bits, one "path=value" per line: two runs with the
+// same identity have the same parameters after the same number of steps.
+func (c Config) Identity() string {
+	h := sha256.New()
+	for _, k := range Keys() {
+		if k.decides() {
+			h.Write([]byte(k.Path + "=" + format(k.value(&c)) + "\n"))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Difference is a key that has two values.
+type Difference struct {
+	Key string `json:"key"`
+	A   string `json:"a"`
+	B   string `json:"b"`
+}
+
+// Differences lists the keys that decide the parameters' bits and differ between two configurations.
+func Differences(a, b Config) []Difference {
+	var list []Difference
+	for _, k := range Keys() {
+		if x, y := format(k.value(&a)), format(k.value(&b)); k.decides() && x != y {
+			list = append(list, Difference{k.Path, x, y})
+		}
+	}
+	return list
+}

@@ -1,0 +1,123 @@
+// Package disk writes the files of a run so that a crash, of the program or of the machine, leaves either the old or the
+// new content. Every act goes through a Disk, so that a test can make any of them fail. It does not know what the files
+// hold.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is a file that is being written.
+type File interface {
+	io.WriteCloser
+	// Sync brings what was written to the disk.
+	Sync() error
+}
+
+// Disk is all that changes files and folders. Reading needs none.
+type Disk interface {
+	// Create makes or empties a file.
+	Create(path string) (File, error)
+	// Append opens a file, which it makes if it is missing, to write on after its first size bytes. What it holds beyond
+	// is cut off.
+	Append(path string, size int64) (File, error)
+	// Rename gives a file another name, in place of the file that has it.
+	Rename(from, to string) error
+	// Remove deletes a file. That it does not exist is no error.
+	Remove(path string) error
+	// Mkdir makes a folder. That it exists is no error.
+	Mkdir(path string) error
+	// SyncFolder makes the entries of a folder survive a crash of the machine.
+	SyncFolder(path string) error
+}
+
+// System returns the disk of the operating system.
+func System() Disk { return system{} }
+
+type system struct{}
+
+func (system) Create(path string) (File, error) { return os.Create(path) }
+
+func (system) Append(path string, size int64) (File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Size() > size { // a device or a pipe has no end to cut
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (system) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (system) Remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (system) Mkdir(path string) error {
+	if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func (system) SyncFolder(path string) error { return syncFolder(path) }
+
+// Suffix ends the name under which Replace writes a file.
+const Suffix = ".tmp"
+
+// Replace writes a file so that at any moment there is either the old one or the whole new one: under another name,
+// synced, renamed, and the folder synced. If it fails before the rename, the old file stays.
+func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
+	temp := path + Suffix
+	f, err := d.Create(temp)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = d.Rename(temp, path)
+	}
+	if err != nil {
+		if e := d.Remove(temp); e != nil {
+			err = fmt.Errorf("%w, and %w", err, e)
+		}
+		return err
+	}
+	return d.SyncFolder(filepath.Dir(path))
+}
+
+// MakeFolder makes a folder and what is missing above it, so that they are there after a crash of the machine.
+func MakeFolder(d Disk, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := MakeFolder(d, parent); err != nil {
+			return err
+		}
+	}
+	if err := d.Mkdir(path); err != nil {
+		return err
+	}
+	return d.SyncFolder(parent)
+}
