@@ -6,28 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrStart is returned when the server does not come up: its address is taken or not ours.
-var ErrStart = errors.New("broker: cannot start")
-
-const (
-	// startTimeout is how long the server may take to listen.
-	startTimeout = 10 * time.Second
-	// writeDeadline is how long a slow link may take for one write before the server gives it up; NATS has 10 s.
-	writeDeadline = 60 * time.Second
+var (
+	// ErrStart is returned when the server does not come up: its address is taken or not ours.
+	ErrStart = errors.New("broker: cannot start")
+	// ErrKeys is returned for a list of users or a certificate that cannot be used.
+	ErrKeys = errors.New("broker: cannot use the keys")
 )
 
-// Config says where the broker listens.
+// startTimeout is how long the server may take to listen.
+const startTimeout = 10 * time.Second
+
+// Config says where the broker listens, and to whom.
 type Config struct {
 	// Listen is "host:port", with port 0 for a free one. Empty: no port at all, connections come from this process.
 	Listen string
-	Log    hclog.Logger
+	// Auth is a file in the form of NATS with the users and their permissions. Empty: everybody may do everything, which
+	// is for this machine alone. Connections of this process need a key like all others.
+	Auth string
+	// Certificate and Key are PEM files. With them connections from outside must use TLS.
+	Certificate, Key string
+	Log              hclog.Logger
 }
 
 // Broker is a running NATS server with the default payload limit of 1 MiB.
@@ -38,22 +42,9 @@ type Broker struct {
 
 // Start runs a server and waits until it can be connected to.
 func Start(cfg Config) (*Broker, error) {
-	options := &server.Options{
-		ServerName: "switchyard", NoSigs: true, WriteDeadline: writeDeadline, DontListen: cfg.Listen == "",
-	}
-	if cfg.Listen != "" {
-		host, port, err := net.SplitHostPort(cfg.Listen)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrStart, err)
-		}
-		n, err := strconv.Atoi(port)
-		if err != nil || n < 0 || n > 65535 {
-			return nil, fmt.Errorf("%w: port %q", ErrStart, port)
-		}
-		if n == 0 {
-			n = server.RANDOM_PORT
-		}
-		options.Host, options.Port = host, n
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
 	}
 	s, err := server.NewServer(options)
 	if err != nil {
@@ -99,6 +90,12 @@ func (b *Broker) URL() string {
 
 // InProcessConn connects within the process.
 func (b *Broker) InProcessConn() (net.Conn, error) { return b.server.InProcessConn() }
+
+// Retire tells the clients that the server ends, lets them go one by one, and returns when it has ended.
+func (b *Broker) Retire() {
+	b.server.LameDuckShutdown()
+	b.Shutdown()
+}
 
 // Shutdown closes all connections and returns when the server has ended.
 func (b *Broker) Shutdown() {
