@@ -65,7 +65,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	}
 	m := newMachine(cfg, theta, chunk)
 	if obs == nil {
-		obs = silent{}
+		obs = Silent{}
 	}
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
