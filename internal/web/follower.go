@@ -1,4 +1,166 @@
 package web
 
-// follower keeps up with the metrics of a run.
-type follower struct{}
+import (
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// follower keeps up with the metrics of a run. It reads on when it is asked: there is no
+// goroutine behind it.
+type follower struct {
+	mu      sync.Mutex
+	tail    *runs.Tail
+	train   runs.Record // the latest
+	check   runs.Record // the latest validation
+	recent  []instant   // of the latest train records
+	seconds histogram   // of the steps that were read
+	in, out float64     // bytes
+}
+
+// instant is when a step was done.
+type instant struct {
+	step uint64
+	time time.Time
+}
+
+const (
+	lookBack   = 200              // steps read of a run that is seen for the first time
+	batch      = 1000             // records read at a time
+	rateWindow = 20 * time.Second // over which the step rate is taken
+)
+
+// follow returns the follower of a run, brought up to date.
+func (s *Server) follow(run Run) (*follower, error) {
+	s.mu.Lock()
+	f := s.followers[run.Name]
+	if f == nil {
+		from := runs.Position{}
+		if run.Step > lookBack {
+			from.Step = run.Step - lookBack
+		}
+		tail, err := runs.Follow(s.config.Dir, run.Name, from)
+		if err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		f = &follower{tail: tail, seconds: newHistogram()}
+		s.followers[run.Name] = f
+	}
+	s.mu.Unlock()
+	return f, f.update()
+}
+
+// forget drops the followers of runs that are gone.
+func (s *Server) forget(list []Run) {
+	known := make(map[string]bool, len(list))
+	for _, r := range list {
+		known[r.Name] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.followers {
+		if !known[name] {
+			delete(s.followers, name)
+		}
+	}
+}
+
+func (f *follower) update() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		records, back, err := f.tail.Next(batch)
+		if err != nil {
+			return err
+		}
+		if back {
+			f.recent = nil
+		}
+		for _, r := range records {
+			f.add(r)
+		}
+		if len(records) < batch && !back {
+			return nil
+		}
+	}
+}
+
+func (f *follower) add(r runs.Record) {
+	if r.Split == "validation" {
+		f.check = r
+	}
+	if r.Split != "train" {
+		return
+	}
+	f.train = r
+	if s, ok := r.Values["step_seconds"]; ok && !math.IsNaN(s) {
+		f.seconds.observe(s)
+	}
+	f.in += r.Values["bytes_in"]
+	f.out += r.Values["bytes_out"]
+	if n := len(f.recent); n > 0 && r.Step <= f.recent[n-1].step {
+		f.recent = nil // the run went back
+	}
+	f.recent = append(f.recent, instant{r.Step, r.Time})
+	old := 0
+	for old < len(f.recent)-2 && r.Time.Sub(f.recent[old+1].time) > rateWindow {
+		old++
+	}
+	f.recent = f.recent[old:]
+}
+
+// rate is in steps per second up to now, so that it sinks while no step is done.
+func (f *follower) rate(now time.Time) float64 {
+	n := len(f.recent)
+	if n < 2 {
+		return 0
+	}
+	first, last := f.recent[0], f.recent[n-1]
+	if now.Before(last.time) {
+		now = last.time
+	}
+	elapsed := now.Sub(first.time).Seconds()
+	if now.Sub(last.time) < rateWindow/4 {
+		elapsed = last.time.Sub(first.time).Seconds()
+	}
+	if elapsed <= 0 {
+		return 0
+	}
+	return float64(last.step-first.step) / elapsed
+}
+
+// Summary is a run as a row of the table.
+type Summary struct {
+	Run
+	ELBO     *float64 `json:"elbo,omitempty"` // of the latest step, if finite
+	StepRate float64  `json:"steps_per_second"`
+	Members  int      `json:"members"` // workers, the latest number known
+}
+
+// summarize adds to a run what its metrics say.
+func (s *Server) summarize(run Run) Summary {
+	sum := Summary{Run: run}
+	f, err := s.follow(run)
+	if err != nil && !errors.Is(err, runs.ErrNotFound) {
+		s.log.Warn("the metrics of a run cannot be read", "run", run.Name, "err", err)
+	}
+	if f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if v, ok := f.train.Values["elbo"]; ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			sum.ELBO = &v
+		}
+		sum.Step = max(sum.Step, f.train.Step)
+		if run.State == runs.Running {
+			sum.StepRate, sum.Members = f.rate(time.Now()), int(f.train.Values["workers"])
+		}
+	}
+	if run.Live != nil {
+		sum.Members = len(run.Live.Workers)
+	}
+	return sum
+}

@@ -130,6 +130,14 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /{file...}", s.pageFile)
+	mux.Handle("GET /metrics", s.guard.private(s.prometheus().ServeHTTP))
+	mux.Handle("GET /api/runs", s.guard.private(s.list))
+	mux.Handle("GET /api/runs/{name}", s.guard.private(s.show))
+	mux.Handle("GET /api/runs/{name}/metrics", s.guard.private(s.metrics))
+	mux.Handle("GET /api/runs/{name}/figures/{file...}", s.guard.private(s.figure))
+	mux.Handle("POST /api/runs/{name}/stop", s.guard.private(s.stop))
+	mux.Handle("GET /api/events", s.guard.private(s.events))
 	return s.guard.harden(mux)
 }
 

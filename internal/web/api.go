@@ -1,0 +1,178 @@
+package web
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Detail is a run with all that the page shows beside its metrics.
+type Detail struct {
+	Summary
+	Config    string   `json:"config"`    // YAML
+	Overrides []string `json:"overrides"` // what was asked for on top of the preset
+	Figures   []string `json:"figures"`   // file names
+}
+
+// overview is the answer to what runs there are.
+type overview struct {
+	Runs    []Summary `json:"runs"`
+	Version string    `json:"version"`
+	Stop    bool      `json:"can_stop"` // runs can be stopped from here
+}
+
+// find answers for a run that is not there.
+func (s *Server) find(w http.ResponseWriter, r *http.Request) (Run, bool) {
+	name := r.PathValue("name")
+	run, err := s.config.Source.Run(name)
+	if err != nil {
+		s.fail(w, "look for the run", name, err)
+		return Run{}, false
+	}
+	return run, true
+}
+
+// fail answers with what the client may know of an error; the log has all of it.
+func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
+	switch {
+	case errors.Is(err, runs.ErrNotFound), errors.Is(err, runs.ErrName), errors.Is(err, fs.ErrNotExist):
+		writeError(w, http.StatusNotFound, "there is no such run")
+	case errors.Is(err, ErrNotRunning):
+		writeError(w, http.StatusConflict, "the run is not under way")
+	case errors.Is(err, ErrReadOnly):
+		writeError(w, http.StatusForbidden, "runs can only be looked at here: ask the process that leads the run")
+	default:
+		s.log.Error("a request failed", "act", what, "run", run, "err", err)
+		writeError(w, http.StatusInternalServerError, "failed to "+what+"; the log says why")
+	}
+}
+
+func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	all, err := s.overview()
+	if err != nil {
+		s.fail(w, "list the runs", "", err)
+		return
+	}
+	writeJSON(w, all)
+}
+
+func (s *Server) overview() (overview, error) {
+	list, err := s.config.Source.Runs()
+	if err != nil {
+		return overview{}, err
+	}
+	s.forget(list)
+	all := overview{Runs: make([]Summary, 0, len(list)), Version: s.config.Version, Stop: s.canStop()}
+	for _, run := range list {
+		all.Runs = append(all.Runs, s.summarize(run))
+	}
+	return all, nil
+}
+
+// canStop reports whether runs can be stopped from the page at all.
+func (s *Server) canStop() bool {
+	_, only := s.config.Source.(Folder)
+	return !s.guard.open && !only
+}
+
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	run, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	text, _, err := runs.Config(s.config.Dir, run.Name)
+	if err != nil {
+		s.fail(w, "read the run", run.Name, err)
+		return
+	}
+	d := Detail{Summary: s.summarize(run), Config: string(text), Overrides: []string{}, Figures: []string{}}
+	folder := filepath.Join(s.config.Dir, run.Name)
+	// Both may be missing: a run need have neither overrides nor figures.
+	if overrides, err := os.ReadFile(filepath.Join(folder, "overrides.txt")); err == nil {
+		d.Overrides = append(d.Overrides, strings.Fields(string(overrides))...)
+	}
+	if entries, err := os.ReadDir(filepath.Join(folder, "figures")); err == nil {
+		for _, e := range entries {
+			if e.Type().IsRegular() && pictureType(e.Name()) != "" {
+				d.Figures = append(d.Figures, e.Name())
+			}
+		}
+	}
+	slices.Sort(d.Figures)
+	writeJSON(w, d)
+}
+
+// pictureType is the media type of a file that is served as a figure.
+func pictureType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png":
+		return "image/png"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return ""
+}
+
+// figure serves a file of the figures of a run. os.Root keeps every path, and every link
+// in it, below that folder.
+func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
+	run, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	name := r.PathValue("file")
+	media := pictureType(name)
+	file, info, err := openFigure(filepath.Join(s.config.Dir, run.Name, "figures"), name)
+	if err == nil && (media == "" || !info.Mode().IsRegular()) {
+		err = errors.Join(fs.ErrNotExist, file.Close())
+	}
+	if err != nil {
+		s.log.Debug("no figure", "run", run.Name, "err", err)
+		writeError(w, http.StatusNotFound, "there is no such figure")
+		return
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	http.ServeContent(w, r, "", info.ModTime(), file)
+	if err := file.Close(); err != nil {
+		s.log.Debug("close a figure", "err", err)
+	}
+}
+
+func openFigure(folder, name string) (*os.File, fs.FileInfo, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := root.Open(name)
+	if err := errors.Join(err, root.Close()); err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// stop asks a run to stop. Without a token anything on this machine could.
+func (s *Server) stop(w http.ResponseWriter, r *http.Request) {
+	if s.guard.open {
+		writeError(w, http.StatusForbidden, "runs can be stopped from the page only where a token is set (--web-token-file)")
+		return
+	}
+	name := r.PathValue("name")
+	if err := s.config.Source.Stop(name); err != nil {
+		s.fail(w, "stop the run", name, err)
+		return
+	}
+	s.log.Info("a run was asked to stop from the page", "run", name)
+	writeStatus(w, http.StatusAccepted, map[string]string{"run": name, "state": "stopping"})
+}

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Limits on a stream of events.
+const (
+	eventTimeout = 10 * time.Second // for the client to take an event
+	aliveEvery   = 15 * time.Second // a comment, so that proxies keep the connection
+	maxBacklog   = 5000             // records that are sent after a reconnection; beyond, the client loads them anew
+	eventRecords = 200              // records per event
+)
+
+// stream is a client of server-sent events.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sent    time.Time
+}
+
+// send writes one event; an empty id leaves the last one standing.
+func (c *stream) send(event, id string, data []byte) error {
+	var b bytes.Buffer
+	if id != "" {
+		fmt.Fprintf(&b, "id: %s\n", id)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", event, data)
+	return c.write(b.Bytes())
+}
+
+func (c *stream) write(text []byte) error {
+	if err := c.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
+		return err
+	}
+	if _, err := c.w.Write(text); err != nil {
+		return err
+	}
+	c.sent = time.Now()
+	return c.control.Flush()
+}
+
+// events sends what changes, until the client or the server goes. All runs: events "runs"
+// with the rows that changed. One run: "run" with its state, and "records" with what was
+// added to its metrics, with their position as id, from Last-Event-ID on. "back" says that
+// the run went back to a step, "reload" that the client missed too much.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusServiceUnavailable, "too many pages are open")
+		return
+	}
+	var next func(*stream) error
+	if name := r.URL.Query().Get("run"); name == "" {
+		next = s.tableEvents()
+	} else {
+		var ok bool
+		if next, ok = s.runEvents(w, r, name); !ok {
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // proxies hold back what they buffer
+	c := &stream{w: w, control: http.NewResponseController(w)}
+	if err := s.pump(r.Context(), c, next); err != nil && r.Context().Err() == nil {
+		s.log.Debug("a client of events is gone", "err", err)
+	}
+}
+
+// pump calls next again and again.
+func (s *Server) pump(ctx context.Context, c *stream, next func(*stream) error) error {
+	tick := time.NewTicker(s.poll)
+	defer tick.Stop()
+	for {
+		if err := next(c); err != nil {
+			return err
+		}
+		if time.Since(c.sent) > aliveEvery {
+			if err := c.write([]byte(": alive\n\n")); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// tableEvents sends the rows that changed since they were last sent, and the order of all.
+func (s *Server) tableEvents() func(*stream) error {
+	sent := map[string]string{}
+	var order []byte
+	return func(c *stream) error {
+		all, err := s.overview()
+		if err != nil {
+			return err
+		}
+		changed := struct {
+			Order []string          `json:"order"`
+			Runs  []json.RawMessage `json:"runs"`
+		}{[]string{}, []json.RawMessage{}}
+		for _, run := range all.Runs {
+			row, err := json.Marshal(run)
+			if err != nil {
+				return err
+			}
+			if sent[run.Name] != string(row) {
+				sent[run.Name] = string(row)
+				changed.Runs = append(changed.Runs, row)
+			}
+			changed.Order = append(changed.Order, run.Name)
+		}
+		names, err := json.Marshal(changed.Order)
+		if err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) {
+			return err
+		}
+		order = names
+		data, err := json.Marshal(changed)
+		if err != nil {
+			return err
+		}
+		return c.send("runs", "", data)
+	}
+}
+
+// runEvents sends the state of one run when it changes, and its new records.
+func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) (func(*stream) error, bool) {
+	run, err := s.config.Source.Run(name)
+	if err != nil {
+		s.fail(w, "look for the run", name, err)
+		return nil, false
+	}
+	var from runs.Position
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		if from, err = runs.ParsePosition(id); err != nil {
+			writeError(w, http.StatusBadRequest, "Last-Event-ID is not one of this server")
+			return nil, false
+		}
+	} else {
+		from = runs.Position{Step: s.summarize(run).Step + 1} // what is new
+	}
+	tail, err := runs.Follow(s.config.Dir, name, from)
+	if err != nil {
+		s.fail(w, "read the metrics", name, err)
+		return nil, false
+	}
+	var state []byte
+	fresh := true
+	return func(c *stream) error {
+		run, err := s.config.Source.Run(name)
+		if errors.Is(err, runs.ErrNotFound) {
+			return errors.Join(c.send("gone", "", []byte("{}")), err)
+		}
+		if err != nil {
+			return err
+		}
+		latest, err := json.Marshal(s.summarize(run))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(latest, state) {
+			state = latest
+			if err := c.send("run", "", state); err != nil {
+				return err
+			}
+		}
+		limit := maxBacklog
+		if !fresh {
+			limit = 0
+		}
+		fresh = false
+		return sendRecords(c, tail, limit)
+	}, true
+}
+
+// sendRecords sends all records that a tail has. If limit is positive and they are more,
+// it sends a request to reload instead.
+func sendRecords(c *stream, tail *runs.Tail, limit int) error {
+	var all []runs.Record
+	for {
+		records, back, err := tail.Next(eventRecords)
+		if err != nil {
+			return err
+		}
+		if back {
+			all = nil
+			data := fmt.Appendf(nil, `{"step":%d}`, tail.Position().Step)
+			if err := c.send("back", tail.Position().String(), data); err != nil {
+				return err
+			}
+			continue
+		}
+		all = append(all, records...)
+		if limit > 0 && len(all) > limit {
+			return errors.Join(c.send("reload", "", []byte("{}")), errTooFar)
+		}
+		if limit == 0 || len(records) < eventRecords {
+			if err := sendBatch(c, all, tail.Position()); err != nil {
+				return err
+			}
+			all = nil
+		}
+		if len(records) < eventRecords {
+			return nil
+		}
+	}
+}
+
+// errTooFar ends the events of a client that is to load the metrics anew.
+var errTooFar = errors.New("web: the client is too far behind")
+
+func sendBatch(c *stream, records []runs.Record, at runs.Position) error {
+	if len(records) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(records)
+	if err != nil {
+		return err
+	}
+	return c.send("records", at.String(), data)
+}

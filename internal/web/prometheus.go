@@ -1,0 +1,201 @@
+package web
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// measures describe the metrics of Prometheus. Those with the label run exist for every
+// run under way, and for those that this process has led.
+type measures struct {
+	info, ready, runs                            *prometheus.Desc
+	running, step, steps, elbo, loss, norm, rate *prometheus.Desc
+	seconds, workers, bytes, waiting, checkpoint *prometheus.Desc
+	issued, useful, speculations, audits         *prometheus.Desc
+	disputes, quarantined, rejections            *prometheus.Desc
+}
+
+func newMeasures() *measures {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("switchyard_"+name, help, labels, nil)
+	}
+	return &measures{
+		info:         desc("info", "Version of the program; always 1.", "version"),
+		ready:        desc("ready", "1 while the broker is connected."),
+		runs:         desc("runs", "Runs by state.", "state"),
+		running:      desc("running", "1 while the run is under way.", "run"),
+		step:         desc("step", "Updates of the parameters done.", "run"),
+		steps:        desc("steps", "Updates of the parameters that the run is to do.", "run"),
+		elbo:         desc("elbo", "Latest evidence lower bound, in nats.", "run", "split"),
+		loss:         desc("loss", "Latest loss and its terms, in nats.", "run", "split", "term"),
+		norm:         desc("gradient_norm", "Norm of the latest gradient before clipping.", "run"),
+		rate:         desc("learning_rate", "Latest learning rate.", "run"),
+		seconds:      desc("step_seconds", "Durations of steps.", "run"),
+		workers:      desc("workers", "Workers of the run by state.", "run", "state"),
+		bytes:        desc("bytes_total", "Bytes of gradients in, of parameters and leases out.", "run", "dir"),
+		waiting:      desc("waiting", "1 while the run waits, e.g. for a worker.", "run"),
+		checkpoint:   desc("checkpoint_age_seconds", "Time since the latest checkpoint was on disk.", "run"),
+		issued:       desc("shards_issued_total", "Shards leased to workers, repetitions included.", "run"),
+		useful:       desc("shards_useful_total", "Shards whose gradients entered a step.", "run"),
+		speculations: desc("speculations_total", "Leases issued a second time because a worker was slow.", "run"),
+		audits:       desc("audits_total", "Blocks computed a second time as a check.", "run"),
+		disputes:     desc("disputes_total", "Blocks of which two workers sent different bits.", "run"),
+		quarantined:  desc("quarantined_total", "Workers cut off because their bits differed.", "run"),
+		rejections:   desc("rejections_total", "Refused messages by reason.", "run", "reason"),
+	}
+}
+
+// collector reads everything when it is asked.
+type collector struct {
+	*measures
+	server *Server
+}
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.elbo, c.loss, c.norm, c.rate, c.seconds, c.workers, c.bytes,
+		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.quarantined, c.rejections,
+	} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	s := sink{out}
+	s.gauge(c.info, 1, c.server.config.Version)
+	s.gauge(c.ready, truth(c.server.config.Source.Ready() == nil))
+	list, err := c.server.config.Source.Runs()
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(c.runs, err)
+		return
+	}
+	c.server.forget(list)
+	states := map[runs.State]int{runs.Running: 0, runs.Finished: 0, runs.Interrupted: 0, runs.Failed: 0, runs.Lost: 0}
+	for _, run := range list {
+		states[run.State]++
+		if run.State == runs.Running || run.Live != nil {
+			c.run(s, run)
+		}
+	}
+	for state, n := range states {
+		s.gauge(c.runs, float64(n), string(state))
+	}
+}
+
+func (c collector) run(s sink, run Run) {
+	sum := c.server.summarize(run)
+	s.gauge(c.running, truth(run.State == runs.Running), run.Name)
+	s.gauge(c.step, float64(sum.Step), run.Name)
+	s.gauge(c.steps, float64(run.Steps), run.Name)
+	if f, err := c.server.follow(run); err == nil {
+		f.mu.Lock()
+		c.recorded(s, run, f)
+		f.mu.Unlock()
+	}
+	if run.Live != nil {
+		c.live(s, run.Name, run.Live)
+	}
+}
+
+// system are the metrics of a record that are no terms of the loss.
+var system = map[string]bool{
+	"elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true,
+}
+
+// recorded sends what the metrics of a run say.
+func (c collector) recorded(s sink, run Run, f *follower) {
+	for _, r := range []runs.Record{f.train, f.check} {
+		for name, v := range r.Values {
+			switch {
+			case name == "elbo":
+				s.gauge(c.elbo, v, run.Name, r.Split)
+			case !system[name]:
+				s.gauge(c.loss, v, run.Name, r.Split, name)
+			}
+		}
+	}
+	if norm, ok := f.train.Values["gradient_norm"]; ok {
+		s.gauge(c.norm, norm, run.Name)
+		s.gauge(c.rate, f.train.Values["learning_rate"], run.Name)
+	}
+	s.out <- prometheus.MustNewConstHistogram(c.seconds, f.seconds.count, f.seconds.sum, f.seconds.cumulative(), run.Name)
+	s.counter(c.bytes, f.in, run.Name, "in")
+	s.counter(c.bytes, f.out, run.Name, "out")
+	if run.Live == nil {
+		s.gauge(c.workers, f.train.Values["workers"], run.Name, "working")
+	}
+}
+
+// live sends what only the process that leads a run knows.
+func (c collector) live(s sink, run string, l *Live) {
+	states := map[string]int{}
+	for _, w := range l.Workers {
+		states[w.State]++
+	}
+	for state, n := range states {
+		s.gauge(c.workers, float64(n), run, state)
+	}
+	s.gauge(c.waiting, truth(l.Waiting != ""), run)
+	if !l.Checkpointed.IsZero() {
+		s.gauge(c.checkpoint, math.Max(0, time.Since(l.Checkpointed).Seconds()), run)
+	}
+	s.counter(c.issued, float64(l.ShardsIssued), run)
+	s.counter(c.useful, float64(l.ShardsUseful), run)
+	s.counter(c.speculations, float64(l.Speculations), run)
+	s.counter(c.audits, float64(l.Audits), run)
+	s.counter(c.disputes, float64(l.Disputes), run)
+	s.counter(c.quarantined, float64(len(l.Quarantined)), run)
+	for reason, n := range l.Rejections {
+		s.counter(c.rejections, float64(n), run, reason)
+	}
+}
+
+// sink takes metrics.
+type sink struct{ out chan<- prometheus.Metric }
+
+func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	s.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (s sink) counter(d *prometheus.Desc, v float64, labels ...string) {
+	s.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// registry holds the metrics of this server and of its process, and nobody else's.
+func (s *Server) registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collector{newMeasures(), s},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return r
+}
+
+func (s *Server) prometheus() http.Handler {
+	return promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxReads, ErrorLog: promLog{s},
+	})
+}
+
+// promLog takes what goes wrong while metrics are collected.
+type promLog struct{ server *Server }
+
+// Println implements promhttp.Logger.
+func (l promLog) Println(v ...any) { l.server.log.Warn("metrics cannot be collected", "err", v) }
