@@ -9,7 +9,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -63,6 +65,8 @@ var exitCodes = []struct {
 	{coordinator.ErrMismatch, exitData},
 	{runs.ErrDamaged, exitData},
 	{files.ErrData, exitData},
+	{keys.ErrDamaged, exitData},
+	{broker.ErrKeys, exitData},
 	{syscall.ENOSPC, exitFailed}, // before interrupted: the checkpoint may be missing
 	{coordinator.ErrInterrupted, exitInterrupted},
 }
