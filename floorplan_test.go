@@ -60,8 +60,8 @@ internal/broker:
 internal/keys:
 internal/pool:         internal/wire
 internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator worker
-internal/fault:        internal/wire worker rng
-internal/chaos:        internal/fault internal/runs rng
+internal/fault:        internal/disk internal/wire worker rng
+internal/chaos:        internal/fault internal/keys internal/runs rng
 
 worker:                internal/wire internal/reduce model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/disk autodiff/kernel

@@ -40,6 +40,9 @@ const (
 	gauge      = "goroutines"
 )
 
+// Variable is the environment variable that holds a Spec for a process of a run.
+const Variable = "SWITCHYARD_FAULTS"
+
 // Counts are the counters of one process and the file that they are kept in: one line of name and number for each, all of
 // the same length, so that the file is overwritten in place by one write.
 type Counts struct {

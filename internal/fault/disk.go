@@ -3,17 +3,30 @@ package fault
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// DiskFull returns ENOSPC while the disk is full, and nil otherwise: what makes or writes a file asks it first.
-func (i *Injector) DiskFull() error {
+// Disk returns a disk that is full now and then: meanwhile no file or folder can be made and nothing written. A write that
+// fails has written a part.
+func (i *Injector) Disk(d disk.Disk) disk.Disk {
 	if i == nil || i.spec.DiskFull.Length == 0 {
-		return nil
+		return d
+	}
+	return disk.Faulty(d, i.fill)
+}
+
+// fill decides whether an act meets a full disk.
+func (i *Injector) fill(act disk.Act) (room int, err error) {
+	switch act.Kind {
+	case "create", "append", "write", "mkdir":
+	default:
+		return 0, nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.during(&i.full, DiskFull) {
-		return fmt.Errorf("injected: %w", syscall.ENOSPC)
+	if !i.during(&i.full, DiskFull) {
+		return 0, nil
 	}
-	return nil
+	return i.messages.IntN(act.Bytes + 1), fmt.Errorf("%s %s: injected: %w", act.Kind, act.Path, syscall.ENOSPC)
 }

@@ -2,10 +2,13 @@ package fault
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math"
 	"math/bits"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -172,7 +176,7 @@ func TestBus_Partition(t *testing.T) {
 func TestNilInjector_ChangesNothing(t *testing.T) {
 	var i *Injector
 	carrier, p := &tape{}, &program{}
-	if i.Bus(carrier) != wire.Bus(carrier) || i.Program(p) != p || i.Close() != nil || i.Spec() != (Spec{}) || i.DiskFull() != nil {
+	if i.Bus(carrier) != wire.Bus(carrier) || i.Program(p) != p || i.Close() != nil || i.Spec() != (Spec{}) || i.Disk(disk.System()) != disk.System() {
 		t.Error("a nil injector is not transparent")
 	}
 }
@@ -255,5 +259,39 @@ func TestCounts_AreKept(t *testing.T) {
 	}
 	if _, _, err := ReadCounts(path); err == nil {
 		t.Error("a damaged file was read")
+	}
+}
+
+// While the disk is full nothing is written and what was there stays; a file that was begun can be removed.
+func TestDisk_FullNowAndThen(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		i := inject(t, Spec{Seed: 1, DiskFull: Outage{3 * time.Second, 30 * time.Second}}, "c")
+		d := i.Disk(disk.System())
+		const total = 1000
+		path, failures := filepath.Join(dir, "file"), 0
+		for n := range total { // 10,000 s
+			text := []byte{byte(n)}
+			before, _ := os.ReadFile(path)
+			err := disk.Replace(d, path, func(w io.Writer) error { _, err := w.Write(text); return err })
+			after, readErr := os.ReadFile(path)
+			switch {
+			case err == nil && !bytes.Equal(after, text), readErr != nil && err == nil:
+				t.Fatalf("%v %v after success", after, readErr)
+			case err != nil && !errors.Is(err, syscall.ENOSPC):
+				t.Fatal(err)
+			case err != nil && !bytes.Equal(before, after):
+				t.Fatal("the old file did not stay")
+			case err != nil:
+				failures++
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if !near(failures, total, 0.1) {
+			t.Errorf("%d of %d writes failed, want a tenth", failures, total)
+		}
+	})
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }

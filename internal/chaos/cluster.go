@@ -1,0 +1,258 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+)
+
+const (
+	// stopPatience is how long a process may take to end when it is asked to. A coordinator finishes its step.
+	stopPatience = 90 * time.Second
+	// A process that ends by itself is started again after again. One that does so crashes times in a row, each time
+	// before it is stable old, is not.
+	again   = 200 * time.Millisecond
+	crashes = 15
+	stable  = 5 * time.Second
+
+	host = "127.0.0.1"
+)
+
+// child is a process of the cluster, through all its incarnations.
+type child struct {
+	role      string // broker, coordinator or worker
+	name      string // of its log
+	arguments func(generation int) []string
+	faults    bool // it injects faults
+
+	generation int
+	process    *process  // the latest; nil: none yet
+	due        time.Time // to be started; zero: it runs, or should
+	halted     time.Time // until when it is stopped; zero: it is not
+	failures   int       // incarnations in a row that ended early by themselves
+}
+
+func (c *child) running() bool { return c.process != nil && c.process.running() && c.due.IsZero() }
+
+// cluster is all processes.
+type cluster struct {
+	cfg         Config
+	nursery     *nursery
+	broker      *child
+	coordinator *child
+	workers     []*child
+	page        string // host:port of the coordinator's page
+	exits       int    // processes that ended by themselves
+}
+
+// newCluster makes folders and keys, and starts nothing.
+func newCluster(cfg Config) (*cluster, error) {
+	for _, folder := range []string{"logs", "counts", "runs"} {
+		if err := os.MkdirAll(filepath.Join(cfg.Folder, folder), 0o755); err != nil {
+			return nil, fmt.Errorf("make the folder of the processes: %w", err)
+		}
+	}
+	secrets := filepath.Join(cfg.Folder, "keys")
+	if _, err := keys.Init(keys.Config{Dir: secrets, Hosts: []string{host}}, time.Now()); err != nil {
+		return nil, fmt.Errorf("make keys: %w", err)
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{cfg: cfg, page: ports[1]}
+	link := func(role string) []string {
+		return []string{
+			"--nats", "tls://" + ports[0], "--nkey", filepath.Join(secrets, role+".nk"), "--tls-ca", filepath.Join(secrets, "ca.pem"),
+		}
+	}
+	c.broker = &child{role: "broker", name: "broker", arguments: func(int) []string {
+		return []string{"broker", "--listen", ports[0], "--keys", secrets, "--tls"}
+	}}
+	c.coordinator = &child{role: "coordinator", name: "coordinator", faults: true, arguments: func(int) []string {
+		return append([]string{
+			"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web", c.page,
+		}, link("coordinator")...)
+	}}
+	for i := range cfg.Workers {
+		// A worker that is started anew is another worker: it need not wait until the one before counts as lost.
+		name := fmt.Sprintf("worker-%d", i+1)
+		c.workers = append(c.workers, &child{role: "worker", name: name, faults: true, arguments: func(generation int) []string {
+			return append([]string{"worker", "--slots", "1", "--id", fmt.Sprintf("%s-%d", name, generation)}, link("worker")...)
+		}})
+	}
+	return c, nil
+}
+
+// freePorts returns addresses that nobody listens on.
+func freePorts(n int) ([]string, error) {
+	var list []string
+	for range n {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close() // after the loop, so that all are different
+		list = append(list, l.Addr().String())
+	}
+	return list, nil
+}
+
+func (c *cluster) children() []*child {
+	return slices.Concat([]*child{c.broker, c.coordinator}, c.workers)
+}
+
+// begin starts all processes.
+func (c *cluster) begin() error {
+	c.nursery = newNursery()
+	for _, x := range c.children() {
+		if err := c.start(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start runs the next incarnation of a child.
+func (c *cluster) start(x *child) error {
+	log, err := os.OpenFile(filepath.Join(c.cfg.Folder, "logs", x.name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the log of a process: %w", err)
+	}
+	defer log.Close() // the process has its own
+	x.generation++
+	x.due, x.halted = time.Time{}, time.Time{}
+	environ := c.cfg.Environ
+	if spec := c.spec(x); spec != "" {
+		environ = append(slices.Clone(environ), fault.Variable+"="+spec)
+	}
+	x.process, err = c.nursery.start(c.cfg.Program, x.arguments(x.generation), environ, log)
+	return err
+}
+
+// spec is the faults that an incarnation injects into itself: other ones than those before it.
+func (c *cluster) spec(x *child) string {
+	s := c.cfg.Plan.Faults
+	if !x.faults || s == (fault.Spec{}) {
+		return ""
+	}
+	s.Seed = c.cfg.Plan.Seed<<20 + uint64(x.generation)
+	s.Partition.Every *= time.Duration(len(c.workers) + 1)
+	if x != c.coordinator {
+		s.DiskFull = fault.Outage{} // workers keep nothing
+	}
+	s.Counts = c.counts(x)
+	return s.String()
+}
+
+// counts is the file of the fault counters of the latest incarnation.
+func (c *cluster) counts(x *child) string {
+	return filepath.Join(c.cfg.Folder, "counts", x.name+"-"+strconv.Itoa(x.generation))
+}
+
+// tend starts what is due, lets go on what was stopped for long enough, and starts again what ended by itself.
+func (c *cluster) tend(now time.Time) error {
+	for _, x := range c.children() {
+		if !x.halted.IsZero() && !now.Before(x.halted) {
+			x.halted = time.Time{}
+			if err := x.process.signal(proceed); err != nil {
+				return err
+			}
+		}
+		if x.due.IsZero() && !x.process.running() {
+			if err := c.ended(x, now); err != nil {
+				return err
+			}
+		}
+		if !x.due.IsZero() && !now.Before(x.due) {
+			if err := c.start(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ended deals with a process that ended by itself.
+func (c *cluster) ended(x *child, now time.Time) error {
+	c.exits++
+	if x.failures++; now.Sub(x.process.began) > stable {
+		x.failures = 1
+	}
+	state := x.process.command.ProcessState
+	c.cfg.Log.Warn("process ended by itself", "process", x.name, "generation", x.generation, "state", state)
+	if x.failures >= crashes {
+		return fmt.Errorf("%w: %s ended %d times in a row, at last with %s; its log ends:\n%s", ErrUnstable, x.name, crashes, state, c.tail(x))
+	}
+	x.due = now.Add(again)
+	return nil
+}
+
+// kill ends a child at once. It is started again after a while.
+func (c *cluster) kill(x *child, down time.Duration) error {
+	if !x.running() {
+		return nil
+	}
+	x.due = time.Now().Add(down)
+	x.halted = time.Time{}
+	return x.process.kill()
+}
+
+// pause stops a child for a while.
+func (c *cluster) pause(x *child, length time.Duration) error {
+	if !x.running() {
+		return nil
+	}
+	x.halted = time.Now().Add(length)
+	return x.process.signal(halt)
+}
+
+// end ends all processes: the coordinator first, which writes a checkpoint of the step that the workers finish with it.
+func (c *cluster) end() error {
+	var errs []error
+	for _, x := range c.children() {
+		if !x.halted.IsZero() {
+			errs = append(errs, x.process.signal(proceed))
+		}
+	}
+	for _, group := range [][]*child{{c.coordinator}, c.workers, {c.broker}} {
+		for _, x := range group {
+			if x.process != nil && x.process.running() {
+				errs = append(errs, x.process.stop(stopPatience))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// close kills what still runs.
+func (c *cluster) close() {
+	if c.nursery == nil {
+		return
+	}
+	for _, x := range c.children() {
+		if x.process != nil && x.process.running() {
+			_ = x.process.kill()
+		}
+	}
+	c.nursery.close()
+}
+
+// tail is the end of a child's log.
+func (c *cluster) tail(x *child) string {
+	data, err := os.ReadFile(filepath.Join(c.cfg.Folder, "logs", x.name+".log"))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}

@@ -1,0 +1,71 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// meter follows how many shards the coordinators of a run issue. Each counts from its own start, and the counters of one
+// that is killed end with the last time that they were read, which is just before.
+type meter struct {
+	url    string
+	client http.Client
+	terms  map[uint64]uint64 // shards issued, by term
+}
+
+func newMeter(page, name string) *meter {
+	return &meter{
+		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond}, terms: make(map[uint64]uint64),
+	}
+}
+
+// read asks the coordinator. One that does not answer is asked again later.
+func (m *meter) read(ctx context.Context) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
+	if err != nil {
+		return
+	}
+	answer, err := m.client.Do(request)
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	var run struct {
+		Live *struct {
+			Term   uint64 `json:"term"`
+			Issued uint64 `json:"shards_issued"`
+		} `json:"live"`
+	}
+	if json.NewDecoder(answer.Body).Decode(&run) == nil && run.Live != nil {
+		m.terms[run.Live.Term] = max(m.terms[run.Live.Term], run.Live.Issued)
+	}
+}
+
+func (m *meter) issued() uint64 {
+	var n uint64
+	for _, issued := range m.terms {
+		n += issued
+	}
+	return n
+}
+
+// useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations up to it.
+func (k *conductor) useful(info runs.Info) (uint64, error) {
+	var validations uint64
+	err := runs.ReadMetrics(filepath.Join(k.cfg.Folder, "runs"), k.cfg.Name, func(r runs.Record) error {
+		if r.Split == "validation" && r.Step <= info.Checkpoint {
+			validations++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the validations: %w", err)
+	}
+	return uint64(k.cfg.Shards) * (info.Checkpoint + validations), nil
+}

@@ -1,0 +1,247 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+const (
+	tick          = 20 * time.Millisecond // of the loop that does what is due
+	statusEvery   = time.Second
+	sampleEvery   = 10 * time.Second
+	startPatience = 60 * time.Second // until the run folder is there
+)
+
+// conductor runs a plan.
+type conductor struct {
+	*cluster
+	schedule *schedule
+	meter    *meter
+	samples  *samples
+	began    time.Time
+	acted    map[act]int64
+}
+
+// Run trains under faults until the run's last step, or for the Duration, and ends all processes. When ctx ends it
+// ends them too and returns the context's error.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	c, err := newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	samples, err := newSamples(filepath.Join(cfg.Folder, "samples.csv"))
+	if err != nil {
+		return nil, err
+	}
+	k := &conductor{
+		cluster: c, schedule: newSchedule(cfg.Plan.Seed, cfg.Plan), meter: newMeter(c.page, cfg.Name), samples: samples,
+		began: time.Now(), acted: make(map[act]int64),
+	}
+	result, err := k.run(ctx)
+	return result, errors.Join(err, samples.close())
+}
+
+func (k *conductor) run(ctx context.Context) (*Result, error) {
+	if err := k.begin(); err != nil {
+		return nil, err
+	}
+	if err := k.conduct(ctx); err != nil {
+		return nil, err
+	}
+	seconds := time.Since(k.began).Seconds()
+	k.meter.read(ctx)
+	if err := k.end(); err != nil {
+		return nil, err
+	}
+	info, err := k.info()
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{
+		Step: info.Checkpoint, SHA256: info.ParametersSHA256, Finished: info.State == runs.Finished, Seconds: seconds,
+		Exits: k.exits, Coordinators: k.coordinator.generation, Growth: k.samples.growth(),
+	}
+	if r.Faults, err = k.faults(); err != nil {
+		return nil, err
+	}
+	if r.Step == 0 {
+		return nil, fmt.Errorf("%w: it has written no checkpoint (state %s)", ErrFailed, info.State)
+	}
+	r.Issued = k.meter.issued()
+	r.Useful, err = k.useful(info)
+	return r, err
+}
+
+// conduct does what the schedule says until the run is over.
+func (k *conductor) conduct(ctx context.Context) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var status, sample time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+		now := time.Now()
+		if err := k.tend(now); err != nil {
+			return err
+		}
+		for _, e := range k.schedule.due(now.Sub(k.began)) {
+			if err := k.do(ctx, e); err != nil {
+				return err
+			}
+		}
+		if now.Sub(sample) >= sampleEvery {
+			sample = now
+			if err := k.sample(now); err != nil {
+				return err
+			}
+		}
+		if now.Sub(status) >= statusEvery {
+			status = now
+			over, err := k.look(ctx, now)
+			if over || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// look notes how far the run is, and reports whether it is over.
+func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err error) {
+	k.meter.read(ctx)
+	elapsed := now.Sub(k.began)
+	info, err := k.info()
+	if errors.Is(err, fs.ErrNotExist) {
+		if elapsed > startPatience {
+			return false, fmt.Errorf("%w: it has no folder after %v; the log of its coordinator ends:\n%s", ErrFailed, startPatience, k.tail(k.coordinator))
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if k.cfg.Progress != nil {
+		faults, err := k.faults()
+		if err != nil {
+			return false, err
+		}
+		k.cfg.Progress(Status{Elapsed: elapsed, Step: info.Step, Steps: info.Steps, Workers: k.present(), Faults: faults})
+	}
+	switch info.State {
+	case runs.Finished:
+		return true, nil
+	case runs.Failed:
+		return false, fmt.Errorf("%w: %s", ErrFailed, info.ExitReason)
+	}
+	return k.cfg.Duration > 0 && elapsed >= k.cfg.Duration, nil
+}
+
+// info reads run.json. It takes no lock, which a coordinator that starts might meet.
+func (k *conductor) info() (runs.Info, error) { return readRun(k.cfg) }
+
+func readRun(cfg Config) (runs.Info, error) {
+	var info runs.Info
+	data, err := os.ReadFile(filepath.Join(cfg.Folder, "runs", cfg.Name, "run.json"))
+	if err != nil {
+		return info, fmt.Errorf("read the state of the run: %w", err)
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, fmt.Errorf("read the state of the run: %w", err)
+	}
+	return info, nil
+}
+
+// present counts the workers that run and are not stopped.
+func (k *conductor) present() int {
+	n := 0
+	for _, x := range k.workers {
+		if x.running() && x.halted.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// do does what the schedule says. What has nobody to strike is left out, and not counted.
+func (k *conductor) do(ctx context.Context, e event) error {
+	target := k.target(e)
+	if target == nil {
+		return nil
+	}
+	k.cfg.Log.Info(e.act.String(), "process", target.name, "generation", target.generation, "for", e.down.Round(time.Millisecond))
+	k.acted[e.act]++
+	target.failures = 0
+	if e.act == pauseWorker {
+		return k.pause(target, e.down)
+	}
+	if e.act == killCoordinator {
+		k.meter.read(ctx)
+	}
+	return k.kill(target, e.down)
+}
+
+// target chooses the process that an event strikes. The first worker is paused but never killed, so that a leak in a worker
+// has time to show; a single one is killed too.
+func (k *conductor) target(e event) *child {
+	switch e.act {
+	case killCoordinator:
+		return running(k.coordinator)
+	case restartBroker:
+		return running(k.broker)
+	}
+	candidates := k.workers
+	if e.act == killWorker && len(candidates) > 1 {
+		candidates = candidates[1:]
+	}
+	var list []*child
+	for _, x := range candidates {
+		if x.running() && x.halted.IsZero() {
+			list = append(list, x)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[min(int(e.pick*float64(len(list))), len(list)-1)]
+}
+
+func running(x *child) *child {
+	if x.running() {
+		return x
+	}
+	return nil
+}
+
+// faults counts what was done to processes and what they did to themselves.
+func (k *conductor) faults() (map[string]int64, error) {
+	total := make(map[string]int64)
+	for act := range acts {
+		total[act.String()] = k.acted[act]
+	}
+	files, err := filepath.Glob(filepath.Join(k.cfg.Folder, "counts", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for fault counters: %w", err)
+	}
+	for _, file := range files {
+		counts, _, err := fault.ReadCounts(file)
+		if err != nil {
+			return nil, err
+		}
+		for name, n := range counts {
+			total[name] += n
+		}
+	}
+	return total, nil
+}

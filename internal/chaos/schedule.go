@@ -1,0 +1,93 @@
+package chaos
+
+import (
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// act is something that is done to a process.
+type act int
+
+const (
+	killWorker act = iota
+	killCoordinator
+	restartBroker
+	pauseWorker
+	acts
+)
+
+// String is the name of the act on the command line and in reports.
+func (a act) String() string {
+	return [...]string{"kill", "coordinator-kill", "nats-restart", "pause"}[a]
+}
+
+// event is an act at a time since the beginning. pick chooses among the processes that it may strike; down is how long the
+// process stays away, or is stopped.
+type event struct {
+	at   time.Duration
+	act  act
+	pick float64
+	down time.Duration
+}
+
+// schedule yields the events of a seed, whatever happens meanwhile. Those of one kind are between half and one and a half
+// intervals apart: their number is known beforehand, their times are not.
+type schedule struct {
+	kinds []series
+}
+
+type series struct {
+	act    act
+	every  time.Duration
+	length time.Duration // of a pause; 0: drawn
+	draws  rng.Stream
+	next   event
+}
+
+// maxDown is the longest time after which what was killed is started again.
+const maxDown = time.Second
+
+func newSchedule(seed uint64, p Plan) *schedule {
+	s := new(schedule)
+	for _, x := range []series{
+		{act: killWorker, every: p.Kill},
+		{act: killCoordinator, every: p.CoordinatorKill},
+		{act: restartBroker, every: p.BrokerRestart},
+		{act: pauseWorker, every: p.Pause.Every, length: p.Pause.Length},
+	} {
+		if x.every <= 0 || x.act == pauseWorker && x.length <= 0 {
+			continue
+		}
+		x.draws = fault.Schedule(seed, int(x.act))
+		x.advance()
+		s.kinds = append(s.kinds, x)
+	}
+	return s
+}
+
+// advance draws the next event of a kind.
+func (x *series) advance() {
+	gap := time.Duration(x.draws.Uniform(0.5, 1.5) * float64(x.every))
+	e := event{at: x.next.at + gap, act: x.act, pick: x.draws.Float64(), down: time.Duration(x.draws.Float64() * float64(maxDown))}
+	if x.length > 0 {
+		e.down = x.length
+	}
+	x.next = e
+}
+
+// due removes and returns the events up to a time, in their order.
+func (s *schedule) due(now time.Duration) []event {
+	var list []event
+	for i := range s.kinds {
+		x := &s.kinds[i]
+		for x.next.at <= now {
+			list = append(list, x.next)
+			x.advance()
+		}
+	}
+	slices.SortStableFunc(list, func(a, b event) int { return int(a.at - b.at) })
+	return list
+}
