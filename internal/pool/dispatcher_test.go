@@ -1,0 +1,264 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scene is a dispatcher on a memory bus, with what it says to its workers.
+type scene struct {
+	t          *testing.T
+	bus        *wire.Memory
+	dispatcher *Dispatcher
+	log        bytes.Buffer
+
+	mu   sync.Mutex
+	view View
+	said map[string][]wire.Message // by worker
+}
+
+// act runs test with a dispatcher in a bubble of synctest.
+func act(t *testing.T, numerics []wire.Numeric, test func(t *testing.T, s *scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scene{t: t, bus: wire.NewMemory(nil), said: map[string][]wire.Message{}}
+		s.dispatcher = NewDispatcher(Config{
+			Numerics: numerics, View: s.look, Log: hclog.New(&hclog.LoggerOptions{Output: &s.log, Level: hclog.Debug}),
+		}, s.bus)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.dispatcher.Run(ctx) }()
+		synctest.Wait()
+		test(t, s)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (s *scene) look() View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view
+}
+
+func (s *scene) show(v View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view = v
+}
+
+// hear collects what is said to a worker until the test ends.
+func (s *scene) hear(id string) {
+	sub, err := s.bus.Subscribe(wire.AssignSubject(id), func(data []byte) {
+		msg, err := wire.Decode(data)
+		if err != nil {
+			s.t.Errorf("to %s: %v", id, err)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.said[id] = append(s.said[id], msg)
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := sub.Unsubscribe(); err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+// take returns what was said to a worker since it was last asked, and forgets it.
+func (s *scene) take(id string) []wire.Message {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.said[id]
+	s.said[id] = nil
+	return said
+}
+
+func (s *scene) seek(id string, token uint64, numerics []wire.Numeric) {
+	s.t.Helper()
+	data, err := wire.NewEncoder().Encode(&wire.Seek{
+		Header: wire.Header{Run: wire.Pool, From: id, Token: token}, Slots: 1, Numerics: numerics,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.bus.Publish(wire.SeekSubject, bytes.Clone(data)); err != nil {
+		s.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// wantAssign requires that what was said last is to go to a run.
+func (s *scene) wantAssign(id, run string) {
+	s.t.Helper()
+	said := s.take(id)
+	if len(said) == 0 {
+		s.t.Fatalf("nothing was said to %s", id)
+	}
+	if a, ok := said[len(said)-1].(*wire.Assign); !ok || a.To != run || a.Head().Run != wire.Pool {
+		s.t.Errorf("%s was told %+v, want to go to %q", id, said[len(said)-1], run)
+	}
+}
+
+func TestDispatcher_AnswersAndSendsAtOnceWhenARunOpens(t *testing.T) {
+	act(t, nil, func(_ *testing.T, s *scene) {
+		s.hear("w1")
+		s.seek("w1", 1, nil)
+		s.wantAssign("w1", "")
+		s.dispatcher.Open(Run{"a", 8})
+		s.wantAssign("w1", "a")
+		s.seek("w1", 1, nil) // that was lost
+		s.wantAssign("w1", "a")
+		if n := strings.Count(s.log.String(), "worker found"); n != 1 {
+			s.t.Errorf("found %d times", n)
+		}
+		s.dispatcher.Close("a")
+		s.seek("w1", 1, nil)
+		s.wantAssign("w1", "")
+		if n := s.dispatcher.Idle(); n != 1 {
+			s.t.Errorf("%d are idle", n)
+		}
+	})
+}
+
+func TestDispatcher_SharesOutWhenARunOpens(t *testing.T) {
+	act(t, nil, func(_ *testing.T, s *scene) {
+		s.hear("w1")
+		s.hear("w2")
+		s.dispatcher.Open(Run{"a", 8})
+		s.show(View{Members: []Member{{"a", "w1", 1}, {"a", "w2", 1}}})
+		time.Sleep(2 * settling)
+		s.dispatcher.Open(Run{"b", 8})
+		time.Sleep(settling + interval)
+		s.wantAssign("w2", "b")
+		time.Sleep(again)
+		s.wantAssign("w2", "b") // it is still where it was
+		s.show(View{Members: []Member{{"a", "w1", 1}, {"b", "w2", 1}}})
+		time.Sleep(interval)
+		s.take("w2")
+		time.Sleep(patience)
+		if said := append(s.take("w1"), s.take("w2")...); len(said) > 0 {
+			s.t.Errorf("all are where they are to be, and are told %v", said)
+		}
+	})
+}
+
+func TestDispatcher_RefusesWithReasonAndRemedy(t *testing.T) {
+	ours := []wire.Numeric{{Kernel: "dot", Sum: 1}, {Kernel: "exp", Sum: 2}}
+	for _, test := range []struct {
+		name   string
+		theirs []wire.Numeric
+		want   string // part of the reason; empty: accepted
+	}{
+		{"the same", ours, ""},
+		{"another result", []wire.Numeric{{Kernel: "dot", Sum: 1}, {Kernel: "exp", Sum: 3}}, "kernel exp gives 0000000000000003, here 0000000000000002"},
+		{"a kernel fewer", ours[:1], "kernel exp is not known there"},
+		{"a kernel more", append(ours[:2:2], wire.Numeric{Kernel: "log"}), "it has 3 kernels, here are 2"},
+		{"none", nil, "kernel dot is not known there"},
+	} {
+		act(t, ours, func(t *testing.T, s *scene) {
+			s.hear("w1")
+			s.dispatcher.Open(Run{"a", 8})
+			s.seek("w1", 1, test.theirs)
+			if test.want == "" {
+				s.wantAssign("w1", "a")
+				return
+			}
+			said := s.take("w1")
+			if len(said) != 1 {
+				t.Fatalf("%s: told %v", test.name, said)
+			}
+			if r, ok := said[0].(*wire.Refusal); !ok || !strings.Contains(r.Reason, test.want) || r.Remedy == "" {
+				t.Errorf("%s: told %+v", test.name, said[0])
+			}
+		})
+	}
+}
+
+func TestDispatcher_RefusesOtherVersions(t *testing.T) {
+	act(t, nil, func(t *testing.T, s *scene) {
+		s.hear("w1")
+		old := append([]byte{0x97, wire.Version + 1, byte(wire.KindSeek), 0xa5}, wire.Pool...)
+		old = append(old, 0xa2, 'w', '1', 0, 0, 0xce)
+		old = binary.BigEndian.AppendUint32(old, wire.Checksum(old[:len(old)-1]))
+		if err := s.bus.Publish(wire.SeekSubject, old); err != nil {
+			t.Fatal(err)
+		}
+		said := s.take("w1")
+		if len(said) != 1 {
+			t.Fatalf("told %v", said)
+		}
+		if r, ok := said[0].(*wire.Refusal); !ok || !strings.Contains(r.Reason, fmt.Sprintf("protocol version %d,", wire.Version+1)) || r.Remedy == "" {
+			t.Errorf("told %+v", said[0])
+		}
+	})
+}
+
+func TestDispatcher_BansOnceWhomARunHasSentAway(t *testing.T) {
+	act(t, nil, func(t *testing.T, s *scene) {
+		s.hear("w1")
+		s.dispatcher.Open(Run{"a", 8})
+		s.seek("w1", 1, nil)
+		s.wantAssign("w1", "a")
+		s.show(View{Banned: []Ban{{"a", "w1"}}})
+		time.Sleep(2 * interval)
+		s.seek("w1", 1, nil)
+		if said := s.take("w1"); len(said) != 1 || said[0].Kind() != wire.KindRefusal {
+			t.Errorf("told %v", said)
+		}
+		s.seek("w1", 2, nil) // a new process
+		s.wantAssign("w1", "a")
+		time.Sleep(2 * interval)
+		s.seek("w1", 2, nil)
+		s.wantAssign("w1", "a")
+	})
+}
+
+func TestDispatcher_IgnoresWhatIsNoSeek(t *testing.T) {
+	act(t, nil, func(t *testing.T, s *scene) {
+		s.dispatcher.Open(Run{"a", 8})
+		encoder := wire.NewEncoder()
+		for _, m := range []wire.Message{
+			&wire.Seek{Header: wire.Header{Run: "a", From: "w1"}, Slots: 1},
+			&wire.Seek{Header: wire.Header{Run: wire.Pool, From: "w 1"}, Slots: 1},
+			&wire.Seek{Header: wire.Header{Run: wire.Pool, From: "w1"}},
+			&wire.Hello{Header: wire.Header{Run: wire.Pool, From: "w1"}, Slots: 1},
+		} {
+			data, err := encoder.Encode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.bus.Publish(wire.SeekSubject, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.bus.Publish(wire.SeekSubject, []byte("nonsense")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(s.dispatcher.pool.workers); n != 0 {
+			t.Errorf("%d workers are known", n)
+		}
+	})
+}
