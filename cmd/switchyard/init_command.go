@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ const renewal = 30 * 24 * time.Hour
 
 func (a *app) initCommand() *cobra.Command {
 	var cfg keys.Config
+	var handOut map[string]string
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make the keys and certificates of a cluster",
@@ -31,18 +33,19 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 		Example: "  " + a.invoked + " init\n  " + a.invoked + " init --host broker.example.org --host 10.0.0.7\n" +
 			"  " + a.invoked + " init --worker lab-3",
 		Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return a.initKeys(cfg, time.Now()) },
+		RunE: func(*cobra.Command, []string) error { return a.initKeys(cfg, handOut, time.Now()) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
 	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may be repeated")
 	flags.StringArrayVar(&cfg.Workers, "worker", nil, "make a further worker key, worker-NAME.nk; may be repeated")
 	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder for one")
+	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; may be repeated")
 	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
 	return c
 }
 
-func (a *app) initKeys(cfg keys.Config, now time.Time) error {
+func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time) error {
 	report, err := keys.Init(cfg, now)
 	switch {
 	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
@@ -67,7 +70,27 @@ func (a *app) initKeys(cfg keys.Config, now time.Time) error {
 			return err
 		}
 	}
+	if len(handOut) > 0 {
+		return a.handOut(cfg.Dir, handOut)
+	}
 	return a.afterInit(cfg)
+}
+
+// handOut gives roles folders with what they need, in the order of their names.
+func (a *app) handOut(dir string, folders map[string]string) error {
+	for _, role := range slices.Sorted(maps.Keys(folders)) {
+		err := keys.HandOut(dir, role, folders[role])
+		if errors.Is(err, keys.ErrRole) {
+			return usageError{err}
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.printf("handed out to the %s: %s\n", role, folders[role]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keyFiles say what each file is and where it belongs.
