@@ -46,7 +46,8 @@ data-parallel on CPUs. Start with:
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.trainCommand(), a.resumeCommand(), a.evalCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(), a.versionCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(),
+		a.serveCommand(), a.healthCommand(), a.versionCommand(),
 	)
 	return root
 }
