@@ -3,6 +3,7 @@
 package natsbus
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -24,6 +25,13 @@ const (
 	flushTimeout = 2 * time.Second
 	// writeTimeout bounds one write to a broker that takes nothing any more, during which Publish does not return.
 	writeTimeout = 5 * time.Second
+
+	// Between two attempts to connect passes at least retryWait, or refusedWait if the broker is there and sends us away;
+	// after patientAfter attempts patientWait.
+	retryWait    = 200 * time.Millisecond
+	refusedWait  = 500 * time.Millisecond
+	patientWait  = time.Second
+	patientAfter = 100
 )
 
 // Server is a broker in the same process.
@@ -33,58 +41,97 @@ type Server interface {
 
 // Config says how to reach the broker.
 type Config struct {
-	URL    string // nats://host:port; not used with Server
+	URL    string // nats://host:port, or several with commas between; not used with Server
 	Server Server // if set, the connection does not leave the process
 	Name   string // shown by the broker
+	// NKeyFile holds the seed of the nkey that proves who this is. Empty: nothing does.
+	NKeyFile string
+	// CAFile holds the certificates, in PEM, of the authorities that the broker's certificate may be signed by; without
+	// TLS there is no connection then. Empty: TLS if the broker wants it, with the authorities of the system.
+	CAFile string
 	Log    hclog.Logger
 }
 
 // Bus is a connection to a broker. A lost connection is restored for ever; meanwhile Publish fails at once, so that
 // nothing stale is sent later.
 type Bus struct {
-	conn   *nats.Conn
-	log    hclog.Logger
-	closed atomic.Bool // by Close
+	conn     atomic.Pointer[nats.Conn]
+	log      hclog.Logger
+	closed   atomic.Bool // by Close
+	identity string      // public part of the nkey
+	troubles troubles
 }
 
 var _ wire.Bus = (*Bus)(nil)
 
-// Connect returns a bus. A broker that cannot be reached is no error: the connection is made when it is there. Wrong
-// addresses and credentials are.
+// Connect returns a bus. A broker that cannot be reached or that does not accept the credentials is no error: the
+// connection is made when it is there and does. An address or a file that cannot be used is one.
 func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{log: cfg.Log}
-	options := []nats.Option{
+	options, err := b.credentials(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to broker %s: %w", redacted(cfg.URL), err)
+	}
+	options = append(options,
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1),
 		nats.RetryOnFailedConnect(true),
-		nats.ReconnectWait(200 * time.Millisecond),
-		nats.ReconnectJitter(100*time.Millisecond, 200*time.Millisecond),
+		nats.CustomReconnectDelay(b.delay),
 		nats.ReconnectBufSize(-1),
 		// A broker that restarts may refuse credentials for a while; two refusals in a row would close the connection.
 		nats.IgnoreAuthErrorAbort(),
 		// An answer waits behind all that is on its way to us, which on a slow link takes seconds.
-		nats.PingInterval(10 * time.Second),
+		nats.PingInterval(10*time.Second),
 		nats.MaxPingsOutstanding(3),
 		nats.FlusherTimeout(writeTimeout),
-		nats.Timeout(5 * time.Second),
-		nats.ConnectHandler(func(*nats.Conn) { b.log.Debug("connected to the broker") }),
-		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("connected to the broker again") }),
+		nats.Timeout(5*time.Second),
+		nats.ConnectHandler(func(*nats.Conn) {
+			b.troubles.over()
+			b.log.Debug("connected to the broker")
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			b.troubles.over()
+			b.log.Info("connected to the broker again")
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.unreached(err) }),
 		nats.DisconnectErrHandler(b.disconnected),
 		nats.ClosedHandler(b.ended),
 		nats.ErrorHandler(b.failed),
-	}
+	)
 	if cfg.Server != nil {
 		options = append(options, nats.InProcessServer(cfg.Server))
 	}
 	conn, err := nats.Connect(cfg.URL, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to broker %s: %w", cfg.URL, err)
+		return nil, fmt.Errorf("connect to broker %s: %w", redacted(cfg.URL), err)
 	}
-	b.conn = conn
+	b.conn.Store(conn)
 	if !conn.IsConnected() {
-		b.log.Info("the broker does not answer; trying on", "url", cfg.URL)
+		b.log.Info("no connection to the broker yet; trying on", "url", redacted(cfg.URL))
 	}
 	return b, nil
+}
+
+// Conn is the connection itself, for what goes beside the protocol of package wire.
+func (b *Bus) Conn() *nats.Conn { return b.conn.Load() }
+
+// delay is how long to wait before the next attempt to connect, and looks why the last one failed, which the client
+// does not tell before the first connection.
+func (b *Bus) delay(attempts int) time.Duration {
+	wait := retryWait
+	if conn := b.conn.Load(); conn != nil {
+		if err := conn.LastError(); err != nil {
+			b.unreached(err)
+			wait = refusedWait
+		}
+	}
+	if attempts > patientAfter {
+		wait = patientWait
+	}
+	// Clients that lost the same broker are not to come back at the same moment.
+	var jitter [1]byte
+	rand.Read(jitter[:])
+	return wait + wait*time.Duration(jitter[0])/512
 }
 
 func (b *Bus) disconnected(conn *nats.Conn, err error) {
@@ -106,12 +153,20 @@ func (b *Bus) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if sub != nil {
 		subject = sub.Subject
 	}
+	switch {
+	case errors.Is(err, nats.ErrPermissionViolation):
+		b.refused(err)
+		return
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, ErrCredentials):
+		b.unreached(err)
+		return
+	}
 	b.log.Warn("broker", "subject", subject, "error", err)
 }
 
 // MaxPayload implements wire.Bus.
 func (b *Bus) MaxPayload() int {
-	if n := b.conn.MaxPayload(); n > 0 {
+	if n := b.Conn().MaxPayload(); n > 0 {
 		return int(n)
 	}
 	return defaultPayload
@@ -119,7 +174,7 @@ func (b *Bus) MaxPayload() int {
 
 // Publish implements wire.Bus.
 func (b *Bus) Publish(subject string, data []byte) error {
-	err := b.conn.Publish(subject, data)
+	err := b.Conn().Publish(subject, data)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return fmt.Errorf("%w: %d bytes, limit %d", wire.ErrTooLarge, len(data), b.MaxPayload())
 	}
@@ -132,7 +187,7 @@ func (b *Bus) Publish(subject string, data []byte) error {
 // Subscribe implements wire.Bus. When it returns, the broker has seen the subscription, unless it is away.
 func (b *Bus) Subscribe(subject string, handle func(data []byte)) (wire.Subscription, error) {
 	done := make(chan struct{})
-	sub, err := b.conn.Subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
+	sub, err := b.Conn().Subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
@@ -140,8 +195,8 @@ func (b *Bus) Subscribe(subject string, handle func(data []byte)) (wire.Subscrip
 	if err := sub.SetPendingLimits(-1, pendingBytes); err != nil {
 		return nil, fmt.Errorf("subscribe: %w", errors.Join(err, sub.Unsubscribe()))
 	}
-	if b.conn.IsConnected() {
-		if err := b.conn.FlushTimeout(flushTimeout); err != nil {
+	if b.Conn().IsConnected() {
+		if err := b.Conn().FlushTimeout(flushTimeout); err != nil {
 			b.log.Debug("subscription not confirmed", "subject", subject, "error", err)
 		}
 	}
@@ -151,12 +206,12 @@ func (b *Bus) Subscribe(subject string, handle func(data []byte)) (wire.Subscrip
 // Close sends what is on its way and closes the connection.
 func (b *Bus) Close() {
 	b.closed.Store(true)
-	if b.conn.IsConnected() {
-		if err := b.conn.FlushTimeout(flushTimeout); err != nil {
+	if b.Conn().IsConnected() {
+		if err := b.Conn().FlushTimeout(flushTimeout); err != nil {
 			b.log.Debug("flush", "error", err)
 		}
 	}
-	b.conn.Close()
+	b.Conn().Close()
 }
 
 type subscription struct {

@@ -158,7 +158,7 @@ func TestBus_RefusedTwiceTriesOn(t *testing.T) {
 	defer b.Close()
 	server.Shutdown()
 	defer refuser(t, url[len("nats://"):], connections)()
-	given := b.conn.StatusChanged(nats.CLOSED)
+	given := b.Conn().StatusChanged(nats.CLOSED)
 	for i := 0; i < 5; {
 		select {
 		case i = <-connections:
@@ -186,7 +186,7 @@ func TestBus_EndIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.conn.Close()
+	b.Conn().Close()
 	if line := <-told; !strings.Contains(line, "closed for good") {
 		t.Errorf("got %q", line)
 	}
@@ -194,7 +194,7 @@ func TestBus_EndIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := make(chan struct{})
-	b.conn.SetClosedHandler(func(conn *nats.Conn) {
+	b.Conn().SetClosedHandler(func(conn *nats.Conn) {
 		b.ended(conn)
 		close(heard)
 	})
