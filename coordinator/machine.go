@@ -250,6 +250,9 @@ func (m *machine) closeStep(now time.Duration) {
 		return
 	}
 	mean(r.total.Terms, m.cfg.Shards)
+	if m.cfg.Log != "" {
+		m.emit(logCommand{m.entry(r, norm, rate)}) // before the messages: a step that does not replay is not sent out
+	}
 	report := StepReport{Step: m.adam.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
 	m.waitSince = now
 	m.open(now)

@@ -124,6 +124,10 @@ type (
 		state *Checkpoint
 		best  bool
 	}
+	// logCommand compares a step with the log, or appends it.
+	logCommand struct{ entry Entry }
+	// eventCommand appends an event to the log, with the time and the term.
+	eventCommand struct{ event Event }
 	// finishCommand ends the run.
 	finishCommand struct{ err error }
 )
@@ -133,6 +137,8 @@ func (thetaCommand) isCommand()      {}
 func (pieceCommand) isCommand()      {}
 func (rejectCommand) isCommand()     {}
 func (checkpointCommand) isCommand() {}
+func (logCommand) isCommand()        {}
+func (eventCommand) isCommand()      {}
 func (finishCommand) isCommand()     {}
 func (StepReport) isCommand()        {}
 func (ValidationReport) isCommand()  {}

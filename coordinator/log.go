@@ -1,0 +1,255 @@
+package coordinator
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Entry is the line of the log that a step leaves: what its update was made of, and the hash of what came out. All of it
+// but Term and the blocks, which say who computed what, is a function of the configuration.
+type Entry struct {
+	Step   uint64   `json:"step"`  // number of updates
+	Term   uint64   `json:"term"`  // incarnation of the coordinator
+	Theta  string   `json:"theta"` // HashTheta of the parameters after the update
+	Terms  Floats   `json:"terms"` // mean loss terms
+	Norm   float64  `json:"norm"`  // of the gradient, before clipping
+	Rate   float64  `json:"rate"`
+	Blocks []Credit `json:"blocks"` // by first shard
+}
+
+// Credit says which worker delivered a block of an update, and the checksum of its gradient. The checksum is formed over
+// those of the chunks, see wire.Combine, so it belongs to the chunk length of the term.
+type Credit struct {
+	Block    reduce.Block
+	Checksum uint32
+	Worker   string
+}
+
+// The kinds of Event that the coordinator writes.
+const (
+	EventOpen       = "open"       // a coordinator takes the run up after Step updates
+	EventCheckpoint = "checkpoint" // the parameters after Step updates are safe on disk
+	EventRollback   = "rollback"   // the run went back to Step: all entries before this line and after Step are void
+	EventQuarantine = "quarantine" // a worker was cut off
+	EventEnd        = "end"        // the coordinator ends
+)
+
+// Event is a line of the log that tells what happened beside the updates.
+type Event struct {
+	Kind     string    `json:"event"`
+	Time     time.Time `json:"time"`
+	Step     uint64    `json:"step"`
+	Term     uint64    `json:"term"`
+	Worker   string    `json:"worker,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Chunk    int       `json:"chunk,omitempty"`  // open: parameters per chunk
+	Identity string    `json:"job,omitempty"`    // open: Config.Identity
+	Data     string    `json:"data,omitempty"`   // open: hash of the data set
+	Params   string    `json:"params,omitempty"` // checkpoint: SHA-256 of the parameters
+}
+
+// HashTheta is the hash that the log keeps of parameters: their CRC-32C and their CRC-32 (IEEE), 16 hexadecimal digits.
+//
+// It is formed at every step, so it has to be fast: both sums run on instructions that amd64 and arm64 have, SHA-256 takes
+// ten times as long. Their polynomials have no factor in common, so the two together are a CRC of 64 bits: contents that
+// differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row. Against contents that
+// somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256.
+func HashTheta(theta []float32) string {
+	b := wire.FloatBytes(theta)
+	sum := binary.BigEndian.AppendUint32(nil, wire.Checksum(b))
+	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum, crc32.ChecksumIEEE(b)))
+}
+
+// Floats are numbers that JSON gives back with the same bits; what is not finite stands as a string.
+type Floats []float32
+
+// MarshalJSON implements json.Marshaler.
+func (f Floats) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, x := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
+			b = strconv.AppendQuote(b, strconv.FormatFloat(v, 'g', -1, 32))
+		} else {
+			b = strconv.AppendFloat(b, v, 'g', -1, 32)
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Floats) UnmarshalJSON(data []byte) error {
+	var raw []json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*f = (*f)[:0]
+	for _, text := range raw {
+		x, err := strconv.ParseFloat(string(bytes.Trim(text, `"`)), 32)
+		if err != nil {
+			return err
+		}
+		*f = append(*f, float32(x))
+	}
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler: a credit is [first, count, "checksum", "worker"].
+func (c Credit) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{c.Block.First, c.Block.Count, fmt.Sprintf("%08x", c.Checksum), c.Worker})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Credit) UnmarshalJSON(data []byte) error {
+	var checksum string
+	fields := []any{&c.Block.First, &c.Block.Count, &checksum, &c.Worker}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	if len(fields) != 4 {
+		return fmt.Errorf("a block of %d fields, want 4", len(fields))
+	}
+	sum, err := strconv.ParseUint(checksum, 16, 32)
+	c.Checksum = uint32(sum)
+	return err
+}
+
+// Log is what a log says of a run: the entries that hold, without those that a rollback made void.
+type Log struct {
+	Entries map[uint64]Entry // by step
+	Last    uint64           // highest step with an entry; 0: none
+	Events  []Event
+	Term    uint64 // highest term
+	Size    int64  // bytes up to the end of the last whole line
+	Damaged int    // lines before that which cannot be read
+}
+
+// ReadLog reads a log, and keeps the entries of steps after the given one. A file that does not exist is an empty log.
+// What follows the last whole line is torn, and left out.
+func ReadLog(path string, after uint64) (*Log, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Log{Entries: make(map[uint64]Entry)}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	l, err := parseLog(f, after)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	return l, nil
+}
+
+func parseLog(r io.Reader, after uint64) (*Log, error) {
+	l := &Log{Entries: make(map[uint64]Entry)}
+	lines, damaged, at := bufio.NewReaderSize(r, 1<<16), 0, int64(0)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return l, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		at += int64(len(line))
+		if !l.add(line, after) {
+			damaged++
+			continue
+		}
+		l.Size, l.Damaged = at, damaged
+	}
+}
+
+// add takes a line, and reports whether it is one.
+func (l *Log) add(line []byte, after uint64) bool {
+	var head struct {
+		Event string `json:"event"`
+		Theta string `json:"theta"`
+		Step  uint64 `json:"step"`
+		Term  uint64 `json:"term"`
+	}
+	if json.Unmarshal(line, &head) != nil {
+		return false
+	}
+	switch {
+	case head.Event != "":
+		var e Event
+		if json.Unmarshal(line, &e) != nil {
+			return false
+		}
+		l.Events = append(l.Events, e)
+		if e.Kind == EventRollback {
+			l.cut(e.Step)
+		}
+	case len(head.Theta) != hashLength || head.Step == 0:
+		return false
+	default:
+		if head.Step > after {
+			var e Entry
+			if json.Unmarshal(line, &e) != nil {
+				return false
+			}
+			l.Entries[e.Step] = e
+		}
+		l.Last = max(l.Last, head.Step)
+	}
+	l.Term = max(l.Term, head.Term)
+	return true
+}
+
+// hashLength is the length of a HashTheta.
+const hashLength = 16
+
+// cut drops the entries after a step.
+func (l *Log) cut(step uint64) {
+	for s := range l.Entries {
+		if s > step {
+			delete(l.Entries, s)
+		}
+	}
+	l.Last = min(l.Last, step)
+}
+
+// Chunk is the number of parameters per chunk in a term, or 0 if the log does not say.
+func (l *Log) Chunk(term uint64) int {
+	for _, e := range slices.Backward(l.Events) {
+		if e.Kind == EventOpen && e.Term == term {
+			return e.Chunk
+		}
+	}
+	return 0
+}
+
+// entry is the line of the log for the step that was just made from round r.
+func (m *machine) entry(r *round, norm, rate float64) Entry {
+	e := Entry{
+		Step: m.adam.step, Term: m.term, Theta: HashTheta(m.adam.theta),
+		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
+	}
+	for _, l := range m.leases {
+		if l.round == r && l.state == settled {
+			e.Blocks = append(e.Blocks, Credit{l.block, l.checksum, l.owner.id})
+		}
+	}
+	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })
+	return e
+}
