@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -49,9 +50,10 @@ func (a *app) getenv(name string) string {
 
 // settings are the environment variables that may set keys of the configuration.
 func (a *app) settings() []string {
+	others := append(connectVariables(), isaVariable, runsDirVariable, fault.Variable)
 	return slices.DeleteFunc(slices.Clone(a.environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return !strings.HasPrefix(name, config.Prefix) || name == isaVariable || name == runsDirVariable
+		return !strings.HasPrefix(name, config.Prefix) || slices.Contains(others, name)
 	})
 }
 
