@@ -46,7 +46,7 @@ data-parallel on CPUs. Start with:
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.trainCommand(), a.resumeCommand(), a.evalCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(), a.chaosCommand(),
 		a.serveCommand(), a.healthCommand(), a.versionCommand(),
 	)
 	return root

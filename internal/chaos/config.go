@@ -39,10 +39,12 @@ type Config struct {
 	Name     string   // of the run
 	Shards   int      // of a step, and of a validation
 	Workers  int
-	Plan     Plan
-	Duration time.Duration // the run is stopped after it; 0: it trains to its last step
-	Log      hclog.Logger  // what is done to whom
-	Progress func(Status)  // called about once a second; may be nil
+	// Detection is the run's time of failure detection, which Measure waits for.
+	Detection time.Duration
+	Plan      Plan
+	Duration  time.Duration // the run is stopped after it; 0: it trains to its last step
+	Log       hclog.Logger  // what is done to whom
+	Progress  func(Status)  // called about once a second; may be nil
 }
 
 // Status is how far a run under faults is.

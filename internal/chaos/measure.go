@@ -1,0 +1,235 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Recovery is how long a run needed to go on after faults of one kind.
+type Recovery struct {
+	Fault string    `json:"fault"`
+	First []float64 `json:"first_step_seconds"` // from each fault to the first step beyond those that were there before
+	Pace  []float64 `json:"usual_pace_seconds"` // from each fault to the end of the last step that took conspicuously long
+	Step  float64   `json:"step_seconds"`       // median before the faults
+}
+
+const (
+	// settle is how long all goes well before a fault.
+	settle = 4 * time.Second
+	// watch is how long the run is watched after a fault, beside the time of failure detection.
+	watch = 6 * time.Second
+	// A step is conspicuous that takes longer than stallSteps usual ones and stallTime.
+	stallSteps = 5
+	stallTime  = 100 * time.Millisecond
+	// giveUp is how long the run may stand still after a fault.
+	giveUp = 2 * time.Minute
+	poll   = 5 * time.Millisecond
+)
+
+// Measure runs a training without other faults, and n times each kills a worker, the coordinator and the broker. Coordinator
+// and broker are started again at once, the worker when the run goes on without it.
+func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
+	cfg.Plan = Plan{Seed: cfg.Plan.Seed}
+	c, err := newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	w := &watcher{cluster: c, path: filepath.Join(cfg.Folder, "runs", cfg.Name, "metrics.jsonl")}
+	victims := []struct {
+		act    act
+		target func(i int) *child
+	}{
+		{killWorker, func(i int) *child { return c.workers[i%len(c.workers)] }},
+		{killCoordinator, func(int) *child { return c.coordinator }},
+		{restartBroker, func(int) *child { return c.broker }},
+	}
+	var list []Recovery
+	for _, v := range victims {
+		r := Recovery{Fault: v.act.String()}
+		for i := range n {
+			if err := w.measure(ctx, v.target(i), &r); err != nil {
+				return nil, fmt.Errorf("%s %d of %d: %w", r.Fault, i+1, n, err)
+			}
+			if cfg.Progress != nil {
+				cfg.Progress(Status{Elapsed: time.Since(w.began), Step: w.steps[len(w.steps)-1].step, Workers: len(c.workers), Faults: map[string]int64{r.Fault: int64(i + 1)}})
+			}
+		}
+		list = append(list, r)
+	}
+	return list, c.end()
+}
+
+// step is when an update was done.
+type step struct {
+	step uint64
+	at   time.Time
+}
+
+// watcher follows the steps of a run.
+type watcher struct {
+	*cluster
+	path  string
+	began time.Time
+	file  tail
+	steps []step // since they were last forgotten
+}
+
+// measure strikes a child and adds the times until the run goes on.
+func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
+	if w.began.IsZero() {
+		w.began = time.Now()
+	}
+	if err := w.flow(ctx, settle); err != nil {
+		return err
+	}
+	usual, last := w.usual(), w.steps[len(w.steps)-1].step
+	down := time.Duration(0)
+	if x.role == "worker" {
+		down = w.cfg.Detection + watch
+	}
+	struck := time.Now()
+	if err := w.kill(x, down); err != nil {
+		return err
+	}
+	var first time.Time
+	for until := struck.Add(w.cfg.Detection + watch); first.IsZero() || time.Now().Before(until); {
+		if err := w.turn(ctx); err != nil {
+			return err
+		}
+		for _, s := range w.steps {
+			if first.IsZero() && s.step > last && s.at.After(struck) {
+				first = s.at
+			}
+		}
+		if time.Since(struck) > giveUp {
+			return fmt.Errorf("%w within %v", ErrNoRecovery, giveUp)
+		}
+	}
+	r.First = append(r.First, first.Sub(struck).Seconds())
+	r.Pace = append(r.Pace, pace(w.steps, struck, first, usual).Seconds())
+	r.Step = usual.Seconds()
+	return nil
+}
+
+// pace is the time from a fault until the last conspicuous step of the record had ended, or until the first new step.
+func pace(steps []step, struck, first time.Time, usual time.Duration) time.Duration {
+	end := first
+	for i := 1; i < len(steps); i++ {
+		a, b := steps[i-1], steps[i]
+		if b.at.After(struck) && b.at.Sub(a.at) > stallSteps*usual+stallTime {
+			end = b.at
+		}
+	}
+	return end.Sub(struck)
+}
+
+// flow waits until all processes have been there and steps were made for a while.
+func (w *watcher) flow(ctx context.Context, length time.Duration) error {
+	w.steps = nil
+	for began, since := time.Now(), time.Now(); time.Since(since) < length || len(w.steps) < 10; {
+		if err := w.turn(ctx); err != nil {
+			return err
+		}
+		for _, x := range w.children() {
+			if !x.running() {
+				since = time.Now()
+				w.steps = w.steps[:0]
+			}
+		}
+		if time.Since(began) > giveUp {
+			return fmt.Errorf("%w: %d steps in %v; the log of its coordinator ends:\n%s", ErrNoRecovery, len(w.steps), giveUp, w.cluster.tail(w.coordinator))
+		}
+	}
+	return nil
+}
+
+// turn waits a moment, tends the processes and reads on.
+func (w *watcher) turn(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(poll):
+	}
+	if err := w.tend(time.Now()); err != nil {
+		return err
+	}
+	records, err := w.file.read(w.path)
+	if err != nil {
+		return err
+	}
+	w.steps = append(w.steps, records...)
+	return nil
+}
+
+// usual is the median time of a step.
+func (w *watcher) usual() time.Duration {
+	var gaps []time.Duration
+	for i := 1; i < len(w.steps); i++ {
+		gaps = append(gaps, w.steps[i].at.Sub(w.steps[i-1].at))
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
+// tail reads what is appended to the metrics of a run. A file that was cut is read on from its end.
+type tail struct{ offset int64 }
+
+func (t *tail) read(path string) ([]step, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the steps: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the steps: %w", err)
+	}
+	t.offset = min(t.offset, info.Size())
+	data := make([]byte, info.Size()-t.offset)
+	if _, err := f.ReadAt(data, t.offset); err != nil {
+		return nil, fmt.Errorf("read the steps: %w", err)
+	}
+	steps, n := parseSteps(data)
+	t.offset += int64(n)
+	return steps, nil
+}
+
+// Median is the middle of some times; of an even number, the upper one.
+func Median(seconds []float64) float64 {
+	sorted := slices.Sorted(slices.Values(seconds))
+	return sorted[len(sorted)/2]
+}
+
+// parseSteps reads whole lines of metrics, and says how many bytes they have.
+func parseSteps(data []byte) (steps []step, n int) {
+	for {
+		i := bytes.IndexByte(data[n:], '\n')
+		if i < 0 {
+			return steps, n
+		}
+		var r struct {
+			Step  uint64    `json:"step"`
+			Split string    `json:"split"`
+			Time  time.Time `json:"time"`
+		}
+		if json.Unmarshal(data[n:n+i], &r) == nil && r.Split == "train" {
+			steps = append(steps, step{r.Step, r.Time})
+		}
+		n += i + 1
+	}
+}
