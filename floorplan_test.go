@@ -59,6 +59,7 @@ internal/wire/natsbus: internal/wire
 internal/broker:
 internal/keys:
 internal/pool:         internal/wire
+internal/control:      internal/runs
 internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
@@ -75,7 +76,7 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker"}},
+	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker", "internal/control"}},
 	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
 	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
 	{"github.com/goccy/go-yaml", []string{"internal/config"}},

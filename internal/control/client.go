@@ -1,0 +1,175 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// ErrNoHost is returned when no host answers.
+var ErrNoHost = errors.New("control: no host answers")
+
+// attempt is how long one request waits for its answer before it is sent again, until the caller's context ends.
+const attempt = 10 * time.Second
+
+// overhead is what a message of an upload needs beside its data.
+const overhead = 2048
+
+// Client asks the host that answers on a connection.
+type Client struct {
+	conn    *nats.Conn
+	attempt time.Duration
+}
+
+// NewClient returns a client.
+func NewClient(conn *nats.Conn) *Client { return &Client{conn, attempt} }
+
+// Submit asks for a run. It sends the request again while no answer comes, with one and the same s.Request, so that no
+// second run comes of it.
+func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
+	return ask[Submitted](ctx, c, submitSubject, s)
+}
+
+// Upload brings a data set to the host, from where an earlier attempt has stopped. progress, which may be nil, hears how
+// many bytes are there.
+func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int64)) error {
+	sum := sha256.Sum256(data)
+	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+	each := (c.conn.MaxPayload() - overhead) / 4 * 3 // in base64
+	if each < 1 {
+		return fmt.Errorf("bring the data set to the host: the broker's payload limit of %d bytes leaves no room", c.conn.MaxPayload())
+	}
+	for stuck := 0; ; {
+		s, err := ask[Stored](ctx, c, uploadSubject, p)
+		if err != nil {
+			return fmt.Errorf("bring the data set to the host: %w", err)
+		}
+		if progress != nil {
+			progress(s.Have)
+		}
+		if s.Complete {
+			return nil
+		}
+		if stuck++; s.Have > p.Offset {
+			stuck = 0
+		}
+		if s.Have < 0 || s.Have >= p.Size || stuck > 3 {
+			return fmt.Errorf("bring the data set to the host: it has %d of %d bytes, and takes no more", s.Have, p.Size)
+		}
+		p.Offset, p.Data = s.Have, data[s.Have:min(s.Have+each, p.Size)]
+	}
+}
+
+// Runs lists the host's runs.
+func (c *Client) Runs(ctx context.Context) (List, error) {
+	return ask[List](ctx, c, listSubject, struct{}{})
+}
+
+// Run shows one run of the host.
+func (c *Client) Run(ctx context.Context, run string) (Run, error) {
+	return ask[Run](ctx, c, showSubject, name{run})
+}
+
+// Stop lets a run of the host write a checkpoint and stop.
+func (c *Client) Stop(ctx context.Context, run string) error {
+	_, err := ask[struct{}](ctx, c, stopSubject, name{run})
+	return err
+}
+
+// ask sends a request until it is answered or ctx ends. All requests may be sent again.
+func ask[A any](ctx context.Context, c *Client, subject string, request any) (A, error) {
+	var result A
+	data, err := json.Marshal(request)
+	if err != nil {
+		return result, fmt.Errorf("encode the request to %s: %w", subject, err)
+	}
+	for {
+		once, cancel := context.WithTimeout(ctx, c.attempt)
+		msg, err := c.conn.RequestWithContext(once, subject, data)
+		cancel()
+		switch {
+		case err == nil:
+			return result, read(msg, &result)
+		case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded), ctx.Err() != nil:
+			return result, fmt.Errorf("%w: %s: %w", ErrNoHost, subject, err)
+		case !errors.Is(err, context.DeadlineExceeded):
+			return result, fmt.Errorf("ask %s: %w", subject, err)
+		}
+	}
+}
+
+// read decodes an answer, or the error that stands in for it.
+func read(msg *nats.Msg, result any) error {
+	if code := msg.Header.Get(micro.ErrorCodeHeader); code != "" {
+		e := &Error{}
+		if json.Unmarshal(msg.Data, e) != nil || e.Text == "" {
+			e = &Error{Text: msg.Header.Get(micro.ErrorHeader)}
+		}
+		e.Code = code
+		return e
+	}
+	if err := json.NewDecoder(bytes.NewReader(msg.Data)).Decode(result); err != nil {
+		return fmt.Errorf("read the answer of the host: %w", err)
+	}
+	return nil
+}
+
+// Identity is which of several services one is.
+type Identity struct {
+	ID      string
+	Version string
+	Started time.Time
+}
+
+// Before reports whether i is the older of two services, which may stay where there is to be one.
+func (i Identity) Before(o Identity) bool {
+	if !i.Started.Equal(o.Started) {
+		return i.Started.Before(o.Started)
+	}
+	return i.ID < o.ID
+}
+
+// Hosts finds the services that answer within a time. It returns at once if the broker knows of none.
+func Hosts(ctx context.Context, conn *nats.Conn, within time.Duration) ([]Identity, error) {
+	subject, err := micro.ControlSubject(micro.PingVerb, Service, "")
+	if err != nil {
+		return nil, fmt.Errorf("look for hosts: %w", err)
+	}
+	inbox := conn.NewInbox()
+	sub, err := conn.SubscribeSync(inbox)
+	if err == nil {
+		err = conn.PublishRequest(subject, inbox, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for hosts: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var found []Identity
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
+			return found, sub.Unsubscribe()
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("look for hosts: %w", err), sub.Unsubscribe())
+		}
+		var ping micro.Ping
+		if json.Unmarshal(msg.Data, &ping) != nil || ping.ID == "" {
+			continue
+		}
+		i := Identity{ID: ping.ID, Version: ping.Metadata["version"]}
+		if i.Started, err = time.Parse(time.RFC3339Nano, ping.Metadata[startedKey]); err != nil {
+			i.Started = time.Time{} // of whatever release, it is there
+		}
+		found = append(found, i)
+	}
+}

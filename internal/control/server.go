@@ -1,0 +1,181 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// Host does what it is asked for. Its methods are called from several goroutines at the same time; an error that is not
+// an *Error is answered as Failed.
+type Host interface {
+	// Submit opens a run, or finds the one that is meant.
+	Submit(Submission) (Submitted, error)
+	// Upload takes a part of a data set and says how much of it is there.
+	Upload(Piece) (Stored, error)
+	// Runs returns all runs, the latest started first.
+	Runs() ([]Run, error)
+	// Run returns one run.
+	Run(name string) (Run, error)
+	// Stop lets a run write a checkpoint and stop, and returns without waiting for it.
+	Stop(name string) error
+}
+
+// ServerConfig says what a server is.
+type ServerConfig struct {
+	Host    Host
+	Version string // of the program
+	Log     hclog.Logger
+}
+
+// Server answers the requests for a host.
+type Server struct {
+	service micro.Service
+	started time.Time
+	log     hclog.Logger
+}
+
+// startedKey is where the metadata of a service say when it was started.
+const startedKey = "started"
+
+// flushTimeout bounds the wait for the broker to have seen the endpoints.
+const flushTimeout = 2 * time.Second
+
+// Serve answers requests on a connection until Stop is called or the connection is closed. When it returns the service
+// can be found, unless the broker is away.
+func Serve(conn *nats.Conn, cfg ServerConfig) (*Server, error) {
+	s := &Server{started: time.Now().UTC(), log: cfg.Log}
+	service, err := micro.AddService(conn, micro.Config{
+		Name: Service, Version: semantic(cfg.Version),
+		Description: "trains switching linear dynamical systems: submit runs, follow and stop them",
+		Metadata:    map[string]string{"version": cfg.Version, startedKey: s.started.Format(time.RFC3339Nano)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("offer the service %s: %w", Service, err)
+	}
+	s.service = service
+	if err := s.endpoints(cfg.Host, int(conn.MaxPayload())); err != nil {
+		return nil, errors.Join(fmt.Errorf("offer the service %s: %w", Service, err), service.Stop())
+	}
+	if err := conn.FlushTimeout(flushTimeout); err != nil {
+		s.log.Debug("service not confirmed by the broker", "error", err)
+	}
+	return s, nil
+}
+
+func (s *Server) endpoints(h Host, payload int) error {
+	return errors.Join(
+		s.add("submit", submitSubject, "opens a run, or goes on with the one of that name and configuration",
+			`{"config": "resolved configuration, YAML", "name": "optional", "stem": "name without its number", "request": "random text, the same when sent again", "overrides": ["key=value"], "command": ["train"], "normalisation": {}}`,
+			`{"name": "of the run", "state": "started|resumed|running|finished"}`,
+			answer(h.Submit)),
+		s.add("upload", uploadSubject, "takes a part of a data set; without data: says how much of it is there",
+			`{"hash": "SHA-256 of the whole, hexadecimal", "size": 0, "offset": 0, "data": "base64"}`,
+			`{"have": 0, "complete": false}`,
+			answer(h.Upload)),
+		s.add("runs-list", listSubject, "lists the runs, the latest first", `nothing`,
+			`{"runs": [{"name": "", "state": "running|finished|interrupted|failed|lost", "step": 0, "steps": 0}], "left_out": 0}`,
+			answer(func(struct{}) (List, error) { return list(h, payload) })),
+		s.add("runs-show", showSubject, "shows one run", `{"name": "of the run"}`,
+			`{"name": "", "state": "", "step": 0, "steps": 0, "params_sha256": "", "live": {"workers": [], "waiting": ""}}`,
+			answer(func(r name) (Run, error) { return h.Run(r.Name) })),
+		s.add("runs-stop", stopSubject, "lets a run write a checkpoint and stop; submit it again to go on", `{"name": "of the run"}`, `{}`,
+			answer(func(r name) (struct{}, error) { return struct{}{}, h.Stop(r.Name) })),
+	)
+}
+
+// add offers one endpoint, with what the standard tools show of it.
+func (s *Server) add(endpoint, subject, what, request, response string, handle func(data []byte) (any, error)) error {
+	return s.service.AddEndpoint(endpoint, micro.HandlerFunc(func(r micro.Request) {
+		result, err := handle(r.Data())
+		if err != nil {
+			s.refuse(r, err)
+			return
+		}
+		if err := r.RespondJSON(result); err != nil {
+			s.log.Debug("answer lost", "subject", r.Subject(), "error", err)
+		}
+	}), micro.WithEndpointSubject(subject), micro.WithEndpointMetadata(map[string]string{
+		"description": what, "request": request, "response": response,
+	}))
+}
+
+func (s *Server) refuse(r micro.Request, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		s.log.Warn("request failed", "subject", r.Subject(), "error", err)
+		e = &Error{Code: Failed, Text: err.Error()}
+	}
+	data, err := json.Marshal(e)
+	if err == nil {
+		err = r.Error(e.Code, e.header(), data)
+	}
+	if err != nil {
+		s.log.Debug("answer lost", "subject", r.Subject(), "error", err)
+	}
+}
+
+// answer makes an endpoint of a function: it reads the request, which may be empty.
+func answer[Q, A any](do func(Q) (A, error)) func([]byte) (any, error) {
+	return func(data []byte) (any, error) {
+		var request Q
+		if len(data) > 0 {
+			if err := json.Unmarshal(data, &request); err != nil {
+				return nil, &Error{
+					Code: BadRequest, Text: fmt.Sprintf("the request is not the JSON that this endpoint takes: %v", err),
+					Hint: "see `nats micro info " + Service + "`, and use the same release on both sides",
+				}
+			}
+		}
+		return do(request)
+	}
+}
+
+// list returns the runs as far as they fit into a message.
+func list(h Host, payload int) (List, error) {
+	all, err := h.Runs()
+	if err != nil {
+		return List{}, err
+	}
+	room := payload - 4096
+	for i, r := range all {
+		data, err := json.Marshal(r)
+		if err != nil {
+			return List{}, fmt.Errorf("encode run %s: %w", r.Name, err)
+		}
+		if room -= len(data) + 1; room < 0 {
+			return List{Runs: all[:i], LeftOut: len(all) - i}, nil
+		}
+	}
+	return List{Runs: append([]Run{}, all...)}, nil
+}
+
+// Identity is which of several services this one is.
+func (s *Server) Identity() Identity {
+	info := s.service.Info()
+	return Identity{ID: info.ID, Version: info.Metadata["version"], Started: s.started}
+}
+
+// Stop ends the service. Requests that are under way are answered.
+func (s *Server) Stop() error {
+	if err := s.service.Stop(); err != nil {
+		return fmt.Errorf("end the service %s: %w", Service, err)
+	}
+	return nil
+}
+
+// semanticVersion is what the micro protocol takes for a version.
+var semanticVersion = regexp.MustCompile(`^v?((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z-]+)?)$`)
+
+func semantic(version string) string {
+	if m := semanticVersion.FindStringSubmatch(version); m != nil {
+		return m[1]
+	}
+	return "0.0.0-dev"
+}

@@ -1,0 +1,144 @@
+package control
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// partSuffix ends the name of a data set that is not complete.
+const partSuffix = ".part"
+
+// Store keeps data sets in a folder, by their hash. It is safe for concurrent use in one process.
+type Store struct {
+	dir   string
+	limit int64
+
+	mu sync.Mutex
+}
+
+// NewStore returns the store in a folder, which is made when the first data set comes. No data set is larger than limit.
+func NewStore(dir string, limit int64) *Store { return &Store{dir: dir, limit: limit} }
+
+// Append adds a piece to what is there of a data set, if it continues it, and says what is there. A data set that is
+// complete and not what its hash says is dropped.
+func (s *Store) Append(p Piece) (Stored, error) {
+	if err := s.check(p); err != nil {
+		return Stored{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.has(p.Hash) {
+		return Stored{Have: p.Size, Complete: true}, nil
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return Stored{}, fmt.Errorf("make the folder of data sets: %w", err)
+	}
+	path := filepath.Join(s.dir, p.Hash+partSuffix)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return Stored{}, fmt.Errorf("open the data set: %w", err)
+	}
+	have, err := extend(f, p)
+	if err != nil || have < p.Size {
+		return Stored{Have: have}, errors.Join(err, f.Close())
+	}
+	if err := s.complete(f, path, p.Hash); err != nil {
+		return Stored{}, err
+	}
+	return Stored{Have: have, Complete: true}, nil
+}
+
+func (s *Store) check(p Piece) error {
+	switch {
+	case len(p.Hash) != 2*sha256.Size || strings.Trim(p.Hash, "0123456789abcdef") != "":
+		return Errorf(BadRequest, "%.80q is not a SHA-256 in lower-case hexadecimal digits", p.Hash)
+	case p.Size < 1 || p.Size > s.limit:
+		return Errorf(BadRequest, "a data set of %d bytes: it may have 1 to %d", p.Size, s.limit)
+	case p.Offset < 0 || p.Offset+int64(len(p.Data)) > p.Size:
+		return Errorf(BadRequest, "bytes %d+%d of %d", p.Offset, len(p.Data), p.Size)
+	}
+	return nil
+}
+
+// extend appends a piece to the file if it begins where the file ends, and returns the length of the file.
+func extend(f *os.File, p Piece) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("look at the data set: %w", err)
+	}
+	have := info.Size()
+	if have > p.Size { // a part of another size under the same hash: one of both lied
+		have = 0
+		if err := f.Truncate(0); err != nil {
+			return 0, fmt.Errorf("begin the data set anew: %w", err)
+		}
+	}
+	if p.Offset != have || len(p.Data) == 0 {
+		return have, nil
+	}
+	if _, err := f.Write(p.Data); err != nil {
+		// A torn piece is cut off, so that the file holds the beginning of the data set again.
+		return 0, errors.Join(fmt.Errorf("write the data set: %w", err), f.Truncate(have))
+	}
+	return have + int64(len(p.Data)), nil
+}
+
+// complete checks a data set that is all there and gives it its name.
+func (s *Store) complete(f *os.File, path, hash string) error {
+	sum := sha256.New()
+	_, err := f.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(sum, f)
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("check the data set: %w", err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
+		return errors.Join(&Error{Code: BadRequest, Text: fmt.Sprintf("the data set has the hash %s, not %s", got, hash), Hint: "send it again"}, os.Remove(path))
+	}
+	if err := os.Rename(path, filepath.Join(s.dir, hash)); err != nil {
+		return fmt.Errorf("keep the data set: %w", err)
+	}
+	return nil
+}
+
+// Keep puts a data set into the store.
+func (s *Store) Keep(data []byte) error {
+	sum := sha256.Sum256(data)
+	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+	for {
+		stored, err := s.Append(p)
+		if err != nil || stored.Complete {
+			return err
+		}
+		p.Offset, p.Data = stored.Have, data[stored.Have:]
+	}
+}
+
+func (s *Store) has(hash string) bool {
+	_, err := os.Stat(filepath.Join(s.dir, hash))
+	return err == nil
+}
+
+// Load returns the data set with a hash, or an error that is fs.ErrNotExist if it is not there.
+func (s *Store) Load(hash string) ([]byte, error) {
+	if err := s.check(Piece{Hash: hash, Size: 1}); err != nil {
+		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	data, err := os.ReadFile(filepath.Join(s.dir, hash))
+	if err != nil {
+		return nil, fmt.Errorf("read the data set: %w", err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+		return nil, fmt.Errorf("data set %s is damaged", filepath.Join(s.dir, hash))
+	}
+	return data, nil
+}

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func TestStore_KeepsWhatIsWhole(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "data"), 100)
+	data := []byte("a data set")
+	hash := hashOf(data)
+	if _, err := s.Load(hash); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing is there: %v", err)
+	}
+	size := int64(len(data))
+	for _, step := range []struct {
+		piece Piece
+		want  Stored
+	}{
+		{Piece{hash, size, 0, nil}, Stored{0, false}},
+		{Piece{hash, size, 0, data[:4]}, Stored{4, false}},
+		{Piece{hash, size, 0, data[:4]}, Stored{4, false}}, // sent again
+		{Piece{hash, size, 6, data[6:]}, Stored{4, false}}, // the one before is missing
+		{Piece{hash, size, 4, data[4:6]}, Stored{6, false}},
+		{Piece{hash, size, 6, data[6:]}, Stored{size, true}},
+		{Piece{hash, size, 0, data[:4]}, Stored{size, true}},
+	} {
+		if got, err := s.Append(step.piece); err != nil || got != step.want {
+			t.Errorf("%+v: got %+v, %v, want %+v", step.piece, got, err, step.want)
+		}
+	}
+	if got, err := s.Load(hash); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := s.Keep([]byte("another")); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Load(hashOf([]byte("another"))); err != nil || string(got) != "another" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestStore_DropsWhatIsNotWhatItsHashSays(t *testing.T) {
+	s := NewStore(t.TempDir(), 100)
+	hash := hashOf([]byte("good"))
+	if _, err := s.Append(Piece{hash, 4, 0, []byte("evil")}); err == nil {
+		t.Error("accepted")
+	}
+	if got, err := s.Append(Piece{hash, 4, 0, []byte("good")}); err != nil || !got.Complete {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := s.Append(Piece{hashOf([]byte("no")), 9, 0, []byte("nonsense")}); err != nil || got.Have != 8 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if got, err := s.Append(Piece{hashOf([]byte("no")), 2, 0, []byte("no")}); err != nil || !got.Complete {
+		t.Errorf("another size: got %v, %v", got, err)
+	}
+}
+
+func TestStore_Refuses(t *testing.T) {
+	dir := t.TempDir()
+	s := NewStore(filepath.Join(dir, "data"), 100)
+	hash := hashOf(nil)
+	for _, p := range []Piece{
+		{Hash: "../../etc/passwd", Size: 1},
+		{Hash: strings.ToUpper(hash), Size: 1},
+		{Hash: hash, Size: 0},
+		{Hash: hash, Size: 101},
+		{Hash: hash, Size: 5, Offset: -1},
+		{Hash: hash, Size: 5, Offset: 4, Data: []byte("ab")},
+	} {
+		var e *Error
+		if _, err := s.Append(p); !errors.As(err, &e) || e.Code != BadRequest {
+			t.Errorf("%+v: got %v", p, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+	if _, err := s.Load("../x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStore_NoticesDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := NewStore(dir, 100)
+	if err := s.Keep([]byte("good")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, hashOf([]byte("good"))), []byte("evil"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(hashOf([]byte("good"))); err == nil {
+		t.Error("not noticed")
+	}
+}
