@@ -30,6 +30,9 @@ type Checkpoint struct {
 	BestLoss     float64 // that loss; +Inf: none
 	ParamsSHA256 string  // HashParameters(Theta)
 	Path         string  // of the manifest that it was read from
+
+	Identity string // Config.Identity of the run that it is of; empty in old ones
+	Data     string // hash of the data set of that run; empty in old ones
 }
 
 // manifest is the JSON beside a checkpoint's data. It is written last: a checkpoint without it does not exist.
@@ -40,6 +43,8 @@ type manifest struct {
 	Term         uint64   `json:"term"`
 	Step         uint64   `json:"step"`
 	Parameters   int      `json:"parameters"`
+	Identity     string   `json:"job_sha256,omitempty"`  // of what decides the bits in the job, not of all of it
+	Data         string   `json:"data_sha256,omitempty"` // of the data set; empty: none, or format 1
 	Validated    uint64   `json:"validated_step,omitempty"`
 	BestStep     uint64   `json:"best_step,omitempty"`
 	BestLoss     *float64 `json:"best_loss,omitempty"`
@@ -50,7 +55,8 @@ type manifest struct {
 }
 
 const (
-	manifestFormat = 1
+	// manifestFormat is the format that is written. Format 1, which is read too, has no job_sha256 and data_sha256.
+	manifestFormat = 2
 	bestManifest   = "best.json"
 	dataSuffix     = ".safetensors"
 	// maxParameters bounds what a manifest can make a reader allocate, beside the size of the file.
@@ -65,11 +71,18 @@ func HashParameters(theta []float32) string {
 
 // Restore reads the newest valid checkpoint of a folder. The second result holds an error, with file and reason, for
 // each newer one that was skipped. Without a valid one it returns ErrNoCheckpoint or ErrCorrupt.
-func Restore(dir string) (*Checkpoint, []error, error) {
+func Restore(dir string) (*Checkpoint, []error, error) { return RestoreUpTo(dir, math.MaxUint64) }
+
+// RestoreUpTo is Restore for the newest valid checkpoint of at most that step.
+func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 	names, err := manifests(dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		step, ok := stepOf(name)
+		return ok && step > last
+	})
 	if len(names) == 0 {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNoCheckpoint, dir)
 	}
@@ -98,7 +111,7 @@ func RestoreBest(dir string) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// manifests lists the manifests of a folder by step.
+// manifests lists the manifests of a folder by step, without those that a rollback has made void.
 func manifests(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,11 +120,19 @@ func manifests(dir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list checkpoints: %w", err)
 	}
+	last, err := lastValid(dir)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, e := range entries { // ReadDir sorts, and the steps have leading zeros
-		if strings.HasPrefix(e.Name(), "step-") && strings.HasSuffix(e.Name(), ".json") {
-			names = append(names, e.Name())
+		if !strings.HasPrefix(e.Name(), "step-") || !strings.HasSuffix(e.Name(), ".json") {
+			continue
 		}
+		if step, ok := stepOf(e.Name()); ok && step > last {
+			continue
+		}
+		names = append(names, e.Name())
 	}
 	return names, nil
 }
@@ -138,7 +159,7 @@ func readCheckpoint(path string) (*Checkpoint, error) {
 	n := man.Parameters
 	cp := &Checkpoint{
 		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step, Validated: man.Validated,
-		BestStep: man.BestStep, BestLoss: math.Inf(1), ParamsSHA256: man.ParamsSHA256, Path: path,
+		BestStep: man.BestStep, BestLoss: math.Inf(1), ParamsSHA256: man.ParamsSHA256, Path: path, Identity: man.Identity, Data: man.Data,
 		Theta: make([]float32, n), M: make([]float32, n), V: make([]float32, n),
 	}
 	if man.BestLoss != nil {
@@ -155,8 +176,8 @@ func readCheckpoint(path string) (*Checkpoint, error) {
 
 func (man *manifest) check() error {
 	switch {
-	case man.Format != manifestFormat:
-		return fmt.Errorf("format %d, this program reads %d", man.Format, manifestFormat)
+	case man.Format < 1 || man.Format > manifestFormat:
+		return fmt.Errorf("format %d, this program reads 1 to %d", man.Format, manifestFormat)
 	case man.Parameters <= 0 || man.Parameters > maxParameters:
 		return fmt.Errorf("%d parameters", man.Parameters)
 	case man.File != stem(man.Step)+dataSuffix:

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func names(t *testing.T, dir string) string {
 
 func TestStore_RoundTripAndRetention(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "checkpoints")
-	s := newStore(dir, layout, 6)
+	s := newStore(nil, dir, layout, 6)
 	for step := uint64(1); step <= 5; step++ {
 		save(t, s, state(step, min(step, 2)), step <= 2)
 	}
@@ -125,13 +125,13 @@ func TestRestore_Damaged(t *testing.T) {
 			return bytes.Replace(b, []byte(`"parameters": 6`), []byte(`"parameters": 900000000000000`), 1)
 		}},
 		"later format": {"step-0000000002.json", "format", func(b []byte) []byte {
-			return bytes.Replace(b, []byte(`"format": 1`), []byte(`"format": 2`), 1)
+			return bytes.Replace(b, []byte(`"format": 2`), []byte(`"format": 3`), 1)
 		}},
 	}
 	for name, d := range damages {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s := newStore(dir, nil, 6)
+			s := newStore(nil, dir, nil, 6)
 			save(t, s, state(1, 0), false)
 			save(t, s, state(2, 0), false)
 			path := filepath.Join(dir, d.file)
@@ -174,20 +174,16 @@ func TestRestore_Damaged(t *testing.T) {
 	}
 }
 
-// fullDisk takes a number of bytes and then has no more room.
-type fullDisk struct {
-	file
-	room *int
-}
-
-func (d fullDisk) Write(p []byte) (int, error) {
-	if *d.room < len(p) {
-		n, _ := d.file.Write(p[:*d.room])
-		*d.room = 0
-		return n, syscall.ENOSPC
-	}
-	*d.room -= len(p)
-	return d.file.Write(p)
+// fullDisk has room for a number of bytes.
+func fullDisk(room int) disk.Disk {
+	return disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+		if left := room; a.Bytes > left {
+			room = 0
+			return left, syscall.ENOSPC
+		}
+		room -= a.Bytes
+		return 0, nil
+	})
 }
 
 // However early the disk is full, the error says so and the checkpoint of before stays the newest valid one.
@@ -195,14 +191,9 @@ func TestStore_DiskFull(t *testing.T) {
 	var size int
 	for room := 0; ; room += 37 {
 		dir := t.TempDir()
-		s := newStore(dir, nil, 6)
+		s := newStore(nil, dir, nil, 6)
 		save(t, s, state(1, 1), true)
-		left := room
-		create := s.create
-		s.create = func(name string) (file, error) {
-			f, err := create(name)
-			return fullDisk{f, &left}, err
-		}
+		s.disk = fullDisk(room)
 		err := s.write(state(2, 2), true)
 		if err == nil {
 			break
@@ -229,8 +220,6 @@ func TestStore_DiskFull(t *testing.T) {
 		t.Errorf("the disk was full only up to %d bytes", size)
 	}
 }
-
-var _ io.Writer = fullDisk{}
 
 func TestAdam_Reference(t *testing.T) {
 	cfg := Optimizer{Rate: 0.01, Decay: 0.5, DecayEvery: 3, Clip: 2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Config says what a run is. All of it but Dir, the intervals of validation and checkpoints, FailureDetection, Chunk and
-// Credit decides the parameters' bits; those do not.
+// Config says what a run is. All of it but Dir, Log, Disk, the intervals of validation and checkpoints, FailureDetection,
+// Chunk, Credit and Audit decides the parameters' bits; those do not.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -67,6 +67,14 @@ type Tensor struct {
 	Shape  []int
 	Offset int
 	Size   int
+}
+
+// identity names what decides the parameters' bits.
+func (c *Config) identity() string {
+	if c.Identity != "" {
+		return c.Identity
+	}
+	return wire.HashData(c.Job)
 }
 
 // headroom is what a message needs beside its chunk.
@@ -142,4 +150,6 @@ var (
 	ErrCorrupt = errors.New("coordinator: no valid checkpoint")
 	// ErrMismatch is returned by Resume for a checkpoint of another run or another number of parameters.
 	ErrMismatch = errors.New("coordinator: checkpoint does not belong to this run")
+	// ErrReplay is returned by Run when a step that the log holds, made once more, gives other parameters.
+	ErrReplay = errors.New("coordinator: a step cannot be repeated")
 )

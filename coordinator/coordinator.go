@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +32,13 @@ type Coordinator struct {
 	in, outb int64              // bytes since the last step
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
+	initial  []float32 // parameters before the first update
+	expected *Log      // the steps that an earlier coordinator made, and that are compared
+	journal  *journal  // nil: there is no log
+	trouble  *logTrouble
 	saver    saver
 	finished bool
+	halted   bool // at once: what the machine still wants is not done
 	err      error
 
 	mu         sync.Mutex // guards rejections
@@ -67,11 +73,13 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	if obs == nil {
 		obs = Silent{}
 	}
+	store := newStore(cfg.Disk, cfg.Dir, cfg.Layout, len(theta))
+	store.identity, store.data = cfg.identity(), m.data.hash
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
 		encoder: wire.NewEncoder(), crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
 		inbox: make(chan []byte, inboxLength), closing: make(chan struct{}),
-		saver: saver{store: newStore(cfg.Dir, cfg.Layout, len(theta)), done: make(chan saved, 1)},
+		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
 	}, nil
 }
 
@@ -85,9 +93,14 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), m.chunks.Size)
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
+	case cp.Identity != "" && cp.Identity != m.cfg.identity():
+		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run %.12s)",
+			ErrMismatch, cp.Identity, m.cfg.identity())
+	case cp.Identity != "" && cp.Data != m.data.hash:
+		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.data.hash)
 	}
 	if err := c.saver.store.resume(cp.Step, cp.BestStep); err != nil {
-		return err
+		c.log.Warn("best.json is out of date until the next checkpoint", "error", err)
 	}
 	m.resume(cp)
 	return nil
@@ -108,10 +121,15 @@ func (c *Coordinator) Rejections() []Rejection {
 }
 
 // Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
-// workers, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged,
-// a checkpoint that cannot be written with that error. All its goroutines have ended when it returns.
+// workers, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
+// step that differs from the log with ErrReplay. A disk that takes nothing does not end it: what could not be written is
+// tried again until ctx ends, and only then the error is returned. All its goroutines have ended when it returns.
 func (c *Coordinator) Run(ctx context.Context) error {
 	defer close(c.closing)
+	if err := c.takeUp(ctx); err != nil {
+		return err
+	}
+	defer c.closeLog()
 	for _, subject := range []string{c.subjects.Control, c.subjects.Data} {
 		sub, err := c.bus.Subscribe(subject, c.enqueue)
 		if err != nil {
@@ -136,6 +154,10 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.tick()
 		case s := <-c.saver.done:
 			c.saved(s)
+		case <-c.saver.retry.C:
+			c.saver.next()
+		case <-c.troubled():
+			c.tellLog()
 		case <-interrupted:
 			interrupted = nil
 			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.adam.step)
@@ -143,9 +165,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		}
 		c.execute()
 	}
-	if c.saver.busy {
-		c.saved(<-c.saver.done)
-	}
+	c.saveLast(ctx)
 	return c.err
 }
 

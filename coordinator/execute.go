@@ -10,6 +10,9 @@ import (
 // execute does what the machine wants done.
 func (c *Coordinator) execute() {
 	for _, cmd := range c.machine.take() {
+		if c.halted {
+			return
+		}
 		switch cmd := cmd.(type) {
 		case sendCommand:
 			c.publish(c.subject(cmd.to, c.subjects.All), cmd.message)
@@ -19,8 +22,12 @@ func (c *Coordinator) execute() {
 			c.sendPiece(cmd)
 		case rejectCommand:
 			c.count(cmd)
+		case logCommand:
+			c.logStep(cmd.entry)
+		case eventCommand:
+			c.note(cmd.event)
 		case checkpointCommand:
-			c.save(cmd)
+			c.saver.save(cmd)
 		case finishCommand:
 			c.finished = true
 			c.err = errors.Join(cmd.err, c.err)
@@ -32,6 +39,15 @@ func (c *Coordinator) execute() {
 			c.reportMembership(cmd)
 		}
 	}
+}
+
+// halt ends the run at once, without a checkpoint of the present parameters.
+func (c *Coordinator) halt(err error) {
+	c.halted, c.finished, c.machine.finished = true, true, true
+	c.err = errors.Join(c.err, err)
+	c.publish(c.subjects.All, &wire.End{
+		Header: wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term}, Reason: clip(err.Error()),
+	})
 }
 
 func (c *Coordinator) subject(to, all string) string {
@@ -124,66 +140,6 @@ func (c *Coordinator) reportMembership(r MembershipReport) {
 		c.log.Info("the run waits", "for", r.Waiting, "seconds", r.Seconds)
 	}
 	c.observer.Membership(r)
-}
-
-// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute.
-type saver struct {
-	store *store
-	busy  bool
-	done  chan saved
-}
-
-// saved is a checkpoint that was written, or not.
-type saved struct {
-	state   *Checkpoint
-	best    bool
-	seconds float64
-	err     error
-	pruning error // old checkpoints that could not be deleted
-}
-
-func (c *Coordinator) save(cmd checkpointCommand) {
-	s := &c.saver
-	if s.busy {
-		c.saved(<-s.done)
-	}
-	s.busy = true
-	go func() {
-		start := time.Now()
-		r := saved{state: cmd.state, best: cmd.best}
-		if r.err = s.store.write(cmd.state, cmd.best); r.err == nil {
-			r.pruning = s.store.prune()
-		}
-		r.seconds = time.Since(start).Seconds()
-		s.done <- r
-	}()
-}
-
-// saved reports a checkpoint. One that could not be written ends the run; one that diverged stays known as that.
-func (c *Coordinator) saved(s saved) {
-	c.saver.busy = false
-	c.machine.spare = s.state
-	if s.err != nil {
-		if errors.Is(c.err, ErrDiverged) {
-			c.err = errors.Join(c.err, s.err)
-		} else {
-			c.err = s.err
-		}
-		if !c.finished {
-			c.finished = true
-			c.machine.finished = true
-			c.publish(c.subjects.All, &wire.End{
-				Header: wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term}, Reason: "checkpoint failed",
-			})
-		}
-		return
-	}
-	if s.pruning != nil {
-		c.log.Warn("old checkpoints stay", "error", s.pruning)
-	}
-	c.observer.Checkpoint(CheckpointReport{
-		Step: s.state.Step, Path: s.state.Path, ParamsSHA256: s.state.ParamsSHA256, Best: s.best, Seconds: s.seconds,
-	})
 }
 
 // Silent is the observer of those who want none; embedded, it hears what they do not care for.

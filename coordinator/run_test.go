@@ -77,18 +77,16 @@ func TestRun_WorkerLeavesOrIsKilled(t *testing.T) {
 	}
 }
 
-// A checkpoint that cannot be written ends the run with one error; the workers are told.
-func TestRun_CheckpointFails(t *testing.T) {
+// A folder of checkpoints that cannot be one ends the run before anything is sent.
+func TestRun_NoFolder(t *testing.T) {
 	bus, cfg := wire.NewMemory(nil), config(t)
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Dir = filepath.Join(blocked, "checkpoints")
-	c := newCoordinator(t, cfg, bus, nil)
-	defer startWorker(t, t.Context(), bus, worker.Config{}, nil)()
-	err := c.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "make checkpoint folder") || errors.Is(err, coordinator.ErrInterrupted) {
+	err := newCoordinator(t, cfg, bus, nil).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), blocked) || errors.Is(err, coordinator.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -28,38 +28,44 @@ import (
 // the manifest after the data, so that what is found under its own name is whole or detectably not. best.json is a copy
 // of the best checkpoint's manifest.
 type store struct {
-	dir    string
-	layout []Tensor
-	kept   []uint64 // steps of the valid checkpoints that are not to be deleted, oldest first
-	best   uint64
-	// create opens a file for writing; a test makes it fail.
-	create func(name string) (file, error)
-	// sync makes the entries of a folder survive a crash of the machine; a test listens.
-	sync func(dir string) error
+	dir      string
+	layout   []Tensor
+	disk     disk.Disk
+	identity string        // Config.Identity of the run
+	data     string        // hash of its data set
+	flush    func() error  // brings the log to the disk, which is ahead of every checkpoint
+	kept     []retained    // the valid checkpoints that are not to be deleted, oldest first
+	back     *rollbackNote // a rollback that is decided and not noted
+	unnamed  uint64        // the best checkpoint, if best.json does not name it; 0: it does
 }
 
-type file interface {
-	io.WriteCloser
-	Sync() error
-}
+// retained is a checkpoint that is kept, and with it the one that was the best then: a run that goes back to the first
+// still has the second.
+type retained struct{ step, best uint64 }
 
-func newStore(dir string, layout []Tensor, size int) *store {
+func newStore(d disk.Disk, dir string, layout []Tensor, size int) *store {
+	if d == nil {
+		d = disk.System()
+	}
 	if len(layout) == 0 {
 		layout = []Tensor{{Name: "theta", Shape: []int{size}, Size: size}}
 	}
-	return &store{
-		dir: dir, layout: layout, create: func(name string) (file, error) { return os.Create(name) }, sync: syncFolder,
-	}
+	return &store{dir: dir, layout: layout, disk: d, flush: func() error { return nil }}
 }
 
-// write puts a checkpoint on disk, as the best one if it is. It fills in ParamsSHA256 and Path. If it fails, the checkpoints of before stay valid.
+// write puts a checkpoint on disk, as the best one if it is. It fills in ParamsSHA256 and Path. If it fails, the
+// checkpoints of before stay valid.
 func (s *store) write(cp *Checkpoint, best bool) error {
-	if err := s.makeFolder(s.dir); err != nil {
+	if err := disk.MakeFolder(s.disk, s.dir); err != nil {
 		return fmt.Errorf("make checkpoint folder: %w", err)
+	}
+	if err := errors.Join(s.endRollback(), s.nameUnnamed()); err != nil {
+		return err
 	}
 	cp.ParamsSHA256 = HashParameters(cp.Theta)
 	man := manifest{
 		Format: manifestFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
+		Identity: s.identity, Data: s.data,
 		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
 	}
 	if !math.IsInf(cp.BestLoss, 0) {
@@ -76,6 +82,9 @@ func (s *store) write(cp *Checkpoint, best bool) error {
 	}
 	text, err := json.MarshalIndent(man, "", "  ")
 	if err != nil {
+		return fmt.Errorf("write checkpoint of step %d: %w", cp.Step, err)
+	}
+	if err := s.flush(); err != nil {
 		return fmt.Errorf("write checkpoint of step %d: %w", cp.Step, err)
 	}
 	names := []string{stem(cp.Step) + ".json"}
@@ -97,17 +106,34 @@ func (s *store) write(cp *Checkpoint, best bool) error {
 }
 
 // resume continues after a checkpoint. If the best one was written and the program ended before best.json named it, that
-// is made up for; otherwise keep would protect one checkpoint and best.json name another.
+// is made up for, now or before the next checkpoint; otherwise keep would protect one and best.json name another.
 func (s *store) resume(step, best uint64) error {
 	s.keep(step, best)
 	if best == 0 {
 		return nil
 	}
-	path := filepath.Join(s.dir, stem(best)+".json")
-	if _, err := readCheckpoint(path); err != nil {
+	if _, err := readCheckpoint(filepath.Join(s.dir, stem(best)+".json")); err != nil {
 		return nil // best.json is no worse
 	}
-	text, err := os.ReadFile(path)
+	s.unnamed = best
+	return s.nameUnnamed()
+}
+
+// nameUnnamed makes best.json name what resume found it should.
+func (s *store) nameUnnamed() error {
+	if s.unnamed == 0 {
+		return nil
+	}
+	err := s.nameBest(s.unnamed)
+	if err == nil {
+		s.unnamed = 0
+	}
+	return err
+}
+
+// nameBest makes best.json a copy of a checkpoint's manifest.
+func (s *store) nameBest(step uint64) error {
+	text, err := os.ReadFile(filepath.Join(s.dir, stem(step)+".json"))
 	if err != nil {
 		return fmt.Errorf("name best checkpoint: %w", err)
 	}
@@ -126,76 +152,43 @@ func (s *store) resume(step, best uint64) error {
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// replace writes a file so that at any moment there is either the old one or the whole new one.
-func (s *store) replace(name string, write func(io.Writer) error) (err error) {
-	path := filepath.Join(s.dir, name)
-	temp := path + ".tmp"
-	f, err := s.create(temp)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(temp)
-		}
-	}()
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(temp, path); err != nil {
-		return err
-	}
-	return s.sync(s.dir)
+// replace writes a file of the folder so that at any moment there is either the old one or the whole new one.
+func (s *store) replace(name string, write func(io.Writer) error) error {
+	return disk.Replace(s.disk, filepath.Join(s.dir, name), write)
 }
 
-// makeFolder makes a folder and what is missing above it, so that they are there after a crash of the machine.
-func (s *store) makeFolder(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := s.makeFolder(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return s.sync(parent)
-}
-
-// keep notes a valid checkpoint and the best step; the last two and the best are wanted.
+// keep notes a valid checkpoint and the best step; the last two are wanted, and what was the best at each of them.
 func (s *store) keep(step, best uint64) {
-	s.kept = slices.DeleteFunc(s.kept, func(k uint64) bool { return k == step })
-	s.kept = append(s.kept, step)
+	s.kept = slices.DeleteFunc(s.kept, func(k retained) bool { return k.step == step })
+	s.kept = append(s.kept, retained{step, best})
 	if n := len(s.kept); n > 2 {
 		s.kept = s.kept[n-2:]
 	}
-	s.best = best
 }
 
 // prune deletes the checkpoints before the newest that are not wanted, and nothing else. Newer ones, which Restore did
 // not accept, stay until they are overtaken. What it cannot delete costs room only; it goes on and returns the errors.
 func (s *store) prune() error {
+	newest := s.kept[len(s.kept)-1].step
+	return s.remove(func(step uint64) bool {
+		wanted := func(k retained) bool { return step == k.step || step == k.best }
+		return step < newest && !slices.ContainsFunc(s.kept, wanted)
+	})
+}
+
+// remove deletes the files of the checkpoints that are chosen, manifests first: data without one do not count.
+func (s *store) remove(chosen func(step uint64) bool) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return fmt.Errorf("delete old checkpoints: %w", err)
 	}
-	newest := s.kept[len(s.kept)-1]
 	var errs []error
-	for _, e := range entries {
+	for _, e := range entries { // ReadDir sorts: .json before .safetensors
 		step, ok := stepOf(e.Name())
-		if !ok || !e.Type().IsRegular() || step >= newest || step == s.best || slices.Contains(s.kept, step) {
+		if !ok || !e.Type().IsRegular() || !chosen(step) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
+		if err := s.disk.Remove(filepath.Join(s.dir, e.Name())); err != nil {
 			errs = append(errs, fmt.Errorf("delete old checkpoint: %w", err))
 		}
 	}
@@ -204,7 +197,7 @@ func (s *store) prune() error {
 
 // stepOf returns the step of a file that write made, finished or not.
 func stepOf(name string) (uint64, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ".tmp"), "step-")
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, disk.Suffix), "step-")
 	if !ok {
 		return 0, false
 	}

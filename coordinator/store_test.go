@@ -1,14 +1,17 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -17,7 +20,7 @@ func TestResume_BestNotNamed(t *testing.T) {
 	for _, before := range []string{"names another", "is missing", "is torn"} {
 		t.Run(before, func(t *testing.T) {
 			dir := t.TempDir()
-			s := newStore(dir, nil, 6)
+			s := newStore(nil, dir, nil, 6)
 			save(t, s, state(1, 1), true)
 			save(t, s, state(2, 2), false) // best.json was not reached
 			switch best := filepath.Join(dir, bestManifest); before {
@@ -69,7 +72,7 @@ func valid(dir string) Config {
 // A best checkpoint whose data is gone is not the same as none.
 func TestRestoreBest_DataMissing(t *testing.T) {
 	dir := t.TempDir()
-	save(t, newStore(dir, nil, 6), state(1, 1), true)
+	save(t, newStore(nil, dir, nil, 6), state(1, 1), true)
 	if err := os.Remove(filepath.Join(dir, stem(1)+dataSuffix)); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +96,7 @@ func TestStore_PruneSparesForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newStore(dir, nil, 6)
+	s := newStore(nil, dir, nil, 6)
 	for step := uint64(5); step <= 9; step++ {
 		save(t, s, state(step, 0), false)
 	}
@@ -115,7 +118,7 @@ func TestCoordinator_PruningFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.saved(saved{state: state(1, 0), pruning: errors.New("busy")})
+	c.saved(saved{cmd: checkpointCommand{state: state(1, 0)}, pruning: errors.New("busy")})
 	if c.finished || c.err != nil {
 		t.Errorf("the run ended: %v", c.err)
 	}
@@ -123,15 +126,19 @@ func TestCoordinator_PruningFails(t *testing.T) {
 
 // A last checkpoint that cannot be written does not hide that the run diverged.
 func TestCoordinator_DivergedAndNotSaved(t *testing.T) {
-	full := errors.New("disk full")
-	for _, before := range []error{ErrDiverged, ErrInterrupted} {
-		c, err := New(valid(t.TempDir()), make([]float32, 6), wire.NewMemory(nil), nil, hclog.NewNullLogger())
+	for _, before := range []error{nil, ErrDiverged, ErrInterrupted} {
+		cfg := valid(t.TempDir())
+		cfg.Disk = fullDisk(10)
+		c, err := New(cfg, make([]float32, 6), wire.NewMemory(nil), nil, hclog.NewNullLogger())
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.finished, c.err = true, before
-		c.saved(saved{state: state(1, 0), err: full})
-		if !errors.Is(c.err, full) || errors.Is(c.err, before) != (before == ErrDiverged) {
+		c.saver.save(checkpointCommand{state: state(1, 0)})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		c.saveLast(ctx)
+		if !errors.Is(c.err, syscall.ENOSPC) || errors.Is(c.err, ErrDiverged) != (before == ErrDiverged) || errors.Is(c.err, ErrInterrupted) {
 			t.Errorf("after %v: got %v", before, c.err)
 		}
 	}
@@ -141,13 +148,13 @@ func TestCoordinator_DivergedAndNotSaved(t *testing.T) {
 func TestStore_SyncsNewFolders(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "run", "checkpoints")
-	s := newStore(dir, nil, 6)
 	var synced []string
-	sync := s.sync
-	s.sync = func(dir string) error {
-		synced = append(synced, dir)
-		return sync(dir)
-	}
+	s := newStore(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+		if a.Kind == "sync folder" {
+			synced = append(synced, a.Path)
+		}
+		return 0, nil
+	}), dir, nil, 6)
 	save(t, s, state(1, 0), false)
 	if want := []string{top, filepath.Join(top, "run"), dir, dir}; !slices.Equal(synced, want) {
 		t.Errorf("synced %v, want %v", synced, want)

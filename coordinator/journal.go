@@ -1,0 +1,191 @@
+package coordinator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+)
+
+const (
+	// syncInterval is how often the log is synced while steps are made: what a crash of the machine takes of it is
+	// computed again.
+	syncInterval = time.Second
+	// maxPending bounds the lines that wait for a disk that takes none; steps beyond leave no line.
+	maxPending = 64 << 20
+)
+
+// journal writes the log on a goroutine of its own, so that a step never waits for the disk. Lines stay in memory until
+// they are synced. After a failure the file is cut where the last sync left it, and they are all written once more: what a
+// failed sync has lost is not known.
+type journal struct {
+	path string
+	disk disk.Disk
+	told func(error) // hears the outcome of every attempt, on the journal's goroutine
+
+	mu      sync.Mutex
+	pending []byte // lines that are not synced
+	synced  int64  // length of the file up to them
+	dropped int
+
+	file    disk.File // nil: to be opened
+	written int       // bytes of pending that are in the file
+	wake    chan struct{}
+	flushes chan chan error
+	quit    chan struct{}
+	done    chan struct{}
+}
+
+// startJournal writes on after the first size bytes of a log. told must not wait for the journal.
+func startJournal(d disk.Disk, path string, size int64, told func(error)) *journal {
+	j := &journal{
+		path: path, disk: d, told: told, synced: size,
+		wake: make(chan struct{}, 1), flushes: make(chan chan error), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go j.run()
+	return j
+}
+
+// append adds a line, an Entry or an Event.
+func (j *journal) append(line any) {
+	text, err := json.Marshal(line)
+	j.mu.Lock()
+	if err != nil || len(j.pending)+len(text) > maxPending {
+		j.dropped++
+	} else {
+		j.pending = append(append(j.pending, text...), '\n')
+	}
+	j.mu.Unlock()
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// flush returns when all lines are on disk, or why they are not.
+func (j *journal) flush() error {
+	reply := make(chan error, 1)
+	select {
+	case j.flushes <- reply:
+		return <-reply
+	case <-j.done:
+		return errJournalClosed
+	}
+}
+
+// close tries once more to write what is left.
+func (j *journal) close() error {
+	err := j.flush()
+	close(j.quit)
+	<-j.done
+	return err
+}
+
+// errJournalClosed is returned by a flush after the end.
+var errJournalClosed = errors.New("the log is closed")
+
+// run is the life of the journal's goroutine.
+func (j *journal) run() {
+	defer close(j.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	armed, failing, wait := false, false, backoff(0)
+	for {
+		var err error
+		select {
+		case <-j.wake:
+			if failing {
+				continue // the timer tries again
+			}
+			err = j.write()
+		case <-timer.C:
+			armed = false
+			err = j.sync()
+		case reply := <-j.flushes:
+			err = j.sync()
+			reply <- err
+		case <-j.quit:
+			j.abandon()
+			return
+		}
+		if err != nil || failing {
+			j.told(err)
+		}
+		if failing = err != nil; failing {
+			timer.Reset(wait.next())
+			armed = true
+			continue
+		}
+		wait = 0
+		if !armed && j.written > 0 {
+			timer.Reset(syncInterval)
+			armed = true
+		}
+	}
+}
+
+// write puts the lines into the file that are not there.
+func (j *journal) write() error {
+	j.mu.Lock()
+	rest := j.pending[j.written:]
+	j.mu.Unlock()
+	if len(rest) == 0 {
+		return nil
+	}
+	if j.file == nil {
+		file, err := j.disk.Append(j.path, j.synced)
+		if err != nil {
+			return fmt.Errorf("open the log: %w", err)
+		}
+		j.file = file
+		if err := j.disk.SyncFolder(filepath.Dir(j.path)); err != nil {
+			j.abandon()
+			return fmt.Errorf("open the log: %w", err)
+		}
+	}
+	if _, err := j.file.Write(rest); err != nil {
+		j.abandon()
+		return fmt.Errorf("write the log: %w", err)
+	}
+	j.written += len(rest)
+	return nil
+}
+
+// sync brings all lines to the disk.
+func (j *journal) sync() error {
+	if err := j.write(); err != nil || j.written == 0 {
+		return err
+	}
+	if err := j.file.Sync(); err != nil {
+		j.abandon()
+		return fmt.Errorf("sync the log: %w", err)
+	}
+	j.mu.Lock()
+	j.pending = j.pending[:copy(j.pending, j.pending[j.written:])]
+	j.synced += int64(j.written)
+	j.written = 0
+	j.mu.Unlock()
+	return nil
+}
+
+// abandon closes the file; the next write opens it, without what is not synced.
+func (j *journal) abandon() {
+	if j.file != nil {
+		j.file.Close()
+	}
+	j.file, j.written = nil, 0
+}
+
+// backoff is the pause between two attempts to write: it grows up to a few seconds.
+type backoff time.Duration
+
+// next is the pause before the next attempt.
+func (b *backoff) next() time.Duration {
+	*b = min(max(2*(*b), backoff(time.Second)), backoff(5*time.Second))
+	return time.Duration(*b)
+}

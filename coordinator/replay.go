@@ -1,0 +1,214 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+)
+
+// ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters when
+// it was made once more. It is an ErrReplay.
+type ReplayError struct {
+	Step             uint64
+	Logged, Computed Entry
+}
+
+// Error says which step it is, and what can be the reason.
+func (e *ReplayError) Error() string {
+	text := fmt.Sprintf("%v: step %d gave parameters with hash %s, the log says %s", ErrReplay, e.Step, e.Computed.Theta, e.Logged.Theta)
+	if block, logged, computed, ok := e.culprits(); ok {
+		text += fmt.Sprintf("; shards %s differ: worker %s computed them for the log, worker %s once more", block, logged, computed)
+	}
+	return text + "; one of the two has other arithmetic, damaged memory, or a damaged log or checkpoint: verify recomputes the" +
+		" step and says which; without the file log.jsonl the run goes on as it computes it now"
+}
+
+// Is makes the error an ErrReplay.
+func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
+
+// culprits names the first block that both have and whose checksums differ. They can be compared only if both were formed
+// over chunks of the same length, which the caller does not know: equal chunks are the usual case.
+func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, ok bool) {
+	for _, a := range e.Logged.Blocks {
+		for _, b := range e.Computed.Blocks {
+			if a.Block == b.Block && a.Checksum != b.Checksum {
+				return a.Block, a.Worker, b.Worker, true
+			}
+		}
+	}
+	return reduce.Block{}, "", "", false
+}
+
+// takeUp prepares what a new coordinator of the run needs from the disk before it may speak: the steps that are logged,
+// to compare them, and a term of its own. A disk that takes nothing is waited for.
+func (c *Coordinator) takeUp(ctx context.Context) error {
+	m := c.machine
+	path, step := m.cfg.Log, m.adam.step
+	if path != "" {
+		log, err := ReadLog(path, max(step, 1)-1)
+		if err != nil {
+			return err
+		}
+		if log.Damaged > 0 {
+			c.log.Warn("lines of the log cannot be read", "log", path, "lines", log.Damaged)
+		}
+		c.expected = log
+	}
+	rolledBack, err := c.dropVoid()
+	if err != nil {
+		return err
+	}
+	if e, ok := c.expected.Entries[step]; ok {
+		if theta := HashTheta(m.adam.theta); e.Theta != theta {
+			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
+		}
+		delete(c.expected.Entries, step)
+	}
+	if err := c.raiseTerm(ctx); err != nil {
+		return err
+	}
+	if path != "" {
+		c.openLog(path)
+	}
+	if rolledBack != nil {
+		c.note(*rolledBack)
+	}
+	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.chunks.Elements, Identity: m.cfg.identity(), Data: m.data.hash})
+	if n := len(c.expected.Entries); n > 0 {
+		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.expected.Last)
+	}
+	return nil
+}
+
+// dropVoid forgets the entries that a rollback made void whose work was not done.
+func (c *Coordinator) dropVoid() (*Event, error) {
+	last, err := lastValid(c.machine.cfg.Dir)
+	if err != nil || last == math.MaxUint64 {
+		return nil, err
+	}
+	c.expected.cut(last)
+	return &Event{Kind: EventRollback, Step: last, Reason: "taken up by the next coordinator"}, nil
+}
+
+// raiseTerm gives the coordinator a term above all that were used.
+func (c *Coordinator) raiseTerm(ctx context.Context) error {
+	m, store := c.machine, c.saver.store
+	used, err := store.term()
+	if err != nil {
+		c.log.Warn("the term of the last coordinator is not known; log and checkpoint say what is", "error", err)
+	}
+	m.term = max(m.term, used+1, c.expected.Term+1)
+	var pause backoff
+	for {
+		err := store.raise(m.term)
+		if err == nil {
+			return nil
+		}
+		c.log.Error("the run waits for its disk", "error", err, "remedy", diskRemedy)
+		c.observer.Storage(StorageReport{What: "the term", Err: err})
+		select {
+		case <-time.After(pause.next()):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// logStep compares a step with the log, or appends it. A difference ends the run.
+func (c *Coordinator) logStep(e Entry) {
+	logged, ok := c.expected.Entries[e.Step]
+	delete(c.expected.Entries, e.Step)
+	switch {
+	case !ok:
+		c.journal.append(e)
+	case logged.Theta != e.Theta:
+		c.halt(&ReplayError{Step: e.Step, Logged: logged, Computed: e})
+	case e.Step == c.expected.Last:
+		c.log.Info("all logged steps were repeated with the same bits", "step", e.Step)
+	}
+}
+
+// note appends an event to the log.
+func (c *Coordinator) note(e Event) {
+	if c.journal == nil {
+		return
+	}
+	e.Time, e.Term = time.Now().UTC(), c.machine.term
+	c.journal.append(e)
+}
+
+// logTrouble is what the journal tells the coordinator.
+type logTrouble struct {
+	mu    sync.Mutex
+	err   error
+	since time.Time
+	again chan struct{}
+}
+
+// hear is called by the journal with the outcome of an attempt to write.
+func (t *logTrouble) hear(err error) {
+	t.mu.Lock()
+	t.err = err
+	if t.since.IsZero() {
+		t.since = time.Now()
+	}
+	t.mu.Unlock()
+	select {
+	case t.again <- struct{}{}:
+	default:
+	}
+}
+
+// openLog begins to write the log after its last whole line.
+func (c *Coordinator) openLog(path string) {
+	c.trouble = &logTrouble{again: make(chan struct{}, 1)}
+	c.journal = startJournal(c.saver.store.disk, path, c.expected.Size, c.trouble.hear)
+	c.saver.store.flush = c.journal.flush
+}
+
+// troubled is ready when the log could not be written, or can be again.
+func (c *Coordinator) troubled() <-chan struct{} {
+	if c.trouble == nil {
+		return nil
+	}
+	return c.trouble.again
+}
+
+// tellLog reports that the log could not be written, or can be again.
+func (c *Coordinator) tellLog() {
+	t := c.trouble
+	t.mu.Lock()
+	r := StorageReport{What: "the log", Err: t.err, Seconds: time.Since(t.since).Seconds()}
+	if t.err == nil {
+		t.since = time.Time{}
+	}
+	t.mu.Unlock()
+	if r.Err != nil {
+		c.log.Error("log not written", "error", r.Err, "remedy", diskRemedy)
+	} else {
+		c.log.Info("the log is written again", "seconds", r.Seconds)
+	}
+	c.observer.Storage(r)
+}
+
+// closeLog writes what is left of the log.
+func (c *Coordinator) closeLog() {
+	if c.journal == nil {
+		return
+	}
+	reason := "done"
+	if c.err != nil {
+		reason = c.err.Error()
+	}
+	c.note(Event{Kind: EventEnd, Step: c.machine.adam.step, Reason: reason})
+	if err := c.journal.close(); err != nil {
+		c.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error", err)
+	}
+	if n := c.journal.dropped; n > 0 {
+		c.log.Error("steps have no line in the log", "lines", n)
+	}
+}

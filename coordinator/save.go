@@ -1,0 +1,163 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// diskRemedy is what helps when a file cannot be written.
+const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is tried again every few seconds"
+
+// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. One that cannot be
+// written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is the
+// best: that gives way to a better one only. So at most two wait.
+type saver struct {
+	store   *store
+	queue   []checkpointCommand // to be written, oldest first
+	busy    bool
+	done    chan saved
+	retry   *time.Timer
+	pause   backoff
+	failing time.Time // since when; zero: all is well
+}
+
+// saved is an attempt to write a checkpoint.
+type saved struct {
+	cmd     checkpointCommand
+	seconds float64
+	err     error
+	pruning error // old checkpoints that could not be deleted
+}
+
+func newSaver(s *store) saver {
+	retry := time.NewTimer(time.Hour)
+	retry.Stop()
+	return saver{store: s, done: make(chan saved, 1), retry: retry}
+}
+
+// save writes a checkpoint as soon as the one under way is done.
+func (s *saver) save(cmd checkpointCommand) {
+	s.queue = supersede(s.queue, cmd)
+	s.next()
+}
+
+// supersede adds a checkpoint to those that wait, in place of those that it makes superfluous.
+func supersede(queue []checkpointCommand, cmd checkpointCommand) []checkpointCommand {
+	queue = slices.DeleteFunc(queue, func(old checkpointCommand) bool { return !old.best || cmd.best })
+	return append(queue, cmd)
+}
+
+// next begins to write what waits, if nothing is being written.
+func (s *saver) next() {
+	if s.busy || len(s.queue) == 0 {
+		return
+	}
+	cmd := s.queue[0]
+	s.queue = s.queue[1:]
+	s.busy = true
+	s.retry.Stop()
+	go func() {
+		start := time.Now()
+		r := saved{cmd: cmd}
+		if r.err = s.store.write(cmd.state, cmd.best); r.err == nil {
+			r.pruning = s.store.prune()
+		}
+		r.seconds = time.Since(start).Seconds()
+		s.done <- r
+	}()
+}
+
+// saved reports an attempt, and tries again what failed.
+func (c *Coordinator) saved(r saved) {
+	s := &c.saver
+	s.busy = false
+	what := fmt.Sprintf("the checkpoint of step %d", r.cmd.state.Step)
+	if r.err != nil {
+		if s.failing.IsZero() {
+			s.failing = time.Now()
+		}
+		pause := s.pause.next()
+		c.log.Error("checkpoint not written", "step", r.cmd.state.Step, "error", r.err, "remedy", diskRemedy, "again", pause)
+		c.observer.Storage(StorageReport{What: what, Err: r.err, Seconds: time.Since(s.failing).Seconds()})
+		queue := []checkpointCommand{r.cmd}
+		for _, cmd := range s.queue {
+			queue = supersede(queue, cmd)
+		}
+		s.queue = queue
+		s.retry.Reset(pause)
+		return
+	}
+	if !s.failing.IsZero() {
+		c.log.Info("checkpoints are written again", "step", r.cmd.state.Step)
+		c.observer.Storage(StorageReport{What: what, Seconds: time.Since(s.failing).Seconds()})
+	}
+	s.failing, s.pause = time.Time{}, 0
+	if r.pruning != nil {
+		c.log.Warn("old checkpoints stay", "error", r.pruning)
+	}
+	cp := r.cmd.state
+	c.note(Event{Kind: EventCheckpoint, Step: cp.Step, Params: cp.ParamsSHA256})
+	c.observer.Checkpoint(CheckpointReport{
+		Step: cp.Step, Path: cp.Path, ParamsSHA256: cp.ParamsSHA256, Best: r.cmd.best, Seconds: r.seconds,
+	})
+	c.machine.spare = cp
+	s.next()
+}
+
+// drop forgets what waits.
+func (s *saver) drop() {
+	s.queue = nil
+	s.retry.Stop()
+}
+
+// await waits for the attempt under way.
+func (c *Coordinator) await() {
+	if c.saver.busy {
+		c.saved(<-c.saver.done)
+	}
+}
+
+// saveLast writes what waits, at the end of the run. What fails is tried again until ctx ends; then it is an error, beside
+// which an interruption is not told: there is no checkpoint of it. A run that diverged stays known as that.
+func (c *Coordinator) saveLast(ctx context.Context) {
+	s := &c.saver
+	defer s.retry.Stop()
+	for {
+		var last error
+		for s.busy || last == nil && len(s.queue) > 0 {
+			s.next()
+			r := <-s.done
+			c.saved(r)
+			last = r.err
+		}
+		if last == nil {
+			return
+		}
+		if !c.pauseEnds(ctx) {
+			if errors.Is(c.err, ErrInterrupted) && !errors.Is(c.err, ErrDiverged) {
+				c.err = nil
+			}
+			c.err = errors.Join(c.err, last)
+			return
+		}
+	}
+}
+
+// pauseEnds waits for the time of the next attempt, and reports whether there is to be one. Messages that come meanwhile
+// are dropped: the run is over.
+func (c *Coordinator) pauseEnds(ctx context.Context) bool {
+	for {
+		select {
+		case <-c.saver.retry.C:
+			return true
+		case <-c.inbox:
+		case <-c.troubled():
+			c.tellLog()
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+)
+
+// termFile holds the highest term in which a coordinator of the run may have sent a message.
+const termFile = "term"
+
+// term reads the term of the last coordinator of the run; 0 if there was none.
+func (s *store) term() (uint64, error) {
+	path := filepath.Join(s.dir, termFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the term: %w", err)
+	}
+	term, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("read the term: %s: %w", path, err)
+	}
+	return term, nil
+}
+
+// raise puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that was
+// believed dead, and comes back, is not heard by those that its successor has spoken to.
+func (s *store) raise(term uint64) error {
+	err := disk.MakeFolder(s.disk, s.dir)
+	if err == nil {
+		err = disk.Replace(s.disk, filepath.Join(s.dir, termFile), func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, term)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write term %d: %w", term, err)
+	}
+	return nil
+}
