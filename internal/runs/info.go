@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // State is where a run stands.
@@ -74,12 +77,20 @@ func readInfo(folder string) (Info, error) {
 	return info, nil
 }
 
-func writeInfo(folder string, info Info) error {
+func writeInfo(d disk.Disk, folder string, info Info) error {
 	data, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the state of the run: %w", err)
 	}
-	return WriteFile(filepath.Join(folder, infoFile), append(data, '\n'))
+	path := filepath.Join(folder, infoFile)
+	err = disk.Replace(d, path, func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 // List returns the runs in dir, the latest started first. A folder without a

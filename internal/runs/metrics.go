@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Record is one line of metrics.jsonl. Steps never decrease from line to line.
@@ -73,46 +75,103 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// metricsLog appends records to a file. What cannot be written stays in memory, in order, and is written before the next
+// record: after a failure the file is cut where the last whole write left it.
 type metricsLog struct {
-	path string
-	w    appender
+	path    string
+	disk    disk.Disk
+	file    disk.File // nil: to be opened
+	size    int64     // of the file without pending
+	pending []byte
 }
 
-// appender is what metrics are written to; an *os.File outside tests.
-type appender interface {
-	io.WriteCloser
-	Sync() error
+// openMetrics writes on after the records that are in the file at path.
+func openMetrics(d disk.Disk, path string) (*metricsLog, error) {
+	l := &metricsLog{path: path, disk: d}
+	return l, l.measure()
 }
 
-func openMetrics(path string) (*metricsLog, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the metrics: %w", err)
+// measure finds out how long the file is.
+func (l *metricsLog) measure() error {
+	info, err := os.Stat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.size = 0
+	case err != nil:
+		return fmt.Errorf("open the metrics: %w", err)
+	case info.Mode().IsRegular(): // of a device or a pipe it says nothing
+		l.size = info.Size()
 	}
-	return &metricsLog{path: path, w: f}, nil
+	return nil
 }
 
-// append writes a record as one line in one write, so that a crash can tear the
-// last line only.
+// append adds a record as one line, and writes what is pending.
 func (l *metricsLog) append(m Record) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode a metrics record: %w", err)
 	}
-	if _, err := l.w.Write(append(line, '\n')); err != nil {
+	l.pending = append(append(l.pending, line...), '\n')
+	return l.write()
+}
+
+// write writes what is pending in one write, so that a crash can tear the last line only.
+func (l *metricsLog) write() error {
+	if len(l.pending) == 0 {
+		return nil
+	}
+	if l.file == nil {
+		file, err := l.disk.Append(l.path, l.size)
+		if err != nil {
+			return fmt.Errorf("open the metrics: %w", err)
+		}
+		l.file = file
+	}
+	if _, err := l.file.Write(l.pending); err != nil {
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
 		return fmt.Errorf("write %s: %w", l.path, err)
 	}
+	l.size += int64(len(l.pending))
+	l.pending = l.pending[:0]
 	return nil
 }
 
+// cut drops the records after step.
+func (l *metricsLog) cut(step uint64) error {
+	keep, err := keptLength(bytes.NewReader(l.pending), step)
+	if err != nil {
+		return err
+	}
+	l.pending = l.pending[:keep]
+	if l.file != nil {
+		err = l.file.Close()
+		l.file = nil
+	}
+	if err := errors.Join(err, cutMetrics(l.path, step)); err != nil {
+		return err
+	}
+	return l.measure()
+}
+
 func (l *metricsLog) sync() error {
-	if err := l.w.Sync(); err != nil {
+	if err := l.write(); err != nil || l.file == nil {
+		return err
+	}
+	if err := l.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", l.path, err)
 	}
 	return nil
 }
 
-func (l *metricsLog) close() error { return l.w.Close() }
+func (l *metricsLog) close() error {
+	err := l.write()
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
+	}
+	return err
+}
 
 // cutMetrics shortens the file at path to its records up to step. A torn last line
 // and a line that is no record end the file too.

@@ -1,14 +1,18 @@
 package runs
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 func appendSteps(t *testing.T, r *Run, steps ...uint64) {
@@ -73,7 +77,7 @@ func TestReadMetrics_NamesTheBadLine(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
 	appendSteps(t, r, 1)
-	if _, err := r.metrics.w.Write([]byte("nonsense\n")); err != nil {
+	if _, err := r.metrics.file.Write([]byte("nonsense\n")); err != nil {
 		t.Fatal(err)
 	}
 	err := ReadMetrics(dir, "a", func(Record) error { return nil })
@@ -102,28 +106,71 @@ func TestValues_NonFiniteSurvive(t *testing.T) {
 	}
 }
 
-// fullDisk takes some bytes and then says what a full disk says.
-type fullDisk struct{ room int }
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	n := min(d.room, len(p))
-	d.room -= n
-	if n < len(p) {
-		return n, syscall.ENOSPC
-	}
-	return n, nil
-}
-func (*fullDisk) Sync() error  { return nil }
-func (*fullDisk) Close() error { return nil }
-
+// Records that a full disk does not take are written when there is room again, in order, and none twice.
 func TestAppend_FullDisk(t *testing.T) {
-	l := &metricsLog{path: "runs/a/metrics.jsonl", w: &fullDisk{room: 100}}
-	var err error
-	for s := uint64(1); err == nil && s < 10; s++ {
-		err = l.append(Record{Step: s})
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	room := 300
+	r.Use(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+		if left := room; a.Bytes > left {
+			room = 0
+			return left, syscall.ENOSPC
+		}
+		room -= a.Bytes
+		return 0, nil
+	}))
+	failed := 0
+	for s := uint64(1); s <= 9; s++ {
+		if s == 8 {
+			room = 1e6
+		}
+		err := r.Append(Record{Step: s})
+		if err != nil {
+			failed++
+		}
+		if err != nil && (!errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "metrics.jsonl")) {
+			t.Errorf("got %v, want ENOSPC with the file", err)
+		}
 	}
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "runs/a/metrics.jsonl") {
-		t.Errorf("got %v, want ENOSPC with the file", err)
+	if failed < 3 || failed > 6 {
+		t.Errorf("%d records met a full disk", failed)
+	}
+	var got []uint64
+	err := ReadMetrics(dir, "a", func(m Record) error {
+		got = append(got, m.Step)
+		return nil
+	})
+	if want := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got steps %v, %v", got, err)
+	}
+}
+
+// A run that went back has neither records nor pending ones of the steps that are void.
+func TestCut(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	full := false
+	r.Use(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+		if full && a.Bytes > 0 {
+			return 0, syscall.ENOSPC
+		}
+		return 0, nil
+	}))
+	for s := uint64(1); s <= 6; s++ {
+		full = s > 4
+		if err := r.Append(Record{Step: s}); (err != nil) != full {
+			t.Fatal(err)
+		}
+	}
+	full = false
+	err := errors.Join(r.Cut(5), r.Append(Record{Step: 6}), r.Cut(2), r.Append(Record{Step: 3}))
+	var got []uint64
+	err = errors.Join(err, ReadMetrics(dir, "a", func(m Record) error {
+		got = append(got, m.Step)
+		return nil
+	}))
+	if want := []uint64{1, 2, 3}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got steps %v, %v; want %v", got, err, want)
 	}
 }
 
@@ -135,15 +182,18 @@ func TestAppend_DevFull(t *testing.T) {
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openMetrics(path)
+	l, err := openMetrics(disk.System(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.append(Record{Step: 1}); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), metricsFile) {
 		t.Errorf("got %v, want ENOSPC with the file", err)
 	}
-	if err := l.close(); err != nil {
+	if err := errors.Join(os.Remove(path), l.close()); err != nil {
 		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || bytes.Count(data, []byte("\n")) != 1 {
+		t.Errorf("got %q, %v", data, err)
 	}
 }
 

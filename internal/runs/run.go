@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // What can be wrong with a run.
@@ -50,6 +52,7 @@ type Run struct {
 	folder  string
 	info    Info
 	lock    *os.File
+	disk    disk.Disk
 	metrics *metricsLog
 	now     func() time.Time
 }
@@ -65,7 +68,7 @@ func Create(dir, name, stem string, config []byte, overrides []string, info Info
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: filepath.Join(dir, name), info: info, now: time.Now}
+	r := &Run{folder: filepath.Join(dir, name), info: info, disk: disk.System(), now: time.Now}
 	if err := r.fill(name, config, overrides); err != nil {
 		// The folder is ours and holds nothing of worth yet: free the name again.
 		return nil, errors.Join(err, r.Close(), os.RemoveAll(r.folder))
@@ -129,7 +132,7 @@ func Open(dir, name string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: folder, now: time.Now}
+	r := &Run{folder: folder, disk: disk.System(), now: time.Now}
 	if err := r.hold(); err != nil {
 		return nil, err
 	}
@@ -156,7 +159,7 @@ func (r *Run) begin() error {
 		return err
 	}
 	var err error
-	r.metrics, err = openMetrics(r.Path(metricsFile))
+	r.metrics, err = openMetrics(r.disk, r.Path(metricsFile))
 	return err
 }
 
@@ -187,27 +190,29 @@ func (r *Run) Path(elements ...string) string {
 // Info is what run.json holds.
 func (r *Run) Info() Info { return r.info }
 
-// Update changes run.json by way of change; the time is set here.
+// Update changes run.json by way of change; the time is set here. What cannot be written stays part of Info, and is
+// written by the next Update.
 func (r *Run) Update(change func(*Info)) error {
 	change(&r.info)
 	r.info.Updated = r.now().UTC()
-	return writeInfo(r.folder, r.info)
+	return writeInfo(r.disk, r.folder, r.info)
 }
 
-// Append adds a record to metrics.jsonl in one write.
+// Append adds a record to metrics.jsonl. One that cannot be written is kept, and written before the next.
 func (r *Run) Append(m Record) error { return r.metrics.append(m) }
 
 // Cut drops the metrics after step, to which the run went back.
-func (r *Run) Cut(step uint64) error {
-	err := errors.Join(r.metrics.close(), cutMetrics(r.Path(metricsFile), step))
-	if err != nil {
-		return err
+func (r *Run) Cut(step uint64) error { return r.metrics.cut(step) }
+
+// Use makes the run write through d from now on.
+func (r *Run) Use(d disk.Disk) {
+	r.disk = d
+	if r.metrics != nil {
+		r.metrics.disk = d
 	}
-	r.metrics, err = openMetrics(r.Path(metricsFile))
-	return err
 }
 
-// Sync brings the metrics to the disk, so that none is missing before a checkpoint.
+// Sync brings the metrics to the disk, also those that could not be written before.
 func (r *Run) Sync() error { return r.metrics.sync() }
 
 // End marks the run with its final state and reason.

@@ -45,13 +45,13 @@ func TestTail_ReadsWhatIsAppended(t *testing.T) {
 	if steps, _ := drain(t, tail); fmt.Sprint(steps) != "[1 2 3 4]" {
 		t.Errorf("got %v", steps)
 	}
-	if _, err := r.metrics.w.Write([]byte(`{"step":5,"split"`)); err != nil {
+	if _, err := r.metrics.file.Write([]byte(`{"step":5,"split"`)); err != nil {
 		t.Fatal(err)
 	}
 	if steps, _ := drain(t, tail); len(steps) != 0 {
 		t.Errorf("a torn line gave %v", steps)
 	}
-	if _, err := r.metrics.w.Write([]byte(`:"train"}` + "\n")); err != nil {
+	if _, err := r.metrics.file.Write([]byte(`:"train"}` + "\n")); err != nil {
 		t.Fatal(err)
 	}
 	if steps, _ := drain(t, tail); fmt.Sprint(steps) != "[5]" || tail.Position() != (Position{5, 1}) {
@@ -119,7 +119,7 @@ func TestTail_Damage(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
 	appendSteps(t, r, 1)
-	if _, err := r.metrics.w.Write([]byte("nonsense\n")); err != nil {
+	if _, err := r.metrics.file.Write([]byte("nonsense\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := follow(t, dir, Position{}).Next(10); !errors.Is(err, ErrDamaged) {
