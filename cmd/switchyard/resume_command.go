@@ -43,22 +43,15 @@ func (a *app) resume(name string, flags trainFlags) error {
 	if run.Info().State == runs.Finished {
 		return errors.Join(a.printf("run %s is finished at step %d\n\nnext\n  %s\n", name, run.Info().Step, a.command("eval", name)), run.Close())
 	}
-	from, skipped, err := coordinator.Restore(run.Path("checkpoints"))
-	if err == nil { // else the error says it all
-		for _, s := range skipped {
-			fmt.Fprintln(a.err, "warning: skipped:", s)
-		}
+	from, skipped, err := a.restore(run)
+	if err != nil {
+		return errors.Join(fmt.Errorf("resume %s: %w", name, err), run.Close())
 	}
-	step, written := uint64(0), run.Info().Checkpoint
-	switch {
-	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
-		return errors.Join(withHint(fmt.Errorf("resume %s: %w: %w, and run.json names one of step %d", name, runs.ErrDamaged, err, written),
-			"put the folder checkpoints back, or start again with: %s", a.command("train", run.Path("config.yaml"))), run.Close())
-	case errors.Is(err, coordinator.ErrNoCheckpoint): // it ended before the first: begin again
-		from = nil
-	case err != nil:
-		return errors.Join(withHint(fmt.Errorf("resume %s: %w", name, err), "no checkpoint can be used; start again with: %s", a.command("train", run.Path("config.yaml"))), run.Close())
-	default:
+	for _, s := range skipped {
+		fmt.Fprintln(a.err, "warning: skipped:", s)
+	}
+	step := uint64(0)
+	if from != nil {
 		step = from.Step
 	}
 	p, err := resumedPlan(c, run, flags)
@@ -69,6 +62,24 @@ func (a *app) resume(name string, flags trainFlags) error {
 		return errors.Join(err, run.Close())
 	}
 	return a.lead(run, p, from)
+}
+
+// restore reads the newest valid checkpoint of a run, and why newer ones were skipped. It returns no checkpoint for a
+// run that ended before the first.
+func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
+	from, skipped, err := coordinator.Restore(run.Path(runs.Checkpoints))
+	written := run.Info().Checkpoint
+	again := a.command("train", run.Path("config.yaml"))
+	switch {
+	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
+		return nil, nil, withHint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
+			"put the folder checkpoints back, or start again with: %s", again)
+	case errors.Is(err, coordinator.ErrNoCheckpoint):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, withHint(err, "no checkpoint can be used; start again with: %s", again)
+	}
+	return from, skipped, nil
 }
 
 // resumedPlan plans a run that goes on, with the scaling of its data that it began with.

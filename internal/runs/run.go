@@ -42,6 +42,9 @@ const (
 	lockFile      = "lock"
 )
 
+// subfolders are made with a run.
+var subfolders = [...]string{Checkpoints, "figures", "tables"}
+
 // nameForm is what a run may be called: safe as a folder on every system, as an
 // argument, and as one token of a message subject.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
@@ -69,6 +72,12 @@ func Create(dir, name, stem string, config []byte, overrides []string, info Info
 		return nil, err
 	}
 	r := &Run{folder: filepath.Join(dir, name), info: info, disk: disk.System(), now: time.Now}
+	if err := r.hold(); err != nil {
+		return nil, err
+	}
+	if !unborn(r.folder) { // somebody else was faster
+		return nil, errors.Join(fmt.Errorf("%w: %s exists", ErrOccupied, r.folder), r.Close())
+	}
 	if err := r.fill(name, config, overrides); err != nil {
 		// The folder is ours and holds nothing of worth yet: free the name again.
 		return nil, errors.Join(err, r.Close(), os.RemoveAll(r.folder))
@@ -76,17 +85,44 @@ func Create(dir, name, stem string, config []byte, overrides []string, info Info
 	return r, nil
 }
 
-// claim makes the folder; that it did not exist before is what makes the name ours.
+// unborn reports whether a folder holds at most what Create makes before run.json, the lock first: its process was
+// killed there.
+func unborn(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return false
+	}
+	locked := len(entries) == 0
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case e.IsDir() && slices.Contains(subfolders[:], name):
+			inside, err := os.ReadDir(filepath.Join(folder, name))
+			if err != nil || len(inside) > 0 {
+				return false
+			}
+		case name == lockFile:
+			locked = true
+		case !slices.ContainsFunc([]string{configFile, overridesFile, infoFile}, func(file string) bool {
+			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".") // not renamed yet
+		}):
+			return false
+		}
+	}
+	return locked
+}
+
+// claim makes the folder; that it did not exist before, or only as that of a run that was never born, is what makes the
+// name ours once the lock is, too.
 func claim(dir, name, stem string) (string, error) {
 	if name != "" {
 		if !nameForm.MatchString(name) {
 			return "", fmt.Errorf("%w: %q (letters, digits, - and _, at most 64)", ErrName, name)
 		}
 		err := os.Mkdir(filepath.Join(dir, name), 0o755)
-		if errors.Is(err, fs.ErrExist) {
+		if errors.Is(err, fs.ErrExist) && !unborn(filepath.Join(dir, name)) {
 			return "", fmt.Errorf("%w: %s exists", ErrOccupied, filepath.Join(dir, name))
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("create the run folder: %w", err)
 		}
 		return name, nil
@@ -104,11 +140,8 @@ func claim(dir, name, stem string) (string, error) {
 }
 
 func (r *Run) fill(name string, config []byte, overrides []string) error {
-	if err := r.hold(); err != nil {
-		return err
-	}
-	for _, sub := range []string{Checkpoints, "figures", "tables"} {
-		if err := os.Mkdir(filepath.Join(r.folder, sub), 0o755); err != nil {
+	for _, sub := range subfolders {
+		if err := os.MkdirAll(filepath.Join(r.folder, sub), 0o755); err != nil {
 			return fmt.Errorf("create the run folder: %w", err)
 		}
 	}

@@ -66,6 +66,59 @@ func TestCreate_Refuses(t *testing.T) {
 	}
 }
 
+// TestCreate_TakesOverWhatWasNeverBorn: a process that was killed while it made the folder of a run leaves the name free.
+func TestCreate_TakesOverWhatWasNeverBorn(t *testing.T) {
+	for name, test := range map[string]struct {
+		files []string
+		free  bool
+	}{
+		"only the folder":           {nil, true},
+		"the lock":                  {[]string{"lock"}, true},
+		"all but run.json":          {[]string{"lock", "checkpoints/", "figures/", "tables/", "config.yaml", "overrides.txt", ".run.json.123"}, true},
+		"somebody's files":          {[]string{"notes.txt"}, false},
+		"a configuration of theirs": {[]string{"config.yaml"}, false},
+		"something hidden":          {[]string{"lock", ".git/"}, false},
+		"a checkpoint":              {[]string{"lock", "checkpoints/", "checkpoints/step-0000000001.json"}, false},
+		"a run":                     {[]string{"lock", "config.yaml", "run.json"}, false},
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range test.files {
+			path := filepath.Join(dir, "x", file)
+			var err error
+			if strings.HasSuffix(file, "/") {
+				err = os.Mkdir(path, 0o755)
+			} else {
+				err = os.WriteFile(path, nil, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Create(dir, "x", "x", nil, nil, Info{})
+		if test.free {
+			if err != nil || r.Info().State != Running {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrOccupied) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for _, file := range test.files {
+			if _, err := os.Stat(filepath.Join(dir, "x", file)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 func TestOpen_OneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
