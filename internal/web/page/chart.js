@@ -1,0 +1,327 @@
+// Line charts on a canvas. The charts of a group share the range, the cursor and options.
+
+import { el, number, count, span } from './dom.js';
+import { yScale, xTicks, smooth, nearest, bounds } from './scale.js';
+
+const margin = { left: 58, right: 14, top: 8, bottom: 24 };
+
+// Group is what its charts have in common.
+export class Group {
+  constructor(options) {
+    this.options = options; // {smooth, log, clip, time}
+    this.charts = [];
+    this.range = null; // of x, when zoomed
+    this.cursor = null; // x that is read out
+    this.onzoom = () => {};
+  }
+
+  // extent is the range that is shown.
+  extent() {
+    if (this.range) return this.range;
+    let low = Infinity;
+    let high = -Infinity;
+    for (const c of this.charts) {
+      for (const s of c.series) {
+        if (s.x.length === 0) continue;
+        low = Math.min(low, s.x[0]);
+        high = Math.max(high, s.x.at(-1));
+      }
+    }
+    if (low > high) return null;
+    return low === high ? [low - 1, high + 1] : [low, high];
+  }
+
+  zoom(range) {
+    this.range = range;
+    this.draw();
+    this.onzoom(range);
+  }
+
+  point(x) {
+    this.cursor = x;
+    this.draw();
+  }
+
+  draw() { for (const c of this.charts) c.request(); }
+}
+
+// Chart is one chart of a group.
+export class Chart {
+  constructor(group, { title, unit = '', smoothing = true, steps = false, zero = false, whole = false }) {
+    Object.assign(this, { group, smoothing, steps, zero, whole, series: [], hidden: new Set(), pending: false });
+    this.legend = el('div', { class: 'legend' });
+    this.canvas = el('canvas', { tabindex: '0', role: 'img' });
+    this.title = title;
+    this.node = el('section', { class: 'chart' },
+      el('header', {}, el('h3', {}, title, unit ? el('small', {}, ` ${unit}`) : null), this.legend), el('div', { class: 'plot' }, this.canvas));
+    this.observer = new ResizeObserver(() => this.request());
+    this.observer.observe(this.canvas.parentElement);
+    group.charts.push(this);
+    this.listen();
+  }
+
+  // set takes the lines: {name, color, x, y, low, high, dots}, x rising, y with null for none.
+  set(series) {
+    const names = series.map((s) => s.name).join();
+    this.series = series;
+    if (names !== this.names) {
+      this.names = names;
+      this.values = new Map();
+      this.legend.replaceChildren(...(series.length > 1 || series[0]?.label ? series : series.slice(0, 1)).map((s) => this.entry(s)));
+    }
+    this.request();
+  }
+
+  entry(s) {
+    const value = el('output', {});
+    const b = el('button', { type: 'button', 'aria-pressed': 'true', title: 'Show or hide' },
+      el('i', { class: s.dots ? 'dot' : '' }), this.series.length > 1 ? el('span', {}, s.name) : null, value);
+    b.firstChild.style.setProperty('--c', `var(--${s.color})`);
+    b.addEventListener('click', () => {
+      if (!this.hidden.delete(s.name)) this.hidden.add(s.name);
+      b.setAttribute('aria-pressed', String(!this.hidden.has(s.name)));
+      this.request();
+    });
+    this.values.set(s.name, value);
+    return b;
+  }
+
+  request() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => { this.pending = false; this.draw(); });
+  }
+
+  // x turns a place on the canvas into a value.
+  x(place) {
+    const [a, b] = this.group.extent() ?? [0, 1];
+    const inner = this.canvas.clientWidth - margin.left - margin.right;
+    return a + (b - a) * Math.min(1, Math.max(0, (place - margin.left) / inner));
+  }
+
+  listen() {
+    const c = this.canvas;
+    let start = null;
+    c.addEventListener('pointerdown', (e) => {
+      if (e.pointerType === 'mouse' && e.button === 0) { start = e.offsetX; c.setPointerCapture(e.pointerId); }
+    });
+    c.addEventListener('pointermove', (e) => {
+      this.selection = start !== null && Math.abs(e.offsetX - start) > 4 ? [start, e.offsetX] : null;
+      this.group.point(this.x(e.offsetX));
+    });
+    c.addEventListener('pointerup', (e) => {
+      const chosen = this.selection;
+      start = this.selection = null;
+      if (chosen) this.group.zoom([this.x(Math.min(...chosen)), this.x(Math.max(...chosen))]);
+      if (e.pointerType !== 'mouse') this.group.point(this.x(e.offsetX));
+    });
+    c.addEventListener('pointerleave', () => { if (start === null) this.group.point(null); });
+    c.addEventListener('dblclick', () => this.group.zoom(null));
+    c.addEventListener('blur', () => this.group.point(null));
+    c.addEventListener('keydown', (e) => this.key(e));
+  }
+
+  key(e) {
+    const extent = this.group.extent();
+    const longest = this.series.reduce((a, s) => (s.x.length > a.length ? s.x : a), []);
+    if (!extent || longest.length === 0) return;
+    const at = this.group.cursor ?? extent[1];
+    const move = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+    const scale = { '+': 0.5, '-': 2 }[e.key];
+    if (move) {
+      const i = nearest(longest, at) + move * (e.shiftKey ? 20 : 1);
+      this.group.point(longest[Math.min(longest.length - 1, Math.max(0, i))]);
+    } else if (scale) {
+      this.group.zoom([at + (extent[0] - at) * scale, at + (extent[1] - at) * scale]);
+    } else if (e.key === '0') {
+      this.group.zoom(null);
+    } else return;
+    e.preventDefault();
+  }
+
+  // lines are the series that are shown, cut to the range and smoothed.
+  lines([a, b]) {
+    const weight = this.smoothing ? this.group.options.smooth : 0;
+    return this.series.filter((s) => !this.hidden.has(s.name)).map((s) => {
+      const y = s.dots ? s.y : smooth(s.y, weight);
+      let from = 0;
+      let to = s.x.length - 1;
+      while (from < to && s.x[from + 1] < a) from++;
+      while (to > from && s.x[to - 1] > b) to--;
+      return { ...s, raw: s.y, y, from, to, faint: weight > 0 && !s.dots };
+    });
+  }
+
+  range(lines, [a, b]) {
+    const shown = [];
+    for (const s of lines) {
+      for (let i = s.from; i <= s.to; i++) if (s.x[i] >= a && s.x[i] <= b && s.y[i] !== null) shown.push(s.y[i]);
+    }
+    const found = bounds(shown, this.group.options.clip);
+    if (!found) return null;
+    let [low, high] = found;
+    if (this.zero) low = Math.min(0, low);
+    const log = this.group.options.log && low * high > 0;
+    const pad = high > low ? (high - low) * 0.06 : Math.abs(high) * 0.1 || 1;
+    if (log) return [low > 0 ? low * 0.93 : low * 1.07, high > 0 ? high * 1.07 : high * 0.93];
+    return [this.zero && low === 0 ? 0 : low - pad, high + pad];
+  }
+
+  draw() {
+    const { canvas } = this;
+    const width = canvas.parentElement.clientWidth;
+    const height = canvas.parentElement.clientHeight;
+    const ratio = devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    const g = canvas.getContext('2d');
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, width, height);
+    const style = getComputedStyle(canvas);
+    const color = (name) => style.getPropertyValue(`--${name}`).trim();
+    g.font = `11px ${style.fontFamily}`;
+    const box = { x: margin.left, y: margin.top, w: width - margin.left - margin.right, h: height - margin.top - margin.bottom };
+    const extent = this.group.extent();
+    const lines = extent ? this.lines(extent) : [];
+    const range = extent && box.w > 20 ? this.range(lines, extent) : null;
+    if (!range) {
+      g.fillStyle = color('muted');
+      g.textAlign = 'center';
+      g.fillText('no values yet', width / 2, height / 2);
+      return;
+    }
+    const y = yScale(range[0], range[1], this.group.options.log, Math.max(2, box.h / 42));
+    const px = (v) => box.x + ((v - extent[0]) / (extent[1] - extent[0])) * box.w;
+    const py = (v) => box.y + (1 - y.place(v)) * box.h;
+    this.axes(g, box, extent, this.whole ? y.ticks.filter((t) => Number.isInteger(t.v)).map((t) => ({ v: t.v, label: String(t.v) })) : y.ticks, px, py, color);
+    g.save();
+    g.beginPath();
+    g.rect(box.x, box.y - 2, box.w, box.h + 4);
+    g.clip();
+    for (const s of lines) this.line(g, s, px, py, color(s.color));
+    g.restore();
+    this.read(g, box, lines, px, py, color);
+  }
+
+  axes(g, box, extent, ticks, px, py, color) {
+    g.strokeStyle = color('grid');
+    g.fillStyle = color('muted');
+    g.lineWidth = 1;
+    g.textAlign = 'right';
+    g.textBaseline = 'middle';
+    for (const t of ticks) {
+      const at = Math.round(py(t.v)) + 0.5;
+      if (at < box.y || at > box.y + box.h + 1) continue;
+      g.beginPath();
+      g.moveTo(box.x, at);
+      g.lineTo(box.x + box.w, at);
+      g.stroke();
+      g.fillText(t.label, box.x - 8, at);
+    }
+    g.textBaseline = 'top';
+    for (const t of xTicks(extent[0], extent[1], Math.max(2, box.w / 75), this.group.options.time)) {
+      const at = px(t.v);
+      const half = g.measureText(t.label).width / 2;
+      g.textAlign = at + half > box.x + box.w + margin.right ? 'right' : 'center';
+      g.fillText(t.label, g.textAlign === 'right' ? box.x + box.w + margin.right - 2 : at, box.y + box.h + 8);
+    }
+    g.strokeStyle = color('axis');
+    g.beginPath();
+    g.moveTo(box.x, box.y + box.h + 0.5);
+    g.lineTo(box.x + box.w, box.y + box.h + 0.5);
+    g.stroke();
+  }
+
+  line(g, s, px, py, color) {
+    g.strokeStyle = g.fillStyle = color;
+    g.lineJoin = 'round';
+    if (s.low && !s.dots && !s.faint) this.band(g, s, px, py);
+    if (s.faint) {
+      g.globalAlpha = 0.22;
+      g.lineWidth = 1;
+      this.path(g, s, s.raw, px, py);
+    }
+    g.globalAlpha = 1;
+    g.lineWidth = s.dots ? 1.25 : 1.75;
+    this.path(g, s, s.y, px, py);
+    if (!s.dots || s.to - s.from > 80) return;
+    for (let i = s.from; i <= s.to; i++) {
+      if (s.y[i] === null) continue;
+      g.beginPath();
+      g.arc(px(s.x[i]), py(s.y[i]), 2.4, 0, 7);
+      g.fill();
+    }
+  }
+
+  // band shows between which values the records of each point were.
+  band(g, s, px, py) {
+    g.globalAlpha = 0.16;
+    g.beginPath();
+    for (let i = s.from; i <= s.to; i++) if (s.high[i] !== null) g.lineTo(px(s.x[i]), py(s.high[i]));
+    for (let i = s.to; i >= s.from; i--) if (s.low[i] !== null) g.lineTo(px(s.x[i]), py(s.low[i]));
+    g.fill();
+  }
+
+  path(g, s, values, px, py) {
+    g.beginPath();
+    let pen = false;
+    for (let i = s.from; i <= s.to; i++) {
+      const v = values[i];
+      if (v === null || v === undefined) { pen = false; continue; }
+      if (pen && this.steps) g.lineTo(px(s.x[i]), py(values[i - 1]));
+      if (pen) g.lineTo(px(s.x[i]), py(v));
+      else g.moveTo(px(s.x[i]), py(v));
+      pen = true;
+    }
+    g.stroke();
+  }
+
+  // read draws the cursor and shows the values there, or the latest.
+  read(g, box, lines, px, py, color) {
+    const { cursor } = this.group;
+    for (const output of this.values.values()) output.textContent = '';
+    let label = '';
+    for (const s of lines) {
+      if (s.x.length === 0) continue;
+      const i = cursor === null ? s.to : nearest(s.x, cursor);
+      const output = this.values.get(s.name);
+      if (output) output.textContent = number(s.y[i]);
+      if (cursor === null || s.y[i] === null || s.x[i] < this.group.extent()[0]) continue;
+      label ||= this.group.options.time ? span(s.x[i]) : `step ${count(Math.round(s.x[i]))}`;
+      g.fillStyle = color(s.color);
+      g.strokeStyle = color('panel');
+      g.lineWidth = 2;
+      g.beginPath();
+      g.arc(px(s.x[i]), Math.min(box.y + box.h, Math.max(box.y, py(s.y[i]))), 4, 0, 7);
+      g.fill();
+      g.stroke();
+    }
+    this.canvas.setAttribute('aria-label', `${this.title}: ${lines.map((s) => `${s.name} ${this.values.get(s.name)?.textContent ?? ''}`).join(', ')}`);
+    if (this.selection) {
+      g.fillStyle = color('accent');
+      g.globalAlpha = 0.12;
+      g.fillRect(Math.min(...this.selection), box.y, Math.abs(this.selection[1] - this.selection[0]), box.h);
+      g.globalAlpha = 1;
+    }
+    if (cursor === null || !label) return;
+    const at = px(cursor);
+    g.strokeStyle = color('axis');
+    g.lineWidth = 1;
+    g.beginPath();
+    g.moveTo(Math.round(at) + 0.5, box.y);
+    g.lineTo(Math.round(at) + 0.5, box.y + box.h);
+    g.stroke();
+    const w = g.measureText(label).width + 12;
+    const left = Math.min(box.x + box.w - w, Math.max(box.x, at - w / 2));
+    g.fillStyle = color('ink');
+    g.beginPath();
+    g.roundRect(left, box.y + box.h + 3, w, 18, 4);
+    g.fill();
+    g.fillStyle = color('panel');
+    g.textAlign = 'left';
+    g.textBaseline = 'middle';
+    g.fillText(label, left + 6, box.y + box.h + 12.5);
+  }
+}

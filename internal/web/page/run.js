@@ -1,0 +1,229 @@
+// One run: its state, charts, workers, configuration and figures.
+
+import { el, text, number, count, span, ago, moment, copyButton } from './dom.js';
+import { get, post, listen, picture, runPath } from './api.js';
+import { Group, Chart } from './chart.js';
+import { Store } from './store.js';
+import { stateOf, dot } from './table.js';
+import { workersPanel, faultsPanel } from './cluster.js';
+
+const termNames = { reconstruction: 'reconstruction', kl_initial: 'KL initial', kl_state: 'KL state', kl_switch: 'KL switch' };
+const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'workers', 'bytes_in', 'bytes_out']);
+const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
+
+// remembered options of the charts.
+function options() {
+  const kept = JSON.parse(localStorage.getItem('switchyard-charts') ?? '{}');
+  return { smooth: 0.6, log: false, clip: true, time: false, ...kept };
+}
+
+// RunView is the view of one run.
+export class RunView {
+  constructor(name, { state, canStop }) {
+    Object.assign(this, { name, state, canStop, store: new Store(name), stop: new AbortController() });
+    this.group = new Group(options());
+    this.title = el('h1', {}, name);
+    this.pill = el('span', { class: 'pill' });
+    this.facts = el('dl', { class: 'facts' });
+    this.bar = el('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
+    this.wait = el('p', { class: 'waiting', hidden: true, role: 'status' });
+    this.halt = el('button', { type: 'button', class: 'danger', hidden: true, onclick: () => this.halting() }, 'Stop');
+    this.workers = workersPanel();
+    this.faults = faultsPanel();
+    this.rest = el('div', { class: 'rest' });
+    this.node = el('div', { class: 'run' },
+      el('div', { class: 'top' }, el('a', { class: 'back', href: '#/', 'aria-label': 'All runs' }, '←'), this.title, this.pill, this.halt),
+      this.bar, this.wait, this.facts, this.charts(), this.workers.node, this.faults.node, this.rest);
+  }
+
+  charts() {
+    const g = this.group;
+    this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats' });
+    this.terms = new Chart(g, { title: 'Terms of the loss', unit: 'nats' });
+    this.norm = new Chart(g, { title: 'Gradient norm', unit: 'before clipping' });
+    this.rate = new Chart(g, { title: 'Learning rate', smoothing: false });
+    this.speed = new Chart(g, { title: 'Steps per second', zero: true });
+    this.crew = new Chart(g, { title: 'Workers', smoothing: false, steps: true, zero: true, whole: true });
+    const o = g.options;
+    const change = (part) => {
+      Object.assign(o, part);
+      localStorage.setItem('switchyard-charts', JSON.stringify(o));
+      g.draw();
+    };
+    const shown = el('output', {}, o.smooth.toFixed(2));
+    const slider = el('input', { type: 'range', min: '0', max: '0.99', step: '0.01', value: String(o.smooth), 'aria-label': 'Smoothing',
+      oninput: (e) => { text(shown, Number(e.target.value).toFixed(2)); change({ smooth: Number(e.target.value) }); } });
+    const flag = (label, key, title) => el('label', { title }, el('input', { type: 'checkbox', checked: o[key], onchange: (e) => change({ [key]: e.target.checked }) }), label);
+    const axis = el('select', { 'aria-label': 'Horizontal axis', onchange: (e) => { g.zoom(null); change({ time: e.target.value === 'time' }); this.draw(); } },
+      el('option', { value: 'step' }, 'step'), el('option', { value: 'time', selected: o.time }, 'time'));
+    this.reset = el('button', { type: 'button', class: 'quiet', hidden: true, onclick: () => g.zoom(null) }, 'Whole range');
+    g.onzoom = (range) => this.zoomed(range);
+    return el('section', { class: 'charts', 'aria-label': 'Charts' },
+      el('div', { class: 'tools' }, el('label', {}, 'Smoothing', slider, shown), el('label', {}, 'over', axis),
+        flag('log', 'log', 'Logarithmic vertical axes, where all values have one sign'), flag('without outliers', 'clip', 'Scale to all but the most extreme values'), this.reset,
+        el('span', { class: 'hint' }, 'drag to zoom, double-click for the whole range')),
+      el('div', { class: 'grid' }, ...g.charts.map((c) => c.node)));
+  }
+
+  async open() {
+    const [detail] = await Promise.all([get(runPath(this.name)), this.store.load()]);
+    this.show(detail);
+    this.fillRest(detail);
+    this.draw();
+    this.follow();
+    this.clock = setInterval(() => { if (this.latest) this.show(this.latest); }, 1000);
+  }
+
+  follow() {
+    listen(`api/events?run=${encodeURIComponent(this.name)}`, { signal: this.stop.signal, state: this.state, last: this.store.position, on: (name, data) => {
+      if (name === 'run') this.show(data);
+      else if (name === 'records') this.take(data);
+      else if (name === 'back') { this.store.back(data.step); this.draw(); }
+      else if (name === 'reload') this.store.load(this.store.range).then(() => this.draw());
+      else if (name === 'error') this.fail?.(data);
+    } });
+  }
+
+  close() {
+    this.stop.abort();
+    clearInterval(this.clock);
+    for (const c of this.group.charts) c.observer.disconnect();
+    for (const url of this.pictures ?? []) URL.revokeObjectURL(url);
+  }
+
+  take(records) {
+    if (this.store.range) return; // a zoomed view stands still
+    if (this.store.append(records)) this.store.load().then(() => this.draw());
+    this.draw();
+  }
+
+  // zoomed loads a range in more detail where the points are thinned out.
+  async zoomed(range) {
+    this.reset.hidden = !range;
+    const time = this.group.options.time;
+    const steps = range && time ? range.map((t) => this.store.stepAt(t)) : range;
+    if (!range && !this.store.range) return;
+    if (range && this.store.width === 1) return;
+    const asked = this.asked = {};
+    const fresh = new Store(this.name);
+    fresh.start = this.store.start;
+    const margin = steps ? (steps[1] - steps[0]) * 0.05 + 1 : 0;
+    await fresh.load(steps && [steps[0] - margin, steps[1] + margin]);
+    if (this.asked !== asked) return;
+    this.store = fresh;
+    this.draw();
+  }
+
+  draw() {
+    const { store } = this;
+    const { time } = this.group.options;
+    const line = (split, metric, name, color, more = {}, map = undefined) => ({ name, color, ...store.line(split, metric, time, map), ...more });
+    this.elbo.set([line('train', 'elbo', 'train', 'c1'), line('validation', 'elbo', 'validation', 'c2', { dots: true })]);
+    const terms = store.names('train').filter((n) => !system.has(n));
+    this.terms.set(terms.map((n, i) => line('train', n, termNames[n] ?? n.replaceAll('_', ' '), hues[i % hues.length])));
+    this.norm.set([line('train', 'gradient_norm', 'norm', 'c1')]);
+    this.rate.set([line('train', 'learning_rate', 'rate', 'c1')]);
+    const inverse = line('train', 'step_seconds', 'steps/s', 'c1', {}, (s) => (s > 0 ? 1 / s : null));
+    if (inverse.low) [inverse.low, inverse.high] = [inverse.high, inverse.low];
+    this.speed.set([inverse]);
+    this.crew.set([line('train', 'workers', 'workers', 'c1')]);
+  }
+
+  show(r) {
+    this.latest = r;
+    const state = stateOf(r);
+    document.title = `${r.state === 'running' && r.steps ? `${Math.floor((100 * r.step) / r.steps)} % ` : ''}${r.name} – Switchyard`;
+    if (this.pill.dataset.state !== state) {
+      this.pill.dataset.state = state;
+      this.pill.replaceChildren(dot(state), state);
+    }
+    this.bar.value = r.steps ? r.step / r.steps : 0;
+    this.halt.hidden = !this.canStop || r.state !== 'running';
+    const since = Date.parse(r.live?.waiting_since);
+    this.wait.hidden = !r.live?.waiting && !r.exit_reason;
+    text(this.wait, r.live?.waiting ? `Waiting for ${r.live.waiting}${since > 0 ? `, for ${span((Date.now() - since) / 1000)}` : ''}` : r.exit_reason ?? '');
+    this.wait.dataset.state = state;
+    const m = r.metrics ?? {};
+    const rate = r.steps_per_second;
+    this.fact('Step', `${count(r.step)} of ${count(r.steps)}`);
+    this.fact('ELBO', number(r.elbo), 'latest step, training');
+    this.fact('Best', number(m.best_validation_elbo), m.best_step ? `validation at step ${count(m.best_step)}` : 'no validation yet');
+    this.fact('Speed', r.state === 'running' && rate ? `${number(rate)} steps/s` : '–', r.state === 'running' && rate ? `${span((r.steps - r.step) / rate)} left` : '');
+    this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? `${count(r.live.workers.reduce((n, w) => n + w.slots, 0))} slots` : '');
+    this.fact('Checkpoint', r.checkpoint_step ? `step ${count(r.checkpoint_step)}` : '–', r.params_sha256 ? `sha256 ${r.params_sha256.slice(0, 12)}` : '', r.params_sha256);
+    this.fact('Started', ago(r.started), moment(r.started));
+    this.fact('Parameters', r.parameters ? count(r.parameters) : '–', `${r.preset}, seed ${r.seed}`);
+    this.workers.show(r);
+    this.faults.show(r);
+  }
+
+  fact(name, value, below = '', title = '') {
+    this.cells ??= new Map();
+    let c = this.cells.get(name);
+    if (!c) {
+      c = { value: el('dd', {}), below: el('dd', { class: 'below' }) };
+      this.cells.set(name, c);
+      this.facts.append(el('div', {}, el('dt', {}, name), c.value, c.below));
+    }
+    text(c.value, value);
+    text(c.below, below);
+    c.below.title = title ?? '';
+  }
+
+  // fillRest shows what does not change while a run goes on, and its figures.
+  fillRest(d) {
+    const quote = (w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`);
+    const words = d.command?.length ? d.command : ['train', d.preset, ...d.overrides];
+    const command = ['switchyard', ...words].map(quote).join(' ');
+    const versions = Object.entries(d.versions ?? {}).map(([k, v]) => `${k} ${v}`).join(' · ');
+    this.rest.replaceChildren(
+      el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Reproduce'), copyButton(() => command)),
+        el('pre', { tabindex: '0' }, el('code', {}, command)), el('p', { class: 'fine' }, [versions, d.git_revision ? `revision ${d.git_revision.slice(0, 12)}` : ''].filter(Boolean).join(' · '))),
+      ...(d.figures.length ? [this.figures(d)] : []),
+      el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Configuration'), copyButton(() => d.config)),
+        el('pre', { tabindex: '0', class: 'config' }, el('code', {}, ...yaml(d.config)))));
+  }
+
+  figures(d) {
+    const stems = new Map();
+    for (const f of d.figures) {
+      const stem = f.replace(/\.\w+$/, '');
+      if (!stems.has(stem) || f.endsWith('.png')) stems.set(stem, f);
+    }
+    const pictures = [...stems.values()].map((file) => {
+      const img = el('img', { alt: `Figure ${file}`, loading: 'lazy' });
+      const link = el('a', { class: 'figure', target: '_blank', title: file, rel: 'noopener' }, img);
+      picture(runPath(this.name, `/figures/${encodeURIComponent(file)}`)).then((url) => {
+        (this.pictures ??= []).push(url);
+        img.src = link.href = url;
+      }, () => link.replaceChildren(`${file} cannot be shown`));
+      return link;
+    });
+    return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Figures')), ...pictures);
+  }
+
+  // halting asks once more, then stops the run.
+  async halting() {
+    if (this.halt.dataset.sure) {
+      delete this.halt.dataset.sure;
+      text(this.halt, 'Stopping …');
+      await post(runPath(this.name, '/stop')).catch((e) => text(this.halt, e.message));
+      return;
+    }
+    this.halt.dataset.sure = 'yes';
+    text(this.halt, 'Write a checkpoint and stop?');
+    setTimeout(() => { if (this.halt.dataset.sure) { delete this.halt.dataset.sure; text(this.halt, 'Stop'); } }, 4000);
+  }
+
+  key(e) {
+    if (e.key === 'Escape') location.hash = '#/';
+  }
+}
+
+// yaml marks keys and comments.
+function yaml(source) {
+  return source.split('\n').flatMap((line) => {
+    const m = /^(\s*(?:- )?)([\w.]+:)?([^#]*)(#.*)?$/.exec(line);
+    return m ? [m[1], el('span', { class: 'k' }, m[2] ?? ''), m[3], el('span', { class: 'n' }, m[4] ?? ''), '\n'] : [`${line}\n`];
+  });
+}

@@ -1,0 +1,150 @@
+// The table of runs.
+
+import { el, text, number, count, span, ago, moment } from './dom.js';
+import { get, listen } from './api.js';
+
+const states = { running: 'under way', waiting: 'waits', finished: 'finished', interrupted: 'interrupted, with a checkpoint', failed: 'failed', lost: 'lost: its process is gone' };
+
+// stateOf is the state of a run as it is shown.
+export const stateOf = (r) => (r.state === 'running' && r.live?.waiting ? 'waiting' : r.state);
+
+// dot shows a state.
+export function dot(state) { return el('span', { class: 'dot', data: { state }, title: states[state] ?? state, role: 'img', 'aria-label': state }); }
+
+const best = (r) => r.metrics?.best_validation_elbo;
+
+// columns: key, title, sort value, and how a cell is filled.
+const columns = [
+  ['name', 'Run', (r) => r.name, (td, r) => td.replaceChildren(dot(stateOf(r)), el('a', { href: `#/run/${encodeURIComponent(r.name)}` }, r.name))],
+  ['preset', 'Preset', (r) => r.preset, (td, r) => text(td, r.preset)],
+  ['step', 'Step', (r) => r.step / Math.max(1, r.steps), progress],
+  ['elbo', 'ELBO', (r) => r.elbo ?? -Infinity, (td, r) => text(td, number(r.elbo))],
+  ['best', 'Best', (r) => best(r) ?? -Infinity, (td, r) => {
+    text(td, number(best(r)));
+    td.title = r.metrics?.best_step ? `best validation, at step ${count(r.metrics.best_step)}` : '';
+  }],
+  ['rate', 'Steps/s', (r) => r.steps_per_second, (td, r) => text(td, r.steps_per_second ? number(r.steps_per_second) : '–')],
+  ['workers', 'Workers', (r) => r.members, (td, r) => text(td, r.state === 'running' ? String(r.members) : '–')],
+  ['started', 'Started', (r) => Date.parse(r.started), (td, r) => { text(td, ago(r.started)); td.title = moment(r.started); }],
+  ['note', 'Note', (r) => note(r), (td, r) => { text(td, note(r)); td.title = note(r); }],
+];
+
+function progress(td, r) {
+  if (!td.firstChild) td.append(el('span', {}), el('progress', { max: 1, 'aria-hidden': 'true' }));
+  text(td.firstChild, `${count(r.step)} / ${count(r.steps)}`);
+  td.lastChild.value = r.steps ? r.step / r.steps : 0;
+}
+
+// note is the one thing worth knowing beyond the numbers.
+function note(r) {
+  if (r.live?.waiting) return `waiting for ${r.live.waiting}`;
+  if (r.live?.quarantined?.length) return `${r.live.quarantined.length} quarantined`;
+  if (r.state === 'running' && r.steps_per_second > 0) return `${span((r.steps - r.step) / r.steps_per_second)} left`;
+  return r.exit_reason ?? '';
+}
+
+// Table is the view of all runs.
+export class Table {
+  constructor({ state }) {
+    this.state = state;
+    this.rows = new Map(); // name to {run, tr, cells}
+    this.order = [];
+    this.sort = { key: '', up: true };
+    this.stop = new AbortController();
+    this.filter = el('input', { type: 'search', placeholder: 'Filter by name, preset or state', 'aria-label': 'Filter the runs', oninput: () => this.arrange() });
+    this.summary = el('p', { class: 'summary' });
+    this.body = el('tbody');
+    this.heads = columns.map(([key, title]) => el('th', { scope: 'col', class: key }, el('button', { type: 'button', onclick: () => this.by(key) }, title)));
+    this.empty = el('p', { class: 'empty', hidden: true });
+    this.node = el('div', { class: 'runs' },
+      el('div', { class: 'top' }, el('h1', {}, 'Runs'), this.summary, this.filter),
+      el('table', {}, el('thead', {}, el('tr', {}, ...this.heads)), this.body), this.empty);
+  }
+
+  async open() {
+    const all = await get('api/runs');
+    this.take(all.runs.map((r) => r.name), all.runs);
+    listen('api/events', { signal: this.stop.signal, state: this.state, on: (name, data) => {
+      if (name === 'runs') this.take(data.order, data.runs);
+      if (name === 'error') this.fail?.(data);
+    } });
+    this.clock = setInterval(() => { for (const r of this.rows.values()) this.fill(r); }, 10000);
+    return all;
+  }
+
+  close() { this.stop.abort(); clearInterval(this.clock); }
+
+  take(order, changed) {
+    this.order = order;
+    for (const run of changed) {
+      let row = this.rows.get(run.name);
+      if (!row) {
+        const cells = columns.map(([key]) => el(key === 'name' ? 'th' : 'td', key === 'name' ? { class: key, scope: 'row' } : { class: key }));
+        row = { cells, tr: el('tr', { onclick: (e) => { if (!e.target.closest('a')) location.hash = `#/run/${encodeURIComponent(run.name)}`; } }, ...cells) };
+        this.rows.set(run.name, row);
+      }
+      row.run = run;
+      this.fill(row);
+    }
+    for (const name of [...this.rows.keys()]) if (!order.includes(name)) this.rows.delete(name);
+    this.arrange();
+  }
+
+  fill({ run, tr, cells }) {
+    tr.dataset.state = stateOf(run);
+    columns.forEach(([key, , , show], i) => {
+      // A link that is written anew loses the focus.
+      if (key === 'name' && cells[i].dataset.state === tr.dataset.state) return;
+      if (key === 'name') cells[i].dataset.state = tr.dataset.state;
+      show(cells[i], run);
+    });
+  }
+
+  by(key) {
+    if (this.sort.key !== key) this.sort = { key, up: key === 'name' || key === 'preset' };
+    else if (this.sort.up === (key === 'name' || key === 'preset')) this.sort.up = !this.sort.up;
+    else this.sort = { key: '', up: true };
+    columns.forEach(([k], i) => {
+      if (k === this.sort.key) this.heads[i].setAttribute('aria-sort', this.sort.up ? 'ascending' : 'descending');
+      else this.heads[i].removeAttribute('aria-sort');
+    });
+    this.arrange();
+  }
+
+  // arrange puts the rows that pass the filter into their order.
+  arrange() {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let rows = this.order.map((name) => this.rows.get(name)).filter(Boolean);
+    const total = rows.length;
+    const running = rows.filter((r) => r.run.state === 'running').length;
+    rows = rows.filter(({ run }) => words.every((w) => `${run.name} ${run.preset} ${stateOf(run)}`.toLowerCase().includes(w)));
+    const column = columns.find(([k]) => k === this.sort.key);
+    if (column) {
+      const value = column[2];
+      rows.sort((a, b) => (value(a.run) < value(b.run) ? -1 : value(a.run) > value(b.run) ? 1 : 0) * (this.sort.up ? 1 : -1));
+    }
+    const want = rows.map((r) => r.tr);
+    const have = [...this.body.children];
+    if (want.length !== have.length || want.some((tr, i) => tr !== have[i])) {
+      const focus = document.activeElement;
+      this.body.replaceChildren(...want);
+      if (this.body.contains(focus)) focus.focus();
+    }
+    text(this.summary, total === 0 ? '' : `${total} ${total === 1 ? 'run' : 'runs'}, ${running} under way`);
+    this.empty.hidden = rows.length > 0;
+    this.node.querySelector('table').hidden = total === 0;
+    text(this.empty, total === 0 ? 'No runs yet. Start one with: switchyard train fhn' : 'No run passes the filter.');
+  }
+
+  // key moves between rows.
+  key(e) {
+    if (e.key === '/' && document.activeElement !== this.filter) { this.filter.focus(); e.preventDefault(); return; }
+    if (e.key === 'Escape' && document.activeElement === this.filter) { this.filter.value = ''; this.arrange(); this.filter.blur(); return; }
+    const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (!move) return;
+    const links = [...this.body.querySelectorAll('th a')];
+    const at = links.indexOf(document.activeElement);
+    links[at < 0 ? (move > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + move))]?.focus();
+    e.preventDefault();
+  }
+}
