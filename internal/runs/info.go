@@ -46,6 +46,8 @@ type Info struct {
 	Started          time.Time         `json:"started"`
 	Updated          time.Time         `json:"updated"`
 	ExitReason       string            `json:"exit_reason,omitempty"`
+	Host             bool              `json:"host,omitempty"`    // a coordinator leads it, and goes on with it when it starts
+	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: it does not, until it is asked to
 }
 
 // Load reads run.json of the named run without holding it.
