@@ -161,6 +161,11 @@ func (s *Server) summarize(run Run) Summary {
 	}
 	if run.Live != nil {
 		sum.Members = len(run.Live.Workers)
+		if run.Live.Workers == nil { // a list, not null
+			live := *run.Live
+			live.Workers = []Worker{}
+			sum.Live = &live
+		}
 	}
 	return sum
 }

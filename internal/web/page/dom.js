@@ -21,6 +21,9 @@ export function text(e, value) {
   if (e.textContent !== value) e.textContent = value;
 }
 
+// thin is the space between groups of three digits; no line breaks there.
+export const thin = '\u202f';
+
 // number shows a value with about four significant digits.
 export function number(v) {
   if (v === null || v === undefined || !Number.isFinite(v)) return '–';
@@ -28,12 +31,12 @@ export function number(v) {
   if (Number.isInteger(v) && a < 1e7) return count(v).replace('-', '−');
   if (a !== 0 && (a < 1e-3 || a >= 1e7)) return v.toExponential(2).replace('-', '−').replace('e+', 'e');
   const digits = a >= 1000 ? 0 : a >= 100 ? 1 : a >= 10 ? 2 : a >= 1 ? 3 : 4;
-  return v.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: a >= 1 ? digits : 0 }).replace('-', '−');
+  return v.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: a >= 1 ? digits : 0 }).replaceAll(',', thin).replace('-', '−');
 }
 
 // count shows a whole number with groups of three.
 export function count(n) {
-  return n === null || n === undefined ? '–' : n.toLocaleString('en').replaceAll(',', ' ');
+  return n === null || n === undefined ? '–' : n.toLocaleString('en').replaceAll(',', thin);
 }
 
 // span shows a duration given in seconds.

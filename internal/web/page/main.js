@@ -1,15 +1,16 @@
 // The page: which view is shown, its token, its colours.
 
 import { el, text } from './dom.js';
-import { get, takeToken, setToken, Refused } from './api.js';
+import { get, takeToken, setToken, Refused, Missing } from './api.js';
 import { Table } from './table.js';
 import { RunView } from './run.js';
 
 const main = document.getElementById('main');
 const link = document.getElementById('link');
-const words = { live: 'live', lost: 'connection lost, trying again', off: 'connecting' };
+const words = { live: 'live', lost: 'connection lost, trying again', off: 'connecting', locked: 'locked', none: 'not connected' };
 let view = null;
 let about = null; // what the server said of itself
+let retry = 0;
 
 function state(word) {
   link.dataset.state = word;
@@ -18,6 +19,7 @@ function state(word) {
 
 // route shows the view that the fragment of the address names.
 async function route() {
+  clearTimeout(retry);
   takeToken();
   view?.close();
   view = null;
@@ -38,22 +40,24 @@ async function route() {
   }
 }
 
+// failed says why nothing is shown, and tries again if that may help.
 function failed(error) {
   view?.close();
   view = null;
-  state('lost');
+  const final = error instanceof Refused || error instanceof Missing;
+  state(error instanceof Refused ? 'locked' : final ? 'none' : 'lost');
   main.replaceChildren(error instanceof Refused ? tokenForm() : el('div', { class: 'empty' },
-    el('p', {}, `${error.message}.`), el('p', {}, el('a', { href: '#/', onclick: () => setTimeout(route) }, 'All runs'))));
+    el('p', {}, error instanceof Missing ? 'There is no such run.' : `The server does not answer as it should: ${error.message}.`),
+    el('p', {}, el('a', { href: '#/' }, 'All runs'))));
   main.querySelector('input')?.focus();
+  if (!final) retry = setTimeout(route, 3000);
 }
 
 // tokenForm asks for the token, which stays in this tab.
 function tokenForm() {
-  link.dataset.state = 'off';
-  text(link, 'locked');
   const input = el('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token', required: true, minlength: '16' });
   return el('form', { class: 'token', onsubmit: (e) => { e.preventDefault(); setToken(input.value.trim()); route(); } },
-    el('h1', {}, 'Token'), el('p', {}, 'This page is served with a token: the line in the file that --web-token-file names. It stays in this tab.'),
+    el('h1', {}, 'Token'), el('p', {}, 'This page is served with a token: the line in the file that ', el('code', {}, '--web-token-file'), ' names. It stays in this tab.'),
     el('div', {}, input, el('button', { type: 'submit' }, 'Open')));
 }
 

@@ -144,12 +144,12 @@ export class RunView {
     text(this.wait, r.live?.waiting ? `Waiting for ${r.live.waiting}${since > 0 ? `, for ${span((Date.now() - since) / 1000)}` : ''}` : r.exit_reason ?? '');
     this.wait.dataset.state = state;
     const m = r.metrics ?? {};
-    const rate = r.steps_per_second;
+    const rate = state === 'running' ? r.steps_per_second : 0;
     this.fact('Step', `${count(r.step)} of ${count(r.steps)}`);
     this.fact('ELBO', number(r.elbo), 'latest step, training');
     this.fact('Best', number(m.best_validation_elbo), m.best_step ? `validation at step ${count(m.best_step)}` : 'no validation yet');
-    this.fact('Speed', r.state === 'running' && rate ? `${number(rate)} steps/s` : '–', r.state === 'running' && rate ? `${span((r.steps - r.step) / rate)} left` : '');
-    this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? `${count(r.live.workers.reduce((n, w) => n + w.slots, 0))} slots` : '');
+    this.fact('Speed', rate ? `${number(rate)} steps/s` : '–', rate ? `${span((r.steps - r.step) / rate)} left` : '');
+    this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? `${count((r.live.workers ?? []).reduce((n, w) => n + w.slots, 0))} slots` : '');
     this.fact('Checkpoint', r.checkpoint_step ? `step ${count(r.checkpoint_step)}` : '–', r.params_sha256 ? `sha256 ${r.params_sha256.slice(0, 12)}` : '', r.params_sha256);
     this.fact('Started', ago(r.started), moment(r.started));
     this.fact('Parameters', r.parameters ? count(r.parameters) : '–', `${r.preset}, seed ${r.seed}`);

@@ -1,5 +1,7 @@
 // Axes: from values to places, and where the ticks are.
 
+import { thin } from './dom.js';
+
 // linear returns nice ticks between two values, about n of them.
 export function linear(low, high, n) {
   const rough = (high - low) / Math.max(1, n);
@@ -14,7 +16,7 @@ export function linear(low, high, n) {
 function tidy(v, digits) {
   if (Math.abs(v) < 1e-12) return '0';
   if (digits > 4 || Math.abs(v) >= 1e6) return short(v);
-  return v.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(',', ' ').replace('-', '−');
+  return v.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(',', thin).replace('-', '−');
 }
 
 function short(v) {
