@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +88,13 @@ func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*plan, error
 	stored, err := storedScale(c, run)
 	if err != nil {
 		return nil, err
+	}
+	if run.Info().Host { // its files may have been on another machine
+		data, err := storedData(newStore(filepath.Dir(run.Folder())), c, stored)
+		if err != nil {
+			return nil, err
+		}
+		return newPlan(c, data, flags)
 	}
 	data, err := loadOwnData(&c, stored)
 	if err != nil {

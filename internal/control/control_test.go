@@ -109,7 +109,7 @@ func TestClient_AsksForWhatTheHostDoes(t *testing.T) {
 	}}
 	serve(t, connect(), h)
 	c := NewClient(connect())
-	want := Submission{Request: "r", Name: "n", Stem: "s", Config: "seed: 1", Overrides: []string{"a=b"}, Command: []string{"submit"}, Normalisation: json.RawMessage(`{"x":[1]}`)}
+	want := Submission{Request: "r", Name: "n", Config: "seed: 1", Overrides: []string{"a=b"}, Command: []string{"submit"}, Normalisation: json.RawMessage(`{"x":[1]}`)}
 	got, err := c.Submit(t.Context(), want)
 	if err != nil || got != (Submitted{"n", Started}) || fmt.Sprint(h.submitted) != fmt.Sprint([]Submission{want}) {
 		t.Errorf("got %v, %v; the host was asked for %v", got, err, h.submitted)

@@ -25,9 +25,8 @@ type Submission struct {
 	// Request is a random text. A submission that is sent again with the same Request, because the answer to the first
 	// was lost, is the same run. Empty: each is another one, unless Name says otherwise.
 	Request string `json:"request,omitempty"`
-	// Name is the name of the run. A run of that name and configuration is gone on with. Empty: Stem and a number.
+	// Name is the name of the run. A run of that name and configuration is gone on with. Empty: made from the preset.
 	Name string `json:"name,omitempty"`
-	Stem string `json:"stem,omitempty"`
 
 	Config        string          `json:"config"`              // resolved, as YAML
 	Overrides     []string        `json:"overrides,omitempty"` // what was set on top of the preset

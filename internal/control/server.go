@@ -72,7 +72,7 @@ func Serve(conn *nats.Conn, cfg ServerConfig) (*Server, error) {
 func (s *Server) endpoints(h Host, payload int) error {
 	return errors.Join(
 		s.add("submit", submitSubject, "opens a run, or goes on with the one of that name and configuration",
-			`{"config": "resolved configuration, YAML", "name": "optional", "stem": "name without its number", "request": "random text, the same when sent again", "overrides": ["key=value"], "command": ["train"], "normalisation": {}}`,
+			`{"config": "resolved configuration, YAML", "name": "optional", "request": "random text, the same when sent again", "overrides": ["key=value"], "command": ["train"], "normalisation": {}}`,
 			`{"name": "of the run", "state": "started|resumed|running|finished"}`,
 			answer(h.Submit)),
 		s.add("upload", uploadSubject, "takes a part of a data set; without data: says how much of it is there",
