@@ -19,7 +19,7 @@ type measures struct {
 	running, step, steps, elbo, loss, norm, rate *prometheus.Desc
 	seconds, workers, bytes, waiting, checkpoint *prometheus.Desc
 	issued, useful, speculations, audits         *prometheus.Desc
-	disputes, quarantined, rejections            *prometheus.Desc
+	disputes, rollbacks, quarantined, rejections *prometheus.Desc
 }
 
 func newMeasures() *measures {
@@ -47,6 +47,7 @@ func newMeasures() *measures {
 		speculations: desc("speculations_total", "Leases issued a second time because a worker was slow.", "run"),
 		audits:       desc("audits_total", "Blocks computed a second time as a check.", "run"),
 		disputes:     desc("disputes_total", "Blocks of which two workers sent different bits.", "run"),
+		rollbacks:    desc("rollbacks_total", "Times that the run went back because a worker had sent wrong bits.", "run"),
 		quarantined:  desc("quarantined_total", "Workers cut off because their bits differed.", "run"),
 		rejections:   desc("rejections_total", "Refused messages by reason.", "run", "reason"),
 	}
@@ -62,7 +63,7 @@ type collector struct {
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.elbo, c.loss, c.norm, c.rate, c.seconds, c.workers, c.bytes,
-		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.quarantined, c.rejections,
+		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined, c.rejections,
 	} {
 		out <- d
 	}
@@ -153,6 +154,7 @@ func (c collector) live(s sink, run string, l *Live) {
 	s.counter(c.speculations, float64(l.Speculations), run)
 	s.counter(c.audits, float64(l.Audits), run)
 	s.counter(c.disputes, float64(l.Disputes), run)
+	s.counter(c.rollbacks, float64(l.Rollbacks), run)
 	s.counter(c.quarantined, float64(len(l.Quarantined)), run)
 	for reason, n := range l.Rejections {
 		s.counter(c.rejections, float64(n), run, reason)

@@ -42,6 +42,7 @@ type Live struct {
 	Speculations int64            `json:"speculations"`             // leases issued again because a worker was slow
 	Audits       int64            `json:"audits"`                   // blocks computed a second time as a check
 	Disputes     int64            `json:"disputes"`                 // blocks of which two workers sent different bits
+	Rollbacks    int64            `json:"rollbacks"`                // times that the run went back because a worker had sent wrong bits
 	Quarantined  []string         `json:"quarantined,omitempty"`    // ids of workers cut off for their bits
 	Rejections   map[string]int64 `json:"rejections,omitempty"`     // refused messages by reason
 	Checkpointed time.Time        `json:"checkpointed_at,omitzero"` // when the latest checkpoint was on disk
@@ -54,7 +55,7 @@ type Worker struct {
 	Busy     int       `json:"busy"`              // shards leased to it
 	Speed    float64   `json:"shards_per_second"` // measured; 0: not yet
 	LastSeen time.Time `json:"last_seen"`         // when it last said anything
-	State    string    `json:"state"`             // e.g. working, idle, loading, suspect
+	State    string    `json:"state"`             // e.g. preparing, idle, computing
 }
 
 var (
