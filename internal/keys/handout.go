@@ -18,10 +18,11 @@ const (
 	RoleCoordinator = "coordinator"
 	RoleWorker      = "worker"
 	RoleOperator    = "operator"
+	RoleMetrics     = "metrics"
 )
 
 // Roles are all roles to which files are handed out.
-func Roles() []string { return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator} }
+func Roles() []string { return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics} }
 
 // filesOf are the files that a role needs, and no more.
 func filesOf(role string) []string {
@@ -30,6 +31,7 @@ func filesOf(role string) []string {
 		RoleCoordinator: {CoordinatorKey, PageToken, CA},
 		RoleWorker:      {WorkerKey, CA},
 		RoleOperator:    {OperatorKey, PageToken, CA},
+		RoleMetrics:     {PageToken},
 	}[role]
 }
 

@@ -17,6 +17,7 @@ func TestHandOut_EachRoleItsOwn(t *testing.T) {
 		RoleCoordinator: {CoordinatorKey, PageToken},
 		RoleWorker:      {WorkerKey},
 		RoleOperator:    {OperatorKey, PageToken},
+		RoleMetrics:     {PageToken},
 	}
 	for _, role := range Roles() {
 		target := filepath.Join(t.TempDir(), role)
