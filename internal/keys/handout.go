@@ -22,7 +22,9 @@ const (
 )
 
 // Roles are all roles to which files are handed out.
-func Roles() []string { return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics} }
+func Roles() []string {
+	return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics}
+}
 
 // filesOf are the files that a role needs, and no more.
 func filesOf(role string) []string {
