@@ -1,0 +1,233 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// event is one server-sent event.
+type event struct{ id, name, data string }
+
+// listener hears events. What does not come within a generous time fails the test.
+type listener struct {
+	t      *testing.T
+	events chan event
+	cancel context.CancelFunc
+}
+
+// listen opens a stream of events; close ends it.
+func (b *bench) listen(path, last string) *listener {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url+path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if last != "" {
+		request.Header.Set("Last-Event-ID", last)
+	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		b.t.Fatalf("%s: %s %v", path, response.Status, response.Header)
+	}
+	l := &listener{t: b.t, events: make(chan event, 100), cancel: cancel}
+	go func() {
+		defer close(l.events)
+		defer response.Body.Close()
+		var e event
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			name, value, _ := strings.Cut(lines.Text(), ": ")
+			switch name {
+			case "id":
+				e.id = value
+			case "event":
+				e.name = value
+			case "data":
+				e.data = value
+			case "":
+				select {
+				case l.events <- e:
+				case <-ctx.Done():
+					return
+				}
+				e = event{}
+			}
+		}
+	}()
+	b.t.Cleanup(cancel)
+	return l
+}
+
+// next waits for an event of a name and leaves out others.
+func (l *listener) next(name string) event {
+	l.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case e, open := <-l.events:
+			if !open {
+				l.t.Fatalf("the stream ended before an event %q", name)
+			}
+			if e.name == name {
+				return e
+			}
+		case <-limit:
+			l.t.Fatalf("no event %q", name)
+		}
+	}
+}
+
+// steps are what the records of an event are of: "3" for training, "3v" for validation.
+func steps(t *testing.T, e event) string {
+	t.Helper()
+	var records []runs.Record
+	if err := json.Unmarshal([]byte(e.data), &records); err != nil {
+		t.Fatalf("%v in %s", err, e.data)
+	}
+	var list []string
+	for _, r := range records {
+		mark := ""
+		if r.Split == "validation" {
+			mark = "v"
+		}
+		list = append(list, fmt.Sprint(r.Step, mark))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestEvents_OfAllRuns(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 1)
+	l := b.listen("/api/events", "")
+	if e := l.next("runs"); !strings.Contains(e.data, `"order":["a"]`) || !strings.Contains(e.data, `"step":1,`) {
+		t.Errorf("got %s", e.data)
+	}
+	b.grow(r, 2, 2)
+	for !strings.Contains(l.next("runs").data, `"step":2,`) {
+	}
+	b.run("b", 1)
+	e := l.next("runs")
+	for !strings.Contains(e.data, `"order":["b","a"]`) {
+		e = l.next("runs")
+	}
+	if err := os.RemoveAll(r.Folder()); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(l.next("runs").data, `"order":["b"]`) {
+	}
+}
+
+func TestEvents_OfOneRunResumeWhereTheyEnded(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 9)
+	l := b.listen("/api/events?run=a", "")
+	if e := l.next("run"); !strings.Contains(e.data, `"step":9,`) || e.id != "" {
+		t.Errorf("got %+v", e)
+	}
+	b.grow(r, 10, 10)
+	heard := ""
+	var last event
+	for heard != "10 10v " {
+		last = l.next("records")
+		heard += steps(t, last) + " "
+		if len(heard) > len("10 10v ") {
+			t.Fatalf("heard %q", heard)
+		}
+	}
+	if last.id != "10.2" {
+		t.Errorf("got id %q", last.id)
+	}
+	l.cancel()
+	b.grow(r, 11, 12)
+	for from, want := range map[string]string{last.id: "11 12", "10.1": "10v 11 12", "9.1": "10 10v 11 12", "0.0": "1 2 3 4 5 6 7 8 9 10 10v 11 12", "12.0": "12"} {
+		l := b.listen("/api/events?run=a", from)
+		if e := l.next("records"); steps(t, e) != want || e.id != "12.1" {
+			t.Errorf("from %s: got %s with id %s, want %s", from, steps(t, e), e.id, want)
+		}
+		l.cancel()
+	}
+}
+
+func TestEvents_GoBackWithTheRun(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 12)
+	l := b.listen("/api/events?run=a", "12.1")
+	l.next("run")
+	if err := r.Begin(5); err != nil {
+		t.Fatal(err)
+	}
+	if e := l.next("back"); e.data != `{"step":5}` || e.id != "5.1" {
+		t.Errorf("got %+v", e)
+	}
+	b.grow(r, 6, 6)
+	if e := l.next("records"); steps(t, e) != "6" || e.id != "6.1" {
+		t.Errorf("got %+v", e)
+	}
+	if e := b.listen("/api/events?run=a", "12.1").next("back"); e.id != "6.1" {
+		t.Errorf("a client that was away: %+v", e)
+	}
+}
+
+func TestEvents_ReloadWhatIsTooMuch(t *testing.T) {
+	b := newBench(t, "")
+	b.run("a", maxBacklog+1)
+	l := b.listen("/api/events?run=a", "0.0")
+	l.next("reload")
+	for range l.events { // the stream ends
+	}
+}
+
+func TestEvents_TellThatARunIsGone(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 1)
+	l := b.listen("/api/events?run=a", "")
+	l.next("run")
+	if err := os.RemoveAll(r.Folder()); err != nil {
+		t.Fatal(err)
+	}
+	l.next("gone")
+}
+
+func TestEvents_Limits(t *testing.T) {
+	b := newBench(t, "")
+	b.run("a", 1)
+	for path, want := range map[string]int{"/api/events?run=b": http.StatusNotFound, "/api/events?run=..": http.StatusNotFound} {
+		if status, _, body := b.ask("GET", path); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	for _, id := range []string{"x", "1", "-1.1", "1.1\t2"} {
+		if status, _, body := b.ask("GET", "/api/events?run=a", "Last-Event-ID", id); status != http.StatusBadRequest {
+			t.Errorf("%q: %d %s", id, status, body)
+		}
+	}
+	var all []*listener
+	for range maxStreams {
+		all = append(all, b.listen("/api/events", ""))
+	}
+	status, header, _ := b.ask("GET", "/api/events")
+	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+		t.Errorf("one more than the limit: %d %v", status, header)
+	}
+	for _, l := range all {
+		l.cancel()
+		for range l.events {
+		}
+	}
+	for len(b.server.streams) > 0 { // handlers end when they see that the client is gone
+		time.Sleep(time.Millisecond)
+	}
+	b.listen("/api/events", "").next("runs")
+}
