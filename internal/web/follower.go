@@ -12,6 +12,8 @@ import (
 // follower keeps up with the metrics of a run. It reads on when it is asked: there is no
 // goroutine behind it.
 type follower struct {
+	dir     string
+	name    string
 	mu      sync.Mutex
 	tail    *runs.Tail
 	train   runs.Record // the latest
@@ -47,7 +49,7 @@ func (s *Server) follow(run Run) (*follower, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
-		f = &follower{tail: tail, seconds: newHistogram()}
+		f = &follower{dir: s.config.Dir, name: run.Name, tail: tail, seconds: newHistogram()}
 		s.followers[run.Name] = f
 	}
 	s.mu.Unlock()
@@ -78,7 +80,9 @@ func (f *follower) update() error {
 			return err
 		}
 		if back {
-			f.recent = nil
+			if err := f.recall(); err != nil {
+				return err
+			}
 		}
 		for _, r := range records {
 			f.add(r)
@@ -89,14 +93,35 @@ func (f *follower) update() error {
 	}
 }
 
-func (f *follower) add(r runs.Record) {
-	if r.Split == "validation" {
+// recall takes the latest records of a run that went back, without counting them again.
+func (f *follower) recall() error {
+	f.recent, f.train, f.check = nil, runs.Record{}, runs.Record{}
+	tail, err := runs.Follow(f.dir, f.name, runs.Position{Step: f.tail.Position().Step})
+	if err != nil {
+		return err
+	}
+	records, _, err := tail.Next(batch)
+	for _, r := range records {
+		f.latest(r)
+	}
+	return err
+}
+
+// latest keeps the latest record of each kind.
+func (f *follower) latest(r runs.Record) {
+	switch r.Split {
+	case "train":
+		f.train = r
+	case "validation":
 		f.check = r
 	}
+}
+
+func (f *follower) add(r runs.Record) {
+	f.latest(r)
 	if r.Split != "train" {
 		return
 	}
-	f.train = r
 	if s, ok := r.Values["step_seconds"]; ok && !math.IsNaN(s) {
 		f.seconds.observe(s)
 	}
