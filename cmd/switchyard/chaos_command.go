@@ -26,7 +26,7 @@ var errBits = errors.New("the parameters differ from those of the run without fa
 const (
 	chaosRun = "chaos"
 	// chaosCheckpoints is set for runs under faults: what a killed coordinator has to compute again. It changes no bits.
-	chaosCheckpoints = "train.checkpoint_every=10"
+	chaosCheckpoints = "train.checkpoint_every=2"
 )
 
 // defaultMix are the faults of a command line that names none.

@@ -133,7 +133,7 @@ func (h *host) begin(r *hosted) error {
 	r.done = make(chan struct{})
 	quiet := terminal.NewScreen(io.Discard, terminal.Options{Quiet: true})
 	s := &session{plan: r.plan, run: r.run, checkpoint: r.from, screen: quiet, log: log, json: true}
-	r.watch = &hostWatch{watch: s.watch(r.stop)}
+	r.watch = &hostWatch{watch: s.watch()}
 	bus, err := h.connect("run " + r.name)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (h *host) begin(r *hosted) error {
 	h.mu.Lock()
 	h.runs[r.name] = r
 	h.mu.Unlock()
-	h.pool.Open(pool.Run{Name: r.name, Limit: r.plan.config.Train.Shards})
+	h.pool.Open(pool.Run{Name: r.name, Limit: r.plan.config.Train.Shards}, r.from != nil)
 	h.all.Go(func() { h.conduct(r) })
 	return nil
 }
@@ -160,7 +160,8 @@ func (h *host) begin(r *hosted) error {
 // conduct leads a run to its end and records how it ended.
 func (h *host) conduct(r *hosted) {
 	began := time.Now()
-	err := r.watch.failure(r.lead.Run(r.ctx))
+	err := r.lead.Run(r.ctx)
+	err = errors.Join(err, r.watch.finish(r.ctx))
 	h.pool.Close(r.name)
 	r.bus.Close()
 	state, reason, cause := runs.Finished, "", context.Cause(r.ctx)
@@ -174,8 +175,10 @@ func (h *host) conduct(r *hosted) {
 	default:
 		state, reason = runs.Failed, err.Error()
 	}
+	stats := r.lead.Stats()
 	recorded := r.watch.ended(func(i *runs.Info) {
 		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && errors.Is(cause, errStop)
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
 	})
 	info := r.watch.info()
 	log := h.log.With("run", r.name)
@@ -199,7 +202,7 @@ func (h *host) conduct(r *hosted) {
 	close(r.done)
 }
 
-// hostWatch is a watch on a run among others: who comes is told, too, and what the page shows is noted.
+// hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.
 type hostWatch struct {
 	*watch
 
@@ -210,17 +213,16 @@ type hostWatch struct {
 
 var _ coordinator.Observer = (*hostWatch)(nil)
 
-// Membership implements coordinator.Observer.
+// Membership implements coordinator.Observer. The coordinator's own log says who comes and goes and what is waited for.
 func (w *hostWatch) Membership(r coordinator.MembershipReport) {
-	if r.Joined != "" {
-		w.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
-	}
 	w.notes.Lock()
 	if w.waitingSince = (time.Time{}); r.Waiting != "" {
 		w.waitingSince = time.Now().Add(-time.Duration(r.Seconds * float64(time.Second)))
 	}
 	w.notes.Unlock()
-	w.watch.Membership(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
 }
 
 // Checkpoint implements coordinator.Observer.

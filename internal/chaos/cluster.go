@@ -24,6 +24,10 @@ const (
 	crashes = 15
 	stable  = 5 * time.Second
 
+	// tailLines and tailWidth bound what an error shows of a log.
+	tailLines = 5
+	tailWidth = 300
+
 	host = "127.0.0.1"
 )
 
@@ -254,5 +258,9 @@ func (c *cluster) tail(x *child) string {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), tailWidth)]
+	}
+	return strings.Join(lines, "\n")
 }

@@ -47,10 +47,15 @@ func (m *meter) read(ctx context.Context) {
 	}
 }
 
-func (m *meter) issued() uint64 {
-	var n uint64
-	for _, issued := range m.terms {
+// issued is the sum over all coordinators. What the last one had issued at the end of the run stands in the run's metrics.
+func (m *meter) issued(info runs.Info) uint64 {
+	var n, last uint64
+	for term, issued := range m.terms {
 		n += issued
+		last = max(last, term)
+	}
+	if end := uint64(info.Metrics["shards_issued"]); end > m.terms[last] {
+		n += end - m.terms[last]
 	}
 	return n
 }

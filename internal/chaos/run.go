@@ -77,7 +77,7 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 	if r.Step == 0 {
 		return nil, fmt.Errorf("%w: it has written no checkpoint (state %s)", ErrFailed, info.State)
 	}
-	r.Issued = k.meter.issued()
+	r.Issued = k.meter.issued(info)
 	r.Useful, err = k.useful(info)
 	return r, err
 }
