@@ -143,7 +143,7 @@ type Log struct {
 }
 
 // ReadLog reads a log, and keeps the entries of steps after the given one. A file that does not exist is an empty log.
-// What follows the last whole line is torn, and left out.
+// What follows the last whole line is torn, and left out. Of a file that is no regular one nothing is read.
 func ReadLog(path string, after uint64) (*Log, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +152,11 @@ func ReadLog(path string, after uint64) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	l, err := parseLog(f, after)
+	l := &Log{Entries: make(map[uint64]Entry)}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		l, err = parseLog(f, after)
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
@@ -163,19 +167,39 @@ func parseLog(r io.Reader, after uint64) (*Log, error) {
 	l := &Log{Entries: make(map[uint64]Entry)}
 	lines, damaged, at := bufio.NewReaderSize(r, 1<<16), 0, int64(0)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, length, err := readLine(lines)
 		if err == io.EOF {
 			return l, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		at += int64(len(line))
+		at += length
 		if !l.add(line, after) {
 			damaged++
 			continue
 		}
 		l.Size, l.Damaged = at, damaged
+	}
+}
+
+// maxLine bounds the bytes of a line.
+const maxLine = 8 << 20
+
+// readLine reads a line and its length. Of a line that is too long it returns nothing but that; at the end of the file,
+// and in a line that does not end, it returns io.EOF.
+func readLine(r *bufio.Reader) (line []byte, length int64, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		length += int64(len(part))
+		if length <= maxLine {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if err != bufio.ErrBufferFull {
+			return line, length, err
+		}
 	}
 }
 
