@@ -11,13 +11,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/web"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
@@ -96,15 +94,6 @@ func (a *app) newHost(connect func(string) (*natsbus.Bus, error), log hclog.Logg
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h
-}
-
-// numerics is the fingerprint of this process's arithmetic.
-func numerics() []wire.Numeric {
-	var list []wire.Numeric
-	for _, line := range kernel.Fingerprint() {
-		list = append(list, wire.Numeric{Kernel: line.Kernel, Sum: line.Sum})
-	}
-	return list
 }
 
 // firstOrder is the run that the flags ask for, nil if none. Its data set goes into the store.

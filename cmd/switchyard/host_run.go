@@ -140,7 +140,7 @@ func (h *host) begin(r *hosted) error {
 	}
 	r.bus = bus
 	cfg := coordinatorConfig(r.plan, r.run)
-	cfg.Numerics, cfg.Disk = h.numerics, disk
+	cfg.Disk = disk
 	r.lead, err = coordinator.New(cfg, r.plan.theta, h.faults.Bus(bus), r.watch, log)
 	if err == nil && r.from != nil {
 		err = r.lead.Resume(r.from)

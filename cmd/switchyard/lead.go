@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -24,8 +25,18 @@ func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
 		ValidateEvery: c.Train.ValidateEvery, ValidationShards: c.Train.Shards, CheckpointEvery: c.Train.CheckpointEvery,
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: run.Path(runs.Checkpoints),
-		Identity: c.Identity(), Log: run.Path(runs.Log), Golden: p.golden, Referee: (&referee{plan: p}).compute,
+		Identity: c.Identity(), Log: run.Path(runs.Log), Numerics: numerics(),
+		Golden: p.golden, Referee: (&referee{plan: p}).compute,
 	}
+}
+
+// numerics is the fingerprint of the arithmetic of this process.
+func numerics() []wire.Numeric {
+	var list []wire.Numeric
+	for _, line := range kernel.Fingerprint() {
+		list = append(list, wire.Numeric{Kernel: line.Kernel, Sum: line.Sum})
+	}
+	return list
 }
 
 // referee computes blocks in the coordinator's process, with a program that is built when it is first needed.

@@ -56,13 +56,19 @@ func (a *app) resume(name string, flags trainFlags) error {
 		step = from.Step
 	}
 	p, err := resumedPlan(c, run, flags)
-	if err == nil {
-		err = a.diskHint(run.Begin(step), run)
-	}
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	return a.lead(run, p, from)
+	s, err := a.session(p)
+	if err != nil {
+		return errors.Join(err, run.Close())
+	}
+	if err := run.Begin(step); err != nil {
+		s.link.close()
+		return errors.Join(a.diskHint(err, run), run.Close())
+	}
+	s.run, s.checkpoint = run, from
+	return a.lead(s)
 }
 
 // restore reads the newest valid checkpoint of a run, and why newer ones were skipped. It returns no checkpoint for a

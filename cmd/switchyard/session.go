@@ -20,6 +20,7 @@ import (
 // session is a run under way in this process: broker, coordinator and workers.
 type session struct {
 	plan       *plan
+	link       *transport
 	run        *runs.Run
 	checkpoint *coordinator.Checkpoint // to continue from; nil: from the beginning
 	screen     *terminal.Screen
@@ -54,33 +55,30 @@ func (s *session) introduce() error {
 func (s *session) train(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	link, err := openTransport(s.plan.listen, s.log)
+	defer s.link.close()
+	w := s.watch()
+	lead, err := s.coordinator(w)
 	if err != nil {
 		return err
 	}
-	defer link.close()
-	w := s.watch(stop)
-	lead, err := s.coordinator(link, w)
-	if err != nil {
-		return err
-	}
-	crew, err := s.hire(link, func(err error) { stop(err) })
+	crew, err := s.hire(s.link, func(err error) { stop(err) })
 	if err != nil {
 		return err
 	}
 	err = lead.Run(ctx)
 	crew.dismiss()
+	err = errors.Join(err, w.finish(ctx))
 	s.screen.Finish()
 	if cause := context.Cause(ctx); errors.Is(cause, errNoWorkers) && errors.Is(err, coordinator.ErrInterrupted) {
 		return cause
 	}
-	return w.failure(err)
+	return err
 }
 
-func (s *session) watch(stop context.CancelCauseFunc) *watch {
+func (s *session) watch() *watch {
 	c := s.plan.config
 	w := &watch{
-		run: s.run, screen: s.screen, log: s.log, terms: s.plan.terms, stop: stop, start: time.Now(), json: s.json,
+		run: s.run, screen: s.screen, log: s.log, terms: s.plan.terms, start: time.Now(), json: s.json,
 		progress: terminal.Progress{Steps: c.Train.Steps, FLOPsPerStep: s.plan.flops},
 		latest:   runs.Values{},
 	}
@@ -94,8 +92,8 @@ func (s *session) watch(stop context.CancelCauseFunc) *watch {
 	return w
 }
 
-func (s *session) coordinator(link *transport, w *watch) (*coordinator.Coordinator, error) {
-	bus, err := link.connect("coordinator")
+func (s *session) coordinator(w *watch) (*coordinator.Coordinator, error) {
+	bus, err := s.link.connect("coordinator")
 	if err != nil {
 		return nil, err
 	}

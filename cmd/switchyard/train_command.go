@@ -104,11 +104,18 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		}
 		return a.printf("\n%s", resolved.Annotated())
 	}
+	s, err := a.session(p)
+	if err != nil {
+		return err
+	}
 	stem := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
 	run, err := runs.Create(a.runsDir, name, stem, c.YAML(), overrides, runs.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
 		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
 	})
+	if err != nil {
+		s.link.close()
+	}
 	if errors.Is(err, runs.ErrOccupied) {
 		return withHint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
@@ -116,23 +123,35 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		return a.diskHint(err, nil)
 	}
 	if err := data.keep(run); err != nil {
+		s.link.close()
 		return errors.Join(a.diskHint(err, run), run.Close())
 	}
-	return a.lead(run, p, nil)
+	s.run = run
+	return a.lead(s)
 }
 
-// lead trains a run to its end, evaluates it and says how to go on.
-func (a *app) lead(run *runs.Run, p *plan, from *coordinator.Checkpoint) error {
+// session prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
+// is a run.
+func (a *app) session(p *plan) (*session, error) {
 	screen := a.screen()
 	s := &session{
-		plan: p, run: run, checkpoint: from, screen: screen, json: a.logFormat == "json", quiet: a.quiet,
+		plan: p, screen: screen, json: a.logFormat == "json", quiet: a.quiet,
 		log: a.logger(screen, hclog.Info), workerLog: a.logger(screen, hclog.Warn),
 	}
+	var err error
+	s.link, err = openTransport(p.listen, s.log)
+	return s, err
+}
+
+// lead trains the run of a session to its end, evaluates it and says how to go on.
+func (a *app) lead(s *session) error {
+	run, p := s.run, s.plan
 	if err := s.introduce(); err != nil {
+		s.link.close()
 		return errors.Join(err, run.Close())
 	}
 	began := time.Now()
-	err := a.untilInterrupted(screen, "finishing the step, writing a checkpoint", s.train)
+	err := a.untilInterrupted(s.screen, "finishing the step, writing a checkpoint", s.train)
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may write: the end of the process lets it go.
 		return withHint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -249,7 +251,60 @@ func TestResume_RunInUse(t *testing.T) {
 	}
 }
 
+// TestTrain_FullDisk: training goes on while metrics and log cannot be written, says so, and they are whole when there
+// is room again.
 func TestTrain_FullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/dev/full is a device of Linux")
+	}
+	c := newCLI(t)
+	c.must(append(long, "--name", "whole")...)
+	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {
+		t.Fatalf("exit code %d\n%s", r.code, r.err)
+	}
+	metrics, log := filepath.Join(c.dir, "a", "metrics.jsonl"), filepath.Join(c.dir, "a", "log.jsonl")
+	for _, path := range []string{metrics, log} {
+		if err := errors.Join(os.Rename(path, path+".kept"), os.Symlink("/dev/full", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() {
+		for c.info("a").Step < 150 { // run.json can be written
+			time.Sleep(time.Millisecond)
+		}
+		if err := errors.Join(os.Remove(metrics), os.Remove(log)); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := c.must("resume", "a")
+	for _, want := range []string{"metrics.jsonl: no space left on device", "log not written", "checkpoint not written", "free space on the disk", "records are written again", "checkpoints are written again"} {
+		if !strings.Contains(r.err, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, r.err)
+		}
+	}
+	if got, want := c.info("a").ParametersSHA256, c.info("whole").ParametersSHA256; got != want {
+		t.Errorf("with a full disk: %s, without: %s", got, want)
+	}
+	steps := map[uint64]int{}
+	err := runs.ReadMetrics(c.dir, "a", func(m runs.Record) error {
+		if m.Split == "train" {
+			steps[m.Step]++
+		}
+		return nil
+	})
+	from := int(150 - len(steps) + 1)
+	for s := from; s <= 150; s++ {
+		if steps[uint64(s)] != 1 {
+			t.Errorf("step %d has %d records", s, steps[uint64(s)])
+		}
+	}
+	if l, logErr := coordinator.ReadLog(log, 0); err != nil || logErr != nil || len(l.Entries) != len(steps) || l.Damaged != 0 {
+		t.Errorf("%d steps in the metrics, log %+v; %v, %v", len(steps), l, err, logErr)
+	}
+}
+
+// TestTrain_FullDiskAtTheEnd: who will not wait for room gets an error that says what is left.
+func TestTrain_FullDiskAtTheEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is a device of Linux")
 	}
@@ -257,23 +312,47 @@ func TestTrain_FullDisk(t *testing.T) {
 	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {
 		t.Fatalf("exit code %d\n%s", r.code, r.err)
 	}
-	metrics := filepath.Join(c.dir, "a", "metrics.jsonl")
-	if err := errors.Join(os.Remove(metrics), os.Symlink("/dev/full", metrics)); err != nil {
+	log := filepath.Join(c.dir, "a", "log.jsonl")
+	if err := errors.Join(os.Remove(log), os.Symlink("/dev/full", log)); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		for c.info("a").Step < 150 {
+			time.Sleep(time.Millisecond)
+		}
+		c.signals <- os.Interrupt
+	}()
 	r := c.run("resume", "a")
 	if r.code != exitFailed || strings.Count(r.err, "error: ") != 1 {
 		t.Errorf("exit code %d, want %d\n%s", r.code, exitFailed, r.err)
 	}
-	for _, want := range []string{"metrics.jsonl", "no space left on device", "the disk is full; the checkpoint of step", "switchyard resume a"} {
+	for _, want := range []string{"no space left on device", "the disk is full; the checkpoint of step", "switchyard resume a"} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, r.err)
 		}
 	}
-	if err := os.Remove(metrics); err != nil {
+	if err := os.Remove(log); err != nil {
 		t.Fatal(err)
 	}
 	c.must("resume", "a", "--quiet") // with space again
+}
+
+// TestTrain_BusyPort: an address that is taken leaves no run behind.
+func TestTrain_BusyPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	c := newCLI(t)
+	r := c.run("train", "noise/smoke", "--name", "a", "--listen", taken.Addr().String())
+	if r.code == exitOK || !strings.Contains(r.err, taken.Addr().String()) {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "a")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the run folder is there: %v", err)
+	}
+	c.must("train", "noise/smoke", "--name", "a", "--quiet")
 }
 
 func TestTrain_JSONLogIsJSON(t *testing.T) {

@@ -16,18 +16,19 @@ import (
 )
 
 // watch records what the coordinator reports: metrics and state in the run folder,
-// progress on the screen. The first record that cannot be written stops the run.
+// progress on the screen. What cannot be written is kept, and tried again; the run
+// goes on meanwhile.
 type watch struct {
 	run    *runs.Run
 	screen *terminal.Screen
 	log    hclog.Logger
 	terms  []string
-	stop   context.CancelCauseFunc
 	start  time.Time
 	json   bool // progress as log records
 
 	mu       sync.Mutex
-	err      error
+	metrics  trouble
+	state    trouble
 	meter    terminal.Meter
 	progress terminal.Progress
 	logged   time.Time
@@ -40,11 +41,12 @@ var _ coordinator.Observer = (*watch)(nil)
 // shortTerms name the parts of the ELBO in the status line.
 var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h", "kl_state": "kl_z", "kl_switch": "kl_s"}
 
-// Times between two records of progress in a JSON log, and between two writes of
-// run.json beside those of checkpoints.
+// Times between two records of progress in a JSON log, between two writes of run.json
+// beside those of checkpoints, and between two attempts to write what could not be.
 const (
 	progressInterval = 5 * time.Second
 	saveInterval     = 5 * time.Second
+	retryInterval    = 2 * time.Second
 )
 
 func (w *watch) Step(r coordinator.StepReport) {
@@ -62,7 +64,7 @@ func (w *watch) Step(r coordinator.StepReport) {
 	values := w.values(r.Loss)
 	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
-	w.keep(w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
 	if now.Sub(w.saved) > saveInterval {
 		w.save(func(*runs.Info) {})
 	}
@@ -74,7 +76,7 @@ func (w *watch) Validation(r coordinator.ValidationReport) {
 	defer w.mu.Unlock()
 	now := time.Now()
 	elbo := -float64(r.Loss[0])
-	w.keep(w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
 	w.latest["validation_elbo"] = elbo
 	if r.Best {
 		w.progress.Best, w.progress.BestStep = elbo, r.Step
@@ -87,7 +89,7 @@ func (w *watch) Validation(r coordinator.ValidationReport) {
 func (w *watch) Checkpoint(r coordinator.CheckpointReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.keep(w.run.Sync())
+	w.metrics.note(w.log, w.run.Sync())
 	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
 	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
 }
@@ -102,6 +104,7 @@ func (w *watch) Membership(r coordinator.MembershipReport) {
 	case r.Left != "":
 		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
 	}
+	w.retry() // a run that waits has no steps that would
 	w.show(time.Now())
 }
 
@@ -113,6 +116,7 @@ func (w *watch) Storage(r coordinator.StorageReport) {
 	if r.Err != nil {
 		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
 	}
+	w.save(func(*runs.Info) {}) // no checkpoint does it
 	w.show(time.Now())
 }
 
@@ -121,7 +125,7 @@ func (w *watch) Rollback(r coordinator.RollbackReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
-	w.keep(w.run.Cut(r.Step))
+	w.metrics.note(w.log, w.run.Cut(r.Step))
 	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(time.Now())
 }
@@ -151,30 +155,55 @@ func (w *watch) values(loss []float32) runs.Values {
 // save writes run.json with the present step and metrics, and what more is to change.
 func (w *watch) save(change func(*runs.Info)) {
 	w.saved = time.Now()
-	w.keep(w.run.Update(func(i *runs.Info) {
+	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
 		i.Step, i.Metrics = w.progress.Step, w.latest
 		change(i)
 	}))
 }
 
-// keep stops the run at the first failure to record it.
-func (w *watch) keep(err error) {
-	if err == nil || w.err != nil {
-		return
+// retry writes what could not be written before.
+func (w *watch) retry() {
+	if w.metrics.err != nil {
+		w.metrics.note(w.log, w.run.Sync())
 	}
-	w.err = err
-	w.stop(err)
+	if w.state.err != nil && time.Since(w.saved) > retryInterval {
+		w.save(func(*runs.Info) {})
+	}
 }
 
-// failure joins what the coordinator returned and what could not be recorded.
-func (w *watch) failure(err error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		return err
+// finish writes what is left. What fails is tried again until ctx ends.
+func (w *watch) finish(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		w.metrics.note(w.log, w.run.Sync())
+		w.save(func(*runs.Info) {})
+		err := errors.Join(w.metrics.err, w.state.err)
+		w.mu.Unlock()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
 	}
-	if errors.Is(err, coordinator.ErrInterrupted) { // by w.keep, not by the user
-		return w.err
+}
+
+// trouble is the state of a file that may not be writable.
+type trouble struct {
+	err  error
+	told time.Time
+}
+
+// note logs an error, when it comes and every few seconds while it stays, and its end.
+func (t *trouble) note(log hclog.Logger, err error) {
+	switch {
+	case err != nil && time.Since(t.told) > saveInterval:
+		t.told = time.Now()
+		log.Error("record not written", "error", err, "remedy", "free space on the disk; training goes on, and what is kept is written then")
+	case err == nil && t.err != nil:
+		log.Info("records are written again")
+		t.told = time.Time{}
 	}
-	return errors.Join(w.err, err)
+	t.err = err
 }
