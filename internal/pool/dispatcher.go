@@ -58,11 +58,11 @@ func NewDispatcher(cfg Config, bus wire.Bus) *Dispatcher {
 	}
 }
 
-// Open adds a run that has work.
-func (d *Dispatcher) Open(r Run) {
+// Open adds a run that has work. It may have had workers before, who will come back to it by themselves.
+func (d *Dispatcher) Open(r Run, before bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pool.Open(d.now(), r)
+	d.pool.Open(d.now(), r, before)
 	for ban := range d.done {
 		if ban.Run == r.Name {
 			delete(d.done, ban)

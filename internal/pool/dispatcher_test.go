@@ -126,7 +126,7 @@ func TestDispatcher_AnswersAndSendsAtOnceWhenARunOpens(t *testing.T) {
 		s.hear("w1")
 		s.seek("w1", 1, nil)
 		s.wantAssign("w1", "")
-		s.dispatcher.Open(Run{"a", 8})
+		s.dispatcher.Open(Run{"a", 8}, true)
 		s.wantAssign("w1", "a")
 		s.seek("w1", 1, nil) // that was lost
 		s.wantAssign("w1", "a")
@@ -146,10 +146,10 @@ func TestDispatcher_SharesOutWhenARunOpens(t *testing.T) {
 	act(t, nil, func(_ *testing.T, s *scene) {
 		s.hear("w1")
 		s.hear("w2")
-		s.dispatcher.Open(Run{"a", 8})
+		s.dispatcher.Open(Run{"a", 8}, true)
 		s.show(View{Members: []Member{{"a", "w1", 1}, {"a", "w2", 1}}})
 		time.Sleep(2 * settling)
-		s.dispatcher.Open(Run{"b", 8})
+		s.dispatcher.Open(Run{"b", 8}, true)
 		time.Sleep(settling + interval)
 		s.wantAssign("w2", "b")
 		time.Sleep(again)
@@ -179,7 +179,7 @@ func TestDispatcher_RefusesWithReasonAndRemedy(t *testing.T) {
 	} {
 		act(t, ours, func(t *testing.T, s *scene) {
 			s.hear("w1")
-			s.dispatcher.Open(Run{"a", 8})
+			s.dispatcher.Open(Run{"a", 8}, true)
 			s.seek("w1", 1, test.theirs)
 			if test.want == "" {
 				s.wantAssign("w1", "a")
@@ -218,7 +218,7 @@ func TestDispatcher_RefusesOtherVersions(t *testing.T) {
 func TestDispatcher_BansOnceWhomARunHasSentAway(t *testing.T) {
 	act(t, nil, func(t *testing.T, s *scene) {
 		s.hear("w1")
-		s.dispatcher.Open(Run{"a", 8})
+		s.dispatcher.Open(Run{"a", 8}, true)
 		s.seek("w1", 1, nil)
 		s.wantAssign("w1", "a")
 		s.show(View{Banned: []Ban{{"a", "w1"}}})
@@ -237,7 +237,7 @@ func TestDispatcher_BansOnceWhomARunHasSentAway(t *testing.T) {
 
 func TestDispatcher_IgnoresWhatIsNoSeek(t *testing.T) {
 	act(t, nil, func(t *testing.T, s *scene) {
-		s.dispatcher.Open(Run{"a", 8})
+		s.dispatcher.Open(Run{"a", 8}, true)
 		encoder := wire.NewEncoder()
 		for _, m := range []wire.Message{
 			&wire.Seek{Header: wire.Header{Run: "a", From: "w1"}, Slots: 1},

@@ -20,7 +20,7 @@ const (
 	// silence is how long a worker may neither seek nor be seen in a run before it is forgotten; a worker that has no
 	// run seeks once a second. After a third of it another one may take over the id.
 	silence = 9 * time.Second
-	// settling is how long nobody is sent away from a run after one was opened: its own workers may be about to come back.
+	// settling is how long nobody is sent away from a run after one was opened whose own workers may be about to come back.
 	settling = 3 * time.Second
 	// again is the time between two sendings of the same Assign to a worker that serves a run.
 	again = time.Second
@@ -41,7 +41,7 @@ type Member struct {
 // concurrent use.
 type Pool struct {
 	runs    []Run
-	opened  time.Duration // when the last run was opened
+	settled time.Duration // until then nobody is sent away
 	workers []*worker     // in the order of their first appearance
 	banned  map[uint64]bool
 }
@@ -72,10 +72,13 @@ type worker struct {
 // New returns a pool without runs and workers.
 func New() *Pool { return &Pool{banned: map[uint64]bool{}} }
 
-// Open adds a run that has work.
-func (p *Pool) Open(now time.Duration, r Run) {
+// Open adds a run that has work. It may have had workers before, who will come back to it by themselves.
+func (p *Pool) Open(now time.Duration, r Run, before bool) {
 	p.Close(r.Name)
-	p.runs, p.opened = append(p.runs, r), now
+	p.runs = append(p.runs, r)
+	if before {
+		p.settled = now + settling
+	}
 }
 
 // Close removes a run. Its workers seek another when they hear that it has ended.
@@ -202,7 +205,7 @@ func (p *Pool) decide(now time.Duration) {
 		if !open && w.place != seeking {
 			continue
 		}
-		list = append(list, Worker{ID: w.id, Slots: w.slots, Run: run, Fixed: w.to != "" || now < w.stays || now-p.opened < settling})
+		list = append(list, Worker{ID: w.id, Slots: w.slots, Run: run, Fixed: w.to != "" || now < w.stays || now < p.settled})
 	}
 	for _, m := range Decide(p.runs, list) {
 		w := p.worker(m.Worker)

@@ -20,7 +20,7 @@ type stage struct {
 func newStage(t *testing.T, runs ...string) *stage {
 	s := &stage{t: t, pool: New(), runs: map[string]string{}}
 	for _, r := range runs {
-		s.pool.Open(0, Run{r, 8})
+		s.pool.Open(0, Run{r, 8}, true)
 	}
 	return s
 }
@@ -102,14 +102,19 @@ func TestPool_SharesWorkersOutAsRunsComeAndGo(t *testing.T) {
 	}
 	s.seconds(2)
 	s.want(map[string]int{"": 4})
-	s.pool.Open(s.now, Run{"a", 8})
+	s.pool.Open(s.now, Run{"a", 8}, true)
 	s.seconds(2)
 	s.want(map[string]int{"a": 4})
-	s.pool.Open(s.now, Run{"b", 8})
+	s.pool.Open(s.now, Run{"b", 8}, true)
 	s.seconds(2)
 	s.want(map[string]int{"a": 4}) // b settles
 	s.seconds(3)
 	s.want(map[string]int{"a": 2, "b": 2})
+	s.pool.Open(s.now, Run{"c", 8}, false)
+	s.seconds(1)
+	s.want(map[string]int{"a": 2, "b": 1, "c": 1}) // a new run need not wait
+	s.end("c")
+	s.seconds(2)
 	s.sent = nil
 	s.seconds(30)
 	if s.want(map[string]int{"a": 2, "b": 2}); len(s.sent) > 0 {
@@ -141,11 +146,11 @@ func TestPool_LeavesWorkersThatComeBackWhereTheyWere(t *testing.T) {
 
 func TestPool_SendsAWorkerAgainUntilItIsThere(t *testing.T) {
 	p := New()
-	at := func(members ...Member) { p.Observe(p.opened, members) }
-	p.Open(0, Run{"a", 8})
+	at := func(members ...Member) { p.Observe(0, members) }
+	p.Open(0, Run{"a", 8}, true)
 	a1, a2 := Member{"a", "w1", 1}, Member{"a", "w2", 1}
 	at(a1, a2)
-	p.Open(0, Run{"b", 8})
+	p.Open(0, Run{"b", 8}, true)
 	count := 0
 	now := settling
 	for ; now < settling+patience; now += 100 * time.Millisecond {
@@ -171,11 +176,11 @@ func TestPool_SendsAWorkerAgainUntilItIsThere(t *testing.T) {
 
 func TestPool_AWorkerOnItsWayIsNotSentElsewhere(t *testing.T) {
 	p := New()
-	p.Open(0, Run{"a", 8})
+	p.Open(0, Run{"a", 8}, true)
 	if run, err := p.Seek(0, "w1", 1, 1); run != "a" || err != nil {
 		t.Fatalf("sent to %q, %v", run, err)
 	}
-	p.Open(0, Run{"b", 8})
+	p.Open(0, Run{"b", 8}, true)
 	now := settling
 	if run, _ := p.Seek(now, "w1", 1, 1); run != "a" {
 		t.Errorf("it did not hear the first Assign and is sent to %q", run)
@@ -195,9 +200,9 @@ func TestPool_AWorkerOnItsWayIsNotSentElsewhere(t *testing.T) {
 func TestPool_SeenInBothRunsWhileItChanges(t *testing.T) {
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		p := New()
-		p.Open(0, Run{"a", 8})
+		p.Open(0, Run{"a", 8}, true)
 		p.Observe(0, []Member{{"a", "w1", 1}, {"a", "w2", 1}})
-		p.Open(0, Run{"b", 8})
+		p.Open(0, Run{"b", 8}, true)
 		p.Observe(settling, []Member{{"a", "w1", 1}, {"a", "w2", 1}})
 		if moves := p.Assign(settling); len(moves) != 1 || moves[0] != (Move{"w2", "b"}) {
 			t.Fatalf("sent %v", moves)
@@ -216,7 +221,7 @@ func TestPool_SeenInBothRunsWhileItChanges(t *testing.T) {
 
 func TestPool_ForgetsTheSilent(t *testing.T) {
 	p := New()
-	p.Open(0, Run{"a", 8})
+	p.Open(0, Run{"a", 8}, true)
 	if _, err := p.Seek(0, "w1", 1, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +238,7 @@ func TestPool_ForgetsTheSilent(t *testing.T) {
 
 func TestPool_NobodySeeksInAnothersName(t *testing.T) {
 	p := New()
-	p.Open(0, Run{"a", 8})
+	p.Open(0, Run{"a", 8}, true)
 	if _, err := p.Seek(0, "w1", 1, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +256,7 @@ func TestPool_NobodySeeksInAnothersName(t *testing.T) {
 
 func TestPool_BansAProcessNotAName(t *testing.T) {
 	p := New()
-	p.Open(0, Run{"a", 8})
+	p.Open(0, Run{"a", 8}, true)
 	if _, err := p.Seek(0, "w1", 1, 1); err != nil {
 		t.Fatal(err)
 	}
