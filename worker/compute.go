@@ -80,7 +80,7 @@ func (w *Worker) dropLeases() {
 		l.dropped = true
 		w.reclaim(l)
 	}
-	w.leases = w.leases[:0]
+	w.leases, w.sending = w.leases[:0], w.sending[:0]
 }
 
 // reclaim takes the memory of a dropped lease back once no slot works on it.

@@ -88,8 +88,29 @@ func (w *Worker) finish(b build) error {
 		return fmt.Errorf("build the program of the job: %w", b.err)
 	default:
 		w.install(b)
+		w.sayReady()
 	}
 	return nil
+}
+
+// stock is what a worker leaves to the one that comes after it: its data set and its program.
+type stock struct {
+	data supply
+	made build
+}
+
+// leave returns what the next worker may use. It must not be called while Run is running.
+func (w *Worker) leave() stock {
+	return stock{w.data, build{order: w.made, program: w.program, golden: w.golden}}
+}
+
+// inherit takes over what a worker with as many slots has left. It is called before Run.
+func (w *Worker) inherit(s stock) {
+	w.data = s.data
+	w.data.spoilt = 0
+	if s.made.program != nil {
+		w.install(s.made)
+	}
 }
 
 // supply is a data set, or what has arrived of it. It is kept until another one is offered.

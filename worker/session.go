@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
@@ -22,6 +23,7 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	if h.Run != w.cfg.Run || h.From != "" || h.Term < w.term && msg.Kind() != wire.KindRefusal {
 		return nil
 	}
+	w.heard()
 	switch msg := msg.(type) {
 	case *wire.Introduce:
 		// The broadcast of a coordinator that has welcomed this worker already came late.
@@ -87,7 +89,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.prepare()
 }
 
-// install takes a program that was built into use.
+// install takes a program into use.
 func (w *Worker) install(b build) {
 	w.program, w.made, w.golden = b.program, b.order, b.golden
 	n := w.program.Size()
@@ -95,7 +97,6 @@ func (w *Worker) install(b build) {
 	w.theta = assembly{values: make([]float32, n)}
 	w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
 	w.leased, w.loaded = false, 0
-	w.sayReady()
 }
 
 func (w *Worker) sayReady() {
@@ -116,9 +117,7 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 	}
 	from, to := w.chunks.Span(i)
 	wire.GetFloats(w.theta.values[from:to], msg.Data)
-	w.theta.got[i] = true
-	w.theta.missing--
-	w.theta.movedAt = time.Now()
+	w.theta.arrived(i, time.Now())
 }
 
 // turn goes to a step if it is a newer one, and reports whether the worker is at it.
@@ -164,18 +163,41 @@ func (w *Worker) announce(l *lease) {
 	w.publish(w.subjects.Control, r)
 }
 
-// serve sends the chunks that the coordinator pulls.
+// chunkOf is a chunk of a lease's result.
+type chunkOf struct {
+	lease *lease
+	index int
+}
+
+// serve takes note of the chunks that the coordinator pulls. On a slow link they are pulled again before they are sent:
+// each waits once.
 func (w *Worker) serve(msg *wire.Pull) {
 	for _, l := range w.leases {
 		if l.ID != msg.Lease || !l.finished() || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
 			continue
 		}
 		for i := msg.First; i < msg.First+msg.Count; i++ {
-			w.publish(w.subjects.Data, &wire.Chunk{
-				Lease: l.ID, Step: l.Step, Index: i, CRC: l.crcs[i], Data: l.chunk(i),
-			})
+			if c := (chunkOf{l, i}); !slices.Contains(w.sending, c) {
+				w.sending = append(w.sending, c)
+			}
 		}
 	}
+}
+
+// toSend is ready if there are chunks to send and nothing else to do. They are sent one at a time, so that nothing waits
+// for all of them.
+func (w *Worker) toSend() <-chan struct{} {
+	if len(w.sending) == 0 || len(w.inbox) > 0 || len(w.computed) > 0 {
+		return nil
+	}
+	return w.always
+}
+
+// sendChunk sends the chunk that was asked for first.
+func (w *Worker) sendChunk() {
+	l, i := w.sending[0].lease, w.sending[0].index
+	w.sending = w.sending[:copy(w.sending, w.sending[1:])]
+	w.publish(w.subjects.Data, &wire.Chunk{Lease: l.ID, Step: l.Step, Index: i, CRC: l.crcs[i], Data: l.chunk(i)})
 }
 
 // assembly collects the chunks of the parameters of one step.
@@ -185,7 +207,10 @@ type assembly struct {
 	values  []float32
 	got     []bool
 	missing int
-	movedAt time.Time
+	movedAt time.Time     // last arrival or request
+	pace    time.Duration // between the last arrivals, which outlives the step
+	cameAt  time.Time     // last arrival of a chunk of the step
+	asks    int           // requests since
 }
 
 func (a *assembly) open(step uint64, chunks int) {
@@ -194,6 +219,30 @@ func (a *assembly) open(step uint64, chunks int) {
 	}
 	clear(a.got)
 	a.known, a.step, a.missing, a.movedAt = true, step, chunks, time.Now()
+	a.cameAt, a.asks = time.Time{}, 0
+}
+
+// arrived notes that a chunk is there.
+func (a *assembly) arrived(chunk int, now time.Time) {
+	a.got[chunk] = true
+	a.missing--
+	if !a.cameAt.IsZero() {
+		a.pace = (a.pace + now.Sub(a.cameAt)) / 2
+	}
+	a.movedAt, a.cameAt, a.asks = now, now, 0
+}
+
+// asked notes that what is missing was asked for.
+func (a *assembly) asked(now time.Time) {
+	a.movedAt = now
+	a.asks++
+}
+
+// patience is how long to wait for the next chunk before it is asked for: several times what one takes on this link, and
+// longer after each request, so that a slow link does not carry everything again and again. It has a bound, since an
+// interruption looks like a slow link.
+func (a *assembly) patience(least time.Duration) time.Duration {
+	return min(max(least, 4*a.pace)<<min(a.asks, 4), 20*least)
 }
 
 // missingRanges lists the chunks that are not there; nil if the parameters are complete or none are expected.

@@ -43,18 +43,28 @@ type Config struct {
 	Local func(hash string) []byte
 }
 
-// greeting is how often a worker that was not welcomed yet says Hello.
-const greeting = time.Second
+const (
+	// greeting is how often a worker that was not welcomed yet says Hello.
+	greeting = time.Second
+	// A coordinator is silent when nothing was heard of it for so many heartbeats, which is several times its
+	// failure detection: much longer than a step of most runs. From then on the worker says Hello now and then, which is
+	// answered by every coordinator that lives.
+	silentAfter, helloAgain = 15, 5
+	// A worker of the pool gives a coordinator up that is silent for twice that time, or does not welcome it.
+	unwelcomeAfter = 10 * time.Second
+)
 
 // Worker serves one run.
 type Worker struct {
 	cfg      Config
+	pooled   bool // it has somewhere else to go when its coordinator is silent
 	bus      wire.Bus
 	log      hclog.Logger
 	subjects wire.Subjects
 	encoder  *wire.Encoder
 	inbox    chan delivery
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+	always   chan struct{} // closed
 
 	term      uint64
 	welcomed  bool
@@ -77,9 +87,12 @@ type Worker struct {
 	memory   *vectors
 	tasks    chan task
 	computed chan task
-	running  int // tasks in the slots' hands
+	running  int       // tasks in the slots' hands
+	sending  []chunkOf // asked for by the coordinator and not sent yet
 	lastBeat time.Time
 	lastHi   time.Time
+	heardAt  time.Time          // when the coordinator last said something; at first, when Run began
+	silent   bool               // that it is silent was told
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
 	goroutines sync.WaitGroup // slots, and the building of a program
@@ -102,33 +115,43 @@ func (w *Worker) Data() (hash string, data []byte) {
 
 // New prepares a worker.
 func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
-	cfg.Slots = max(cfg.Slots, 1)
-	if cfg.Slots > wire.MaxLeases {
-		return nil, fmt.Errorf("%w: %d slots, at most %d", ErrConfig, cfg.Slots, wire.MaxLeases)
-	}
-	if cfg.Build == nil {
-		return nil, fmt.Errorf("%w: Build is not set", ErrConfig)
-	}
-	if cfg.ID == "" {
-		var b [6]byte
-		rand.Read(b[:])
-		cfg.ID = "w" + hex.EncodeToString(b[:])
-	}
-	if cfg.Token == 0 {
-		cfg.Token = newToken()
-	}
-	if err := wire.CheckName(cfg.ID); err != nil {
-		return nil, fmt.Errorf("%w: id: %w", ErrConfig, err)
+	if err := cfg.complete(); err != nil {
+		return nil, err
 	}
 	subjects, err := wire.SubjectsOf(cfg.Run)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	always := make(chan struct{})
+	close(always)
 	return &Worker{
 		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, encoder: wire.NewEncoder(),
 		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
-		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool),
+		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool), always: always,
 	}, nil
+}
+
+// complete checks a configuration and fills in what is left open.
+func (c *Config) complete() error {
+	c.Slots = max(c.Slots, 1)
+	if c.Slots > wire.MaxLeases {
+		return fmt.Errorf("%w: %d slots, at most %d", ErrConfig, c.Slots, wire.MaxLeases)
+	}
+	if c.Build == nil {
+		return fmt.Errorf("%w: Build is not set", ErrConfig)
+	}
+	if c.ID == "" {
+		var b [6]byte
+		rand.Read(b[:])
+		c.ID = "w" + hex.EncodeToString(b[:])
+	}
+	if err := wire.CheckName(c.ID); err != nil {
+		return fmt.Errorf("%w: id: %w", ErrConfig, err)
+	}
+	if c.Token == 0 {
+		c.Token = newToken()
+	}
+	return nil
 }
 
 // newToken draws a secret, which is never 0.
@@ -163,6 +186,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		defer w.unsubscribe(sub)
 	}
+	w.heardAt = time.Now()
 	w.hello()
 	ticker := time.NewTicker(greeting / 4)
 	defer ticker.Stop()
@@ -178,8 +202,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// errEnd ends Run in order.
-var errEnd = errors.New("worker: end")
+var (
+	// errEnd ends Run in order.
+	errEnd = errors.New("worker: end")
+	// errSilent ends Run of a worker of the pool whose coordinator is not heard of any more.
+	errSilent = errors.New("worker: the coordinator is silent")
+)
 
 // event waits for one thing to happen and reacts to it.
 func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
@@ -199,7 +227,18 @@ func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
 			return err
 		}
 	case <-ticker.C:
-		w.tick()
+		if err := w.tick(); err != nil {
+			return err
+		}
+	case <-w.toSend():
+		w.sendChunk()
+		select { // a heartbeat waits for one chunk at most
+		case <-ticker.C:
+			if err := w.tick(); err != nil {
+				return err
+			}
+		default:
+		}
 	}
 	return w.advance()
 }
@@ -253,13 +292,16 @@ func (w *Worker) hello() {
 }
 
 // tick says Hello or sends a heartbeat when it is time, and asks for what went missing of data set and parameters.
-func (w *Worker) tick() {
+func (w *Worker) tick() error {
 	now := time.Now()
 	if !w.welcomed {
+		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
+			return errSilent
+		}
 		if now.Sub(w.lastHi) >= greeting {
 			w.hello()
 		}
-		return
+		return nil
 	}
 	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
 		w.beat(now)
@@ -267,9 +309,38 @@ func (w *Worker) tick() {
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.heartbeat/4 {
-		w.theta.movedAt = now
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.theta.patience(w.heartbeat/4) {
+		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
+	}
+	return w.listen(now)
+}
+
+// listen looks how long the coordinator was not heard of. A worker of the pool leaves one that stays silent.
+func (w *Worker) listen(now time.Time) error {
+	quiet := now.Sub(w.heardAt)
+	if quiet < silentAfter*w.heartbeat {
+		return nil
+	}
+	if !w.silent {
+		w.silent = true
+		w.log.Warn("the coordinator is silent; trying on", "seconds", quiet.Seconds())
+	}
+	if w.pooled && quiet >= 2*silentAfter*w.heartbeat {
+		return errSilent
+	}
+	if now.Sub(w.lastHi) >= helloAgain*w.heartbeat {
+		w.hello()
+	}
+	return nil
+}
+
+// heard notes that the coordinator has said something.
+func (w *Worker) heard() {
+	w.heardAt = time.Now()
+	if w.silent {
+		w.silent = false
+		w.log.Info("the coordinator is heard again")
 	}
 }
 

@@ -1,0 +1,530 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage plays the host and the coordinators for one agent called "w", and writes down what the agent says: "seek", or
+// kind and run.
+type stage struct {
+	t     *testing.T
+	bus   *wire.Memory
+	start time.Time
+
+	cancel context.CancelFunc // of the agent
+	done   chan error
+
+	mu sync.Mutex // guards all below
+	// host answers a Seek and run what is said to the coordinator of a run; nil: nothing.
+	host func() wire.Message
+	run  func(run string, m wire.Message) []wire.Message
+	said []string
+	at   []time.Duration
+}
+
+// cast gives host and coordinators other parts.
+func (s *stage) cast(host func() wire.Message, run func(run string, m wire.Message) []wire.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.host, s.run = host, run
+}
+
+func (s *stage) parts() (host func() wire.Message, run func(run string, m wire.Message) []wire.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.host, s.run
+}
+
+func newStage(t *testing.T, fault func(subject string, data []byte) []time.Duration, runs ...string) *stage {
+	s := &stage{t: t, bus: wire.NewMemory(fault), start: time.Now()}
+	s.listen(wire.SeekSubject, wire.Pool, func(wire.Message) []wire.Message {
+		host, _ := s.parts()
+		if host == nil {
+			return nil
+		}
+		return []wire.Message{host()}
+	})
+	for _, run := range runs {
+		subjects, err := wire.SubjectsOf(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.listen(subjects.Control, run, func(m wire.Message) []wire.Message {
+			_, answer := s.parts()
+			if answer == nil {
+				return nil
+			}
+			return answer(run, m)
+		})
+	}
+	return s
+}
+
+func (s *stage) listen(subject, run string, answer func(wire.Message) []wire.Message) {
+	sub, err := s.bus.Subscribe(subject, func(data []byte) {
+		m, err := wire.Decode(data)
+		if err != nil || m.Head().Run != run || m.Head().From != "w" || m.Head().Token != 42 {
+			s.t.Errorf("on %s came %+v, %v", subject, m, err)
+			return
+		}
+		s.mu.Lock()
+		s.said = append(s.said, strings.TrimPrefix(fmt.Sprintf("%T ", m), "*wire.")+run)
+		s.at = append(s.at, time.Since(s.start))
+		s.mu.Unlock()
+		for _, a := range answer(m) {
+			s.send(run, a)
+		}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { sub.Unsubscribe() })
+}
+
+// send sends the agent a message as the coordinator of a run or, for wire.Pool, as the host.
+func (s *stage) send(run string, m wire.Message) {
+	*m.Head() = wire.Header{Run: run, Term: 1}
+	subject := wire.AssignSubject("w")
+	if run != wire.Pool {
+		subject = "sy." + run + ".worker.w"
+	}
+	data, err := wire.NewEncoder().Encode(m)
+	if err == nil {
+		err = s.bus.Publish(subject, data)
+	}
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// count is how often something was said from a time on.
+func (s *stage) count(what string, from time.Duration) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for i, said := range s.said {
+		if said == what && s.at[i] >= from {
+			n++
+		}
+	}
+	return n
+}
+
+// last is what was said last.
+func (s *stage) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said[len(s.said)-1]
+}
+
+// launch runs an agent until the test ends it, which waits for it.
+func (s *stage) launch(build func(job, data []byte, slots int) (Program, error), log hclog.Logger) (a *Agent, end func() error) {
+	a, err := NewAgent(AgentConfig{ID: "w", Token: 42, Slots: 2, Build: build}, s.bus, log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.cancel, s.done = cancel, make(chan error, 1)
+	go func() { s.done <- a.Run(ctx) }()
+	return a, func() error {
+		cancel()
+		err := <-s.done
+		synctest.Wait()
+		return err
+	}
+}
+
+// pass lets time pass, and then everything happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func buildStill([]byte, []byte, int) (Program, error) { return still{}, nil }
+
+// greet is a coordinator that welcomes and then says nothing more.
+func greet(_ string, m wire.Message) []wire.Message {
+	if m.Kind() == wire.KindHello {
+		w := welcome
+		return []wire.Message{&w}
+	}
+	return nil
+}
+
+func to(run string) func() wire.Message {
+	return func() wire.Message { return &wire.Assign{To: run} }
+}
+
+// An agent seeks at once and then every second, also when it hears that there is no work, until it is sent to a run.
+func TestAgent_SeeksAndServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil, "a")
+		s.run, s.host = greet, to("")
+		_, end := s.launch(buildStill, hclog.NewNullLogger())
+		pass(5*time.Second + seeking/2)
+		if n := s.count("Seek -pool", 0); n != 6 {
+			t.Errorf("%d times Seek in five seconds", n)
+		}
+		for _, odd := range []string{"-pool", "-x", "a.b"} {
+			s.send(wire.Pool, &wire.Assign{To: odd})
+		}
+		synctest.Wait()
+		s.send(wire.Pool, &wire.Assign{To: "a"})
+		synctest.Wait()
+		if s.last() != "Ready a" {
+			t.Errorf("last was said %q", s.last())
+		}
+		from := time.Since(s.start)
+		s.send(wire.Pool, &wire.Assign{To: ""}) // a late answer
+		s.send(wire.Pool, &wire.Assign{To: "a"})
+		pass(5 * time.Second)
+		if s.count("Seek -pool", from) != 0 || s.count("Bye a", 0) != 0 || s.count("Hello a", 0) != 1 {
+			t.Errorf("said %v", s.said)
+		}
+		if err := end(); err != nil || s.last() != "Bye a" {
+			t.Errorf("got %v, last was said %q", err, s.last())
+		}
+	})
+}
+
+// A Seek or an Assign that is lost is made up for by the next.
+func TestAgent_LostMessages(t *testing.T) {
+	for _, subject := range []string{wire.SeekSubject, wire.AssignSubject("w"), "sy.a.control"} {
+		synctest.Test(t, func(t *testing.T) {
+			lost := 0
+			s := newStage(t, func(on string, _ []byte) []time.Duration {
+				if on == subject && lost < 3 {
+					lost++
+					return nil
+				}
+				return []time.Duration{0, time.Second / 3} // twice
+			}, "a")
+			s.run, s.host = greet, to("a")
+			_, end := s.launch(buildStill, hclog.NewNullLogger())
+			pass(4 * time.Second)
+			if lost != 3 || s.count("Ready a", 0) == 0 {
+				t.Errorf("%s: %d were lost, said %v", subject, lost, s.said)
+			}
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+			pass(time.Second)
+		})
+	}
+}
+
+// An agent that is sent away in the middle of a lease hands it back at once and goes when its shard is computed; the data
+// set and the program stay where the job is the same, and with them the golden shard.
+func TestAgent_SentElsewhere(t *testing.T) {
+	for job, builds := range map[string]int{"job": 1, "other": 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s, built, goldens := newStage(t, nil, "a", "b"), 0, map[string]bool{}
+			started := make(chan bool, 8)
+			s.host = to("a")
+			s.run = func(run string, m wire.Message) []wire.Message {
+				switch m := m.(type) {
+				case *wire.Hello:
+					w := welcome
+					if run == "b" {
+						w.Job = []byte(job)
+					}
+					return []wire.Message{&w}
+				case *wire.Ready:
+					goldens[m.Golden] = true
+					return []wire.Message{&wire.Lease{ID: 7, Step: 3, Attempt: 1, Work: wire.Gradient, First: 0, Count: 4}, theta()}
+				}
+				return nil
+			}
+			_, end := s.launch(func([]byte, []byte, int) (Program, error) {
+				built++
+				return &slow{started: started}, nil
+			}, hclog.NewNullLogger())
+			<-started
+			_, coordinators := s.parts()
+			s.cast(to("b"), coordinators)
+			sent := time.Since(s.start)
+			s.send(wire.Pool, &wire.Assign{To: "b"})
+			synctest.Wait()
+			if n := s.count("Bye a", sent); n != 1 || time.Since(s.start) != sent {
+				t.Errorf("%d times Bye", n)
+			}
+			pass(slowShard)
+			synctest.Wait()
+			if s.last() != "Ready b" || built != builds || len(goldens) != 1 {
+				t.Errorf("last was said %q; built %d programs, want %d; golden shards %v", s.last(), built, builds, goldens)
+			}
+			if err := end(); err != nil || s.last() != "Bye b" {
+				t.Errorf("got %v, last was said %q", err, s.last())
+			}
+		})
+	}
+}
+
+// slowShard is how long a slow program computes.
+const slowShard = 10 * time.Second
+
+// slow is a counter whose shards take long, and whose golden shard depends on what is loaded.
+type slow struct {
+	counter
+	started chan bool
+	loads   int
+}
+
+func (s *slow) Load(uint64, []float32) error {
+	s.loads++
+	return nil
+}
+
+func (s *slow) Gradient(_ int, _ uint64, shard int, grad, terms []float32) error {
+	if s.loads > 0 {
+		s.started <- true
+		time.Sleep(slowShard)
+	}
+	grad[0], terms[0] = float32(s.loads), float32(shard)
+	return nil
+}
+
+// When a run ends the agent seeks at once.
+func TestAgent_RunEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, builds := newStage(t, nil, "a", "b"), 0
+		next := []string{"a", "b", "a", "a"}
+		s.host = func() wire.Message {
+			if len(next) == 0 {
+				return &wire.Assign{}
+			}
+			run := next[0]
+			next = next[1:]
+			return &wire.Assign{To: run}
+		}
+		s.run = func(_ string, m wire.Message) []wire.Message {
+			switch m.(type) {
+			case *wire.Hello:
+				w := welcome
+				return []wire.Message{&w}
+			case *wire.Ready:
+				return []wire.Message{&wire.End{Reason: "done"}}
+			}
+			return nil
+		}
+		_, end := s.launch(func([]byte, []byte, int) (Program, error) {
+			builds++
+			return still{}, nil
+		}, hclog.NewNullLogger())
+		synctest.Wait()
+		want := []string{
+			"Seek -pool", "Hello a", "Ready a", "Seek -pool", "Hello b", "Ready b", "Seek -pool", "Hello a", "Ready a",
+			"Seek -pool", "Hello a", "Ready a", "Seek -pool",
+		}
+		if !slices.Equal(s.said, want) || time.Since(s.start) != 0 || builds != 1 {
+			t.Errorf("after %v and %d builds said %q, want %q", time.Since(s.start), builds, s.said, want)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The host's refusal ends an agent, with reason and remedy, also one that serves a run.
+func TestAgent_RefusedByTheHost(t *testing.T) {
+	for _, serving := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, nil, "a")
+			s.run = greet
+			s.host = func() wire.Message { return &wire.Refusal{Reason: "it computes wrongly", Remedy: "check the machine"} }
+			if serving {
+				s.host = to("a")
+			}
+			_, end := s.launch(buildStill, hclog.NewNullLogger())
+			pass(seeking / 2)
+			if serving {
+				s.send(wire.Pool, &wire.Refusal{Reason: "it computes wrongly", Remedy: "check the machine"})
+				synctest.Wait()
+				if s.last() != "Bye a" {
+					t.Errorf("last was said %q", s.last())
+				}
+			}
+			if err := end(); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "it computes wrongly; check the machine") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// A run that refuses the worker, or whose program cannot be built, is not gone back to at once; another is.
+func TestAgent_RunThatGoesWrong(t *testing.T) {
+	for name, build := range map[string]func([]byte, []byte, int) (Program, error){
+		"refused":  buildStill,
+		"unusable": func([]byte, []byte, int) (Program, error) { return nil, errors.New("cannot build") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, nil, "a", "b")
+			s.host = to("a")
+			s.run = func(run string, m wire.Message) []wire.Message {
+				if name == "refused" && run == "a" && m.Kind() == wire.KindHello {
+					return []wire.Message{&wire.Refusal{Reason: "no", Remedy: "none"}}
+				}
+				return greet(run, m)
+			}
+			_, end := s.launch(build, hclog.NewNullLogger())
+			pass(35 * time.Second)
+			if n := s.count("Hello a", 0); n < 4 || n > 6 { // after 0, 1, 3, 7, 15, 31 s
+				t.Errorf("%s: tried %d times in 35 s", name, n)
+			}
+			at := time.Since(s.start)
+			s.send(wire.Pool, &wire.Assign{To: "a"})
+			synctest.Wait()
+			if s.count("Hello a", at) != 0 {
+				t.Errorf("%s: it went back at once", name)
+			}
+			s.send(wire.Pool, &wire.Assign{To: "b"})
+			synctest.Wait()
+			if s.count("Hello b", at) != 1 {
+				t.Errorf("%s: it did not go elsewhere", name)
+			}
+			if err := end(); err != nil {
+				t.Errorf("%s: got %v", name, err)
+			}
+		})
+	}
+}
+
+// A run whose coordinator has fallen silent does not hold an agent: it says Hello again for a while, and then seeks. It is
+// back as soon as the host is, with the program that it had.
+func TestAgent_HostRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told bytes.Buffer
+		s, builds := newStage(t, nil, "a"), 0
+		s.host, s.run = to("a"), greet
+		_, end := s.launch(func([]byte, []byte, int) (Program, error) {
+			builds++
+			return still{}, nil
+		}, hclog.New(&hclog.LoggerOptions{Output: &told, Level: hclog.Warn}))
+		synctest.Wait()
+		s.cast(nil, nil) // the host is gone
+		pass(29 * time.Second)
+		if n := s.count("Hello a", time.Second); n != 3 || s.count("Seek -pool", time.Second) != 0 { // after 15, 20 and 25 s
+			t.Errorf("%d times Hello to a silent coordinator: %v", n, s.said)
+		}
+		pass(10 * time.Second)
+		if s.count("Bye a", 0) != 1 || s.last() != "Seek -pool" {
+			t.Errorf("said %v", s.said)
+		}
+		if n := strings.Count(told.String(), "silent"); n != 2 { // once by the worker, once by the agent
+			t.Errorf("told %d times:\n%s", n, told.String())
+		}
+		s.cast(to("a"), greet)
+		pass(seeking)
+		if s.last() != "Ready a" || builds != 1 {
+			t.Errorf("last was said %q, built %d times", s.last(), builds)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A run that nobody leads lets an agent go too.
+func TestAgent_NoWelcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil, "a")
+		s.host = to("a")
+		_, end := s.launch(buildStill, hclog.NewNullLogger())
+		pass(unwelcomeAfter - seeking/2)
+		if s.count("Seek -pool", 0) != 1 {
+			t.Errorf("said %v", s.said)
+		}
+		s.cast(nil, nil)
+		pass(2 * seeking)
+		if s.count("Seek -pool", time.Second) == 0 {
+			t.Errorf("said %v", s.said)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// When ctx ends, the leases are handed back at once, though a shard takes longer.
+func TestAgent_LeavesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, started := newStage(t, nil, "a"), make(chan bool, 8)
+		s.host = to("a")
+		s.run = func(run string, m wire.Message) []wire.Message {
+			if m.Kind() == wire.KindReady {
+				return []wire.Message{&wire.Lease{ID: 7, Step: 3, Attempt: 1, Work: wire.Gradient, First: 0, Count: 4}, theta()}
+			}
+			return greet(run, m)
+		}
+		a, _ := s.launch(func([]byte, []byte, int) (Program, error) { return &slow{started: started}, nil }, hclog.NewNullLogger())
+		<-started
+		begun := time.Now()
+		s.cancel()
+		<-a.Left()
+		synctest.Wait()
+		if d := time.Since(begun); d != 0 || s.last() != "Bye a" {
+			t.Errorf("left after %v, last was said %q", d, s.last())
+		}
+		if err := <-s.done; err != nil || time.Since(begun) > slowShard {
+			t.Errorf("got %v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+// An agent that waits says now and then for what.
+func TestAgent_SaysWhatItWaitsFor(t *testing.T) {
+	for want, set := range map[string]func(*stage, *AgentConfig){
+		"a coordinator: nobody answers":            func(*stage, *AgentConfig) {},
+		"work: the coordinator has no run":         func(s *stage, _ *AgentConfig) { s.host = to("") },
+		"the broker: it does not accept this nkey": func(_ *stage, c *AgentConfig) { c.Trouble = func() string { return "it does not accept this nkey" } },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var told bytes.Buffer
+			s := newStage(t, nil)
+			cfg := AgentConfig{ID: "w", Token: 42, Build: buildStill}
+			set(s, &cfg)
+			a, err := NewAgent(cfg, s.bus, hclog.New(&hclog.LoggerOptions{Output: &told, Level: hclog.Info}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
+			defer cancel()
+			if err := a.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if n := strings.Count(told.String(), want); n != 3 {
+				t.Errorf("%q is told %d times:\n%s", want, n, told.String())
+			}
+		})
+	}
+}
+
+func TestNewAgent_Config(t *testing.T) {
+	for name, cfg := range map[string]AgentConfig{
+		"id": {ID: "*", Build: buildStill}, "slots": {Slots: 1 << 20, Build: buildStill}, "build": {},
+	} {
+		if _, err := NewAgent(cfg, wire.NewMemory(nil), hclog.NewNullLogger()); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	a, err := NewAgent(AgentConfig{Build: buildStill}, wire.NewMemory(nil), hclog.NewNullLogger())
+	if err != nil || wire.CheckName(a.ID()) != nil || a.cfg.Token == 0 {
+		t.Errorf("id %q, %v", a.ID(), err)
+	}
+}
