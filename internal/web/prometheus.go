@@ -138,7 +138,7 @@ func (c collector) recorded(s sink, run Run, f *follower) {
 
 // live sends what only the process that leads a run knows.
 func (c collector) live(s sink, run string, l *Live) {
-	states := map[string]int{}
+	states := map[string]int{"preparing": 0, "idle": 0, "computing": 0}
 	for _, w := range l.Workers {
 		states[w.State]++
 	}

@@ -34,7 +34,7 @@ type Run struct {
 // with that process.
 type Live struct {
 	Term         uint64           `json:"term"`                     // incarnation of the coordinator
-	Waiting      string           `json:"waiting,omitempty"`        // what the run waits for; empty while it goes on
+	Waiting      string           `json:"waiting,omitempty"`        // why the run waits; empty while it goes on
 	WaitingSince time.Time        `json:"waiting_since,omitzero"`   // since when
 	Workers      []Worker         `json:"workers"`                  // in the order of their ids
 	ShardsIssued int64            `json:"shards_issued"`            // shards leased, repetitions included
@@ -55,7 +55,7 @@ type Worker struct {
 	Busy     int       `json:"busy"`              // shards leased to it
 	Speed    float64   `json:"shards_per_second"` // measured; 0: not yet
 	LastSeen time.Time `json:"last_seen"`         // when it last said anything
-	State    string    `json:"state"`             // e.g. preparing, idle, computing
+	State    string    `json:"state"`             // preparing, idle or computing
 }
 
 var (

@@ -141,7 +141,7 @@ export class RunView {
     this.halt.hidden = !this.canStop || r.state !== 'running';
     const since = Date.parse(r.live?.waiting_since);
     this.wait.hidden = !r.live?.waiting && !r.exit_reason;
-    text(this.wait, r.live?.waiting ? `Waiting for ${r.live.waiting}${since > 0 ? `, for ${span((Date.now() - since) / 1000)}` : ''}` : r.exit_reason ?? '');
+    text(this.wait, r.live?.waiting ? `Waiting${since > 0 ? ` for ${span((Date.now() - since) / 1000)}` : ''}: ${r.live.waiting}` : r.exit_reason ?? '');
     this.wait.dataset.state = state;
     const m = r.metrics ?? {};
     const rate = state === 'running' ? r.steps_per_second : 0;
@@ -173,7 +173,7 @@ export class RunView {
   // fillRest shows what does not change while a run goes on, and its figures.
   fillRest(d) {
     const quote = (w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`);
-    const words = d.command?.length ? d.command : ['train', d.preset, ...d.overrides];
+    const words = d.command?.[0] === 'train' ? d.command : ['train', d.preset, ...d.overrides]; // the same bits on one machine
     const command = ['switchyard', ...words].map(quote).join(' ');
     const versions = Object.entries(d.versions ?? {}).map(([k, v]) => `${k} ${v}`).join(' · ');
     this.rest.replaceChildren(

@@ -37,7 +37,7 @@ function progress(td, r) {
 
 // note is the one thing worth knowing beyond the numbers.
 function note(r) {
-  if (r.live?.waiting) return `waiting for ${r.live.waiting}`;
+  if (r.live?.waiting) return `waits: ${r.live.waiting}`;
   if (r.live?.quarantined?.length) return `${r.live.quarantined.length} quarantined`;
   if (r.state === 'running' && r.steps_per_second > 0) return `${span((r.steps - r.step) / r.steps_per_second)} left`;
   return r.exit_reason ?? '';
