@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -120,14 +119,7 @@ func (s *session) build(job, data []byte, slots int) (worker.Program, error) {
 	if own := s.plan.data; own != nil && c.Env.Hash == s.plan.config.Env.Hash {
 		return newProgram(c, own.set, slots)
 	}
-	if len(data) == 0 {
-		return newProgram(c, nil, slots)
-	}
-	set, err := files.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("decode the data set: %w", err)
-	}
-	return newProgram(c, set, slots)
+	return newJobProgram(job, data, slots)
 }
 
 // local hands over the data set of the plan.
@@ -158,7 +150,7 @@ func (s *session) hire(link *transport, gone func(error)) (*crew, error) {
 		if err == nil {
 			var w *worker.Worker
 			w, err = worker.New(worker.Config{
-				Run: s.run.Name(), ID: fmt.Sprintf("local-%d", i+1), Slots: s.plan.slots, Info: version, Build: s.build, Local: s.local,
+				Run: s.run.Name(), ID: fmt.Sprintf("local-%d", i+1), Slots: s.plan.slots, Info: version, Numerics: numerics(), Build: s.build, Local: s.local,
 			}, bus, s.workerLog.Named("worker"))
 			if err == nil {
 				c.all.Go(func() { c.ended(w.Run(ctx), s.plan.listen == "", gone) })
