@@ -144,6 +144,8 @@ var (
 	ErrInterrupted = errors.New("coordinator: interrupted")
 	// ErrDiverged is returned by Run when a block failed twice at the same parameters, or an update is not finite.
 	ErrDiverged = errors.New("coordinator: run diverged")
+	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee fails.
+	ErrDisputed = errors.New("coordinator: workers disagree")
 	// ErrNoCheckpoint is returned by Restore when a folder holds no checkpoint.
 	ErrNoCheckpoint = errors.New("coordinator: no checkpoint")
 	// ErrCorrupt is returned by Restore when all checkpoints of a folder are damaged, by RestoreBest when the best is.

@@ -2,10 +2,12 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,6 +39,10 @@ type Coordinator struct {
 	journal  *journal  // nil: there is no log
 	trouble  *logTrouble
 	saver    saver
+	referee  *referee
+	stats    atomic.Pointer[Stats]
+	snapped  time.Duration    // when stats was made
+	back     *rollbackCommand // to be done when the other commands are
 	finished bool
 	halted   bool // at once: what the machine still wants is not done
 	err      error
@@ -70,6 +76,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 			ErrConfig, len(cfg.Job), bus.MaxPayload(), job-len(cfg.Job))
 	}
 	m := newMachine(cfg, theta, chunk)
+	rand.Read(m.key[:])
 	if obs == nil {
 		obs = Silent{}
 	}
@@ -80,6 +87,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		encoder: wire.NewEncoder(), crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
 		inbox: make(chan []byte, inboxLength), closing: make(chan struct{}),
 		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
+		referee: newReferee(cfg.Referee),
 	}, nil
 }
 
@@ -141,6 +149,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.lastStep = c.start
 	c.log.Info("run opens", "run", c.machine.cfg.Run, "step", c.machine.adam.step, "steps", c.machine.cfg.Steps,
 		"parameters", c.machine.chunks.Size, "term", c.machine.term)
+	defer c.referee.stop()
 	c.machine.start(0)
 	c.execute()
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
@@ -158,12 +167,17 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.saver.next()
 		case <-c.troubled():
 			c.tellLog()
+		case v := <-c.referee.done:
+			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
 			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.adam.step)
 			c.machine.stop(c.now())
 		}
 		c.execute()
+		for c.back != nil && !c.finished {
+			c.goBack(ctx)
+		}
 	}
 	c.saveLast(ctx)
 	return c.err
@@ -236,8 +250,5 @@ func (c *Coordinator) refuseVersion(data []byte) {
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
 		return
 	}
-	c.machine.send(p.From, &wire.Refusal{
-		Reason: fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version),
-		Remedy: "run coordinator and workers from the same release",
-	})
+	c.machine.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
 }

@@ -99,7 +99,7 @@ func (f *fetchers) obey(id string, msg wire.Message) {
 		f.say(id, f.result(msg, arguments{}))
 	case *wire.Pull:
 		for i := msg.First; i < msg.First+msg.Count; i++ {
-			data := piece(f.leases[msg.Lease], i, false)
+			data := piece(f.leases[msg.Lease], i, arguments{})
 			f.say(id, &wire.Chunk{Lease: msg.Lease, Step: f.leases[msg.Lease].Step, Index: i, CRC: wire.Checksum(data), Data: data})
 		}
 	}
@@ -123,7 +123,7 @@ func (f *fetchers) ask(id string) {
 }
 
 func (f *fetchers) say(id string, msg wire.Message) {
-	*msg.Head() = wire.Header{Run: "r", From: id, Term: 1}
+	*msg.Head() = wire.Header{Run: "r", From: id, Term: 1, Token: token(id)}
 	f.m.receive(f.now, msg)
 }
 

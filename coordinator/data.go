@@ -36,7 +36,7 @@ type fetch struct {
 // fetch handles a Fetch: what the member no longer lacks has arrived, and frees the credit for more.
 func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
 	if reason, detail := m.checkFetch(msg); reason != "" {
-		m.reject(w.id, reason, "%s", detail)
+		m.refuse(w, reason, true, "%s", detail)
 		return
 	}
 	f := &w.fetch

@@ -192,8 +192,7 @@ func TestNew_DataNeedsCredit(t *testing.T) {
 }
 
 // offendData asks for what is not in a data set of 10 pieces, and for another one.
-func offendData(evil *client, data string, expect func(string, coordinator.Reason)) {
-	control := evil.subjects.Control
+func offendData(g *gang, data string) {
 	for _, ranges := range [][]wire.Range{
 		{{First: 10, Count: 1}},
 		{{First: 0, Count: 11}},
@@ -203,18 +202,16 @@ func offendData(evil *client, data string, expect func(string, coordinator.Reaso
 		{{First: 4, Count: 2}, {First: 5, Count: 1}},
 		slices.Repeat([]wire.Range{{First: 0, Count: 10}}, wire.MaxRanges),
 	} {
-		evil.send(control, &wire.Fetch{Hash: data, Ranges: ranges})
-		expect(evil.id, coordinator.ReasonData)
+		g.send(&wire.Fetch{Hash: data, Ranges: ranges}, coordinator.ReasonData)
 	}
 	for _, hash := range []string{"", "x", strings.Repeat("0", wire.HashLength)} {
-		evil.send(control, &wire.Fetch{Hash: hash, Ranges: []wire.Range{{First: 0, Count: 1}}})
-		expect(evil.id, coordinator.ReasonData)
+		g.send(&wire.Fetch{Hash: hash, Ranges: []wire.Range{{First: 0, Count: 1}}}, coordinator.ReasonData)
 	}
-	evil.send(control, &wire.Fetch{Header: wire.Header{From: "stranger"}, Hash: data, Ranges: []wire.Range{{First: 0, Count: 10}}})
-	expect("", coordinator.ReasonWorker)
-	evil.send(control, &wire.Piece{Index: 1, Data: []byte{1}})
-	expect(evil.id, coordinator.ReasonMalformed)
+	g.send(&wire.Piece{Index: 1, Data: []byte{1}}, coordinator.ReasonMalformed)
+	evil := g.member()
+	evil.send(evil.subjects.Control, &wire.Fetch{Header: wire.Header{From: "stranger"}, Hash: data, Ranges: []wire.Range{{First: 0, Count: 10}}})
+	g.expect("", coordinator.ReasonWorker)
 	for range 100 { // nothing of it ever arrives: it keeps its share of the credit for a while
-		evil.send(control, &wire.Fetch{Hash: data, Ranges: []wire.Range{{First: 0, Count: 10}}})
+		evil.send(evil.subjects.Control, &wire.Fetch{Hash: data, Ranges: []wire.Range{{First: 0, Count: 10}}})
 	}
 }

@@ -1,14 +1,16 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// execute does what the machine wants done.
+// execute does what the machine wants done, and publishes the figures.
 func (c *Coordinator) execute() {
+	defer func() { c.snapshot(c.now(), c.finished) }()
 	for _, cmd := range c.machine.take() {
 		if c.halted {
 			return
@@ -28,6 +30,10 @@ func (c *Coordinator) execute() {
 			c.note(cmd.event)
 		case checkpointCommand:
 			c.saver.save(cmd)
+		case refereeCommand:
+			c.referee.ask(cmd, c.machine.adam.step, c.machine.adam.theta)
+		case rollbackCommand:
+			c.back = &cmd
 		case finishCommand:
 			c.finished = true
 			c.err = errors.Join(cmd.err, c.err)
@@ -39,6 +45,32 @@ func (c *Coordinator) execute() {
 			c.reportMembership(cmd)
 		}
 	}
+}
+
+// judged gives the machine what the referee has computed.
+func (c *Coordinator) judged(v verdict) {
+	c.referee.busy = false
+	c.machine.verdict(c.now(), v)
+	c.referee.next()
+}
+
+// goBack lets the machine continue from an older checkpoint, in a new term.
+func (c *Coordinator) goBack(ctx context.Context) {
+	back := *c.back
+	c.back = nil
+	cp, err := c.rollBack(back.step, back.reason)
+	if err == nil {
+		c.machine.term++
+		err = c.raiseTerm(ctx)
+	}
+	if err != nil {
+		c.halt(err)
+		return
+	}
+	c.referee.queue, c.summed = nil, 0
+	c.machine.rewind(c.now(), cp)
+	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.chunks.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.data.hash})
+	c.execute()
 }
 
 // halt ends the run at once, without a checkpoint of the present parameters.

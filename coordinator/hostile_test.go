@@ -71,6 +71,9 @@ func (c *client) send(subject string, m wire.Message) {
 	if h.Term == 0 {
 		h.Term = 1
 	}
+	if h.Token == 0 {
+		h.Token = uint64(wire.Checksum([]byte(c.id)))
+	}
 	data, err := wire.NewEncoder().Encode(m)
 	if err != nil {
 		c.t.Fatal(err)
@@ -233,18 +236,15 @@ func offend(evil *client, l *wire.Lease, data string) []coordinator.Rejection {
 	}
 	for range 2 { // twice, to be logged once
 		spoil(coordinator.ReasonStep, func(r *wire.Result) { r.Step = 7 })
-		spoil(coordinator.ReasonLease, func(r *wire.Result) { r.Lease += 1000 })
-		spoil(coordinator.ReasonBlock, func(r *wire.Result) { r.First++ })
-		spoil(coordinator.ReasonBlock, func(r *wire.Result) { r.Attempt++ })
-		spoil(coordinator.ReasonLength, func(r *wire.Result) { r.Length-- })
-		spoil(coordinator.ReasonLength, func(r *wire.Result) { r.Terms = nil })
 		spoil(coordinator.ReasonWorker, func(r *wire.Result) { r.From = "stranger" })
 		spoil(coordinator.ReasonTerm, func(r *wire.Result) { r.Term = 9 })
 	}
-	evil.send(control, &wire.Ready{Header: wire.Header{Run: "other"}})
-	expect(evil.id, coordinator.ReasonRun)
-	evil.send(control, &wire.Lease{ID: 1})
-	expect(evil.id, coordinator.ReasonMalformed)
+	gang := &gang{t: evil.t, bus: evil.bus, expect: expect}
+	for range 2 {
+		gang.send(&wire.Result{Lease: l.ID + 1000, Step: l.Step}, coordinator.ReasonLease)
+	}
+	gang.send(&wire.Ready{Header: wire.Header{Run: "other"}}, coordinator.ReasonRun)
+	gang.send(&wire.Lease{ID: 1}, coordinator.ReasonMalformed)
 	for _, garbage := range [][]byte{{}, {0xc1}, []byte("GET / HTTP/1.1"), {0xdd, 0xff, 0xff, 0xff, 0xff}} {
 		evil.publish(control, garbage)
 		expect("", coordinator.ReasonMalformed)
@@ -257,8 +257,8 @@ func offend(evil *client, l *wire.Lease, data string) []coordinator.Rejection {
 	evil.send(chunks, &wire.Chunk{Lease: l.ID, Step: l.Step, Index: 1 << 20, Data: []byte{1, 2, 3, 4}})
 	expect(evil.id, coordinator.ReasonUnrequested)
 
-	offendData(evil, data, expect)
-	offendNeed(evil, expect)
+	offendData(gang, data)
+	offendNeed(gang)
 
 	evil.send(control, result(l)) // well-formed: the coordinator pulls
 	p := next[*wire.Pull](evil)
@@ -288,8 +288,36 @@ func offend(evil *client, l *wire.Lease, data string) []coordinator.Rejection {
 	return counts
 }
 
+// gang are members that commit offences, none of them so many that it is cut off.
+type gang struct {
+	t        *testing.T
+	bus      wire.Bus
+	expect   func(string, coordinator.Reason)
+	one      *client
+	names    int
+	offences int
+}
+
+// member is one of them that may commit an offence more.
+func (g *gang) member() *client {
+	if g.one == nil || g.offences == 3 {
+		g.names++
+		g.one, g.offences = newClient(g.t, g.bus, fmt.Sprint("gang", g.names)), 0
+		g.one.send(g.one.subjects.Control, &wire.Hello{Slots: 1})
+		next[*wire.Welcome](g.one)
+	}
+	return g.one
+}
+
+func (g *gang) send(m wire.Message, reason coordinator.Reason) {
+	c := g.member()
+	g.offences++
+	c.send(c.subjects.Control, m)
+	g.expect(c.id, reason)
+}
+
 // offendNeed asks for parameters in every way that is not fair: the run has four chunks.
-func offendNeed(evil *client, expect func(string, coordinator.Reason)) {
+func offendNeed(g *gang) {
 	for _, ranges := range [][]wire.Range{
 		{{First: 0, Count: 4}, {First: 0, Count: 4}},
 		{{First: 2, Count: 2}, {First: 0, Count: 1}},
@@ -298,8 +326,7 @@ func offendNeed(evil *client, expect func(string, coordinator.Reason)) {
 		{{First: 0, Count: 5}},
 		{{First: 1}},
 	} {
-		evil.send(evil.subjects.Control, &wire.Need{Ranges: ranges})
-		expect(evil.id, coordinator.ReasonData)
+		g.send(&wire.Need{Ranges: ranges}, coordinator.ReasonData)
 	}
 }
 

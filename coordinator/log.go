@@ -269,11 +269,7 @@ func (m *machine) entry(r *round, norm, rate float64) Entry {
 		Step: m.adam.step, Term: m.term, Theta: HashTheta(m.adam.theta),
 		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
 	}
-	for _, l := range m.leases {
-		if l.round == r && l.state == settled {
-			e.Blocks = append(e.Blocks, Credit{l.block, l.checksum, l.owner.id})
-		}
-	}
+	e.Blocks = append(e.Blocks, r.credits...)
 	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })
 	return e
 }

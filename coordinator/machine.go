@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
@@ -12,18 +13,31 @@ import (
 // machine is the state of a run's coordinator. It has no clock, no network and no goroutine: times are passed in, as
 // time since the run began, and what is to be done is appended to out.
 type machine struct {
-	cfg      Config
-	term     uint64
-	chunks   wire.Chunking
-	adam     *adam
-	members  []*member // in order of arrival
-	rounds   []*round  // under way at the present step: validation before gradient
-	leases   []*lease  // of the present step, by id
-	byID     map[uint64]*lease
-	lastID   uint64
-	inFlight int // bytes of gradients asked for and not there; see affords
-	data     dataset
-	pool     [][]float32 // vectors of the parameters' size, not in use
+	cfg          Config
+	term         uint64
+	chunks       wire.Chunking
+	adam         *adam
+	members      []*member // in order of arrival
+	byName       map[string]*member
+	accounts     map[uint64]*account // by token
+	names        map[string]uint64   // by id: the first token that was ready under it
+	shared       map[string]bool     // ids under which more than one token was ready
+	offended     bool
+	key          [32]byte // decides which blocks are audited
+	job          string   // hash of the job; empty: there is none
+	rounds       []*round // under way at the present step: validation before gradient
+	leases       []*lease // of the present step, by id
+	byID         map[uint64]*lease
+	lastID       uint64
+	lastQuestion uint64
+	inFlight     int // bytes of gradients asked for and not there; see affords
+	data         dataset
+	typical      typicalTimes
+	asked        map[uint64]*task // what the referee is asked, by question
+	disputes     []*task          // of the present step
+	figures      Stats
+	waitsFor     string      // what the run waits for
+	pool         [][]float32 // vectors of the parameters' size, not in use
 
 	validated uint64 // step that was last validated
 	best      float64
@@ -36,6 +50,7 @@ type machine struct {
 	waitTold  time.Duration // when that was last reported
 	stopping  bool
 	finished  bool
+	suspended bool // until the shell has gone back to a checkpoint
 
 	out []command
 }
@@ -46,10 +61,16 @@ const never = math.MaxUint64
 // newMachine starts at theta, which it copies, with the given bytes per chunk.
 func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	chunks := wire.NewChunking(len(theta), chunk)
-	return &machine{
+	m := &machine{
 		cfg: cfg, term: 1, chunks: chunks, adam: newAdam(cfg.Optimizer, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
-		byID: make(map[uint64]*lease), best: math.Inf(1), saved: never, waitTold: -time.Second,
+		byName: make(map[string]*member), accounts: make(map[uint64]*account),
+		names: make(map[string]uint64), shared: make(map[string]bool),
+		byID: make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
 	}
+	if len(cfg.Job) > 0 {
+		m.job = wire.HashData(cfg.Job)
+	}
+	return m
 }
 
 // resume continues from a checkpoint, in a term of its own.
@@ -96,7 +117,7 @@ func (m *machine) stop(now time.Duration) {
 
 // stopIdle ends a run that is to stop and has nothing to wait for.
 func (m *machine) stopIdle() {
-	if !m.stopping || m.finished {
+	if !m.stopping || m.finished || m.suspended {
 		return
 	}
 	if n := len(m.rounds); m.ready() == 0 || n == 0 || m.rounds[n-1].work != wire.Gradient {
@@ -107,11 +128,7 @@ func (m *machine) stopIdle() {
 // open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
 func (m *machine) open(now time.Duration) {
 	a := m.adam
-	clear(m.byID)
-	m.leases, m.rounds, m.inFlight = m.leases[:0], m.rounds[:0], 0
-	for _, w := range m.members {
-		w.busy = 0
-	}
+	m.clear(now)
 	validate := m.validationDue()
 	if validate {
 		m.rounds = append(m.rounds, newRound(wire.Validate, m.cfg.ValidationShards))
@@ -135,6 +152,22 @@ func (m *machine) open(now time.Duration) {
 		if m.unsaved = validate; !validate {
 			m.save(false)
 		}
+	}
+}
+
+// clear drops all that belongs to the work at the last parameters.
+func (m *machine) clear(now time.Duration) {
+	for _, l := range m.leases { // pulled, and not needed
+		m.forget(l)
+	}
+	for _, r := range m.rounds {
+		r.tree.Reset(reduce.Block{Count: 1}, m.recycle)
+	}
+	clear(m.byID)
+	clear(m.asked)
+	m.leases, m.rounds, m.disputes, m.inFlight = m.leases[:0], m.rounds[:0], m.disputes[:0], 0
+	for _, w := range m.members {
+		m.load(now, w, -w.busy)
 	}
 }
 
@@ -180,24 +213,40 @@ func (m *machine) finish(err error) {
 // clip cuts a text to what a message may hold.
 func clip(s string) string { return s[:min(len(s), wire.MaxText)] }
 
-// settle puts a checked block into its round's tree, and closes what is complete by it.
-func (m *machine) settle(now time.Duration, l *lease) {
-	l.state = settled
-	r := l.round
-	r.tree.Add(l.block, reduce.Partial{Values: l.values, Terms: l.terms}, m.recycle)
-	l.values = nil
+// settle puts the bits of a task into its round's tree, and closes what is complete by it. Who failed at the block is
+// shown to have been wrong.
+func (m *machine) settle(now time.Duration, t *task, p reduce.Partial, from Credit) {
+	t.merged = true
+	for _, f := range t.failures {
+		f.account.offences++
+	}
+	r := t.round
+	r.dropAudit(t)
+	r.retry = slices.DeleteFunc(r.retry, func(o retry) bool { return o.task == t })
+	r.credits = append(r.credits, from)
+	r.open -= t.block.Count
+	m.figures.Useful += uint64(t.block.Count)
+	r.tree.Add(t.block, p, m.recycle)
 	if r.total, r.done = r.tree.Take(); !r.done {
 		return
 	}
+	m.closeTimes(r)
 	if r.work == wire.Validate {
 		m.closeValidation(r)
 	}
-	for _, other := range m.rounds {
-		if !other.done {
+	m.closeIfDone(now)
+}
+
+// closeIfDone closes the step if all is summed and nobody doubts it.
+func (m *machine) closeIfDone(now time.Duration) {
+	for _, r := range m.rounds {
+		if !r.done {
 			return
 		}
 	}
-	m.closeStep(now)
+	if len(m.disputes) == 0 {
+		m.closeStep(now)
+	}
 }
 
 // recycle keeps the vector of a partial for the next pull.
@@ -255,6 +304,7 @@ func (m *machine) closeStep(now time.Duration) {
 	}
 	report := StepReport{Step: m.adam.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
 	m.waitSince = now
+	m.doubtIdle()
 	m.open(now)
 	m.emit(report) // after the messages of the next step: workers need not wait for the observer
 }

@@ -41,7 +41,43 @@ func (m *machine) pull(now time.Duration) {
 			l.values, l.crcs, l.got = m.vector(), make([]uint32, n), make([]bool, n)
 		}
 		l.movedAt = now
+		l.owner.account.allow(l.next - first)
 		m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: l.next - first})
+	}
+}
+
+// startPull makes a lease the one that its block is pulled from.
+func (m *machine) startPull(now time.Duration, l *lease) {
+	l.state, l.movedAt = pulling, now
+	l.next, l.missing = 0, m.chunks.Count()
+}
+
+// stopPull lets another worker's copy of the block go first.
+func (m *machine) stopPull(l *lease) {
+	m.forget(l)
+	l.state = announced
+}
+
+// source is the lease that a task is pulled from, if any.
+func (t *task) source() *lease {
+	for _, l := range t.leases {
+		if l.state == pulling {
+			return l
+		}
+	}
+	return nil
+}
+
+// pullNext pulls a task from another worker that has it, if there is one.
+func (m *machine) pullNext(now time.Duration, t *task) {
+	if t.source() != nil || t.held != nil || t.merged || t.judge != 0 {
+		return
+	}
+	for _, l := range t.leases {
+		if l.state == announced && !l.audit {
+			m.startPull(now, l)
+			return
+		}
 	}
 }
 
@@ -52,7 +88,8 @@ func (m *machine) pullAgain(now time.Duration, l *lease) {
 	}
 	if l.strikes++; l.strikes > maxStrikes {
 		m.reject(l.owner.id, ReasonUnanswered, "chunks of shards %s were asked for %d times", l.block, l.strikes)
-		m.reissue(now, l)
+		m.lose(now, l, l.owner.account)
+		m.assign(now)
 		m.spend(now)
 		return
 	}
@@ -63,6 +100,7 @@ func (m *machine) pullAgain(now time.Duration, l *lease) {
 			i++
 		}
 		if i > first {
+			l.owner.account.allow(i - first)
 			m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: i - first})
 		}
 	}
@@ -75,7 +113,8 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 		reason, detail = m.checkChunk(l, msg)
 	}
 	if reason != "" {
-		m.reject(w.id, reason, "%s", detail)
+		// A changed chunk has the wrong checksum; its length is under the seal.
+		m.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && msg.Lease > m.lastID, "%s", detail)
 		return
 	}
 	from, to := m.chunks.Span(msg.Index)
@@ -87,7 +126,7 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	if l.missing == 0 {
 		m.complete(now, l)
 	}
-	if !m.finished {
+	if !m.finished && !m.suspended {
 		m.spend(now)
 	}
 }
@@ -106,18 +145,20 @@ func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
 	return "", ""
 }
 
-// complete checks a block of which all chunks are there and puts it into the tree.
+// complete checks a block of which all chunks are there.
 func (m *machine) complete(now time.Duration, l *lease) {
-	if wire.Combine(l.crcs) != l.checksum {
-		m.reject(l.owner.id, ReasonChecksum, "shards %s are not what was announced", l.block)
-		m.reissue(now, l)
+	if wire.Combine(l.crcs) != l.said.checksum {
+		m.refuse(l.owner, ReasonChecksum, true, "shards %s are not what was announced", l.block)
+		l.task.unsay(func(c *claim) bool { return c == l.said })
+		m.lose(now, l, l.owner.account)
+		m.assign(now)
 		return
 	}
 	if !kernel.Finite(l.values) {
 		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
 		return
 	}
-	m.settle(now, l)
+	m.accept(now, l)
 }
 
 func finite(x []float32) bool {

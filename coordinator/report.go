@@ -1,6 +1,9 @@
 package coordinator
 
-import "github.com/switchyard-ml/switchyard/internal/wire"
+import (
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
 
 // Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
 type Observer interface {
@@ -84,6 +87,12 @@ const (
 	ReasonNonFinite   Reason = "nonfinite"   // a NaN or an infinity
 	ReasonFault       Reason = "fault"       // the worker could not compute the block
 	ReasonUnanswered  Reason = "unanswered"  // the worker is alive but does not deliver
+
+	ReasonToken       Reason = "token"       // under the id of a member, but not with its token
+	ReasonNumerics    Reason = "numerics"    // other arithmetic than the run's
+	ReasonJob         Reason = "job"         // the program of another job
+	ReasonGolden      Reason = "golden"      // a program that computes something else
+	ReasonQuarantined Reason = "quarantined" // the sender was cut off
 )
 
 // Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are
@@ -128,6 +137,18 @@ type (
 	logCommand struct{ entry Entry }
 	// eventCommand appends an event to the log, with the time and the term.
 	eventCommand struct{ event Event }
+	// refereeCommand asks the referee for a block at the present parameters.
+	refereeCommand struct {
+		id    uint64
+		work  wire.Work
+		block reduce.Block
+	}
+	// rollbackCommand goes back to parameters of at most that many updates. It is the last of its event: the machine
+	// waits for rewind.
+	rollbackCommand struct {
+		step   uint64
+		reason string
+	}
 	// finishCommand ends the run.
 	finishCommand struct{ err error }
 )
@@ -139,6 +160,8 @@ func (rejectCommand) isCommand()     {}
 func (checkpointCommand) isCommand() {}
 func (logCommand) isCommand()        {}
 func (eventCommand) isCommand()      {}
+func (refereeCommand) isCommand()    {}
+func (rollbackCommand) isCommand()   {}
 func (finishCommand) isCommand()     {}
 func (StepReport) isCommand()        {}
 func (ValidationReport) isCommand()  {}

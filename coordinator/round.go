@@ -11,56 +11,103 @@ import (
 
 // round is one sum over shards at the current parameters: the gradient of a step, or a validation.
 //
-// Invariant: every shard is in exactly one of free, retry, a lease that is out or being pulled, and the tree.
+// Invariant: every shard is in exactly one of free, retry, a task that is under way, and the tree.
 type round struct {
-	work  wire.Work
-	tree  *reduce.Tree
-	total reduce.Partial // the sum, once done
-	done  bool
-	free  []reduce.Block // not leased, by first shard
-	retry []retry
+	work    wire.Work
+	tree    *reduce.Tree
+	total   reduce.Partial // the sum, once done
+	done    bool
+	open    int            // shards that are not in the tree
+	free    []reduce.Block // not leased, by first shard
+	retry   []retry
+	audits  []*task // to be confirmed, and in nobody's hands for that
+	tasks   map[reduce.Block]*task
+	times   []time.Duration // of finished leases, for one shard after the other
+	credits []Credit        // what the tree was made of
 
-	attempts map[reduce.Block]int     // how often a block was leased
-	faults   map[reduce.Block]*member // blocks that failed once, with the worker
-
-	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that equal
-	// workers get equal shares and what does not divide comes last, in small blocks.
-	waveShards, waveSlots int
+	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get
+	// shares by their speed and what does not divide comes last, in small blocks.
+	waveShards int
+	waveSlots  int
 }
 
-// retry is a block to be computed again, whole, by another worker if there is one.
+// retry is a task to be done again, whole, by another worker than the one named, if there is one or comes in time.
 type retry struct {
-	block reduce.Block
-	not   *member
+	task  *task
+	not   *account
+	since time.Duration
+}
+
+// task is a block that was given out, until it is in the tree: who computes it and what they say it is.
+type task struct {
+	round    *round
+	block    reduce.Block
+	attempts int      // how often it was leased
+	leases   []*lease // that are out
+	failures []*failure
+
+	audited  bool     // a second worker has to confirm it
+	claims   []*claim // what workers have announced
+	held     *lease   // a whole copy that waits to be confirmed
+	heldAt   time.Duration
+	merged   bool   // it is in the tree
+	reissued int    // times that it was given to a further worker
+	disputed bool   // claims contradict each other
+	judge    uint64 // question that the referee was asked; 0: none
+}
+
+// failure is a worker's statement that it could not compute a block.
+type failure struct {
+	account *account
+	id      string
+	detail  string
 }
 
 func newRound(work wire.Work, shards int) *round {
 	root := reduce.Block{Count: shards}
 	return &round{
-		work: work, tree: reduce.NewTree(root), free: []reduce.Block{root},
-		attempts: make(map[reduce.Block]int), faults: make(map[reduce.Block]*member),
+		work: work, tree: reduce.NewTree(root), free: []reduce.Block{root}, open: shards, tasks: make(map[reduce.Block]*task),
 	}
 }
 
-// take chooses the next block for a worker, given the slots of all workers and whether it is the only one.
-func (r *round) take(w *member, slots int, alone bool) (reduce.Block, bool) {
+// task returns the task of a block that was cut, which may have been given out and released before.
+func (r *round) task(b reduce.Block) *task {
+	t := r.tasks[b]
+	if t == nil {
+		t = &task{round: r, block: b}
+		r.tasks[b] = t
+	}
+	return t
+}
+
+// again chooses a task that is to be done again, by this worker.
+func (r *round) again(now time.Duration, w *member, alone bool, patience time.Duration) *task {
 	for i, t := range r.retry {
-		if t.not != w || alone {
+		if t.task.disputed && !t.task.neutral(w) {
+			continue
+		}
+		if t.not != w.account || alone || now-t.since > patience {
 			r.retry = slices.Delete(r.retry, i, i+1)
-			return t.block, true
+			return t.task
 		}
 	}
-	if len(r.free) == 0 {
+	return nil
+}
+
+// take chooses the next free block for a worker.
+func (r *round) take(w *member, f *field) (reduce.Block, bool) {
+	if len(r.free) == 0 || f.holdsBack(w, r) {
 		return reduce.Block{}, false
 	}
 	if r.waveSlots <= 0 {
-		r.waveSlots, r.waveShards = slots, 0
+		r.waveSlots, r.waveShards = f.slots, 0
 		for _, b := range r.free {
 			r.waveShards += b.Count
 		}
 	}
 	r.waveSlots -= w.slots
-	return r.cut(max(1, r.waveShards*w.slots/slots)), true
+	part := float64(r.waveShards) * f.speed(w) / f.total
+	return r.cut(max(1, int(evenness*part))), true
 }
 
 // cut removes a block of the largest power of two up to target from the free ones: the smallest that is big enough,
@@ -85,45 +132,20 @@ func (r *round) cut(target int) reduce.Block {
 }
 
 // release returns a block that was leased and not delivered. A block that failed before stays whole.
-func (r *round) release(b reduce.Block) {
-	if w, failed := r.faults[b]; failed {
-		r.retry = append(r.retry, retry{b, w})
+func (r *round) release(now time.Duration, t *task) {
+	if n := len(t.failures); n > 0 {
+		r.retry = append(r.retry, retry{t, t.failures[n-1].account, now})
 		return
 	}
-	at, _ := slices.BinarySearchFunc(r.free, b, func(x, y reduce.Block) int { return x.First - y.First })
-	r.free = slices.Insert(r.free, at, b)
+	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y reduce.Block) int { return x.First - y.First })
+	r.free = slices.Insert(r.free, at, t.block)
 }
 
-// leaseState is where a lease stands.
-type leaseState uint8
-
-const (
-	leased  leaseState = iota // the worker computes
-	pulling                   // announced, chunks are being pulled
-	settled                   // in the tree
-	revoked                   // taken back; its messages are refused
-)
-
-// lease is a block in the hands of a worker.
-type lease struct {
-	id      uint64
-	owner   *member
-	round   *round
-	block   reduce.Block
-	attempt int
-	state   leaseState
-	sentAt  time.Duration
-	strikes int           // times that it had to be asked for again
-	done    int           // shards that the worker has computed, as its heartbeats tell
-	grewAt  time.Duration // when that last grew, or the lease was given
-
-	// from the announcement on
-	terms    []float32
-	checksum uint32
-	values   []float32 // nil until the first chunk is asked for
-	crcs     []uint32
-	got      []bool
-	next     int           // first chunk never asked for
-	missing  int           // chunks not yet there
-	movedAt  time.Duration // last request or arrival
+// median is the middle of the times of finished leases; false if there are none.
+func (r *round) median() (time.Duration, bool) {
+	if len(r.times) == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(r.times))
+	return sorted[len(sorted)/2], true
 }

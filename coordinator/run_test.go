@@ -27,7 +27,7 @@ func TestRun_WaitsForWorkers(t *testing.T) {
 		if n := len(obs.members); n < 9 || n > 11 {
 			t.Errorf("%d reports in ten seconds", n)
 		}
-		if last := obs.members[len(obs.members)-1]; last.Waiting != "no worker has joined" || last.Seconds < 8 {
+		if last := obs.members[len(obs.members)-1]; !strings.HasPrefix(last.Waiting, "no worker has joined") || last.Seconds < 8 {
 			t.Errorf("got %+v", last)
 		}
 		wait := startWorker(t, t.Context(), bus, worker.Config{}, nil)
@@ -38,8 +38,8 @@ func TestRun_WaitsForWorkers(t *testing.T) {
 	})
 }
 
-// A worker that is told to go hands its lease back at once; one that is killed costs the failure detection. In both
-// cases the other one computes the block again.
+// A worker that is told to go hands its lease back at once; what one computes that is killed is given to the other when
+// it is overdue, long before the failure detection. In both cases the other one computes the block again.
 func TestRun_WorkerLeavesOrIsKilled(t *testing.T) {
 	for name, kill := range map[string]bool{"leaves": false, "is killed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestRun_WorkerLeavesOrIsKilled(t *testing.T) {
 					t.Errorf("SHA-256 %s, want %s", sha, golden)
 				}
 				cost := obs.steps[10].Seconds - obs.steps[9].Seconds
-				if limit := cfg.FailureDetection.Seconds(); kill && (cost < limit/2 || cost > limit+1.5) || !kill && cost > 1 {
+				if limit := cfg.FailureDetection.Seconds(); kill && cost > limit/2 || !kill && cost > 1 {
 					t.Errorf("the step took %v s longer", cost)
 				}
 			})

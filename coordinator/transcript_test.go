@@ -3,6 +3,8 @@ package coordinator
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -26,8 +29,10 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt; commit a change
 //	start | stop | tick TIME
 //	hello W [slots=N]        and so on for ready, beat, bye, need
 //	beat W [running=LEASE [done=SHARDS]]
-//	result W lease=N [key=value …]    the announcement of a lease, as it should be but for the keys given
-//	chunk W lease=N index=I [nan] [bad]
+//	result W lease=N [lie] [key=value …]    the announcement of a lease, as it should be but for the keys given
+//	chunk W lease=N index=I [nan] [bad] [lie]
+//	verdict N [lie] [fault=TEXT]    what the referee says to question N
+//	rewind step=N            back to a checkpoint
 //	fetch W [lacking=FIRST+COUNT,…] [hash=H]
 func TestMachine_Transcripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -120,6 +125,17 @@ func (p *player) event(words []string) error {
 		p.cfg.CheckpointEvery = uint64(args.number("every", 0))
 		p.cfg.Credit = args.number("credit", 128)
 		p.cfg.Data = make([]byte, args.number("data", 0))
+		p.cfg.Audit = float64(args.number("audit", 0)) / 100
+		p.cfg.Golden = args["golden"]
+		p.cfg.Job = []byte(args["job"])
+		if args["kernels"] != "" {
+			p.cfg.Numerics = numerics(args["kernels"])
+		}
+		if _, ok := args["referee"]; ok {
+			p.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, reduce.Block) ([]float32, []float32, error) {
+				panic("the machine only asks")
+			}
+		}
 		return nil
 	}
 	if p.m == nil {
@@ -134,6 +150,12 @@ func (p *player) event(words []string) error {
 		p.m.start(p.now)
 	case "stop":
 		p.m.stop(p.now)
+	case "verdict":
+		return p.verdict(words[1], args)
+	case "rewind":
+		x := make([]float32, 40)
+		p.m.term++
+		p.m.rewind(p.now, &Checkpoint{Step: uint64(args.number("step", 0)), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
 	case "tick":
 		d, err := time.ParseDuration(words[1])
 		if err != nil {
@@ -156,9 +178,12 @@ func (p *player) message(kind, from string, args arguments) error {
 	}
 	switch kind {
 	case "hello":
-		msg = &wire.Hello{Slots: args.number("slots", 1)}
+		msg = &wire.Hello{Slots: args.number("slots", 1), Numerics: numerics(args["kernels"])}
 	case "ready":
-		msg = &wire.Ready{Size: args.number("size", 40), Terms: []string{"loss"}}
+		msg = &wire.Ready{Size: args.number("size", 40), Terms: []string{"loss"}, Golden: args["golden"]}
+		if len(p.cfg.Job) > 0 {
+			msg.(*wire.Ready).Job = wire.HashData([]byte(args["job"]))
+		}
 	case "beat":
 		beat := &wire.Heartbeat{}
 		if args["running"] != "" {
@@ -184,10 +209,9 @@ func (p *player) message(kind, from string, args arguments) error {
 	case "result":
 		msg = p.result(lease, args)
 	case "chunk":
-		_, nan := args["nan"]
 		_, bad := args["bad"]
 		index := args.number("index", 0)
-		data := piece(lease, index, nan)
+		data := piece(lease, index, args)
 		crc := wire.Checksum(data)
 		if bad {
 			crc++
@@ -196,33 +220,93 @@ func (p *player) message(kind, from string, args arguments) error {
 	default:
 		return fmt.Errorf("unknown event")
 	}
-	*msg.Head() = wire.Header{Run: "r", From: from, Term: uint64(args.number("term", int(p.m.term)))}
+	*msg.Head() = wire.Header{Run: "r", From: from, Term: uint64(args.number("term", int(p.m.term))), Token: token(from)}
+	if args["token"] != "" {
+		msg.Head().Token = token(args["token"])
+	}
 	p.m.receive(p.now, msg)
 	return nil
 }
 
-// piece is chunk i of a lease's gradient: its number of shards everywhere, and a NaN at the end if wanted.
-func piece(l *wire.Lease, i int, nan bool) []byte {
-	x := make([]float32, min(16, max(0, 40-16*i)))
-	for j := range x {
-		x[j] = float32(l.Count)
+// numerics is a fingerprint like tanh:1,exp:2.
+func numerics(text string) (list []wire.Numeric) {
+	for part := range strings.SplitSeq(text, ",") {
+		if kernel, sum, ok := strings.Cut(part, ":"); ok {
+			list = append(list, wire.Numeric{Kernel: kernel, Sum: uint64(arguments{"sum": sum}.number("sum", 0))})
+		}
 	}
-	if nan {
+	return list
+}
+
+// verdict is what the referee says to a question: what honest workers say, or something else.
+func (p *player) verdict(id string, args arguments) error {
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return err
+	}
+	v := verdict{id: n}
+	if args["fault"] != "" {
+		v.err = errors.New(args["fault"])
+	}
+	if t := p.m.asked[n]; t != nil {
+		l := &wire.Lease{Work: t.round.work, Count: t.block.Count}
+		v.values, v.terms = partial(l, args)
+	}
+	p.m.verdict(p.now, v)
+	return nil
+}
+
+// partial is what a worker computes for a lease: the number of shards everywhere, or one less if it lies.
+func partial(l *wire.Lease, args arguments) (values, terms []float32) {
+	x := float32(l.Count)
+	if _, lie := args["lie"]; lie {
+		x--
+	}
+	if l.Work == wire.Gradient {
+		values = make([]float32, 40)
+		for i := range values {
+			values[i] = x
+		}
+	}
+	return values, []float32{float32(l.Count)}
+}
+
+// token is the secret of a worker.
+func token(id string) uint64 { return uint64(wire.Checksum([]byte(id))) }
+
+// piece is chunk i of a lease's gradient, with a NaN at the end if wanted.
+func piece(l *wire.Lease, i int, args arguments) []byte {
+	values, _ := partial(&wire.Lease{Work: wire.Gradient, Count: l.Count}, args)
+	x := values[min(16*i, 40):min(16*(i+1), 40)]
+	if _, nan := args["nan"]; nan {
 		x[len(x)-1] = float32(math.NaN())
 	}
 	return wire.FloatBytes(x)
 }
 
 func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
-	_, nan := args["nan"]
+	values, terms := partial(l, args)
 	r := &wire.Result{
 		Lease: l.ID, Step: uint64(args.number("step", int(l.Step))), Attempt: l.Attempt, Work: l.Work,
-		First: args.number("first", l.First), Count: l.Count, Terms: []float32{float32(l.Count)}, Fault: args["fault"],
+		First: args.number("first", l.First), Count: l.Count, Terms: terms, Fault: args["fault"],
 	}
-	if l.Work == wire.Gradient {
+	switch {
+	case l.Audit:
+		r.Digest = wire.DigestPartial(values, terms)
+	case l.Work == wire.Gradient:
+		last := arguments{}
+		for _, key := range []string{"nan", "lie"} {
+			if _, ok := args[key]; ok {
+				last[key] = ""
+			}
+		}
+		lie := arguments{}
+		if _, ok := args["lie"]; ok {
+			lie["lie"] = ""
+		}
 		r.Length = args.number("length", 40)
 		r.Checksum = wire.Combine([]uint32{
-			wire.Checksum(piece(l, 0, false)), wire.Checksum(piece(l, 1, false)), wire.Checksum(piece(l, 2, nan)),
+			wire.Checksum(piece(l, 0, lie)), wire.Checksum(piece(l, 1, lie)), wire.Checksum(piece(l, 2, last)),
 		})
 	}
 	return r
@@ -248,6 +332,14 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("refuse %s of %q: %s", c.reason, c.worker, c.detail)
 	case checkpointCommand:
 		return fmt.Sprintf("checkpoint of step %d, best %v", c.state.Step, c.best)
+	case logCommand:
+		return fmt.Sprintf("log step %d, blocks %v", c.entry.Step, c.entry.Blocks)
+	case eventCommand:
+		return fmt.Sprintf("event %s of %s: %s", c.event.Kind, c.event.Worker, c.event.Reason)
+	case refereeCommand:
+		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
+	case rollbackCommand:
+		return fmt.Sprintf("go back to step %d at most: %s", c.step, c.reason)
 	case finishCommand:
 		return fmt.Sprintf("finish: %v", c.err)
 	case StepReport:
@@ -274,7 +366,11 @@ func (p *player) describeMessage(m wire.Message) string {
 		return fmt.Sprintf("refusal: %s; %s", m.Reason, m.Remedy)
 	case *wire.Lease:
 		p.leases[m.ID] = m
-		return fmt.Sprintf("lease %d: %s, step %d, shards %d+%d, attempt %d", m.ID, m.Work, m.Step, m.First, m.Count, m.Attempt)
+		audit := ""
+		if m.Audit {
+			audit = ", for the digest"
+		}
+		return fmt.Sprintf("lease %d: %s, step %d, shards %d+%d, attempt %d%s", m.ID, m.Work, m.Step, m.First, m.Count, m.Attempt, audit)
 	case *wire.Pull:
 		return fmt.Sprintf("pull lease %d, chunks %d+%d", m.Lease, m.First, m.Count)
 	case *wire.End:

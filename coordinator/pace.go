@@ -1,0 +1,100 @@
+package coordinator
+
+import "time"
+
+// pace is how fast a worker computes, in shards per second of one slot: the ratio of two sums in which the older counts
+// less. It is measured from lease to Result, so a slow network makes a worker slow, too.
+type pace struct {
+	shards, seconds float64       // the seconds are those of busy slots
+	mark            time.Duration // up to which the seconds are counted
+}
+
+const (
+	// memory is what is left of a pace after as many shards as the worker has slots.
+	memory = 0.75
+	// unproven is the credit, in shards, of a worker that has delivered nothing.
+	unproven = 0.05
+	// doubt is how much slower than the pace says a worker may be that was given nothing for a step: so it is tried again.
+	doubt = 0.9
+	// evenness lets workers share evenly whose paces differ by less than chance may explain: a block is the largest power
+	// of two up to this factor times the worker's part.
+	evenness = 1.2
+)
+
+// count adds the time since the last call, in which so many shards were in hand.
+func (p *pace) count(now time.Duration, busy, slots int) {
+	p.seconds += (now - p.mark).Seconds() * float64(min(busy, slots))
+	p.mark = now
+}
+
+// deliver adds shards that are done.
+func (p *pace) deliver(shards, slots int) {
+	keep := 1 - (1-memory)*min(1, float64(shards)/float64(slots))
+	p.shards, p.seconds = keep*(p.shards+float64(shards)), keep*p.seconds
+}
+
+// rate is the pace, and whether there is one.
+func (p *pace) rate() (float64, bool) {
+	if p.seconds <= 0 {
+		return 0, false
+	}
+	return max(p.shards, unproven) / p.seconds, true
+}
+
+// field is what all workers that are ready can do together.
+type field struct {
+	workers int
+	slots   int
+	mean    float64 // pace of a slot, of those that have one; 1 if none has
+	total   float64 // shards per second of all
+}
+
+func (m *machine) field() field {
+	f := field{mean: 1}
+	known, sum := 0, 0.0
+	for _, w := range m.members {
+		if !w.ready {
+			continue
+		}
+		f.workers++
+		f.slots += w.slots
+		if rate, ok := w.pace.rate(); ok {
+			known += w.slots
+			sum += rate * float64(w.slots)
+		}
+	}
+	if known > 0 {
+		f.mean = sum / float64(known)
+	}
+	f.total = sum + f.mean*float64(f.slots-known)
+	return f
+}
+
+// speed is what a worker is believed to do, in shards per second. One that is not known counts as the others.
+func (f *field) speed(w *member) float64 {
+	rate, ok := w.pace.rate()
+	if !ok {
+		rate = f.mean
+	}
+	return rate * float64(w.slots)
+}
+
+// holdsBack reports whether a worker is so slow that the others would be done with the round before it is with one shard.
+func (f *field) holdsBack(w *member, r *round) bool {
+	rate, ok := w.pace.rate()
+	others := f.total - f.speed(w)
+	if !ok || f.workers < 2 || others <= 0 {
+		return false
+	}
+	return 1/rate > float64(r.open)/others+float64(f.slots-w.slots)/others
+}
+
+// doubtIdle lets those that were given nothing in a step be believed a little faster.
+func (m *machine) doubtIdle() {
+	for _, w := range m.members {
+		if w.ready && !w.asked {
+			w.pace.seconds *= doubt
+		}
+		w.asked = false
+	}
+}

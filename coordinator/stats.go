@@ -1,0 +1,79 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+)
+
+// Stats is what a run has done so far and who takes part in it. Counts begin with this coordinator, not with the run.
+type Stats struct {
+	Step, Term uint64
+	Waiting    string // what the run waits for; empty while it goes on
+
+	Issued        uint64   // shards given out, also more than once; audits not counted
+	Useful        uint64   // of these, shards that are part of the run
+	Speculated    int      // blocks given to a further worker because the first took too long
+	Audits        int      // blocks that were confirmed
+	AuditedShards uint64   // shards given out to confirm a block
+	Unaudited     int      // blocks to be confirmed that nobody was there to confirm
+	Refereed      int      // blocks given to the referee
+	Disputes      int      // blocks about which workers said different things
+	Rollbacks     int      // times that the run went back
+	Quarantined   []string // ids of the workers that were cut off
+
+	Members []MemberStats // in order of arrival
+}
+
+// MemberStats is the state of one worker.
+type MemberStats struct {
+	ID       string
+	Slots    int
+	Busy     int     // shards in its hands
+	Speed    float64 // shards per second; 0: not measured yet
+	LastSeen time.Time
+	State    string // "preparing", "idle" or "computing"
+}
+
+// snapshotInterval is the least time between two snapshots of the figures.
+const snapshotInterval = 100 * time.Millisecond
+
+// Stats returns the figures of the run as they were a moment ago. It may be called at any time.
+func (c *Coordinator) Stats() Stats {
+	if s := c.stats.Load(); s != nil {
+		return *s
+	}
+	return Stats{}
+}
+
+// snapshot publishes the figures, if the last ones are old enough.
+func (c *Coordinator) snapshot(now time.Duration, force bool) {
+	if c.stats.Load() != nil && !force && now-c.snapped < snapshotInterval {
+		return
+	}
+	c.snapped = now
+	s := c.machine.stats()
+	for i := range s.Members {
+		s.Members[i].LastSeen = c.start.Add(c.machine.members[i].lastSeen)
+	}
+	c.stats.Store(s)
+}
+
+// stats is a copy of the figures; when members were last seen is left out.
+func (m *machine) stats() *Stats {
+	s := m.figures
+	s.Step, s.Term, s.Waiting = m.adam.step, m.term, m.waitsFor
+	s.Quarantined = slices.Clone(s.Quarantined)
+	s.Members = make([]MemberStats, 0, len(m.members))
+	for _, w := range m.members {
+		state := "preparing"
+		switch {
+		case w.ready && w.busy > 0:
+			state = "computing"
+		case w.ready:
+			state = "idle"
+		}
+		rate, _ := w.pace.rate()
+		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots), State: state})
+	}
+	return &s
+}
