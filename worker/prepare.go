@@ -50,9 +50,18 @@ func (w *Worker) build() {
 		}
 		if b.err == nil {
 			b.golden = w.goldenShard(b.program)
+			w.tellFootprint(b.program)
 		}
 		w.built <- b
 	})
+}
+
+// tellFootprint says what a program needs, if it knows.
+func (w *Worker) tellFootprint(p Program) {
+	if sized, ok := p.(interface{ Footprint() int }); ok {
+		w.log.Info("the program is built", "parameters", p.Size(), "slots", w.cfg.Slots,
+			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Footprint())/(1<<20)))
+	}
 }
 
 // goldenShard is the hash of what a program makes of shard 0 of step 0 at its initial parameters. It is empty if the

@@ -37,6 +37,16 @@ func (r *Recorded) Used() (training, validation int) {
 	return len(r.training.Episodes()), len(r.validation.Episodes())
 }
 
+// Bytes is the memory of the data set's values.
+func (r *Recorded) Bytes() int {
+	total := 0
+	for i := range r.data.Episodes {
+		e := &r.data.Episodes[i]
+		total += 4 * (len(e.Observations) + len(e.Controls) + len(e.Mask))
+	}
+	return total
+}
+
 // Dims are those of the data set.
 func (r *Recorded) Dims() (observations, controls int) {
 	return r.data.Spec.Observation, r.data.Spec.Control

@@ -69,12 +69,16 @@ func (s *Simulated) window(e *envs.Episode, draws *rng.Stream, steps int) Window
 	return Window{Observations: e.Observations, Controls: e.Controls, First: draws.IntN(s.length - steps + 1)}
 }
 
+// Bytes is the memory that the episodes take once all of them were asked for.
+func (s *Simulated) Bytes() int { return s.training.bytes() + s.validation.bytes() }
+
 // episodes is a data set that is simulated where it is first asked for and then kept, up to a bound
 // of memory; beyond it episodes are simulated again each time.
 type episodes struct {
 	env    envs.Env
 	key    rng.Key
 	length int
+	values int // of an episode
 	kept   []atomic.Pointer[envs.Episode]
 	keep   bool
 }
@@ -84,11 +88,19 @@ const episodesInMemory = 64 << 20
 
 func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
 	spec := env.Spec()
-	width := spec.Observation + spec.Control + spec.State + len(spec.Labels)
+	values := length * (spec.Observation + spec.Control + spec.State + len(spec.Labels))
 	return episodes{
-		env: env, key: key, length: length,
-		kept: make([]atomic.Pointer[envs.Episode], n), keep: n*length*width <= episodesInMemory,
+		env: env, key: key, length: length, values: values,
+		kept: make([]atomic.Pointer[envs.Episode], n), keep: n*values <= episodesInMemory,
 	}
+}
+
+// bytes is the memory of all episodes, if they are kept.
+func (e *episodes) bytes() int {
+	if !e.keep {
+		return 0
+	}
+	return 4 * e.values * len(e.kept)
 }
 
 // at returns an episode; two goroutines that simulate the same one at once make the same bits.

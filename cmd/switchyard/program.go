@@ -38,6 +38,22 @@ func newProgram(c config.Config, set *files.Dataset, slots int) (*worker.Shards,
 	return program, nil
 }
 
+// newJobProgram makes the program of a job, which is a resolved configuration, and of the data set that came with it.
+func newJobProgram(job, data []byte, slots int) (*worker.Shards, error) {
+	c, err := config.Parse("job", job)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return newProgram(c, nil, slots)
+	}
+	set, err := files.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode the data set: %w", err)
+	}
+	return newProgram(c, set, slots)
+}
+
 // newSequences builds what training draws from, and says how many steps a sequence has.
 func newSequences(c config.Config, set *files.Dataset) (worker.Sequences, int, error) {
 	if c.Env.Kind == "files" {
