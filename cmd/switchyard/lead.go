@@ -26,7 +26,7 @@ func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: run.Path(runs.Checkpoints),
 		Identity: c.Identity(), Log: run.Path(runs.Log), Numerics: numerics(),
-		Golden: p.golden, Referee: (&referee{plan: p}).compute,
+		Audit: c.Cluster.Audit, Golden: p.golden, Referee: (&referee{plan: p}).compute,
 	}
 }
 

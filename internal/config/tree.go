@@ -111,4 +111,5 @@ type Cluster struct {
 	FailureDetection time.Duration `yaml:"failure_detection" want:"[0.1,3600]" doc:"silence after which a worker's shards go to another"`
 	Chunk            int           `yaml:"chunk" want:"[1024,1044480]" doc:"bytes of a tensor per message, a multiple of 4; NATS carries 1 MiB by default"`
 	Credit           int           `yaml:"credit" want:"[1024,1073741824]" doc:"bytes of results in flight towards the coordinator"`
+	Audit            float64       `yaml:"audit" want:"[0,1]" doc:"share of the blocks of shards that a second worker computes, too, before they count: a worker whose bits differ is cut off"`
 }
