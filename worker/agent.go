@@ -19,6 +19,8 @@ const (
 	// It counts as the first time again after a run went well, or went on for longestPause.
 	pause        = time.Second
 	longestPause = 30 * time.Second
+	// A run that has ended is not gone back to for settling: its host may not have noticed yet.
+	settling = 2 * time.Second
 	// An agent that waits says for what after waitingAfter, and then every waitingEvery.
 	waitingAfter = 5 * time.Second
 	waitingEvery = 30 * time.Second
@@ -59,9 +61,10 @@ type Agent struct {
 	began   time.Time
 	next    string // run to go to from here; empty: none
 	kept    stock  // of the last worker
-	failed  string // run that went wrong last
-	pauses  int    // times in a row that one went wrong
-	resumes time.Time
+	avoided string // run that is not gone back to
+	until   time.Time
+	pauses  int       // times in a row that a run went wrong
+	resumes time.Time // when it seeks again after that
 
 	waitsFrom, toldAt, answeredAt time.Time
 }
@@ -196,7 +199,7 @@ func (a *Agent) receive(data []byte) error {
 func (a *Agent) assign(run string) {
 	switch {
 	case run == "" || strings.HasPrefix(run, "-") || wire.CheckName(run) != nil:
-	case a.worker == nil && run == a.failed && time.Now().Before(a.resumes):
+	case a.worker == nil && run == a.avoided && time.Now().Before(a.until):
 	case a.worker == nil:
 		a.serve(run)
 	case run == a.worker.cfg.Run:
@@ -232,19 +235,20 @@ func (a *Agent) back(err error) {
 	a.stop()
 	a.kept, a.worker = a.worker.leave(), nil
 	if err == nil || errors.Is(err, errSilent) || now.Sub(a.began) >= longestPause {
-		a.pauses, a.failed = 0, ""
+		a.pauses = 0
 	}
 	switch {
 	case errors.Is(err, errSilent):
 		a.log.Warn("run left: its coordinator is silent", "run", run)
 	case err != nil:
-		a.failed, a.resumes = run, now.Add(min(pause<<min(a.pauses, 10), longestPause))
+		a.resumes = now.Add(min(pause<<min(a.pauses, 10), longestPause))
+		a.avoided, a.until = run, a.resumes
 		a.pauses++
 		a.log.Error("run left", "run", run, "error", err, "pause", a.resumes.Sub(now))
 	case ordered:
 		a.log.Info("run left for another", "run", run, "next", a.next)
-	default:
-		a.log.Info("run ended", "run", run)
+	default: // which the worker has told
+		a.avoided, a.until = run, now.Add(settling)
 	}
 	a.waitsFrom, a.toldAt = now, time.Time{}
 	if ordered {
