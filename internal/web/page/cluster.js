@@ -6,7 +6,7 @@ import { el, text, number, count, ago } from './dom.js';
 export function workersPanel() {
   const body = el('tbody');
   const note = el('p', { class: 'fine' });
-  const table = el('table', { class: 'workers' }, el('thead', {}, el('tr', {}, ...['Worker', 'State', 'Busy', 'Shards/s', 'Last seen'].map((h) => el('th', { scope: 'col' }, h)))), body);
+  const table = el('table', { class: 'workers' }, el('thead', {}, el('tr', {}, ...['Worker', 'State', 'Slots', 'Leased', 'Shards/s', 'Last seen'].map((h) => el('th', { scope: 'col' }, h)))), body);
   const node = el('section', { class: 'panel', hidden: true }, el('header', {}, el('h2', {}, 'Workers'), note), table);
   const rows = new Map();
   const show = (r) => {
@@ -16,19 +16,21 @@ export function workersPanel() {
     text(note, list.length ? `term ${r.live.term}` : 'none is connected');
     table.hidden = list.length === 0;
     const banned = new Set(r.live.quarantined ?? []);
+    const most = Math.max(...list.map((w) => w.busy));
     for (const w of list) {
       if (!rows.has(w.id)) {
-        const cells = [el('th', { scope: 'row' }), el('td'), el('td', {}, el('meter', { min: 0, 'aria-hidden': 'true' }), el('span')), el('td'), el('td')];
+        const cells = [el('th', { scope: 'row' }), el('td'), el('td'), el('td', {}, el('meter', { min: 0, 'aria-hidden': 'true' }), el('span')), el('td'), el('td')];
         rows.set(w.id, { cells, tr: el('tr', {}, ...cells) });
       }
       const { cells, tr } = rows.get(w.id);
       text(cells[0], w.id);
       text(cells[1], banned.has(w.id) ? 'quarantined' : w.state);
       tr.dataset.state = banned.has(w.id) ? 'failed' : w.state;
-      Object.assign(cells[2].firstChild, { max: Math.max(1, w.slots, w.busy), value: w.busy });
-      text(cells[2].lastChild, `${w.busy} / ${w.slots}`);
-      text(cells[3], w.shards_per_second ? number(w.shards_per_second) : '–');
-      text(cells[4], ago(w.last_seen));
+      text(cells[2], String(w.slots));
+      Object.assign(cells[3].firstChild, { max: Math.max(1, most), value: w.busy });
+      text(cells[3].lastChild, w.busy === 1 ? '1 shard' : `${w.busy} shards`);
+      text(cells[4], w.shards_per_second ? number(w.shards_per_second) : '–');
+      text(cells[5], ago(w.last_seen));
     }
     const want = list.map((w) => rows.get(w.id).tr);
     if (want.length !== body.children.length || want.some((tr, i) => tr !== body.children[i])) body.replaceChildren(...want);
