@@ -48,7 +48,7 @@ then printed.`,
 
 func (a *app) serveBroker(flags brokerFlags) error {
 	log := a.logger(a.err, hclog.Info)
-	b, err := flags.start(log, a.command("init"))
+	b, err := flags.start(log, a.invoked+" init")
 	if err != nil {
 		return err
 	}

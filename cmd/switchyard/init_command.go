@@ -145,19 +145,13 @@ func (a *app) afterInit(cfg keys.Config) error {
 		host = cfg.Hosts[0]
 	}
 	url := net.JoinHostPort(host, "4222")
-	readable := ""
-	if !cfg.Readable {
-		readable = "  " + a.command("init", "--readable", "--dir", cfg.Dir) + "\n"
-	}
 	return a.printf(`
-next, with containers
-%[8]s  docker compose up --scale worker=8
-
-or on machines of your own, each with the files that go to it
+next, on machines of your own, each with the files that go to it
   broker       %[1]s broker --listen 0.0.0.0:4222 --keys %[2]s
   coordinator  %[1]s coordinator --nats nats://%[3]s --nkey %[4]s
   worker       %[1]s worker --nats nats://%[3]s --nkey %[5]s
   you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
 with TLS: --tls for the broker, --tls-ca %[7]s for all others
-`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, keys.WorkerKey, keys.OperatorKey, keys.CA, readable)
+Containers need nothing of this: docker compose up makes keys of its own.
+`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, keys.WorkerKey, keys.OperatorKey, keys.CA)
 }

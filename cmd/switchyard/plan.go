@@ -21,9 +21,11 @@ type plan struct {
 	terms   []string
 	golden  string  // hash of the first shard's gradient at the initial parameters
 	flops   float64 // of one step
+	memory  int     // of a worker, in bytes
 	workers int
 	slots   int
 	listen  string
+	keys    string // folder of keys for the broker
 }
 
 // newPlan builds the model once for its initial parameters, and computes one shard
@@ -37,7 +39,7 @@ func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{config: c, data: data, terms: program.TermNames(), workers: flags.workers, slots: flags.slots, listen: flags.listen}
+	p := &plan{config: c, data: data, terms: program.TermNames(), workers: flags.workers, slots: flags.slots, listen: flags.listen, keys: flags.keys}
 	p.theta = append(p.theta, m.Params().Values...)
 	for _, t := range m.Params().Layout() {
 		p.layout = append(p.layout, coordinator.Tensor{Name: t.Name, Shape: t.Shape, Offset: t.Offset, Size: t.Size})
@@ -50,6 +52,7 @@ func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
 		return nil, fmt.Errorf("compute a first shard: %w", err)
 	}
 	p.golden, p.flops = wire.DigestPartial(gradient, terms), program.Flops()
+	p.memory = program.Footprint(max(p.slots, 1))
 	return p, nil
 }
 
@@ -75,6 +78,7 @@ func (p *plan) facts(folder string) []fact {
 		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.flops/1e9)},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per step, %s back per block of shards", bytes, bytes)},
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, terminal.Count(p.slots, "slot"), kernel.Active())},
+		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.memory)))},
 		{"broker", "embedded NATS, " + p.door()},
 		{"training", fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps),
 			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},

@@ -21,18 +21,22 @@ import (
 // trainFlags are the flags that train and resume share.
 type trainFlags struct {
 	workers, slots int
-	listen         string
+	listen, keys   string
 }
 
 func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
 	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
 	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. 127.0.0.1:4222 (default: none)")
+	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
 }
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
+	}
+	if f.listen == "" && f.keys != "" {
+		return usagef("--keys %s: without --listen nobody is outside", f.keys)
 	}
 	if f.listen == "" {
 		return nil
@@ -139,7 +143,7 @@ func (a *app) session(p *plan) (*session, error) {
 		log: a.logger(screen, hclog.Info), workerLog: a.logger(screen, hclog.Warn),
 	}
 	var err error
-	s.link, err = openTransport(p.listen, s.log)
+	s.link, err = brokerFlags{listen: p.listen, keys: p.keys}.transport(s.log, a.invoked+" init")
 	return s, err
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -15,24 +17,37 @@ import (
 type transport struct {
 	broker *broker.Broker
 	buses  []*natsbus.Bus
+	keys   string // folder; empty: the broker asks for none
 	log    hclog.Logger
 }
 
 // openTransport starts the broker; with an empty address it has no port at all.
 func openTransport(listen string, log hclog.Logger) (*transport, error) {
-	b, err := broker.Start(broker.Config{Listen: listen, Log: log.Named("broker")})
+	return brokerFlags{listen: listen}.transport(log, "")
+}
+
+// transport starts the broker that the flags describe, to be connected to from this process.
+func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*transport, error) {
+	b, err := f.start(log, initCommand)
 	if err != nil {
-		return nil, fmt.Errorf("start the embedded broker: %w", err)
+		return nil, err
 	}
 	if url := b.URL(); url != "" {
 		log.Info("the broker listens", "url", url)
 	}
-	return &transport{broker: b, log: log}, nil
+	return &transport{broker: b, keys: f.keys, log: log}, nil
 }
 
-// connect opens a connection for one party.
+// connect opens a connection for one party, with the key of its role: coordinator, or else worker.
 func (t *transport) connect(party string) (wire.Bus, error) {
-	bus, err := natsbus.Connect(natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)})
+	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
+	if t.keys != "" {
+		cfg.NKeyFile = filepath.Join(t.keys, keys.WorkerKey)
+		if party == "coordinator" {
+			cfg.NKeyFile = filepath.Join(t.keys, keys.CoordinatorKey)
+		}
+	}
+	bus, err := natsbus.Connect(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
 	}
