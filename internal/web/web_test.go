@@ -358,7 +358,7 @@ func TestStop_NotWithoutToken(t *testing.T) {
 	if status, _, _ := b.ask("POST", "/api/runs/a/stop"); status != http.StatusForbidden || len(b.source.stopped) != 0 {
 		t.Errorf("got %d, stopped %v", status, b.source.stopped)
 	}
-	if err := (Folder("")).Stop("a"); !errors.Is(err, ErrReadOnly) {
+	if err := Folder("").Stop("a"); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("got %v", err)
 	}
 }
