@@ -30,17 +30,19 @@ const (
 // lease is a task in the hands of a worker.
 type lease struct {
 	*task
-	id      uint64
-	owner   *member
-	audit   bool // only the digest is wanted
-	copied  bool // it was given while another worker had the block
-	attempt int
-	state   leaseState
-	givenAt time.Duration
-	sentAt  time.Duration // the last time
-	strikes int           // times that it had to be asked for again
-	done    int           // shards that the worker has computed, as its heartbeats tell
-	grewAt  time.Duration // when that last grew, or the lease was given
+	id       uint64
+	owner    *member
+	audit    bool // only the digest is wanted
+	copied   bool // it was given while another worker had the block
+	attempt  int
+	state    leaseState
+	givenAt  time.Duration
+	sentAt   time.Duration // the last time
+	nudgedAt time.Duration // when it, or its missing chunks, were last asked for in passing
+	nudges   int           // times that it was sent again in passing
+	strikes  int           // times that it had to be asked for again
+	done     int           // shards that the worker has computed, as its heartbeats tell
+	grewAt   time.Duration // when that last grew, or the lease was given
 
 	// from the announcement on
 	said    *claim

@@ -36,8 +36,9 @@ type machine struct {
 	asked        map[uint64]*task // what the referee is asked, by question
 	disputes     []*task          // of the present step
 	figures      Stats
-	waitsFor     string      // what the run waits for
-	pool         [][]float32 // vectors of the parameters' size, not in use
+	arrivedAt    time.Duration // of the last chunk of anybody
+	waitsFor     string        // what the run waits for
+	pool         [][]float32   // vectors of the parameters' size, not in use
 
 	validated uint64 // step that was last validated
 	best      float64

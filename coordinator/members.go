@@ -145,6 +145,7 @@ func (m *machine) tick(now time.Duration) {
 	m.seekAudits(now)
 	m.hearThirds(now)
 	m.assign(now)
+	m.nudge(now)
 	m.speculate(now)
 	m.cutOff(now)
 	if m.finished || m.suspended {

@@ -94,6 +94,11 @@ func (m *machine) pullAgain(now time.Duration, l *lease) {
 		return
 	}
 	l.movedAt = now
+	m.pullMissing(l)
+}
+
+// pullMissing asks for the chunks of a lease that were asked for before and are not there.
+func (m *machine) pullMissing(l *lease) {
 	for i := 0; i < l.next; i++ {
 		first := i
 		for i < l.next && !l.got[i] {
@@ -120,7 +125,7 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	from, to := m.chunks.Span(msg.Index)
 	wire.GetFloats(l.values[from:to], msg.Data)
 	l.crcs[msg.Index], l.got[msg.Index] = msg.CRC, true
-	l.movedAt, l.strikes = now, 0
+	l.movedAt, l.strikes, m.arrivedAt = now, 0, now
 	l.missing--
 	m.inFlight -= len(msg.Data)
 	if l.missing == 0 {

@@ -30,7 +30,7 @@ func (m *machine) expected(r *round) (time.Duration, bool) {
 func (m *machine) limit(l *lease) time.Duration {
 	limit := m.cfg.FailureDetection
 	if each, ok := m.expected(l.round); ok {
-		limit = max(m.cfg.FailureDetection/20, time.Duration(tardiness*float64(each))*time.Duration(l.batches()))
+		limit = max(m.patience(), time.Duration(tardiness*float64(each))*time.Duration(l.batches()))
 	}
 	return limit << min(l.task.reissued, 16)
 }

@@ -237,8 +237,12 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	link, err := openTransport("", j.log)
+	if err != nil {
+		return "", errors.Join(err, run.Close())
+	}
 	s := &session{
-		plan: p, run: run, screen: j.screen, log: j.log, workerLog: j.log, json: j.app.logFormat == "json", quiet: j.app.quiet,
+		plan: p, link: link, run: run, screen: j.screen, log: j.log, workerLog: j.log, json: j.app.logFormat == "json", quiet: j.app.quiet,
 	}
 	err = s.train(ctx)
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
