@@ -114,8 +114,8 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	return nil
 }
 
-// Parameters returns a copy of the present parameters and the number of updates they had. It must not be called while
-// Run is running.
+// Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only the
+// observer may call it.
 func (c *Coordinator) Parameters() ([]float32, uint64) {
 	return append([]float32(nil), c.machine.adam.theta...), c.machine.adam.step
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
@@ -15,17 +16,22 @@ import (
 
 // coordinatorConfig is what a coordinator needs to lead the plan's run in its folder.
 func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
+	return leadConfig(p, run.Name(), run.Folder())
+}
+
+// leadConfig is coordinatorConfig for a run of that name in any folder.
+func leadConfig(p *plan, name, folder string) coordinator.Config {
 	c := p.config
 	return coordinator.Config{
-		Run: run.Name(), Seed: c.Seed, Steps: c.Train.Steps, Shards: c.Train.Shards,
+		Run: name, Seed: c.Seed, Steps: c.Train.Steps, Shards: c.Train.Shards,
 		Optimizer: coordinator.Optimizer{
 			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
 			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
 		},
 		ValidateEvery: c.Train.ValidateEvery, ValidationShards: c.Train.Shards, CheckpointEvery: c.Train.CheckpointEvery,
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
-		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: run.Path(runs.Checkpoints),
-		Identity: c.Identity(), Log: run.Path(runs.Log), Numerics: numerics(),
+		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: filepath.Join(folder, runs.Checkpoints),
+		Identity: c.Identity(), Log: filepath.Join(folder, runs.Log), Numerics: numerics(),
 		Audit: c.Cluster.Audit, Golden: p.golden, Referee: (&referee{plan: p}).compute,
 	}
 }

@@ -180,10 +180,15 @@ func (d *ownData) keep(run *runs.Run) error {
 
 // storedScale reads the scaling of a run on own data; nil for any other run.
 func storedScale(c config.Config, run *runs.Run) ([]byte, error) {
+	return scaleIn(c, run.Folder())
+}
+
+// scaleIn is storedScale for the folder of a run.
+func scaleIn(c config.Config, folder string) ([]byte, error) {
 	if c.Env.Kind != "files" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(run.Path(normalisationFile))
+	data, err := os.ReadFile(filepath.Join(folder, normalisationFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: read its normalisation: %w", runs.ErrDamaged, err)
 	}

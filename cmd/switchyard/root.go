@@ -45,7 +45,7 @@ data-parallel on CPUs. Start with:
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours in the log")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.trainCommand(), a.resumeCommand(), a.evalCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
+		a.trainCommand(), a.resumeCommand(), a.evalCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
 		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(), a.chaosCommand(),
 		a.serveCommand(), a.healthCommand(), a.versionCommand(),
 	)

@@ -60,7 +60,7 @@ func (s *session) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	crew, err := s.hire(s.link, func(err error) { stop(err) })
+	crew, err := s.hire(s.link, s.run.Name(), func(err error) { stop(err) })
 	if err != nil {
 		return err
 	}
@@ -140,9 +140,9 @@ type crew struct {
 	err  error
 }
 
-// hire starts the workers of the plan. If all of them end with an error, and no
-// other worker can join, gone is called with the first.
-func (s *session) hire(link *transport, gone func(error)) (*crew, error) {
+// hire starts the workers of the plan for the run of that name. If all of them end
+// with an error, and no other worker can join, gone is called with the first.
+func (s *session) hire(link *transport, run string, gone func(error)) (*crew, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &crew{cancel: cancel, left: s.plan.workers}
 	for i := range s.plan.workers {
@@ -150,7 +150,7 @@ func (s *session) hire(link *transport, gone func(error)) (*crew, error) {
 		if err == nil {
 			var w *worker.Worker
 			w, err = worker.New(worker.Config{
-				Run: s.run.Name(), ID: fmt.Sprintf("local-%d", i+1), Slots: s.plan.slots, Info: version, Numerics: numerics(), Build: s.build, Local: s.local,
+				Run: run, ID: fmt.Sprintf("local-%d", i+1), Slots: s.plan.slots, Info: version, Numerics: numerics(), Build: s.build, Local: s.local,
 			}, bus, s.workerLog.Named("worker"))
 			if err == nil {
 				c.all.Go(func() { c.ended(w.Run(ctx), s.plan.listen == "", gone) })
