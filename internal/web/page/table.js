@@ -40,6 +40,7 @@ function note(r) {
   if (r.live?.waiting) return `waits: ${r.live.waiting}`;
   if (r.live?.quarantined?.length) return `${r.live.quarantined.length} quarantined`;
   if (r.state === 'running' && r.steps_per_second > 0) return `${span((r.steps - r.step) / r.steps_per_second)} left`;
+  if (r.state === 'lost') return 'its process is gone';
   return r.exit_reason ?? '';
 }
 
