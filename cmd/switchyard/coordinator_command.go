@@ -90,7 +90,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 func (a *app) newHost(connect func(string) (*natsbus.Bus, error), log hclog.Logger) *host {
 	h := &host{
 		app: a, log: log, connect: connect, store: newStore(a.runsDir),
-		runs: map[string]*hosted{}, requests: map[string]string{}, numerics: numerics(),
+		runs: map[string]*hosted{}, requests: map[string]string{}, numerics: numerics(), look: rivalLook,
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h
@@ -161,12 +161,15 @@ func (h *host) serve(ctx context.Context, page *web.Server, first *order, url st
 	running++
 	go func() { parts <- h.pool.Run(inner) }()
 	h.log.Info("coordinator ready", "broker", url, "runs", h.app.runsDir)
-	err = h.lead(ctx, first)
+	err = h.lead(first)
+	if err == nil {
+		err = h.watchRivals(ctx, control.Identity(), url)
+	}
 	return errors.Join(err, control.Stop())
 }
 
-// lead goes on with the runs that are there, opens the first, and waits for the end of ctx. Others come meanwhile.
-func (h *host) lead(ctx context.Context, first *order) error {
+// lead goes on with the runs that are there and opens the first.
+func (h *host) lead(first *order) error {
 	if err := h.resumeAll(); err != nil {
 		return err
 	}
@@ -178,7 +181,6 @@ func (h *host) lead(ctx context.Context, first *order) error {
 	if len(h.under()) == 0 {
 		h.log.Info("no run is under way", "next", h.app.command("submit", "PRESET"))
 	}
-	<-ctx.Done()
 	return nil
 }
 
@@ -223,8 +225,11 @@ func (h *host) awaitBroker(ctx context.Context, url string) bool {
 	}
 }
 
-// rivalWait is how long another coordinator on the same broker has to answer.
-const rivalWait = time.Second
+// rivalWait is how long another coordinator on the same broker has to answer, rivalLook the time between two looks for one.
+const (
+	rivalWait = time.Second
+	rivalLook = 15 * time.Second
+)
 
 // alone offers the service, unless another coordinator is there: two would pull the workers to and fro. Of two that
 // start at the same time the older stays. It returns no server if ctx ended first.
@@ -243,21 +248,55 @@ func (h *host) alone(ctx context.Context, url string) (*control.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err = control.Hosts(ctx, h.bus.Conn(), rivalWait/4)
-	for _, i := range found {
-		if err == nil && i.ID != server.Identity().ID && i.Before(server.Identity()) {
-			err = rival(i, url)
-		}
-	}
-	if err != nil && ctx.Err() == nil {
+	if err := h.older(ctx, server.Identity(), url, rivalWait/4); err != nil && ctx.Err() == nil {
 		return nil, errors.Join(err, server.Stop())
 	}
 	return server, nil
 }
 
+// older returns an error if a coordinator answers that was there before this one.
+func (h *host) older(ctx context.Context, own control.Identity, url string, within time.Duration) error {
+	found, err := control.Hosts(ctx, h.bus.Conn(), within)
+	if err != nil {
+		return err
+	}
+	for _, i := range found {
+		if i.ID != own.ID && i.Before(own) {
+			return rival(i, url)
+		}
+	}
+	return nil
+}
+
+// watchRivals waits for the end of ctx. It ends earlier, with an error, if an older coordinator appears: brokers that were
+// apart when this one was started have found each other.
+func (h *host) watchRivals(ctx context.Context, own control.Identity, url string) error {
+	ticker := time.NewTicker(h.look)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if h.bus.Trouble() != "" {
+			continue
+		}
+		err := h.older(ctx, own, url, rivalWait)
+		if errors.Is(err, errRival) && ctx.Err() == nil {
+			return err
+		}
+		if err != nil {
+			h.log.Debug("looking for other coordinators", "error", err)
+		}
+	}
+}
+
+// errRival is the error of a second coordinator.
+var errRival = errors.New("there is to be one coordinator for a broker")
+
 func rival(i control.Identity, url string) error {
-	return withHint(fmt.Errorf("another coordinator (%s, started %s) answers at %s; there is to be one for a broker",
-		i.Version, i.Started.Local().Format(time.DateTime), url), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
+	return withHint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), url), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
 }
 
 // interruptedRuns is the error of runs that the end of their coordinator has interrupted.

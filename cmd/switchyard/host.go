@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -30,6 +31,7 @@ type host struct {
 	numerics []wire.Numeric
 	store    *control.Store // data sets of the runs
 	pool     *pool.Dispatcher
+	look     time.Duration // between two looks for other coordinators
 
 	life context.Context // of the runs
 	end  context.CancelCauseFunc
