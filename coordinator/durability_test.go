@@ -1,6 +1,7 @@
 package coordinator_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -327,6 +330,48 @@ func TestTerm_WithoutCheckpoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A coordinator that was believed dead is not heard by the workers of its successor, who say so once.
+func TestTerm_OlderCoordinatorIsFencedOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := wire.NewMemory(nil)
+		old, cfg := logged(t), logged(t)
+		old.Steps, old.FailureDetection = 1000, time.Second
+		if err := errors.Join(os.Mkdir(cfg.Dir, 0o755), os.WriteFile(filepath.Join(cfg.Dir, "term"), []byte("1\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		w, err := worker.New(worker.Config{Run: "toy", ID: "w", Build: func([]byte, []byte, int) (worker.Program, error) {
+			return &toy{size: toySize, delay: 50 * time.Millisecond}, nil
+		}}, bus, hclog.New(&hclog.LoggerOptions{Output: &said}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		served, zombie := make(chan error, 1), make(chan error, 1)
+		go func() { served <- w.Run(ctx) }()
+		made := &events{}
+		go func() { zombie <- newCoordinator(t, old, bus, made).Run(ctx) }()
+		time.Sleep(2 * time.Second)
+		c := newCoordinator(t, cfg, bus, nil)
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := <-zombie; !errors.Is(err, coordinator.ErrInterrupted) {
+			t.Error(err)
+		}
+		if n := len(made.steps); n == 0 || n > 12 {
+			t.Errorf("the older coordinator made %d steps", n)
+		}
+		if n := strings.Count(said.String(), "a coordinator of an older term is not heard"); n != 1 {
+			t.Errorf("said %d times:\n%s", n, said.String())
+		}
+	})
 }
 
 // While the disk is full the run goes on, tells it, and when there is room again all is on disk.

@@ -20,7 +20,11 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		return nil
 	}
 	h := msg.Head()
-	if h.Run != w.cfg.Run || h.From != "" || h.Term < w.term && msg.Kind() != wire.KindRefusal {
+	if h.Run != w.cfg.Run || h.From != "" {
+		return nil
+	}
+	if h.Term < w.term && msg.Kind() != wire.KindRefusal {
+		w.tellOutdated(h.Term)
 		return nil
 	}
 	w.heard()
@@ -60,6 +64,16 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		w.serve(msg)
 	}
 	return nil
+}
+
+// tellOutdated says, once per term, that a coordinator still speaks that another one has succeeded.
+func (w *Worker) tellOutdated(term uint64) {
+	if term < w.outdated {
+		return
+	}
+	w.outdated = term + 1
+	w.log.Info("a coordinator of an older term is not heard", "term", term, "now", w.term,
+		"remedy", "if it goes on, two coordinators lead this run: stop the one that was started first")
 }
 
 // reset forgets all that belongs to the acquaintance with a coordinator. The data set and the

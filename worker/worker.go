@@ -67,6 +67,7 @@ type Worker struct {
 	always   chan struct{} // closed
 
 	term      uint64
+	outdated  uint64 // the newest older term that was told of, plus 1
 	welcomed  bool
 	heartbeat time.Duration
 	chunks    wire.Chunking
