@@ -357,8 +357,10 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 	first.says("coordinator ready")
 	folder := filepath.Join(filepath.Dir(c.dir), "csv")
 	c.must("data", "generate", "fhn", "--episodes", "12", "--length", "40", "--out", folder+"/")
-	words := []string{"files", "env.files=" + folder, "env.window=20", "train.steps=60", "train.batch=8", "train.shards=4", "train.validation_episodes=4",
-		"model.hidden=8", "model.latent=3", "model.switches=2"}
+	words := []string{
+		"files", "env.files=" + folder, "env.window=20", "train.steps=60", "train.batch=8", "train.shards=4", "train.validation_episodes=4",
+		"model.hidden=8", "model.latent=3", "model.switches=2",
+	}
 	want := trained(t, words...)
 	submit := slices.Concat([]string{"submit"}, words, []string{"--name", "own"})
 	c.must(submit...)
