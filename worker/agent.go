@@ -109,11 +109,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			a.leave()
+			a.leave(func() { close(a.left) })
 			return nil
 		case data := <-a.inbox:
 			if err := a.receive(data); err != nil {
-				a.leave()
+				a.leave(func() {})
 				return err
 			}
 		case err := <-a.ended:
@@ -124,15 +124,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// leave ends the worker of the present run.
-func (a *Agent) leave() {
+// leave ends the worker of the present run, and calls left as soon as its leases are handed back.
+func (a *Agent) leave(left func()) {
 	if a.worker == nil {
-		close(a.left)
+		left()
 		return
 	}
 	a.stop()
 	<-a.worker.closing
-	close(a.left)
+	left()
 	<-a.ended
 }
 

@@ -58,9 +58,9 @@ func (w *Worker) build() {
 
 // tellFootprint says what a program needs, if it knows.
 func (w *Worker) tellFootprint(p Program) {
-	if sized, ok := p.(interface{ Footprint() int }); ok {
+	if sized, ok := p.(interface{ Footprint(slots int) int }); ok {
 		w.log.Info("the program is built", "parameters", p.Size(), "slots", w.cfg.Slots,
-			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Footprint())/(1<<20)))
+			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Footprint(w.cfg.Slots))/(1<<20)))
 	}
 }
 

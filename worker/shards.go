@@ -114,12 +114,13 @@ func (p *Shards) Bytes() int {
 	return total
 }
 
-// Footprint is the memory, in bytes, that a worker needs for the program when all its slots compute, as far as slot 0 has
-// shown what one takes: tensors and gradients, the sequences that are kept, the parameters, and the sums of blocks.
-func (p *Shards) Footprint() int {
+// Footprint is the memory, in bytes, that a worker needs for such a program with so many slots, as far as slot 0 has shown
+// what one takes: tensors and gradients, the sequences that are kept, the parameters, and the sums of blocks. It is to be
+// asked after a gradient.
+func (p *Shards) Footprint(slots int) int {
 	// θ as it arrives and as it is used; of each slot the gradient in its hands, and one in the tree.
-	vectors := 2 + 2*len(p.slots)
-	total := len(p.slots)*(p.slots[0].tape.Bytes()+p.slots[0].inference.Bytes()) + 4*vectors*p.Size()
+	vectors := 2 + 2*slots
+	total := slots*(p.slots[0].tape.Bytes()+p.slots[0].inference.Bytes()) + 4*vectors*p.Size()
 	if kept, ok := p.sequences.(interface{ Bytes() int }); ok {
 		total += kept.Bytes()
 	}

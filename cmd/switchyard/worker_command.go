@@ -39,9 +39,9 @@ parameters stay the same bits. A lost connection is restored for ever.
 SIGTERM and Ctrl-C hand back at once what it computes, and the exit code is 0. It is
 1 if the coordinator does not want this worker; the message says why.
 
-Memory is used for each slot; what a job takes is told when its program is built.
-With fewer slots it is less. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB) makes the program
-free memory in time for the limit of a container.`,
+Memory is used for each slot; what a job takes is told when its program is built, to
+which come some 40 MiB for the worker itself. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB)
+makes it free memory in time for the limit of a container.`,
 		Example: "  " + a.invoked + " worker --nats nats://127.0.0.1:4222\n" +
 			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4",
 		Args: exactly(),
@@ -105,7 +105,7 @@ func (a *app) work(flags workerFlags) error {
 	if err != nil {
 		return err
 	}
-	log.Info("worker", "id", flags.id, "version", release(), "kernels", kernel.Active(), "slots", flags.slots,
+	log.Info("worker", "id", flags.id, "version", release(), "kernels", kernel.Active().String(), "slots", flags.slots,
 		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
 	say := log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Info})
 	err = a.untilInterrupted(say, "handing back what is computed", func(ctx context.Context) error { return follow(ctx, agent) })
@@ -123,11 +123,6 @@ func follow(ctx context.Context, agent *worker.Agent) error {
 	case err := <-done:
 		return err
 	case <-agent.Left():
-	}
-	select {
-	case err := <-done: // it may have left because it was refused
-		return err
-	default:
 		return nil
 	}
 }
