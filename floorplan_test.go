@@ -80,6 +80,7 @@ var outside = []struct {
 	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
 	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
 	{"github.com/goccy/go-yaml", []string{"internal/config"}},
+	{"github.com/prometheus/client_golang", []string{"internal/web"}},
 	{"github.com/spf13/cobra", []string{"cmd/switchyard"}},
 	{"golang.org/x/term", []string{"cmd/switchyard", "internal/terminal"}},
 	{"gonum.org/v1/plot", []string{"eval/figure"}},
