@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -26,13 +27,16 @@ type toy struct {
 	theta []float32
 	// spoil may change the gradient of a shard, or fail.
 	spoil func(step uint64, shard int, grad []float32) error
+	// spoilTerms may change the terms of a validation.
+	spoilTerms func(terms []float32)
+	loaded     bool
 }
 
 func (p *toy) Size() int           { return p.size }
 func (p *toy) TermNames() []string { return []string{"loss", "kl"} }
 
 func (p *toy) Load(_ uint64, theta []float32) error {
-	p.theta = append(p.theta[:0], theta...)
+	p.theta, p.loaded = append(p.theta[:0], theta...), true
 	return nil
 }
 
@@ -64,7 +68,38 @@ func (p *toy) Validate(_ int, _ uint64, shard int, terms []float32) error {
 		sum += float32(v * v)
 	}
 	terms[0], terms[1] = sum, 1
+	if p.spoilTerms != nil {
+		p.spoilTerms(terms)
+	}
 	return nil
+}
+
+// trusted is a referee for toys of a size.
+func trusted(size int) coordinator.Referee {
+	return func(_ context.Context, step uint64, theta []float32, work wire.Work, b reduce.Block) (values, terms []float32, err error) {
+		program, tree := &toy{size: size, theta: theta}, reduce.NewTree(b)
+		for shard := b.First; shard < b.First+b.Count; shard++ {
+			p := reduce.Partial{Terms: make([]float32, 2)}
+			if work == wire.Gradient {
+				p.Values = make([]float32, size)
+				err = program.Gradient(0, step, shard, p.Values, p.Terms)
+			} else {
+				err = program.Validate(0, step, shard, p.Terms)
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			tree.Add(reduce.Block{First: shard, Count: 1}, p, func(reduce.Partial) {})
+		}
+		sum, _ := tree.Take()
+		return sum.Values, sum.Terms, nil
+	}
+}
+
+// goldenShard is the golden shard of toys of a size.
+func goldenShard(size int) string {
+	values, terms, _ := trusted(size)(context.Background(), 0, initial(size), wire.Gradient, reduce.Block{Count: 1})
+	return wire.DigestPartial(values, terms)
 }
 
 const toySize = 1000

@@ -1,13 +1,16 @@
 package coordinator_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,167 +18,267 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
 var (
-	simulations = flag.Int("simulations", 12, "number of simulated fault schedules")
+	simulations = flag.Int("simulations", 300, "number of simulated fault schedules")
 	firstSeed   = flag.Uint64("seed", 1, "seed of the first simulated fault schedule")
 )
 
-// Under lost, repeated, late, reordered and changed messages, workers that are killed and workers that come, and a
-// coordinator that is interrupted and resumed, the run ends with the bits of the undisturbed one. Time is simulated.
+// simulated is the SHA-256 of the simulated run's parameters, whatever befalls it.
+const simulated = "87d0f3860d568be5b7edd5901756823f3d23b0a3072474b49d11e3bb01c37a95"
+
+// Real coordinators and workers, the real codec and the real files live through random faults in simulated time:
+// messages lost, repeated, late, reordered and changed; brokers that are gone for seconds; workers killed, paused, cut
+// off, slow, that leave and that come; workers that compute a NaN, other bits, or confirm what is wrong; coordinators that
+// are interrupted, and others killed at any moment; disks that are full for a while. Every run ends with the bits of the
+// undisturbed one, and no honest worker is cut off.
 func TestSimulation(t *testing.T) {
 	for i := range uint64(*simulations) {
 		seed := *firstSeed + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, seed)
+				if t.Failed() {
+					t.Logf("%s\nrepeat it with: go test ./coordinator -run TestSimulation -seed %d -simulations 1", s.plan, seed)
+				}
+			})
 		})
 	}
 }
 
-// severable is the bus of a worker that can be killed: from one moment to the next nothing passes it.
-type severable struct {
-	wire.Bus
-	cut atomic.Bool
+const simulatedSize = 96
+
+func simulatedConfig(t *testing.T) coordinator.Config {
+	cfg := config(t)
+	cfg.Steps, cfg.ValidateEvery, cfg.CheckpointEvery = 12, 5, 3
+	cfg.Chunk, cfg.Credit = 128, 512
+	cfg.Job, cfg.Data = []byte("toy"), dataset(300)
+	cfg.Golden, cfg.Numerics = goldenShard(simulatedSize), []wire.Numeric{{Kernel: "add", Sum: 7}}
+	top := t.TempDir()
+	cfg.Dir, cfg.Log = filepath.Join(top, "checkpoints"), filepath.Join(top, "log.jsonl")
+	return cfg
 }
 
-func (s *severable) Publish(subject string, data []byte) error {
-	if s.cut.Load() {
-		return errors.New("cut")
+func simulatedCoordinator(t *testing.T, cfg coordinator.Config, bus wire.Bus, obs coordinator.Observer) *coordinator.Coordinator {
+	t.Helper()
+	c, err := coordinator.New(cfg, initial(simulatedSize), bus, obs, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s.Bus.Publish(subject, data)
+	return c
 }
 
-func (s *severable) Subscribe(subject string, handle func([]byte)) (wire.Subscription, error) {
-	return s.Bus.Subscribe(subject, func(data []byte) {
-		if !s.cut.Load() {
-			handle(data)
-		}
-	})
+// simulation is one schedule.
+type simulation struct {
+	t       *testing.T
+	plan    plan
+	weather *weather
+	disk    *weakDisk
+	cfg     coordinator.Config
+	refused int64
+	honest  func(id string) bool
 }
 
-func simulate(t *testing.T, seed uint64) {
-	r := rand.New(rand.NewPCG(seed, 0)) // of the bus
-	rate := 0.1 * r.Float64()
-	bus := wire.NewMemory(func(_ string, data []byte) []time.Duration {
-		if r.Float64() < rate/10 && len(data) > 0 {
-			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
-		}
-		delay := func() time.Duration { return time.Duration(r.Float64() * r.Float64() * float64(200*time.Millisecond)) }
-		switch x := r.Float64(); {
-		case x < rate:
-			return nil
-		case x < 2*rate:
-			return []time.Duration{delay(), delay()}
-		}
-		return []time.Duration{delay()}
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	fate := rand.New(rand.NewPCG(seed, 1)) // of the workers
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		unrest(t, ctx, bus, fate)
-	}()
-	cfg, start, refused := config(t), time.Now(), int64(0)
-	cfg.Data = dataset(20_000)
-	interruptions := rand.New(rand.NewPCG(seed, 2))
+// The undisturbed run, which the schedules are compared with.
+func TestSimulation_Undisturbed(t *testing.T) {
+	s := &simulation{t: t, cfg: simulatedConfig(t)}
+	bus := wire.NewMemory(nil)
+	c := simulatedCoordinator(t, s.cfg, bus, nil)
+	defer startWorker(t, t.Context(), bus, worker.Config{Numerics: s.cfg.Numerics}, func() *toy { return &toy{size: simulatedSize} })()
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	theta, _ := c.Parameters()
+	if sha := coordinator.HashParameters(theta); sha != simulated {
+		t.Errorf("SHA-256 %s, want %s", sha, simulated)
+	}
+}
+
+// plan is which faults a schedule has. Not all come together: a fault that only shows when others are absent has to
+// have its day.
+type plan struct {
+	messages   float64 // share of the messages lost, repeated, and tenfold that changed
+	delay      time.Duration
+	outages    bool
+	kills      bool // of workers
+	partitions bool
+	pauses     bool
+	slow       bool
+	nan        bool
+	liars      bool    // whose gradients or terms are wrong
+	auditors   bool    // who confirm what is wrong and deny what is right
+	audit      float64 // share
+	referee    bool
+	interrupts bool // of coordinators
+	crashes    bool
+	full       bool // disks
+}
+
+func (p plan) String() string { return fmt.Sprintf("%+v", plain(p)) }
+
+// plain is a plan without its String method.
+type plain plan
+
+func draw(r *rand.Rand) plan {
+	some := func() bool { return r.IntN(3) == 0 }
+	p := plan{
+		outages: some(), kills: some(), partitions: some(), pauses: some(), slow: some(), nan: some(),
+		interrupts: some(), crashes: some(), full: some(), referee: some(),
+	}
+	if some() || some() {
+		p.messages = 0.1 * r.Float64()
+	}
+	p.delay = time.Duration(1+r.IntN(200)) * time.Millisecond
+	switch r.IntN(5) {
+	case 0:
+		p.liars, p.audit = true, 1
+	case 1:
+		p.auditors, p.audit = true, 0.3+0.5*r.Float64()
+	case 2:
+		p.audit = r.Float64()
+	}
+	p.referee = p.referee || p.liars || p.auditors || p.nan
+	return p
+}
+
+// simulate lets a schedule happen.
+func simulate(t *testing.T, seed uint64) *simulation {
+	p := draw(rand.New(rand.NewPCG(seed, 0)))
+	s := &simulation{t: t, plan: p, cfg: simulatedConfig(t), disk: &weakDisk{}}
+	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
+	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
+	s.cfg.Audit = p.audit
+	if p.referee {
+		s.cfg.Referee = trusted(simulatedSize)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}
+	var all sync.WaitGroup
+	all.Go(func() { crowd.live(ctx) })
+	all.Go(func() { s.trouble(ctx, rand.New(rand.NewPCG(seed, 3))) })
+	s.lead(ctx, rand.New(rand.NewPCG(seed, 4)))
+	cancel()
+	all.Wait()
+	time.Sleep(time.Minute) // late messages
+	return s
+}
+
+// lead leads the run to its end, with as many coordinators as it takes.
+func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
+	var dead sync.WaitGroup
+	defer dead.Wait()
+	start := time.Now()
 	for incarnations := 1; ; incarnations++ {
-		run, interrupt := context.WithTimeout(ctx, time.Duration(interruptions.IntN(60)+1)*time.Second)
-		c := newCoordinator(t, cfg, bus, nil)
-		cp, _, err := coordinator.Restore(cfg.Dir)
-		switch {
-		case errors.Is(err, coordinator.ErrNoCheckpoint):
-		case err != nil:
-			t.Fatal(err)
-		default:
+		cp, _, err := coordinator.Restore(s.cfg.Dir)
+		if err != nil && !errors.Is(err, coordinator.ErrNoCheckpoint) {
+			s.t.Errorf("incarnation %d: %v", incarnations, err)
+			return
+		}
+		mortal := &mortal{fault: s.disk.fault}
+		cfg := s.cfg
+		cfg.Disk = disk.Faulty(unsynced{disk.System()}, mortal.act)
+		bus := &severable{Bus: s.weather.bus}
+		c := simulatedCoordinator(s.t, cfg, bus, nil)
+		if cp != nil {
 			if err := c.Resume(cp); err != nil {
-				t.Fatal(err)
+				s.t.Errorf("incarnation %d: %v", incarnations, err)
+				return
 			}
 		}
-		err = c.Run(run)
-		interrupt()
-		for _, rejection := range c.Rejections() {
-			refused += rejection.Count
+		life, end := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		dead.Go(func() { ended <- c.Run(life) })
+		if incarnations > 6 { // some steps take long: it has to come to an end
+			s.plan.crashes, s.plan.interrupts = false, false
 		}
-		if errors.Is(err, coordinator.ErrInterrupted) {
+		err, killed := s.await(ended, bus, mortal, end, fate)
+		end()
+		if killed {
+			continue
+		}
+		s.account(c)
+		if ctx.Err() != nil {
+			s.t.Errorf("after three hours it is at step %d: %+v", c.Stats().Step, c.Stats())
+			return
+		}
+		if errors.Is(err, coordinator.ErrInterrupted) || errors.Is(err, syscall.ENOSPC) { // interrupted while the disk was full
 			continue
 		}
 		if err != nil {
-			t.Fatal(err)
+			s.t.Errorf("incarnation %d: %v", incarnations, err)
+			return
 		}
-		t.Logf("%v simulated, %d incarnations, %d messages refused", time.Since(start), incarnations, refused)
+		s.t.Logf("%v simulated, %d incarnations, %d messages refused", time.Since(start), incarnations, s.refused)
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
-			t.Errorf("SHA-256 %s, want %s; repeat with -run TestSimulation -seed %d -simulations 1", sha, golden, seed)
+		if sha := coordinator.HashParameters(theta); sha != simulated {
+			s.t.Errorf("SHA-256 %s, want %s", sha, simulated)
 		}
-		break
+		return
 	}
-	cancel()
-	<-ended
-	time.Sleep(time.Minute) // late messages
 }
 
-// unrest keeps a changing number of workers until ctx ends. Some are killed, some leave, the others see the run end.
-func unrest(t *testing.T, ctx context.Context, bus wire.Bus, fate *rand.Rand) {
-	type life struct {
-		bus  *severable
-		stop context.CancelFunc
-		done chan struct{}
+// await waits for the end of a coordinator, which may be by force: then nothing of it passes the bus or reaches the disk
+// any more, from one moment to the next.
+func (s *simulation) await(ended chan error, bus *severable, mortal *mortal, end context.CancelFunc, fate *rand.Rand) (err error, killed bool) {
+	var kill, interrupt <-chan time.Time
+	if s.plan.crashes {
+		kill = time.After(time.Duration(fate.IntN(30_000)) * time.Millisecond)
 	}
-	var alive []life
-	born := 0
-	spawn := func() {
-		own, stop := context.WithCancel(ctx)
-		l := life{&severable{Bus: bus}, stop, make(chan struct{})}
-		delay := time.Duration(fate.IntN(100)) * time.Millisecond
-		born++
-		cfg := worker.Config{Run: "toy", ID: fmt.Sprint("w", born), Slots: 1 + fate.IntN(3)}
-		cfg.Build = func(_, data []byte, _ int) (worker.Program, error) {
-			if !bytes.Equal(data, dataset(20_000)) {
-				t.Errorf("worker %s was given other data", cfg.ID)
-			}
-			return &toy{size: toySize, delay: delay}, nil
-		}
-		w, err := worker.New(cfg, l.bus, hclog.NewNullLogger())
-		if err != nil {
-			t.Error(err)
-		}
-		go func() {
-			defer close(l.done)
-			if err := w.Run(own); err != nil {
-				t.Errorf("worker %s: %v", w.ID(), err)
-			}
-		}()
-		alive = append(alive, l)
+	if s.plan.interrupts {
+		interrupt = time.After(time.Duration(fate.IntN(30_000)) * time.Millisecond)
 	}
-	for ctx.Err() == nil {
-		if len(alive) < 1+fate.IntN(4) {
-			spawn()
-		}
+	for {
 		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(fate.IntN(8000)) * time.Millisecond):
+		case err := <-ended:
+			return err, false
+		case <-interrupt:
+			end()
+		case <-kill:
+			bus.cut.Store(true)
+			mortal.dead.Store(true)
+			end()
+			time.Sleep(time.Duration(fate.IntN(3000)) * time.Millisecond)
+			return nil, true
 		}
-		if i := fate.IntN(len(alive)); fate.IntN(3) == 0 {
-			alive[i].bus.cut.Store(fate.IntN(2) == 0)
-			alive[i].stop()
-		}
-		kept := alive[:0]
-		for _, l := range alive {
-			select {
-			case <-l.done:
-				l.stop()
-			default:
-				kept = append(kept, l)
-			}
-		}
-		alive = kept
 	}
-	for _, l := range alive {
-		l.stop()
-		<-l.done
+}
+
+// account adds up what was refused, and looks who was cut off.
+func (s *simulation) account(c *coordinator.Coordinator) {
+	for _, rejection := range c.Rejections() {
+		s.refused += rejection.Count
+	}
+	if q := c.Stats().Quarantined; slices.ContainsFunc(q, s.honest) {
+		s.t.Errorf("honest workers were cut off: %v: %v", q, c.Rejections())
+	}
+}
+
+// trouble lets the broker go away and the disk be full, for seconds.
+func (s *simulation) trouble(ctx context.Context, fate *rand.Rand) {
+	for ctx.Err() == nil {
+		rest(ctx, time.Duration(fate.IntN(10_000))*time.Millisecond)
+		switch {
+		case s.plan.outages && fate.IntN(2) == 0:
+			s.weather.gone.Store(true)
+			rest(ctx, time.Duration(fate.IntN(8000))*time.Millisecond)
+			s.weather.gone.Store(false)
+		case s.plan.full:
+			s.disk.full.Store(true)
+			rest(ctx, time.Duration(fate.IntN(15_000))*time.Millisecond)
+			s.disk.full.Store(false)
+		}
+	}
+}
+
+// rest sleeps, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
