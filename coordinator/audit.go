@@ -100,8 +100,12 @@ func (r *round) audit(w *member) *task {
 	return nil
 }
 
-// mayAudit reports whether a worker's word about a block would be a second one.
+// mayAudit reports whether a worker's word about a block would be a second one. Whoever has a worker's key can see the
+// leases of all: an audit is given out only once the bits of the block are announced, or one could lie where there is none.
 func (t *task) mayAudit(w *member) bool {
+	if len(t.claims) == 0 {
+		return false
+	}
 	if t.held != nil && t.held.owner.account == w.account || t.hasFailed(w) {
 		return false
 	}
