@@ -495,3 +495,50 @@ func TestResume_OtherJob(t *testing.T) {
 		}
 	}
 }
+
+// A coordinator that ended between the decision to go back and its work on the disk: the next one does it, and takes
+// neither a void checkpoint nor a void entry of the log for true.
+func TestRollback_TakenUp(t *testing.T) {
+	var reference *coordinator.Log
+	synctest.Test(t, func(t *testing.T) {
+		cfg := logged(t)
+		liar := func() *toy {
+			return &toy{size: toySize, delay: 50 * time.Millisecond, spoil: func(step uint64, _ int, grad []float32) error {
+				if step >= 7 {
+					grad[7] = grad[7]*1.5 + 1
+				}
+				return nil
+			}}
+		}
+		if err := takeUp(t, t.Context(), cfg, nil, liar); err != nil {
+			t.Fatal(err)
+		}
+		lied := readLog(t, cfg.Log)
+		if err := os.WriteFile(filepath.Join(cfg.Dir, "rollback"), []byte(`{"step":6}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		// Only the last two checkpoints and the best are there: all are void, and it begins again.
+		if _, _, err := coordinator.Restore(cfg.Dir); !errors.Is(err, coordinator.ErrNoCheckpoint) && err != nil {
+			t.Fatal(err)
+		}
+		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		honest := logged(t)
+		if err := takeUp(t, t.Context(), honest, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		reference = readLog(t, honest.Log)
+		sameSteps(t, "after the rollback", readLog(t, cfg.Log), reference, cfg.Steps)
+		if lied.Entries[7].Theta != reference.Entries[7].Theta || lied.Entries[8].Theta == reference.Entries[8].Theta {
+			t.Error("the liar did not lie from step 8 on")
+		}
+		if _, err := os.Stat(filepath.Join(cfg.Dir, "rollback")); err == nil {
+			t.Error("the note of the rollback is left")
+		}
+		cp, _, err := coordinator.Restore(cfg.Dir)
+		if err != nil || cp.Step != 12 || coordinator.HashTheta(cp.Theta) != reference.Entries[12].Theta {
+			t.Errorf("checkpoint %+v, %v", cp, err)
+		}
+	})
+}

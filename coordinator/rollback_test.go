@@ -1,0 +1,164 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+)
+
+// threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step 6.
+func threeCheckpoints(t *testing.T, d disk.Disk) *store {
+	t.Helper()
+	s := newStore(nil, t.TempDir(), nil, 6)
+	for _, c := range []struct {
+		step, best uint64
+	}{{3, 0}, {4, 4}, {6, 4}, {9, 9}} {
+		save(t, s, state(c.step, c.best), c.step == c.best)
+	}
+	if d != nil {
+		s.disk = d
+	}
+	return s
+}
+
+// A run that goes back has the checkpoint it went back to, the best of then, and nothing newer.
+func TestRollback(t *testing.T) {
+	for _, c := range []struct {
+		to, want uint64
+		left     string
+	}{
+		{9, 9, "04.json 04.safetensors 06.json 06.safetensors 09.json 09.safetensors best.json"},
+		{7, 6, "04.json 04.safetensors 06.json 06.safetensors best.json"},
+		{5, 4, "04.json 04.safetensors best.json"},
+		{3, 0, ""},
+	} {
+		s := threeCheckpoints(t, nil)
+		cp, err := s.rollback(c.to)
+		if err == nil {
+			err = s.endRollback()
+		}
+		if err != nil || c.want > 0 && (cp == nil || cp.Step != c.want) || c.want == 0 && cp != nil {
+			t.Errorf("back to %d: %+v, %v", c.to, cp, err)
+		}
+		got := strings.Fields(names(t, s.dir))
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.left {
+			t.Errorf("back to %d: %v, want %s", c.to, got, c.left)
+		}
+		best, err := RestoreBest(s.dir)
+		if c.want == 0 && !errors.Is(err, ErrNoCheckpoint) || c.want > 0 && (err != nil || best.Step != cp.BestStep) {
+			t.Errorf("back to %d: best %+v, %v", c.to, best, err)
+		}
+	}
+}
+
+// A rollback that ends at whatever act is either not decided or done by the next coordinator, before it writes anything.
+func TestRollback_KilledAtEveryAct(t *testing.T) {
+	killed := errors.New("killed")
+	decided := map[bool]int{}
+	for n := 1; ; n++ {
+		left, what := n, ""
+		s := threeCheckpoints(t, disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+			if left--; left > 0 {
+				return 0, nil
+			}
+			if left == 0 {
+				what = fmt.Sprint(a.Kind, " ", filepath.Base(a.Path))
+			}
+			return a.Bytes / 2, killed
+		}))
+		if _, err := s.rollback(7); err != nil {
+			t.Fatal(err)
+		}
+		err := s.endRollback()
+		if what == "" {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		cp, _, err := Restore(s.dir)
+		if err != nil || cp.Step != 6 && cp.Step != 9 {
+			t.Fatalf("killed at %s: %+v, %v", what, cp, err)
+		}
+		decided[cp.Step == 6]++
+		next := newStore(nil, s.dir, nil, 6)
+		if err := next.resume(cp.Step, cp.BestStep); err != nil {
+			t.Fatal(err)
+		}
+		if cp.Step == 6 {
+			save(t, next, state(7, 4), false)
+			if got := names(t, s.dir); strings.Contains(got, "09.") || strings.Contains(got, rollbackFile) {
+				t.Errorf("killed at %s: left are %s", what, got)
+			}
+			if best, err := RestoreBest(s.dir); err != nil || best.Step != 4 {
+				t.Errorf("killed at %s: best %+v, %v", what, best, err)
+			}
+		}
+	}
+	if decided[true] < 5 || decided[false] < 3 {
+		t.Errorf("decided %v", decided)
+	}
+}
+
+// A rollback on a disk that fails is made up for by the next checkpoint; until then nothing newer is written.
+func TestRollback_DiskFails(t *testing.T) {
+	broken := true
+	s := threeCheckpoints(t, disk.Faulty(disk.System(), func(disk.Act) (int, error) {
+		if broken {
+			return 0, errors.New("no")
+		}
+		return 0, nil
+	}))
+	if _, err := s.rollback(7); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.endRollback(); err == nil {
+		t.Error("no error")
+	}
+	if err := s.write(state(7, 4), false); err == nil {
+		t.Error("a checkpoint beside void ones")
+	}
+	broken = false
+	save(t, s, state(7, 4), false)
+	if got := names(t, s.dir); strings.Contains(got, "09.") {
+		t.Errorf("left are %s", got)
+	}
+}
+
+// A manifest of format 1, which says nothing of job and data, is read.
+func TestRestore_FirstFormat(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(nil, dir, nil, 6)
+	s.identity, s.data = "job", "data"
+	save(t, s, state(2, 0), false)
+	cp, _, err := Restore(dir)
+	if err != nil || cp.Identity != "job" || cp.Data != "data" {
+		t.Fatalf("got %+v, %v", cp, err)
+	}
+	path := filepath.Join(dir, stem(2)+".json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, "job_sha256") && !strings.Contains(line, "data_sha256") {
+			old = append(old, strings.Replace(line, `"format": 2`, `"format": 1`, 1))
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(old, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cp, skipped, err := Restore(dir)
+	if err != nil || len(skipped) > 0 || cp.Step != 2 || cp.Identity != "" {
+		t.Fatalf("got %+v, %v, %v", cp, skipped, err)
+	}
+	resumed(t, dir, cp)
+}
