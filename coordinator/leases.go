@@ -65,7 +65,7 @@ func (m *machine) assign(now time.Duration) {
 	f := m.field()
 	for _, r := range m.rounds {
 		for _, w := range m.members {
-			for w.ready && w.busy < w.slots {
+			for f.takes(w) && w.busy < w.slots {
 				t, audit := m.choose(now, r, w, &f)
 				if t == nil {
 					break

@@ -19,7 +19,9 @@ type member struct {
 	asked    bool // it was given a lease in this step
 	busy     int  // shards leased to it and not announced
 	lastSeen time.Duration
-	fetch    fetch
+	// doubtedAt is when a block of its was last given to another because it was late. Until it speaks again it gets no more.
+	doubtedAt time.Duration
+	fetch     fetch
 }
 
 func (m *machine) member(id string) *member { return m.byName[id] }

@@ -1,6 +1,9 @@
 package coordinator
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // pace is how fast a worker computes, in shards per second of one slot: the ratio of two sums in which the older counts
 // less. It is measured from lease to Result, so a slow network makes a worker slow, too.
@@ -41,19 +44,26 @@ func (p *pace) rate() (float64, bool) {
 	return max(p.shards, unproven) / p.seconds, true
 }
 
-// field is what all workers that are ready can do together.
+// field is what all workers that are given leases can do together.
 type field struct {
 	workers int
 	slots   int
 	mean    float64 // pace of a slot, of those that have one; 1 if none has
 	total   float64 // shards per second of all
+	choosy  bool    // there are workers that are not doubted, so that others get nothing
 }
 
+// doubted reports whether a worker was late with a block, and has not been heard of since.
+func (w *member) doubted() bool { return w.doubtedAt > w.lastSeen }
+
+// takes reports whether a worker is given leases.
+func (f *field) takes(w *member) bool { return w.ready && !(f.choosy && w.doubted()) }
+
 func (m *machine) field() field {
-	f := field{mean: 1}
+	f := field{mean: 1, choosy: slices.ContainsFunc(m.members, func(w *member) bool { return w.ready && !w.doubted() })}
 	known, sum := 0, 0.0
 	for _, w := range m.members {
-		if !w.ready {
+		if !f.takes(w) {
 			continue
 		}
 		f.workers++

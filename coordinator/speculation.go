@@ -82,6 +82,7 @@ func (m *machine) copy(now time.Duration, l *lease) {
 		m.revoke(now, l)
 	}
 	t.reissued++
+	l.owner.doubtedAt = now
 	m.figures.Speculated++
 	m.issue(now, w, t, l.audit)
 }
@@ -91,7 +92,7 @@ func (m *machine) idle(l *lease) *member {
 	f := m.field()
 	var best *member
 	for _, w := range m.members {
-		if !w.ready || w.busy > 0 && w.busy+l.block.Count > w.slots || !m.mayCopy(w, l) {
+		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !m.mayCopy(w, l) {
 			continue
 		}
 		if best == nil || f.speed(w) > f.speed(best) {
