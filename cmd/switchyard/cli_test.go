@@ -230,7 +230,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestHelp_Golden(t *testing.T) {
-	for _, line := range []string{"", "train", "resume", "eval", "runs", "runs ls", "runs show", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
+	for _, line := range []string{"", "train", "resume", "eval", "runs", "runs ls", "runs show", "runs stop", "coordinator", "submit", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
 		a := &app{invoked: "switchyard", cores: 2}
 		var out buffer
 		a.out, a.err = &out, &out

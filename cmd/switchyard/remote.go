@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,13 +16,13 @@ import (
 // Time limits of a command that asks a coordinator.
 const (
 	reachLimit  = 5 * time.Second  // for the broker to answer
-	answerLimit = 30 * time.Second // for the coordinator to answer
+	answerLimit = 10 * time.Second // for the coordinator to answer
 	openLimit   = 2 * time.Minute  // for a run to be opened
 )
 
 // ask lets do talk to the coordinator at a broker.
 func (a *app) ask(link connection, do func(ctx context.Context, client *control.Client) error) error {
-	bus, err := link.connect("operator", a.logger(a.err, hclog.Error).Named("broker"))
+	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,11 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 		case <-ticker.C:
 		}
 		if trouble := bus.Trouble(); trouble != "" && time.Since(began) > reachLimit {
-			return withHint(fmt.Errorf("no connection to %s: %s", url, trouble), "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+			err := fmt.Errorf("no connection to %s: %s", url, trouble)
+			if strings.Contains(trouble, "does not answer") { // else the log has said what to do
+				err = withHint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+			}
+			return err
 		}
 	}
 	return nil

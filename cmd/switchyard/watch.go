@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -140,9 +141,12 @@ func (w *watch) show(now time.Time) {
 	if w.json && now.Sub(w.logged) >= progressInterval {
 		w.logged = now
 		p := w.progress
-		w.log.Info("progress", "step", p.Step, "steps", p.Steps, "elbo", p.ELBO, "steps_per_second", p.StepRate, "workers", p.Workers, "waiting_for", p.Note)
+		w.log.Info("progress", "step", p.Step, "steps", p.Steps, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate), "workers", p.Workers, "waiting_for", p.Note)
 	}
 }
+
+// rounded is what people read of a number.
+func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 func (w *watch) values(loss []float32) runs.Values {
 	values := runs.Values{"elbo": -float64(loss[0])}
