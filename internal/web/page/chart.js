@@ -32,6 +32,7 @@ export class Group {
   }
 
   zoom(range) {
+    this.cursor = null;
     this.range = range;
     this.draw();
     this.onzoom(range);
