@@ -277,7 +277,7 @@ func (a *Agent) tick() {
 // waitsFor says what is lacking.
 func (a *Agent) waitsFor(now time.Time) string {
 	if trouble := a.trouble(); trouble != "" {
-		return "the broker: " + trouble
+		return trouble
 	}
 	if now.Sub(a.answeredAt) >= hostSilent {
 		return "a coordinator: nobody answers on this broker"

@@ -492,9 +492,11 @@ func TestAgent_LeavesAtOnce(t *testing.T) {
 // An agent that waits says now and then for what.
 func TestAgent_SaysWhatItWaitsFor(t *testing.T) {
 	for want, set := range map[string]func(*stage, *AgentConfig){
-		"a coordinator: nobody answers":            func(*stage, *AgentConfig) {},
-		"work: the coordinator has no run":         func(s *stage, _ *AgentConfig) { s.host = to("") },
-		"the broker: it does not accept this nkey": func(_ *stage, c *AgentConfig) { c.Trouble = func() string { return "it does not accept this nkey" } },
+		"a coordinator: nobody answers":    func(*stage, *AgentConfig) {},
+		"work: the coordinator has no run": func(s *stage, _ *AgentConfig) { s.host = to("") },
+		"the broker does not accept this nkey": func(_ *stage, c *AgentConfig) {
+			c.Trouble = func() string { return "the broker does not accept this nkey" }
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var told bytes.Buffer

@@ -3,5 +3,8 @@
 // at any time, and comes back by saying Hello. A data set it fetches once, before it builds the program. What a shard's
 // gradient is, the Program says.
 //
-// One goroutine owns a Worker and all its messages; each slot has a goroutine that computes one shard at a time.
+// An Agent is a worker of the pool: it seeks a run at the host of the runs, serves it with a Worker, and comes back.
+//
+// One goroutine owns a Worker and all its messages; each slot has a goroutine that computes one shard at a time. The
+// package does not know what carries its messages, what leads a run, or what a program computes.
 package worker

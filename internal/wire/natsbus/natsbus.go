@@ -26,12 +26,14 @@ const (
 	// writeTimeout bounds one write to a broker that takes nothing any more, during which Publish does not return.
 	writeTimeout = 5 * time.Second
 
-	// Between two attempts to connect passes at least retryWait, or refusedWait if the broker is there and sends us away;
-	// after patientAfter attempts patientWait.
-	retryWait    = 200 * time.Millisecond
-	refusedWait  = 500 * time.Millisecond
-	patientWait  = time.Second
-	patientAfter = 100
+	// Between two attempts to connect passes at least retryWait, and after patientAfter of them patientRetry. A broker that
+	// is there and sends us away, and logs it, is asked less often.
+	retryWait     = 200 * time.Millisecond
+	patientRetry  = time.Second
+	patientAfter  = 100
+	refusedWait   = 500 * time.Millisecond
+	refusedRetry  = 5 * time.Second
+	refusedBefore = 10
 )
 
 // Server is a broker in the same process.
@@ -118,15 +120,15 @@ func (b *Bus) Conn() *nats.Conn { return b.conn.Load() }
 // delay is how long to wait before the next attempt to connect, and looks why the last one failed, which the client
 // does not tell before the first connection.
 func (b *Bus) delay(attempts int) time.Duration {
-	wait := retryWait
+	wait, later, patient := retryWait, patientRetry, patientAfter
 	if conn := b.conn.Load(); conn != nil {
 		if err := conn.LastError(); err != nil {
 			b.unreached(err)
-			wait = refusedWait
+			wait, later, patient = refusedWait, refusedRetry, refusedBefore
 		}
 	}
-	if attempts > patientAfter {
-		wait = patientWait
+	if attempts > patient {
+		wait = later
 	}
 	// Clients that lost the same broker are not to come back at the same moment.
 	var jitter [1]byte

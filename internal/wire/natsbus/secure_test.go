@@ -180,6 +180,24 @@ func TestConnect_NKeyAndTLS(t *testing.T) {
 	if len(told) > 0 {
 		t.Errorf("told again: %s", <-told)
 	}
+	if got := b.Trouble(); got != "the broker does not let this key do what is needed" {
+		t.Errorf("trouble is %q", got)
+	}
+}
+
+func TestDelay(t *testing.T) {
+	server := start(t, "")
+	defer server.Shutdown()
+	b := connect(t, Config{Server: server})
+	defer b.Close()
+	for _, c := range []struct {
+		attempts    int
+		least, most time.Duration
+	}{{1, retryWait, 2 * retryWait}, {patientAfter, retryWait, 2 * retryWait}, {patientAfter + 1, patientRetry, 2 * patientRetry}} {
+		if got := b.delay(c.attempts); got < c.least || got > c.most {
+			t.Errorf("after %d attempts: %v", c.attempts, got)
+		}
+	}
 }
 
 // Credentials that the broker does not accept are told with a remedy, once; when the broker accepts them, all is well.

@@ -14,7 +14,7 @@ import (
 // maxTold bounds how many different troubles are remembered, and so told.
 const maxTold = 256
 
-// troubles remembers what was told: each is told once, those of the connection once per loss of it.
+// troubles remembers what was told: each is told once per connection or attempt to make one.
 type troubles struct {
 	mu     sync.Mutex
 	last   string // why there is no connection
@@ -40,18 +40,21 @@ func (t *troubles) first(told *map[string]bool, what string) bool {
 func (t *troubles) over() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last, t.seen = "", nil
+	t.last, t.seen, t.denied = "", nil, nil
 }
 
-// Trouble says why there is no connection to the broker, as far as that is known, and is empty if there is one.
+// Trouble says why there is no connection to the broker, or what it does not allow, as far as that is known. It is empty
+// if all is well.
 func (b *Bus) Trouble() string {
-	conn := b.conn.Load()
-	if conn == nil || conn.IsConnected() {
-		return ""
-	}
 	b.troubles.mu.Lock()
 	defer b.troubles.mu.Unlock()
-	if b.troubles.last == "" {
+	conn := b.conn.Load()
+	switch {
+	case conn != nil && conn.IsConnected() && len(b.troubles.denied) == 0:
+		return ""
+	case conn != nil && conn.IsConnected():
+		return "the broker does not let this key do what is needed"
+	case b.troubles.last == "":
 		return "the broker does not answer"
 	}
 	return b.troubles.last
