@@ -84,6 +84,9 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 		return ok && step > last
 	})
 	if len(names) == 0 {
+		if valid, err := lastValid(dir); err == nil && valid != math.MaxUint64 {
+			return nil, nil, fmt.Errorf("%w in %s: %w", ErrNoCheckpoint, dir, ErrVoid)
+		}
 		return nil, nil, fmt.Errorf("%w in %s", ErrNoCheckpoint, dir)
 	}
 	var skipped []error

@@ -148,6 +148,9 @@ var (
 	ErrDisputed = errors.New("coordinator: workers disagree")
 	// ErrNoCheckpoint is returned by Restore when a folder holds no checkpoint.
 	ErrNoCheckpoint = errors.New("coordinator: no checkpoint")
+	// ErrVoid is what ErrNoCheckpoint comes with when the run went back to its initial parameters: all that was written
+	// before does not count, and it is to begin again.
+	ErrVoid = errors.New("coordinator: the run went back to its initial parameters")
 	// ErrCorrupt is returned by Restore when all checkpoints of a folder are damaged, by RestoreBest when the best is.
 	ErrCorrupt = errors.New("coordinator: no valid checkpoint")
 	// ErrMismatch is returned by Resume for a checkpoint of another run or another number of parameters.

@@ -131,9 +131,9 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	err = store.noteRollback()
 	c.expected.cut(cp.Step)
 	c.note(Event{Kind: EventRollback, Step: cp.Step, Reason: reason})
+	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason}) // who notes the newest checkpoint does it before it goes
 	if err = errors.Join(err, store.endRollback()); err != nil {
 		c.log.Error("the rollback is not on disk", "error", err, "remedy", diskRemedy)
 	}
-	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason})
 	return cp, nil
 }

@@ -78,6 +78,8 @@ func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
 	written := run.Info().Checkpoint
 	again := a.command("train", run.Path("config.yaml"))
 	switch {
+	case errors.Is(err, coordinator.ErrVoid):
+		return nil, nil, nil
 	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
 		return nil, nil, withHint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
 			"put the folder checkpoints back, or start again with: %s", again)
