@@ -47,6 +47,9 @@ then printed.`,
 }
 
 func (a *app) serveBroker(flags brokerFlags) error {
+	if _, _, err := net.SplitHostPort(flags.listen); err != nil {
+		return withHint(usagef("--listen %s: %w", flags.listen, err), "e.g. --listen 127.0.0.1:4222")
+	}
 	log := a.logger(a.err, hclog.Info)
 	b, err := flags.start(log, a.invoked+" init")
 	if err != nil {

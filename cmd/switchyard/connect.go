@@ -36,6 +36,9 @@ func (f *connection) add(c *cobra.Command, a *app) {
 
 // check makes the address what the client takes, or says what is wrong with it.
 func (f *connection) check(c *cobra.Command) error {
+	if err := errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca)); err != nil {
+		return err
+	}
 	if f.url == "" {
 		return withHint(usagef("%s needs the address of a broker", c.CommandPath()),
 			"e.g. --nats nats://127.0.0.1:4222, or set %s; switchyard broker starts one", natsVariable)

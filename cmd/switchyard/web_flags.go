@@ -24,7 +24,10 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 	}
 	token := ""
 	if f.tokenFile != "" {
-		var err error
+		err := secretFile("web-token-file", f.tokenFile)
+		if err != nil {
+			return nil, err
+		}
 		if token, err = web.ReadToken(f.tokenFile); err != nil {
 			return nil, usageError{err}
 		}
