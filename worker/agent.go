@@ -244,6 +244,7 @@ func (a *Agent) back(err error) {
 		a.resumes = now.Add(min(pause<<min(a.pauses, 10), longestPause))
 		a.avoided, a.until = run, a.resumes
 		a.pauses++
+		a.kept = stock{} // it may be what is wrong
 		a.log.Error("run left", "run", run, "error", err, "pause", a.resumes.Sub(now))
 	case ordered:
 		a.log.Info("run left for another", "run", run, "next", a.next)

@@ -126,6 +126,13 @@ func (s *stage) count(what string, from time.Duration) int {
 	return n
 }
 
+// all is all that was said.
+func (s *stage) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said)
+}
+
 // last is what was said last.
 func (s *stage) last() string {
 	s.mu.Lock()
@@ -195,7 +202,7 @@ func TestAgent_SeeksAndServes(t *testing.T) {
 		s.send(wire.Pool, &wire.Assign{To: "a"})
 		pass(5 * time.Second)
 		if s.count("Seek -pool", from) != 0 || s.count("Bye a", 0) != 0 || s.count("Hello a", 0) != 1 {
-			t.Errorf("said %v", s.said)
+			t.Errorf("said %v", s.all())
 		}
 		if err := end(); err != nil || s.last() != "Bye a" {
 			t.Errorf("got %v, last was said %q", err, s.last())
@@ -219,7 +226,7 @@ func TestAgent_LostMessages(t *testing.T) {
 			_, end := s.launch(buildStill, hclog.NewNullLogger())
 			pass(4 * time.Second)
 			if lost != 3 || s.count("Ready a", 0) == 0 {
-				t.Errorf("%s: %d were lost, said %v", subject, lost, s.said)
+				t.Errorf("%s: %d were lost, said %v", subject, lost, s.all())
 			}
 			if err := end(); err != nil {
 				t.Error(err)
@@ -329,12 +336,12 @@ func TestAgent_RunEnds(t *testing.T) {
 		}, hclog.NewNullLogger())
 		synctest.Wait()
 		want := []string{"Seek -pool", "Hello a", "Ready a", "Seek -pool"}
-		if !slices.Equal(s.said, want) || time.Since(s.start) != 0 {
-			t.Errorf("after %v said %q, want %q", time.Since(s.start), s.said, want)
+		if !slices.Equal(s.all(), want) || time.Since(s.start) != 0 {
+			t.Errorf("after %v said %q, want %q", time.Since(s.start), s.all(), want)
 		}
 		pass(settling + seeking/2)
 		want = append(want, "Seek -pool", "Hello b", "Ready b", "Seek -pool", "Hello a", "Ready a", "Seek -pool")
-		if got := s.said; len(got) < len(want) || !slices.Equal(got[:len(want)], want) || builds != 1 {
+		if got := s.all(); len(got) < len(want) || !slices.Equal(got[:len(want)], want) || builds != 1 {
 			t.Errorf("after %d builds said %q, want %q", builds, got, want)
 		}
 		if err := end(); err != nil {
@@ -407,6 +414,31 @@ func TestAgent_RunThatGoesWrong(t *testing.T) {
 	}
 }
 
+// A program that a run refuses is built anew for the next attempt.
+func TestAgent_RefusedProgramIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, builds := newStage(t, nil, "a"), 0
+		s.host = to("a")
+		s.run = func(run string, m wire.Message) []wire.Message {
+			if m.Kind() == wire.KindReady {
+				return []wire.Message{&wire.Refusal{Reason: "another golden shard", Remedy: "none"}}
+			}
+			return greet(run, m)
+		}
+		_, end := s.launch(func([]byte, []byte, int) (Program, error) {
+			builds++
+			return still{}, nil
+		}, hclog.NewNullLogger())
+		pass(10 * time.Second)
+		if n := s.count("Ready a", 0); n < 3 || builds != n {
+			t.Errorf("%d times Ready with %d programs", n, builds)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A run whose coordinator has fallen silent does not hold an agent: it says Hello again for a while, and then seeks. It is
 // back as soon as the host is, with the program that it had.
 func TestAgent_HostRestarts(t *testing.T) {
@@ -422,11 +454,11 @@ func TestAgent_HostRestarts(t *testing.T) {
 		s.cast(nil, nil) // the host is gone
 		pass(29 * time.Second)
 		if n := s.count("Hello a", time.Second); n != 3 || s.count("Seek -pool", time.Second) != 0 { // after 15, 20 and 25 s
-			t.Errorf("%d times Hello to a silent coordinator: %v", n, s.said)
+			t.Errorf("%d times Hello to a silent coordinator: %v", n, s.all())
 		}
 		pass(10 * time.Second)
 		if s.count("Bye a", 0) != 1 || s.last() != "Seek -pool" {
-			t.Errorf("said %v", s.said)
+			t.Errorf("said %v", s.all())
 		}
 		if n := strings.Count(told.String(), "silent"); n != 2 { // once by the worker, once by the agent
 			t.Errorf("told %d times:\n%s", n, told.String())
@@ -450,12 +482,12 @@ func TestAgent_NoWelcome(t *testing.T) {
 		_, end := s.launch(buildStill, hclog.NewNullLogger())
 		pass(unwelcomeAfter - seeking/2)
 		if s.count("Seek -pool", 0) != 1 {
-			t.Errorf("said %v", s.said)
+			t.Errorf("said %v", s.all())
 		}
 		s.cast(nil, nil)
 		pass(2 * seeking)
 		if s.count("Seek -pool", time.Second) == 0 {
-			t.Errorf("said %v", s.said)
+			t.Errorf("said %v", s.all())
 		}
 		if err := end(); err != nil {
 			t.Error(err)
