@@ -116,3 +116,32 @@ func TestBroker_RunsUntilSIGTERM(t *testing.T) {
 		}
 	}
 }
+
+// A training with keys trains the same, lets nobody else in, and one that is open on the network says so.
+func TestTrain_Keys(t *testing.T) {
+	c, dir := newCLI(t), t.TempDir()
+	c.must("init", "--dir", dir)
+	sha := func(r result) string {
+		_, after, _ := strings.Cut(r.out, "params_sha256 ")
+		return strings.TrimSpace(after)[:64]
+	}
+	want := sha(c.must("train", "noise/smoke", "--name", "alone"))
+	guarded := c.must("train", "noise/smoke", "--name", "guarded", "--listen", "0.0.0.0:0", "--keys", dir)
+	open := c.must("train", "noise/smoke", "--name", "open", "--listen", "0.0.0.0:0")
+	if sha(guarded) != want || sha(open) != want {
+		t.Errorf("%s with keys, %s without, want %s", sha(guarded), sha(open), want)
+	}
+	for text, warned := range map[string]bool{guarded.err: false, open.err: true} {
+		if strings.Contains(text, "the broker is open") != warned {
+			t.Errorf("warned: %v, want %v\n%s", !warned, warned, text)
+		}
+	}
+	for line, want := range map[string]string{
+		"train noise/smoke --keys " + dir:                              "without --listen",
+		"train noise/smoke --listen 127.0.0.1:0 --keys " + t.TempDir(): "make the keys with: switchyard init --dir",
+	} {
+		if r := c.run(strings.Fields(line)...); r.code != exitUsage || !strings.Contains(r.err, want) {
+			t.Errorf("%s: exit code %d\n%s", line, r.code, r.err)
+		}
+	}
+}
