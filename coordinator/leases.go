@@ -175,7 +175,7 @@ func (m *machine) heard(now time.Duration, l *lease) {
 		m.check(now, t)
 	case l.round.work == wire.Validate:
 		m.accept(now, l)
-	case t.held != nil:
+	case t.held != nil && !t.disputed:
 	default:
 		if other := t.source(); other == nil {
 			m.startPull(now, l)
