@@ -30,12 +30,25 @@
 //	                    <--- Pull{chunks} --   within the coordinator's credit of bytes in flight
 //	   --- Chunk ... ----------------------->
 //	                    <--- Lease ---------   the next block, as soon as the Result is in
+//	                    <--- Lease{audit} --   a block that another worker has announced: only its digest is wanted
+//	   --- Result{block, terms, digest} ---->  nothing is pulled
 //	   --- Heartbeat{step, progress} ------->  at the interval that Welcome names
 //	   --- Bye ----------------------------->  hands the leases back
+//	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages
 //	                    <--- End{reason} ---   to all, at the end of the run
 //
 // A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none, and
 // goes where an Assign{run} sends it, also away from the run that it serves.
+//
+// Several workers may hold leases of one block: a copy is given to an idle worker when the first takes too long, and the
+// first sound Result counts. All that is said of a block must agree. Where it does not, the coordinator, or a worker that
+// has said nothing of it, computes the block anew; who said otherwise is refused from then on. If what such a worker
+// delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator raises its
+// term and introduces itself, as if it had been started anew.
+//
+// A token binds a worker's messages to the one who said Hello. The coordinator drops what bears the worker's id and
+// another token, without an answer: the worker would hear it. Ready shows that the worker has built the program of the
+// run's job and that it computes the same bits: the run's golden shard.
 //
 // Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a
 // lost Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts
