@@ -46,7 +46,7 @@ makes it free memory in time for the limit of a container.`,
 			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := flags.check(c); err != nil {
+			if err := flags.check(c, a.cores); err != nil {
 				return err
 			}
 			return a.work(flags)
@@ -58,31 +58,29 @@ makes it free memory in time for the limit of a container.`,
 	return c
 }
 
-// check fills in what is left open.
-func (f *workerFlags) check(c *cobra.Command) error {
+// check says what is wrong, and fills in what is left open.
+func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
 		return usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
 	}
-	if f.id != "" {
-		if err := wire.CheckName(f.id); err != nil {
-			return usagef("--id: %w", err)
+	if f.slots == 0 {
+		f.slots = min(cores, wire.MaxLeases)
+	}
+	if f.id == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = ""
 		}
+		f.id = workerName(host)
+	}
+	if err := wire.CheckName(f.id); err != nil {
+		return usagef("--id: %w", err)
 	}
 	return f.link.check(c)
 }
 
 // work serves runs until it is told to stop.
 func (a *app) work(flags workerFlags) error {
-	if flags.slots == 0 {
-		flags.slots = a.cores
-	}
-	if flags.id == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = ""
-		}
-		flags.id = workerName(host)
-	}
 	log := a.logger(a.err, hclog.Info)
 	faults, err := a.injector(flags.id, log)
 	if err != nil {
