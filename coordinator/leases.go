@@ -51,7 +51,8 @@ type lease struct {
 	got     []bool
 	next    int           // first chunk never asked for
 	missing int           // chunks not yet there
-	movedAt time.Duration // last request or arrival
+	movedAt time.Duration // last arrival, or when it was first asked for more
+	againAt time.Duration // when chunks were last asked for again
 }
 
 // out reports whether something is still expected of the lease.
@@ -292,6 +293,7 @@ func (t *task) regular() int {
 func (m *machine) askAgain(now time.Duration, l *lease) {
 	if l.strikes++; l.strikes > maxStrikes {
 		m.reject(l.owner.id, ReasonUnanswered, "shards %s were asked for %d times", l.block, l.strikes)
+		l.owner.doubtedAt = now
 		m.lose(now, l, l.owner.account)
 		m.assign(now)
 		return

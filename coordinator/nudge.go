@@ -15,7 +15,7 @@ func (m *machine) nudge(now time.Duration) {
 			l.nudgedAt = now
 			l.nudges++ // less and less often: it may just take long
 			m.sendLease(l)
-		case l.state == pulling && l.next > 0 && now-max(l.movedAt, l.nudgedAt, m.arrivedAt) >= soon:
+		case l.state == pulling && l.next > 0 && now-max(l.movedAt, l.againAt, l.nudgedAt, m.arrivedAt) >= soon:
 			l.nudgedAt = now
 			m.pullMissing(l)
 		}

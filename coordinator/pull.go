@@ -83,17 +83,18 @@ func (m *machine) pullNext(now time.Duration, t *task) {
 
 // pullAgain asks once more for chunks that were lost: of a lease of which nothing has arrived for a while.
 func (m *machine) pullAgain(now time.Duration, l *lease) {
-	if l.next == 0 || now-l.movedAt < m.patience() {
+	if l.next == 0 || now-max(l.movedAt, l.againAt) < m.patience() {
 		return
 	}
 	if l.strikes++; l.strikes > maxStrikes {
 		m.reject(l.owner.id, ReasonUnanswered, "chunks of shards %s were asked for %d times", l.block, l.strikes)
+		l.owner.doubtedAt = now
 		m.lose(now, l, l.owner.account)
 		m.assign(now)
 		m.spend(now)
 		return
 	}
-	l.movedAt = now
+	l.againAt = now
 	m.pullMissing(l)
 }
 

@@ -43,7 +43,7 @@ func (m *machine) patienceFor(r *round) time.Duration {
 
 // overdue reports whether another worker is better asked, too. A block that is on its way is not late.
 func (m *machine) overdue(now time.Duration, l *lease) bool {
-	moving := l.state == pulling && now-l.movedAt < m.patience()
+	moving := l.state == pulling && (l.next == 0 || now-max(l.movedAt, m.arrivedAt) < m.patience())
 	return l.out() && !moving && !(l.audit && l.state == announced) && now-l.givenAt > m.limit(l)
 }
 
