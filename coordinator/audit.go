@@ -64,7 +64,8 @@ func (t *task) confirmed() bool {
 // chooseAudit decides whether a block is to be computed twice. The choice is a keyed hash that workers cannot foresee:
 // the one that is given the block first does not learn of it.
 func (m *machine) chooseAudit(t *task) {
-	if m.cfg.Audit <= 0 {
+	share := m.auditShare()
+	if share <= 0 {
 		return
 	}
 	text := append([]byte(nil), m.key[:]...)
@@ -73,12 +74,21 @@ func (m *machine) chooseAudit(t *task) {
 		text = binary.BigEndian.AppendUint64(text, n)
 	}
 	sum := sha256.Sum256(text)
-	if t.audited = float64(binary.BigEndian.Uint64(sum[:])>>11)/(1<<53) < m.cfg.Audit; t.audited {
+	if t.audited = float64(binary.BigEndian.Uint64(sum[:])>>11)/(1<<53) < share; t.audited {
 		t.round.wantAudit(t)
 	}
 }
 
 // wantAudit queues a task to be confirmed.
+// auditShare is the share of the blocks to be computed twice at the present step. What a liar has undone is confirmed as
+// a whole when it is done again: one who comes back under other names can delay a run then, but not hold it.
+func (m *machine) auditShare() float64 {
+	if m.adam.step < m.wary {
+		return 1
+	}
+	return m.cfg.Audit
+}
+
 func (r *round) wantAudit(t *task) {
 	if t.audited && !t.merged && t.judge == 0 && !slices.Contains(r.audits, t) {
 		r.audits = append(r.audits, t)
@@ -186,7 +196,7 @@ func (m *machine) seekAudit(now time.Duration, t *task) {
 
 // seekAudits looks after blocks that wait to be confirmed.
 func (m *machine) seekAudits(now time.Duration) {
-	if m.cfg.Audit <= 0 {
+	if m.cfg.Audit <= 0 && m.wary == 0 {
 		return
 	}
 	for _, l := range slices.Clone(m.leases) {

@@ -51,7 +51,8 @@ type machine struct {
 	waitTold  time.Duration // when that was last reported
 	stopping  bool
 	finished  bool
-	suspended bool // until the shell has gone back to a checkpoint
+	suspended bool   // until the shell has gone back to a checkpoint
+	wary      uint64 // below this step all blocks are audited: a liar has undone them before
 
 	out []command
 }

@@ -193,6 +193,7 @@ func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	lost := (m.adam.step - cp.Step) * uint64(m.cfg.Shards)
 	m.figures.Useful -= min(lost, m.figures.Useful)
 	m.figures.Rollbacks++
+	m.wary = max(m.wary, m.adam.step+1)
 	m.adam.restore(cp)
 	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 	if cp.Path == "" {

@@ -120,15 +120,22 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// work starts a worker with the key of workers, and returns what ends it and waits for it.
-func (s *site) work(id string, program func() *toy) (end func() error) {
+// member is a worker of the toy.
+func (s *site) member(bus wire.Bus, id string, program func() *toy) *worker.Worker {
 	s.t.Helper()
 	w, err := worker.New(worker.Config{
 		Run: "toy", ID: id, Build: func([]byte, []byte, int) (worker.Program, error) { return program(), nil },
-	}, s.connect(keys.WorkerKey), s.log.Named(id))
+	}, bus, s.log.Named(id))
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return w
+}
+
+// work starts a worker with the key of workers, and returns what ends it and waits for it.
+func (s *site) work(id string, program func() *toy) (end func() error) {
+	s.t.Helper()
+	w := s.member(s.connect(keys.WorkerKey), id, program)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()

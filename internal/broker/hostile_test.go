@@ -2,6 +2,8 @@ package broker_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
 )
 
 // thief has the key of a worker and uses it for all that it is good for. It hears what workers hear, knows their ids,
@@ -232,5 +235,42 @@ func TestHostile_LiarWithAKey(t *testing.T) {
 	}
 	if q := c.Stats().Quarantined; !slices.Equal(q, []string{"liar"}) {
 		t.Errorf("cut off: %q", q)
+	}
+}
+
+// A liar that comes back under another name each time that it is cut off delays a run, but does not hold it: without a
+// checkpoint each lie that an audit finds costs all steps, and yet the run gets to its end.
+func TestHostile_LiarWhoComesBack(t *testing.T) {
+	cfg := toyConfig(t, 40, 8)
+	cfg.Audit, cfg.Referee = 0.3, referee(hostileSize)
+	site, _, _ := newSite(t)
+	c, err := coordinator.New(cfg, initial(hostileSize), site.connect(keys.CoordinatorKey), nil, site.log.Named("coordinator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := site.work("honest", func() *toy { return &toy{size: hostileSize} })
+	ctx, over := context.WithCancel(t.Context())
+	bus := site.connect(keys.WorkerKey)
+	var liar sync.WaitGroup
+	liar.Go(func() {
+		for life := 1; ctx.Err() == nil; life++ {
+			w := site.member(bus, fmt.Sprintf("liar-%d", life), func() *toy { return &toy{size: hostileSize, lie: true} })
+			if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrRefused) {
+				t.Error(err)
+			}
+		}
+	})
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	over()
+	liar.Wait()
+	if err := end(); err != nil {
+		t.Errorf("the honest worker ended: %v", err)
+	}
+	stats := c.Stats()
+	t.Logf("%d rollbacks, %d cut off", stats.Rollbacks, len(stats.Quarantined))
+	if stats.Rollbacks == 0 {
+		t.Error("no liar was found out")
 	}
 }
