@@ -134,7 +134,7 @@ func (p *Pool) Seek(now time.Duration, id string, token uint64, slots int) (run 
 // Observe takes the members of all runs as they are now, and forgets who was not heard of for too long. A worker that
 // changes runs may be seen in both for a while.
 func (p *Pool) Observe(now time.Duration, members []Member) {
-	seen := map[*worker]bool{}
+	seen := map[*worker][]string{} // runs
 	for _, m := range members {
 		w := p.worker(m.ID)
 		if w == nil {
@@ -144,24 +144,29 @@ func (p *Pool) Observe(now time.Duration, members []Member) {
 			w = &worker{id: m.ID, place: away}
 			p.workers = append(p.workers, w)
 		}
-		switch {
-		case m.Run == w.to:
-			w.to, w.place, w.run = "", serving, m.Run
-		case w.place == seeking: // the run does not know yet that it has left
-			continue
-		case seen[w] && w.run != m.Run:
-			continue
-		case w.place == away:
-			w.place, w.run = serving, m.Run
-		}
-		w.slots, w.heard, seen[w] = m.Slots, now, true
+		w.slots = m.Slots
+		seen[w] = append(seen[w], m.Run)
 	}
 	p.workers = slices.DeleteFunc(p.workers, func(w *worker) bool {
-		if w.place == serving && !seen[w] {
-			w.place, w.run = away, ""
-		}
+		w.observe(now, seen[w])
 		return now-w.heard >= silence
 	})
+}
+
+// observe takes the runs that a worker was seen in.
+func (w *worker) observe(now time.Duration, runs []string) {
+	switch {
+	case w.to != "" && slices.Contains(runs, w.to):
+		w.to, w.place, w.run = "", serving, w.to
+	case w.place == seeking: // a run may not know yet that it has left
+		return
+	case len(runs) == 0:
+		w.place, w.run = away, ""
+		return
+	case w.place == away || !slices.Contains(runs, w.run):
+		w.place, w.run = serving, runs[0]
+	}
+	w.heard = now
 }
 
 // Ban refuses from now on the process that seeks, or sought, under an id.

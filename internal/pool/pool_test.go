@@ -219,6 +219,32 @@ func TestPool_SeenInBothRunsWhileItChanges(t *testing.T) {
 	}
 }
 
+func TestPool_ARunMayNotKnowThatAWorkerHasLeft(t *testing.T) {
+	p := New()
+	p.Open(0, Run{"a", 8}, true)
+	p.Observe(0, []Member{{"a", "w1", 1}})
+	p.Close("a")
+	if run, err := p.Seek(0, "w1", 1, 1); run != "" || err != nil {
+		t.Fatalf("sent to %q, %v", run, err)
+	}
+	p.Observe(0, []Member{{"a", "w1", 1}})
+	if p.Idle() != 1 {
+		t.Error("it has said that it serves no run, and counts as serving one")
+	}
+	p.Observe(0, []Member{{"a", "w2", 1}, {"b", "w2", 1}})
+	if w := p.worker("w2"); w.run != "a" {
+		t.Errorf("never heard of, it counts as in %q", w.run)
+	}
+	p.Observe(0, []Member{{"b", "w2", 1}, {"a", "w2", 1}})
+	if w := p.worker("w2"); w.run != "a" {
+		t.Errorf("still in a, it counts as in %q", w.run)
+	}
+	p.Observe(0, []Member{{"b", "w2", 1}})
+	if w := p.worker("w2"); w.run != "b" {
+		t.Errorf("in b alone, it counts as in %q", w.run)
+	}
+}
+
 func TestPool_ForgetsTheSilent(t *testing.T) {
 	p := New()
 	p.Open(0, Run{"a", 8}, true)
