@@ -195,6 +195,18 @@ func TestServer_ListsWhatFits(t *testing.T) {
 	}
 }
 
+// TestServer_AnswersAlways: what does not fit into a message is an error, not a silence.
+func TestServer_AnswersAlways(t *testing.T) {
+	connect := newBroker(t)
+	serve(t, connect(), &fakeHost{runs: []Run{{Info: runs.Info{Name: "big", ExitReason: strings.Repeat("x", 2<<20)}}}})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var e *Error
+	if _, err := NewClient(connect()).Run(ctx, "big"); !errors.As(err, &e) || e.Code != Failed {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestServer_IsSeenByStandardTools: what `nats micro info` shows.
 func TestServer_IsSeenByStandardTools(t *testing.T) {
 	connect := newBroker(t)

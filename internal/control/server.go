@@ -98,8 +98,8 @@ func (s *Server) add(endpoint, subject, what, request, response string, handle f
 			s.refuse(r, err)
 			return
 		}
-		if err := r.RespondJSON(result); err != nil {
-			s.log.Debug("answer lost", "subject", r.Subject(), "error", err)
+		if err := r.RespondJSON(result); err != nil { // e.g. it does not fit into a message
+			s.refuse(r, err)
 		}
 	}), micro.WithEndpointSubject(subject), micro.WithEndpointMetadata(map[string]string{
 		"description": what, "request": request, "response": response,
