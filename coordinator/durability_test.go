@@ -543,3 +543,31 @@ func TestRollback_TakenUp(t *testing.T) {
 		}
 	})
 }
+
+// No checkpoint is ahead of the log, even if only the log cannot be written for a while.
+func TestCheckpoint_LogFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := logged(t)
+		start := time.Now()
+		cfg.Disk = disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+			if since := time.Since(start); strings.HasPrefix(filepath.Base(a.Path), "step-") && a.Kind == "rename" && strings.HasSuffix(a.Path, ".json") {
+				var step uint64
+				if _, err := fmt.Sscanf(filepath.Base(a.Path), "step-%d.json", &step); err != nil {
+					t.Error(err)
+				}
+				if l := readLog(t, cfg.Log); l.Last < step {
+					t.Errorf("the checkpoint of step %d is written, the log ends at %d", step, l.Last)
+				}
+			} else if a.Path == cfg.Log && a.Bytes > 0 && since > time.Second && since < 4*time.Second {
+				return 0, syscall.EIO
+			}
+			return 0, nil
+		})
+		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if l := readLog(t, cfg.Log); l.Last != cfg.Steps {
+			t.Errorf("the log ends at %d", l.Last)
+		}
+	})
+}
