@@ -60,7 +60,7 @@ func (s service) Upload(p control.Piece) (control.Stored, error) {
 
 // Runs implements control.Host.
 func (s service) Runs() ([]control.Run, error) {
-	list, err := source{s.host}.Runs()
+	list, err := source(s).Runs()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s service) Runs() ([]control.Run, error) {
 
 // Run implements control.Host.
 func (s service) Run(name string) (control.Run, error) {
-	r, err := source{s.host}.Run(name)
+	r, err := source(s).Run(name)
 	if err != nil {
 		return control.Run{}, answered(s.host.app.missingRun(err))
 	}
@@ -84,7 +84,7 @@ func (s service) Run(name string) (control.Run, error) {
 
 // Stop implements control.Host.
 func (s service) Stop(name string) error {
-	err := source{s.host}.Stop(name)
+	err := source(s).Stop(name)
 	if errors.Is(err, web.ErrNotRunning) {
 		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("run %s is not under way here", name), Hint: "`runs ls` shows which are"}
 	}
