@@ -18,11 +18,7 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 		return
 	}
 	h := msg.Head()
-	w := m.member(h.From)
-	if w != nil && w.token != h.Token {
-		m.impostor(w, h)
-		return
-	}
+	w := m.member(h.From, h.Token)
 	if a := m.accounts[h.Token]; a != nil && a.banned != "" {
 		m.receiveBanned(a, msg)
 		return
@@ -36,11 +32,14 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 		}
 		return
 	}
+	noise := 0
 	if w != nil {
-		w.lastSeen = now
-		w.allow(1)
+		w.lastSeen, noise = now, w.noise
 	}
 	m.handle(now, w, msg)
+	if w != nil && w.noise == noise {
+		w.allow(1)
+	}
 	m.cutOff(now)
 }
 
@@ -63,13 +62,6 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 	case *wire.Bye:
 		m.remove(now, w, "said goodbye")
 	}
-}
-
-// impostor refuses one who speaks under the id of a member with another token: a worker that was started anew under its
-// name, and can join when the old one is given up, or somebody else. It is not answered: the member would hear it.
-func (m *machine) impostor(w *member, h *wire.Header) {
-	m.reject("", ReasonToken, "message under the id of %s with another token than the member's, which was last heard of %v ago or less",
-		h.From, m.cfg.FailureDetection)
 }
 
 // receiveBanned refuses one who was cut off, and tells it again if it wants to join.
@@ -101,7 +93,10 @@ func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail stri
 			return "", "", false
 		}
 	case *wire.Fetch, *wire.Ready, *wire.Need, *wire.Result, *wire.Chunk, *wire.Bye:
-		if w == nil {
+		switch {
+		case w == nil && m.taken(h.From, h.Token):
+			return ReasonToken, fmt.Sprintf("%T from %s with another token than the member's of that id", msg, h.From), false
+		case w == nil:
 			return ReasonWorker, fmt.Sprintf("%T from %s, which is no member", msg, h.From), false
 		}
 	default:
@@ -131,7 +126,7 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		m.emit(MembershipReport{Workers: m.ready(), Slots: m.slots()})
 	}
 	w.slots, w.fresh = msg.Slots, true
-	m.send(msg.From, &wire.Welcome{
+	m.tell(w.id, w.mark, &wire.Welcome{
 		Size: m.chunks.Size, Chunk: 4 * m.chunks.Elements, Heartbeat: m.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.data.hash, DataSize: m.data.pieces.Size,
 	})
@@ -164,7 +159,7 @@ func (m *machine) join(now time.Duration, msg *wire.Hello) *member {
 	}
 	w := &member{account: m.account(msg.Token, msg.From), id: msg.From, lastSeen: now}
 	m.members = append(m.members, w)
-	m.byName[w.id] = w
+	m.byKey[key{w.id, w.token}] = w
 	return w
 }
 

@@ -220,6 +220,12 @@ func startWorker(t *testing.T, ctx context.Context, bus wire.Bus, cfg worker.Con
 	}
 }
 
+// newWorker makes a worker of a program.
+func newWorker(bus wire.Bus, id string, p *toy) (*worker.Worker, error) {
+	build := func([]byte, []byte, int) (worker.Program, error) { return p, nil }
+	return worker.New(worker.Config{Run: "toy", ID: id, Build: build}, bus, hclog.NewNullLogger())
+}
+
 // train runs a configuration to its end with the given slots per worker, and returns the hash and the trace.
 func train(t *testing.T, cfg coordinator.Config, bus wire.Bus, slots ...int) (string, string) {
 	t.Helper()

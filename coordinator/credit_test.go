@@ -47,7 +47,7 @@ type fetchers struct {
 func (f *fetchers) done() bool {
 	whole := 0
 	for _, id := range fetcherNames {
-		if w := f.m.member(id); w != nil && w.ready {
+		if w := f.m.member(id, token(id)); w != nil && w.ready {
 			whole++
 		}
 	}

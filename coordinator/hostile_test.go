@@ -29,6 +29,8 @@ type client struct {
 	subjects wire.Subjects
 	id       string
 	inbox    chan wire.Message
+	term     uint64        // 0: 1
+	ended    chan struct{} // closed when the run has ended
 }
 
 func newClient(t *testing.T, bus wire.Bus, id string) *client {
@@ -69,7 +71,7 @@ func (c *client) send(subject string, m wire.Message) {
 		h.From = c.id
 	}
 	if h.Term == 0 {
-		h.Term = 1
+		h.Term = max(c.term, 1)
 	}
 	if h.Token == 0 {
 		h.Token = uint64(wire.Checksum([]byte(c.id)))

@@ -121,7 +121,7 @@ func (m *machine) load(now time.Duration, w *member, shards int) {
 }
 
 func (m *machine) sendLease(l *lease) {
-	m.send(l.owner.id, &wire.Lease{
+	m.tell(l.owner.id, l.owner.mark, &wire.Lease{
 		ID: l.id, Step: m.adam.step, Attempt: l.attempt, Work: l.round.work, First: l.block.First, Count: l.block.Count, Audit: l.audit,
 	})
 }

@@ -18,7 +18,7 @@ type machine struct {
 	chunks       wire.Chunking
 	adam         *adam
 	members      []*member // in order of arrival
-	byName       map[string]*member
+	byKey        map[key]*member
 	accounts     map[uint64]*account // by token
 	names        map[string]uint64   // by id: the first token that was ready under it
 	shared       map[string]bool     // ids under which more than one token was ready
@@ -65,7 +65,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	chunks := wire.NewChunking(len(theta), chunk)
 	m := &machine{
 		cfg: cfg, term: 1, chunks: chunks, adam: newAdam(cfg.Optimizer, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
-		byName: make(map[string]*member), accounts: make(map[uint64]*account),
+		byKey: make(map[key]*member), accounts: make(map[uint64]*account),
 		names: make(map[string]uint64), shared: make(map[string]bool),
 		byID: make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
 	}
@@ -98,6 +98,12 @@ func (m *machine) emit(c command) { m.out = append(m.out, c) }
 func (m *machine) send(to string, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: m.cfg.Run, Term: m.term}
 	m.emit(sendCommand{to, msg})
+}
+
+// tell sends a message to a worker alone.
+func (m *machine) tell(to string, mark uint64, msg wire.Message) {
+	m.send(to, msg)
+	msg.Head().Token = mark
 }
 
 func (m *machine) reject(worker string, reason Reason, format string, args ...any) {

@@ -24,7 +24,18 @@ type member struct {
 	fetch     fetch
 }
 
-func (m *machine) member(id string) *member { return m.byName[id] }
+// key tells members apart: whoever speaks under the id of another has another token.
+type key struct {
+	id    string
+	token uint64
+}
+
+func (m *machine) member(id string, token uint64) *member { return m.byKey[key{id, token}] }
+
+// taken reports whether there is a member with that id and another token.
+func (m *machine) taken(id string, token uint64) bool {
+	return slices.ContainsFunc(m.members, func(w *member) bool { return w.id == id && w.token != token })
+}
 
 // ready counts the members that can be given leases.
 func (m *machine) ready() int {
@@ -51,7 +62,7 @@ func (m *machine) slots() int {
 // Lease or Result was lost.
 func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 	if w == nil {
-		m.send(msg.From, &wire.Introduce{})
+		m.tell(msg.From, wire.Mark(msg.Token), &wire.Introduce{})
 		return
 	}
 	if m.ahead(w, msg.Step) {
@@ -79,7 +90,7 @@ func (m *machine) ahead(w *member, step uint64) bool {
 	if step <= m.adam.step {
 		return false
 	}
-	m.send(w.id, &wire.Introduce{})
+	m.tell(w.id, w.mark, &wire.Introduce{})
 	return true
 }
 
@@ -108,7 +119,7 @@ func (m *machine) remove(now time.Duration, w *member, why string) {
 func (m *machine) dropMember(now time.Duration, w *member, why string) {
 	m.ground(&w.fetch)
 	m.members = slices.DeleteFunc(m.members, func(o *member) bool { return o == w })
-	delete(m.byName, w.id)
+	delete(m.byKey, key{w.id, w.token})
 	for _, l := range slices.Clone(m.leases) {
 		if l.owner == w && l.out() {
 			m.lose(now, l, nil)

@@ -42,7 +42,7 @@ func (m *machine) pull(now time.Duration) {
 		}
 		l.movedAt = now
 		l.owner.account.allow(l.next - first)
-		m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: l.next - first})
+		m.tell(l.owner.id, l.owner.mark, &wire.Pull{Lease: l.id, First: first, Count: l.next - first})
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *machine) pullMissing(l *lease) {
 		}
 		if i > first {
 			l.owner.account.allow(i - first)
-			m.send(l.owner.id, &wire.Pull{Lease: l.id, First: first, Count: i - first})
+			m.tell(l.owner.id, l.owner.mark, &wire.Pull{Lease: l.id, First: first, Count: i - first})
 		}
 	}
 }

@@ -41,6 +41,7 @@ const (
 // account is what is known of a worker by its token, also while it is no member.
 type account struct {
 	token    uint64
+	mark     uint64 // of messages for it; see wire.Mark
 	id       string // of its first membership
 	pace     pace
 	accepted int    // blocks
@@ -81,7 +82,7 @@ func (a *account) excess() string {
 func (m *machine) account(token uint64, id string) *account {
 	a := m.accounts[token]
 	if a == nil {
-		a = &account{token: token, id: id}
+		a = &account{token: token, mark: wire.Mark(token), id: id}
 		m.accounts[token] = a
 	}
 	return a
@@ -141,7 +142,7 @@ func (m *machine) name(id string, token uint64) {
 
 // turnAway refuses a worker, unless another one has been seen under its id, who would believe to be meant.
 func (m *machine) turnAway(id string, token uint64, reason, help string) {
-	if m.shared[id] || m.names[id] != token && m.names[id] != 0 {
+	if m.taken(id, token) || m.shared[id] || m.names[id] != token && m.names[id] != 0 {
 		return
 	}
 	m.send(id, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
@@ -149,7 +150,7 @@ func (m *machine) turnAway(id string, token uint64, reason, help string) {
 
 // turnAwayStranger refuses one who speaks another version, unless the id is that of a worker that was ready.
 func (m *machine) turnAwayStranger(id, reason string) {
-	if _, seen := m.names[id]; !seen && m.member(id) == nil {
+	if _, seen := m.names[id]; !seen && !m.taken(id, 0) {
 		m.send(id, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})
 	}
 }
@@ -208,7 +209,7 @@ func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	for _, w := range m.members {
 		m.ground(&w.fetch)
 	}
-	clear(m.byName)
+	clear(m.byKey)
 	m.members = m.members[:0]
 	m.start(now)
 }

@@ -27,6 +27,9 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		w.tellOutdated(h.Term)
 		return nil
 	}
+	if d.direct && h.Token != 0 && h.Token != w.mark {
+		return nil // it is for another worker under this id
+	}
 	w.heard()
 	switch msg := msg.(type) {
 	case *wire.Introduce:

@@ -61,6 +61,7 @@ type Worker struct {
 	bus      wire.Bus
 	log      hclog.Logger
 	subjects wire.Subjects
+	mark     uint64 // of the token
 	encoder  *wire.Encoder
 	inbox    chan delivery
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
@@ -126,7 +127,7 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	always := make(chan struct{})
 	close(always)
 	return &Worker{
-		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, encoder: wire.NewEncoder(),
+		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, mark: wire.Mark(cfg.Token), encoder: wire.NewEncoder(),
 		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
 		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool), always: always,
 	}, nil

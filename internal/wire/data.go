@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 )
 
@@ -22,6 +23,13 @@ func DigestPartial(values, terms []float32) string {
 		h.Write(FloatBytes(part))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Mark is what the holder of a token finds as the Token of messages for it alone: it tells them from those for another
+// worker under the same id, and does not tell the token to those who listen.
+func Mark(token uint64) uint64 {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("switchyard mark"), token))
+	return binary.BigEndian.Uint64(sum[:]) | 1
 }
 
 // Pieces says how a data set of Size bytes is cut: piece i holds the bytes [i*Each, (i+1)*Each), the last one what is

@@ -46,8 +46,9 @@
 // delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator raises its
 // term and introduces itself, as if it had been started anew.
 //
-// A token binds a worker's messages to the one who said Hello. The coordinator drops what bears the worker's id and
-// another token, without an answer: the worker would hear it. Ready shows that the worker has built the program of the
+// A token binds a worker's messages to the one who said Hello: under the same id, another token is another worker. What the
+// coordinator sends to one worker bears the mark of its token, so that another one under that id knows that it is not
+// meant. A Refusal cannot: it is not sent where an id is in doubt. Ready shows that the worker has built the program of the
 // run's job and that it computes the same bits: the run's golden shard.
 //
 // Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a

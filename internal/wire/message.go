@@ -57,7 +57,7 @@ type Header struct {
 	Run   string // name of the run; Pool for the messages of the pool
 	From  string // id of the worker; empty for the coordinator
 	Term  uint64 // incarnation of the coordinator, 0 from a worker that has not met it yet
-	Token uint64 // secret of the worker; 0 from the coordinator
+	Token uint64 // secret of the worker; from the coordinator its Mark, or 0 if the message is for anyone
 }
 
 // Head returns the header itself; it makes every message that embeds a Header a Message.
