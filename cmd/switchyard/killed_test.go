@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,4 +72,42 @@ func TestResume_Killed(t *testing.T) {
 	}); err != nil || len(steps) != 150 {
 		t.Errorf("metrics of %d steps, %v", len(steps), err)
 	}
+}
+
+// TestResume_OtherBits: a run is not gone on with where its bits would change, and says what to do.
+func TestResume_OtherBits(t *testing.T) {
+	c := newCLI(t)
+	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {
+		t.Fatalf("exit code %d\n%s", r.code, r.err)
+	}
+	path := filepath.Join(c.dir, "a", "config.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(from, to string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("beta1: 0.9", "beta1: 0.8")
+	if r := c.run("resume", "a"); r.code != exitData || !strings.Contains(r.err, "a configuration that gives other parameters") || !strings.Contains(r.err, "put "+path+" back") {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+	edit("chunk: 61440", "chunk: 4096") // decides nothing
+	for _, path := range c.checkpoints("a")[1:] {
+		if err := os.Remove(strings.TrimSuffix(path, ".safetensors") + ".json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := c.info("a").Step
+	c.lie("a", step, true)
+	if r := c.run("resume", "a"); r.code != exitFailed || !strings.Contains(r.err, "a step cannot be repeated") || !strings.Contains(r.err, "switchyard verify a") {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+	if err := os.Remove(filepath.Join(c.dir, "a", runs.Log)); err != nil {
+		t.Fatal(err)
+	}
+	c.must("resume", "a", "--quiet")
 }

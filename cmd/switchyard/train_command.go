@@ -184,11 +184,23 @@ func (a *app) ended(run *runs.Run, err error) error {
 		state, reason = runs.Interrupted, "stopped by the user"
 		err = withHint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
 	}
+	err = a.bitsHint(err, run)
 	recorded := run.End(state, reason)
 	if errors.Is(err, syscall.ENOSPC) {
 		recorded = nil // the same disk: one message is enough
 	}
 	return errors.Join(a.diskHint(err, run), recorded)
+}
+
+// bitsHint says what to do about a run that does not go on to the bits of its log or its checkpoint.
+func (a *app) bitsHint(err error, run *runs.Run) error {
+	switch {
+	case errors.Is(err, coordinator.ErrReplay):
+		return withHint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
+	case errors.Is(err, coordinator.ErrMismatch):
+		return withHint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
+	}
+	return err
 }
 
 // interrupted is the error of a run that the user stopped.
