@@ -33,7 +33,6 @@ type lease struct {
 	id       uint64
 	owner    *member
 	audit    bool // only the digest is wanted
-	copied   bool // it was given while another worker had the block
 	attempt  int
 	state    leaseState
 	givenAt  time.Duration

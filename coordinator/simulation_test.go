@@ -130,7 +130,7 @@ func draw(r *rand.Rand) plan {
 		outages: some(), kills: some(), partitions: some(), pauses: some(), slow: some(), nan: some(),
 		interrupts: some(), crashes: some(), full: some(), referee: some(),
 	}
-	if some() || some() {
+	if r.IntN(2) == 0 {
 		p.messages = 0.1 * r.Float64()
 	}
 	p.delay = time.Duration(1+r.IntN(200)) * time.Millisecond
