@@ -14,7 +14,7 @@ type pace struct {
 
 const (
 	// memory is what is left of a pace after as many shards as the worker has slots.
-	memory = 0.75
+	memory = 0.9
 	// unproven is the credit, in shards, of a worker that has delivered nothing.
 	unproven = 0.05
 	// doubt is how much slower than the pace says a worker may be that was given nothing for a step: so it is tried again.
