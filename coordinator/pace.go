@@ -21,7 +21,7 @@ const (
 	doubt = 0.9
 	// evenness lets workers share evenly whose paces differ by less than chance may explain: a block is the largest power
 	// of two up to this factor times the worker's part.
-	evenness = 1.2
+	evenness = 1.35
 )
 
 // count adds the time since the last call, in which so many shards were in hand.
