@@ -6,14 +6,17 @@
 # at, too. It takes some minutes, and removes what it made but for the base images.
 #
 # GO_IMAGE and NATS_IMAGE name base images; without them deploy/offline/mkbase.sh makes
-# some. STEPS sets the length of the run, which is otherwise chosen to last a minute.
+# some. SWITCHYARD_IMAGE names an image that is there, to test that one. STEPS sets the
+# length of the run, which is otherwise chosen to last a minute, and LIMIT how many
+# seconds everything may take.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GOFLAGS SWITCHYARD_ISA
 
-limit=${LIMIT:-480} # seconds for everything
-run=faults
+limit=${LIMIT:-480}
+image=${SWITCHYARD_IMAGE:-}
 preset=fhn/smoke
+config=(train.validate_every=500 train.checkpoint_every=200)
 project=switchyard-test-$$
 work=$(mktemp -d)
 
@@ -40,7 +43,7 @@ fi
 
 # Nobody's surroundings change what is tested.
 unset "${!SWITCHYARD_@}" "${!COMPOSE_@}" SLOTS
-export PRESET='' PAGE_PORT=0 SWITCHYARD_IMAGE=localhost/$project VERSION=test BROKER_HOST=localhost
+export PRESET='' PAGE_PORT=0 SWITCHYARD_IMAGE=${image:-localhost/$project} VERSION=test BROKER_HOST=localhost
 
 clean_up() {
 	local status=$?
@@ -51,12 +54,12 @@ clean_up() {
 		compose logs --no-color --tail 60
 		[ -f "$work/submit.log" ] && tail -5 "$work/submit.log"
 	fi
-	kill "${watchdog:-}" "${submit:-}" 2>/dev/null
+	kill "${watchdog:-}" "${submitted:-}" 2>/dev/null
 	# A paused container cannot be stopped.
 	compose ps -q | xargs -r docker unpause >/dev/null 2>&1
 	compose --profile operator down -v --remove-orphans -t 5 >/dev/null 2>&1
 	docker ps -aq --filter "label=com.docker.compose.project=$project" | xargs -r docker rm -fv >/dev/null 2>&1
-	docker image rm -f "$SWITCHYARD_IMAGE" >/dev/null 2>&1
+	[ -n "$image" ] || docker image rm -f "$SWITCHYARD_IMAGE" >/dev/null 2>&1
 	chmod -R u+w "$work"
 	rm -rf "$work"
 	exit "$status"
@@ -91,11 +94,11 @@ reached() {
 	[ "${step:-0}" -ge "$1" ]
 }
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$1")" = healthy ]; }
-over() { ! kill -0 "$submit" 2>/dev/null; }
+over() { ! kill -0 "$submitted" 2>/dev/null; }
 
 # still WHAT: a fault that comes after the end tests nothing.
 still() {
-	over && fail "the run was over before this fault: $1. Give it more STEPS"
+	if over || [ "$(value state)" != running ]; then return 1; fi
 	say "$1, at step $(value step)"
 }
 
@@ -103,29 +106,14 @@ if [ -z "${GO_IMAGE:-}" ] || [ -z "${NATS_IMAGE:-}" ]; then
 	say "base images"
 	eval "$(deploy/offline/mkbase.sh 2>"$work/mkbase.log" || { cat "$work/mkbase.log" >&2; echo exit 1; })"
 fi
-say "image"
-compose build init >"$work/build.log" 2>&1 || {
-	tail -30 "$work/build.log"
-	fail "the image does not build"
-}
-say "image: $(($(docker image inspect -f '{{.Size}}' "$SWITCHYARD_IMAGE") / 1000000)) MB"
-
-say "the same run in one process"
-CGO_ENABLED=0 go build -buildvcs=false -o "$work/switchyard" ./cmd/switchyard
-train() { "$work/switchyard" train "$preset" "$@" --quiet --runs-dir "$work/runs" >"$work/train.log" || fail "train: $(cat "$work/train.log")"; }
-config=(train.validate_every=500 train.checkpoint_every=200)
-if [ -z "${STEPS:-}" ]; then
-	began=$(date +%s%N)
-	train train.steps=400 "${config[@]}" --name measure
-	# 400 steps took so many milliseconds; the run is to take 20 s here, and is slower in containers.
-	took=$((($(date +%s%N) - began) / 1000000 + 1))
-	STEPS=$((400 * 20000 / took / 1000 * 1000))
-	STEPS=$((STEPS < 2000 ? 2000 : STEPS > 20000 ? 20000 : STEPS))
+if [ -z "$image" ]; then
+	say "image"
+	compose build init >"$work/build.log" 2>&1 || {
+		tail -30 "$work/build.log"
+		fail "the image does not build"
+	}
 fi
-config+=(train.steps="$STEPS")
-train "${config[@]}" --name "$run"
-want=$(sed -n 's/^  "params_sha256": "\(.*\)",*/\1/p' "$work/runs/$run/run.json")
-say "$STEPS steps, params_sha256 $want"
+say "image: $(($(docker image inspect -f '{{.Size}}' "$SWITCHYARD_IMAGE") / 1000000)) MB"
 
 say "up with 8 workers"
 compose up -d --no-build --scale worker=8 >"$work/up.log" 2>&1 || {
@@ -152,39 +140,75 @@ case $port in
 *) fail "the page is published at $port" ;;
 esac
 
-compose run --rm -T operator submit "$preset" "${config[@]}" --name "$run" --wait >"$work/submit.log" 2>&1 &
-submit=$!
-await 90 "the first steps" reached $((STEPS / 20))
+# submit NAME STEPS: in the background, until the run has ended.
+submit() {
+	run=$1
+	steps=$2
+	compose run --rm -T operator submit "$preset" train.steps="$steps" "${config[@]}" --name "$run" --wait >"$work/submit.log" 2>&1 &
+	submitted=$!
+}
 
-still "kill two workers"
-docker kill -s KILL "${workers[0]}" "${workers[1]}" >/dev/null
-still "pause a worker for 8 s, longer than failure detection"
-docker pause "${workers[2]}" >/dev/null
-sleep 8
-docker unpause "${workers[2]}" >/dev/null
-still "start the two workers again"
-docker start "${workers[0]}" "${workers[1]}" >/dev/null
-still "kill the coordinator, and start it 2 s later"
-docker kill -s KILL "$coordinator" >/dev/null
-sleep 2
-docker start "$coordinator" >/dev/null
-before=$(value step)
-await 60 "steps after the coordinator's restart" reached $((before + 1))
-still "kill the broker, and start it 2 s later"
-docker kill -s KILL "$nats" >/dev/null
-sleep 2
-docker start "$nats" >/dev/null
-before=$(value step)
-await 60 "steps after the broker's restart" reached $((before + 1))
-still "stop a worker"
-docker stop -t 20 "${workers[3]}" >/dev/null
-[ "$(docker inspect -f '{{.State.ExitCode}}' "${workers[3]}")" = 0 ] || fail "a worker that was stopped did not end well"
+# faults: all of them, one after the other. It ends early, with status 1, if the run does.
+faults() {
+	await 90 "the first steps" reached $((steps / 20))
+	still "kill two workers" || return 1
+	docker kill -s KILL "${workers[0]}" "${workers[1]}" >/dev/null
+	still "pause a worker for 8 s, longer than failure detection" || return 1
+	docker pause "${workers[2]}" >/dev/null
+	sleep 8
+	docker unpause "${workers[2]}" >/dev/null
+	still "start the two workers again" || return 1
+	docker start "${workers[0]}" "${workers[1]}" >/dev/null
+	still "kill the coordinator, start it 2 s later" || return 1
+	docker kill -s KILL "$coordinator" >/dev/null
+	sleep 2
+	back "$coordinator"
+	still "kill the broker, start it 2 s later" || return 1
+	docker kill -s KILL "$nats" >/dev/null
+	sleep 2
+	back "$nats"
+	still "stop a worker" || return 1
+	docker stop -t 20 "${workers[3]}" >/dev/null
+	[ "$(docker inspect -f '{{.State.ExitCode}}' "${workers[3]}")" = 0 ] || fail "a worker that was stopped did not end well"
+	still "no more faults" || return 1
+}
 
-await 240 "the end of the run" over
-wait "$submit" || fail "submit --wait: $(tail -3 "$work/submit.log")"
-got=$(value params_sha256)
+# back CONTAINER: starts it and waits until steps are made again.
+back() {
+	local before began=$SECONDS
+	before=$(value step)
+	docker start "$1" >/dev/null
+	await 90 "steps after the restart" reached $((before + 1))
+	say "steps are made again, $((SECONDS - began)) s after the start as run.json has it, which is written every 5 s"
+}
+
+if [ -z "${STEPS:-}" ]; then
+	submit measure 500
+	await 120 "the end of a first run" over
+	wait "$submitted" || fail "submit --wait: $(tail -3 "$work/submit.log")"
+	# The last line of the metrics says how many seconds the run had taken.
+	took=$(file /runs/measure/metrics.jsonl | tail -1 | sed -n 's/.*"seconds":\([0-9]*\).*/\1/p')
+	STEPS=$((500 * 60 / (took + 1)))
+	say "500 steps take $took s: the run under faults has $STEPS"
+fi
+submit faults-1 "$STEPS"
+if ! faults; then
+	say "the run was over before the last fault: again, with twice the steps"
+	docker start "${workers[@]}" >/dev/null
+	submit faults-2 $((2 * STEPS))
+	faults || fail "the run was over before the last fault; give it more STEPS"
+fi
+await 300 "the end of the run" over
+wait "$submitted" || fail "submit --wait: $(tail -3 "$work/submit.log")"
 say "$(tail -1 "$work/submit.log")"
 [ "$(value state)" = finished ] || fail "the run is $(value state)"
+got=$(value params_sha256)
+
+say "the same run in one process"
+CGO_ENABLED=0 go build -buildvcs=false -o "$work/switchyard" ./cmd/switchyard
+"$work/switchyard" train "$preset" train.steps="$steps" "${config[@]}" --name same --quiet --runs-dir "$work/runs" >"$work/train.log" ||
+	fail "train: $(cat "$work/train.log")"
+want=$(sed -n 's/^  "params_sha256": "\(.*\)",*/\1/p' "$work/runs/same/run.json")
 [ "$got" = "$want" ] || fail "params_sha256 $got in containers, $want in one process"
 
 compose logs --no-color >"$work/all.log" 2>&1
