@@ -19,8 +19,8 @@ const (
 	unproven = 0.05
 	// doubt is how much slower than the pace says a worker may be that was given nothing for a step: so it is tried again.
 	doubt = 0.9
-	// evenness lets workers share evenly whose paces differ by less than chance may explain: a block is the largest power
-	// of two up to this factor times the worker's part.
+	// evenness lets workers share evenly whose paces differ by no more than chance may explain: a slower one's part is
+	// raised by up to this factor, but not above that of equals.
 	evenness = 1.35
 )
 

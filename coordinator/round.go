@@ -106,8 +106,11 @@ func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 		}
 	}
 	r.waveSlots -= w.slots
-	part := float64(r.waveShards) * f.speed(w) / f.total
-	return r.cut(max(1, int(evenness*part))), true
+	part, even := float64(r.waveShards)*f.speed(w)/f.total, float64(r.waveShards*w.slots)/float64(f.slots)
+	if part < even {
+		part = min(even, evenness*part)
+	}
+	return r.cut(max(1, int(part))), true
 }
 
 // cut removes a block of the largest power of two up to target from the free ones: the smallest that is big enough,
