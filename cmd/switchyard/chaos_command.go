@@ -156,6 +156,9 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	job := &chaosJob{app: a, flags: flags, config: resolved.Config, folder: folder, screen: screen, log: a.logger(screen, hclog.Warn)}
 	err = a.untilInterrupted(screen, "ending all processes", job.run)
 	screen.Finish()
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted: nothing was compared")
+	}
 	if err != nil {
 		return withHint(err, "runs, logs and samples are in %s", folder)
 	}

@@ -84,7 +84,7 @@ func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := j.app.printf("\ngrowth of processes after their first minute\n"); err != nil {
+	if err := j.app.printf("\ngrowth of processes that are warm (after a minute and a quarter of their life)\n"); err != nil {
 		return err
 	}
 	table := terminal.NewTable("process", "what", "per hour", "mean", "samples", "processes").Left(1)

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
-// warmUp is how long after its start a process is not looked at for growth.
-const warmUp = 60 * time.Second
+const (
+	// A process is not looked at for growth in the first minute and the first quarter of its life.
+	warmUp  = 60 * time.Second
+	quarter = 0.25
+)
 
 // Growth is by how much something of the processes of one role grows per hour: the slope of a line through the samples of
-// every process after its first minute, with one slope for all of them (least squares).
+// every process that is warm, with one slope for all of them (least squares).
 type Growth struct {
 	Role, What string
 	PerHour    float64
@@ -35,6 +37,9 @@ type sample struct {
 	rss              float64 // bytes
 	goroutines, open float64
 }
+
+// id names the process among all.
+func (p *sample) id() string { return p.name + "-" + strconv.Itoa(p.generation) }
 
 // samples are kept in memory and in a CSV file.
 type samples struct {
@@ -139,11 +144,15 @@ func (s *samples) growth() []Growth {
 // fit puts parallel lines through the samples of the processes of a role.
 func fit(list []sample, role string, value func(sample) float64) (Growth, bool) {
 	type point struct{ x, y float64 }
+	life := make(map[string]float64)
+	for _, p := range list {
+		life[p.id()] = max(life[p.id()], p.age)
+	}
 	processes := make(map[string][]point)
 	var order []string
 	for _, p := range list {
-		if v := value(p); p.role == role && p.age > warmUp.Seconds() && v >= 0 {
-			id := p.name + "-" + strconv.Itoa(p.generation)
+		id := p.id()
+		if v := value(p); p.role == role && p.age > max(warmUp.Seconds(), quarter*life[id]) && v >= 0 {
 			if processes[id] == nil {
 				order = append(order, id)
 			}
@@ -152,7 +161,7 @@ func fit(list []sample, role string, value func(sample) float64) (Growth, bool) 
 	}
 	var g Growth
 	var sxy, sxx, sum float64
-	for _, id := range slices.Clip(order) {
+	for _, id := range order {
 		points := processes[id]
 		if len(points) < 2 {
 			continue

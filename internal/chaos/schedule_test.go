@@ -66,7 +66,7 @@ func TestFit(t *testing.T) {
 	for process := range 3 {
 		for age := 0.0; age <= 600; age += 10 {
 			rss := 1000*float64(process) + 36*age/3600
-			if age <= 60 {
+			if age <= 150 {
 				rss = -5000 // before it is warm
 			}
 			list = append(list, sample{role: "worker", name: "w", generation: process, age: age, rss: rss + 5000, goroutines: -1})
@@ -74,7 +74,7 @@ func TestFit(t *testing.T) {
 	}
 	list = append(list, sample{role: "worker", name: "short", age: 100, rss: 1e9}, sample{role: "broker", name: "b", age: 100, rss: 1e9})
 	g, ok := fit(list, "worker", func(p sample) float64 { return p.rss })
-	if !ok || g.PerHour < 35.9 || g.PerHour > 36.1 || g.Processes != 3 || g.Samples != 3*54 {
+	if !ok || g.PerHour < 35.9 || g.PerHour > 36.1 || g.Processes != 3 || g.Samples != 3*45 {
 		t.Errorf("got %+v, %v", g, ok)
 	}
 	if g, ok := fit(list, "worker", func(p sample) float64 { return p.goroutines }); ok {
