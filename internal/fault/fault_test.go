@@ -182,7 +182,7 @@ func TestNilInjector_ChangesNothing(t *testing.T) {
 }
 
 // program has gradients of ones.
-type program struct{ golden bool }
+type program struct{}
 
 func (*program) Size() int                    { return 10 }
 func (*program) TermNames() []string          { return nil }
@@ -268,9 +268,9 @@ func TestDisk_FullNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := inject(t, Spec{Seed: 1, DiskFull: Outage{3 * time.Second, 30 * time.Second}}, "c")
 		d := i.Disk(disk.System())
-		const total = 1000
+		const total = 300
 		path, failures := filepath.Join(dir, "file"), 0
-		for n := range total { // 10,000 s
+		for n := range total { // 3,000 s
 			text := []byte{byte(n)}
 			before, _ := os.ReadFile(path)
 			err := disk.Replace(d, path, func(w io.Writer) error { _, err := w.Write(text); return err })
