@@ -26,12 +26,16 @@ func connectVariables() []string { return []string{natsVariable, nkeyVariable, c
 // connection says how to reach the broker. What is secret is in files.
 type connection struct{ url, nkey, ca string }
 
-// add defines the flags that all commands with a broker share.
+// add defines the flags that all commands with a broker share. Help shows no value of the environment, which may hold
+// what nobody else is to see.
 func (f *connection) add(c *cobra.Command, a *app) {
 	flags := c.Flags()
 	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
 	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with ($"+nkeyVariable+")")
 	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS is required then ($"+caVariable+")")
+	for _, name := range []string{"nats", "nkey", "tls-ca"} {
+		flags.Lookup(name).DefValue = ""
+	}
 }
 
 // check makes the address what the client takes, or says what is wrong with it.
@@ -98,4 +102,12 @@ func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, erro
 		return nil, usageError{err}
 	}
 	return bus, nil
+}
+
+// wrongRole is the error of a connection whose key is that of another role than this one.
+func wrongRole(bus *natsbus.Bus, role string) error {
+	if err := bus.Denied(); err != nil {
+		return withHint(usageError{err}, "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
+	}
+	return nil
 }

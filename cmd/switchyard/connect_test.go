@@ -69,3 +69,17 @@ func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 		t.Errorf("got %v with hint %q", err, advice.hint)
 	}
 }
+
+// What the environment holds is used, and not shown.
+func TestConnection_HelpShowsNoEnvironment(t *testing.T) {
+	c := newCLI(t)
+	c.environ = []string{"SWITCHYARD_NATS=nats://someone:secret@127.0.0.1:1", "SWITCHYARD_NKEY=mine.nk"}
+	for _, line := range []string{"worker --help", "runs ls --help", "coordinator --help", "submit --help"} {
+		if r := c.must(strings.Fields(line)...); strings.Contains(r.out, "secret") || strings.Contains(r.out, "mine.nk") {
+			t.Errorf("%s shows the environment:\n%s", line, r.out)
+		}
+	}
+	if r := c.run("runs", "ls"); r.code != exitUsage || strings.Contains(r.err, "secret") {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+}

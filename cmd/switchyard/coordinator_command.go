@@ -238,7 +238,7 @@ func (h *host) alone(ctx context.Context, url string) (*control.Server, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	if err != nil {
+	if err := errors.Join(err, wrongRole(h.bus, "coordinator")); err != nil {
 		return nil, err
 	}
 	if len(found) > 0 {
@@ -248,7 +248,8 @@ func (h *host) alone(ctx context.Context, url string) (*control.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.older(ctx, server.Identity(), url, rivalWait/4); err != nil && ctx.Err() == nil {
+	err = h.older(ctx, server.Identity(), url, rivalWait/4)
+	if err := errors.Join(err, wrongRole(h.bus, "coordinator")); err != nil && ctx.Err() == nil {
 		return nil, errors.Join(err, server.Stop())
 	}
 	return server, nil

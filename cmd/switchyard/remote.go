@@ -16,6 +16,7 @@ import (
 // Time limits of a command that asks a coordinator.
 const (
 	reachLimit  = 5 * time.Second  // for the broker to answer
+	refuseLimit = time.Second      // for a broker that has refused to change its mind
 	answerLimit = 10 * time.Second // for the coordinator to answer
 	openLimit   = 2 * time.Minute  // for a run to be opened
 )
@@ -31,8 +32,39 @@ func (a *app) ask(link connection, do func(ctx context.Context, client *control.
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
 		}
-		return a.answered(link, do(ctx, control.NewClient(bus.Conn())))
+		asking, cancel := untilDenied(ctx, bus)
+		defer cancel()
+		err := do(asking, control.NewClient(bus.Conn()))
+		if err == nil {
+			return nil
+		}
+		if wrong := wrongRole(bus, "operator"); wrong != nil {
+			return wrong
+		}
+		if ctx.Err() != nil && errors.Is(err, control.ErrNoHost) {
+			return errors.New("interrupted before the coordinator answered")
+		}
+		return a.answered(link, err)
 	})
+}
+
+// untilDenied returns a context that also ends when the broker does not let the key ask: it tells so beside the answer,
+// which never comes.
+func untilDenied(ctx context.Context, bus *natsbus.Bus) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for bus.Denied() == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return ctx, cancel
 }
 
 // reach waits for the connection to the broker.
@@ -45,9 +77,11 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		if trouble := bus.Trouble(); trouble != "" && time.Since(began) > reachLimit {
+		trouble, waited := bus.Trouble(), time.Since(began)
+		silent := strings.Contains(trouble, "does not answer") // else the log has said what to do
+		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
 			err := fmt.Errorf("no connection to %s: %s", url, trouble)
-			if strings.Contains(trouble, "does not answer") { // else the log has said what to do
+			if silent {
 				err = withHint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
 			}
 			return err

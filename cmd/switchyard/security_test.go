@@ -7,6 +7,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/broker"
 )
 
 // secrets are the secrets in a folder of keys.
@@ -142,6 +146,31 @@ func TestTrain_Keys(t *testing.T) {
 	} {
 		if r := c.run(strings.Fields(line)...); r.code != exitUsage || !strings.Contains(r.err, want) {
 			t.Errorf("%s: exit code %d\n%s", line, r.code, r.err)
+		}
+	}
+}
+
+// A key of another role ends a command with what is wrong and which key it takes, before anything is waited for.
+func TestKeys_OfAnotherRole(t *testing.T) {
+	c, dir := newCLI(t), t.TempDir()
+	c.must("init", "--dir", dir)
+	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, "nats-auth.conf"), Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Shutdown()
+	for _, test := range []struct{ line, key, want string }{
+		{"submit noise/smoke", "worker.nk", "operator.nk"},
+		{"runs ls", "coordinator.nk", "operator.nk"},
+		{"coordinator --web none", "worker.nk", "coordinator.nk"},
+		{"coordinator --web none", "operator.nk", "coordinator.nk"},
+	} {
+		r := c.run(strings.Fields(test.line + " --nats " + b.URL() + " --nkey " + filepath.Join(dir, test.key))...)
+		if r.code != exitUsage || !strings.Contains(r.err, "does not let this key do what is needed") || !strings.Contains(r.err, "switchyard init calls "+test.want) {
+			t.Errorf("%s with %s: exit code %d\n%s", test.line, test.key, r.code, r.err)
+		}
+		if n := strings.Count(r.err, "the broker does not allow it"); n > 1 {
+			t.Errorf("%s with %s: the refusal is told %d times\n%s", test.line, test.key, n, r.err)
 		}
 	}
 }

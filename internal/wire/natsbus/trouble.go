@@ -43,6 +43,23 @@ func (t *troubles) over() {
 	t.last, t.seen, t.denied = "", nil, nil
 }
 
+// notAllowed is the trouble of a key whose role is another.
+const notAllowed = "the broker does not let this key do what is needed"
+
+// ErrDenied is returned by Denied.
+var ErrDenied = errors.New(notAllowed)
+
+// Denied returns ErrDenied if the broker has refused something to this key since the connection was made, which no
+// waiting helps against.
+func (b *Bus) Denied() error {
+	b.troubles.mu.Lock()
+	defer b.troubles.mu.Unlock()
+	if len(b.troubles.denied) > 0 {
+		return ErrDenied
+	}
+	return nil
+}
+
 // Trouble says why there is no connection to the broker, or what it does not allow, as far as that is known. It is empty
 // if all is well.
 func (b *Bus) Trouble() string {
@@ -53,7 +70,7 @@ func (b *Bus) Trouble() string {
 	case conn != nil && conn.IsConnected() && len(b.troubles.denied) == 0:
 		return ""
 	case conn != nil && conn.IsConnected():
-		return "the broker does not let this key do what is needed"
+		return notAllowed
 	case b.troubles.last == "":
 		return "the broker does not answer"
 	}
@@ -103,9 +120,15 @@ func (b *Bus) diagnose(err error) (what, remedy string) {
 	return "the broker does not answer", ""
 }
 
-// refused hears of a subject that the broker does not let this key publish or subscribe to.
+// refused hears of a subject that the broker does not let this key publish or subscribe to. The first is told; a key of
+// the wrong role meets many.
 func (b *Bus) refused(err error) {
-	if b.troubles.first(&b.troubles.denied, err.Error()) {
+	known := b.Denied() != nil
+	switch {
+	case !b.troubles.first(&b.troubles.denied, err.Error()):
+	case known:
+		b.log.Debug("the broker does not allow it", "error", err)
+	default:
 		remedy := "connect with the key of the right role: --nkey FILE"
 		if b.identity != "" {
 			remedy = fmt.Sprintf("let the broker allow it to %s, or connect with the key of another role", b.identity)
