@@ -158,8 +158,7 @@ func (m *machine) check(now time.Duration, t *task) {
 		m.dispute(now, t)
 	case t.merged || t.held == nil:
 	case !t.audited:
-		l := t.held
-		l.owner.account.taint(m.adam.step, t.round.work)
+		m.taint(t.held.owner.account, t.round.work)
 		m.merge(now, t)
 	case t.confirmed():
 		m.figures.Audits++

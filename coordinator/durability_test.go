@@ -74,13 +74,23 @@ func sameSteps(t *testing.T, what string, got, want *coordinator.Log, steps uint
 	}
 }
 
-// dying is a disk that is lost at one act: that one and all later ones fail, as in a process that is killed. Of a write
-// the first half gets through, if torn.
+// dying is a disk that is lost at the n-th act of a name: that one and all later ones fail, as in a process that is
+// killed. Of a write the first half gets through, if torn. Without a name it only notes what is done.
 type dying struct {
 	mu   sync.Mutex
+	name string
 	left int
 	torn bool
-	dead func(disk.Act)
+	gone bool
+	kill func()
+	seen []act
+}
+
+// act is one name of an act, and how often there was one like it before.
+type act struct {
+	name  string
+	n     int
+	write bool
 }
 
 var errKilled = errors.New("killed")
@@ -88,15 +98,23 @@ var errKilled = errors.New("killed")
 func (d *dying) fault(a disk.Act) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.left--
-	if d.left > 0 {
+	name, n := a.Kind+" "+filepath.Base(a.Path), 1
+	for _, s := range d.seen {
+		if s.name == name {
+			n++
+		}
+	}
+	d.seen = append(d.seen, act{name, n, a.Bytes > 0})
+	if d.gone {
+		return 0, errKilled
+	}
+	if name != d.name || n != d.left {
 		return 0, nil
 	}
-	if d.left == 0 {
-		d.dead(a)
-		if d.torn {
-			return a.Bytes / 2, errKilled
-		}
+	d.gone = true
+	d.kill()
+	if d.torn {
+		return a.Bytes / 2, errKilled
 	}
 	return 0, errKilled
 }
@@ -105,40 +123,37 @@ func (d *dying) fault(a disk.Act) (int, error) {
 // and a log of every step.
 func TestKilled_AtEveryAct(t *testing.T) {
 	var reference *coordinator.Log
+	all := &dying{}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := logged(t)
+		cfg.Disk = disk.Faulty(disk.System(), all.fault)
 		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		reference = readLog(t, cfg.Log)
 	})
-	kinds, writes := map[string]int{}, map[int]bool{}
+	kinds := map[string]int{}
 	for _, torn := range []bool{false, true} {
-		for n := 1; n > 0; n++ {
-			if torn && !writes[n] && n < len(writes) {
+		for _, a := range all.seen {
+			if torn && !a.write {
 				continue
 			}
 			synctest.Test(t, func(t *testing.T) {
 				cfg := logged(t)
 				ctx, kill := context.WithCancel(t.Context())
-				what := "no act"
-				d := &dying{left: n, torn: torn, dead: func(a disk.Act) {
-					what = fmt.Sprintf("act %d, %s of %s", n, a.Kind, filepath.Base(a.Path))
-					kinds[a.Kind+" "+filepath.Base(a.Path)]++
-					writes[n] = a.Bytes > 0
-					kill()
-				}}
+				what := fmt.Sprintf("%s, for the %d. time", a.name, a.n)
+				d := &dying{name: a.name, left: a.n, torn: torn, kill: kill}
 				dead := cfg
 				dead.Disk = disk.Faulty(disk.System(), d.fault)
 				err := takeUp(t, ctx, dead, nil, nil)
 				kill()
-				if d.left > 0 { // it was not reached
+				if !d.gone { // the log is written in fewer pieces this time
 					if err != nil {
 						t.Error(err)
 					}
-					n = -1
 					return
 				}
+				kinds[a.name]++
 				before := readLog(t, cfg.Log)
 				if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
 					t.Errorf("killed at %s: %v", what, err)
@@ -203,7 +218,7 @@ func TestReplay_ComparesAndGoesOn(t *testing.T) {
 		for _, e := range second.Events {
 			kinds = append(kinds, fmt.Sprint(e.Kind, " ", e.Step))
 		}
-		want := "[open 0 checkpoint 3 checkpoint 4 checkpoint 6 checkpoint 9 checkpoint 11 end 11 open 9 checkpoint 12 end 12]"
+		want := "[open 0 contributor 0 checkpoint 3 checkpoint 4 checkpoint 6 checkpoint 9 checkpoint 11 end 11 open 9 contributor 9 checkpoint 12 end 12]"
 		if got := fmt.Sprint(kinds); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}

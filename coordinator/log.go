@@ -47,7 +47,10 @@ const (
 	EventCheckpoint = "checkpoint" // the parameters after Step updates are safe on disk
 	EventRollback   = "rollback"   // the run went back to Step: all entries before this line and after Step are void
 	EventQuarantine = "quarantine" // a worker was cut off
-	EventEnd        = "end"        // the coordinator ends
+	// EventContributor: a worker has contributed, for the first time since the run was where it is, what nobody confirmed:
+	// to a sum at the parameters after Step updates. If it is found to lie, the run goes back to before that.
+	EventContributor = "contributor"
+	EventEnd         = "end" // the coordinator ends
 )
 
 // Event is a line of the log that tells what happened beside the updates.
@@ -57,6 +60,7 @@ type Event struct {
 	Step     uint64    `json:"step"`
 	Term     uint64    `json:"term"`
 	Worker   string    `json:"worker,omitempty"`
+	Mark     uint64    `json:"mark,omitempty"` // contributor: wire.Mark of the worker's token
 	Reason   string    `json:"reason,omitempty"`
 	Chunk    int       `json:"chunk,omitempty"`  // open: parameters per chunk
 	Identity string    `json:"job,omitempty"`    // open: Config.Identity

@@ -22,11 +22,11 @@ type machine struct {
 	accounts     map[uint64]*account // by token
 	names        map[string]uint64   // by id: the first token that was ready under it
 	shared       map[string]bool     // ids under which more than one token was ready
-	offended     bool
-	key          [32]byte // decides which blocks are audited
-	job          string   // hash of the job; empty: there is none
-	rounds       []*round // under way at the present step: validation before gradient
-	leases       []*lease // of the present step, by id
+	before       map[uint64]uint64   // who contributed to the parameters before this coordinator: see contributors
+	key          [32]byte            // decides which blocks are audited
+	job          string              // hash of the job; empty: there is none
+	rounds       []*round            // under way at the present step: validation before gradient
+	leases       []*lease            // of the present step, by id
 	byID         map[uint64]*lease
 	lastID       uint64
 	lastQuestion uint64

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -56,15 +57,33 @@ type account struct {
 // allow notes that messages were sent to a worker, or accepted of it, which may have caused noise.
 func (a *account) allow(messages int) { a.allowed += messages }
 
-// taint notes that a worker contributed to a sum at a step. The parameters of a step whose validation was wrong are
-// right, but not what is said of them, so they are no place to go back to.
-func (a *account) taint(step uint64, work wire.Work) {
+// taint notes that a worker contributed to a sum at the present step. The parameters of a step whose validation was wrong
+// are right, but not what is said of them, so they are no place to go back to. The log knows it, too: the worker may stay
+// longer than this coordinator.
+func (m *machine) taint(a *account, work wire.Work) {
+	step := m.adam.step
 	if work == wire.Validate {
 		step--
 	}
-	if !a.tainted || step < a.since {
-		a.tainted, a.since = true, step
+	if a.tainted && a.since <= step {
+		return
 	}
+	a.tainted, a.since = true, step
+	m.emit(eventCommand{Event{Kind: EventContributor, Step: step, Worker: a.id, Mark: a.mark}})
+}
+
+// contributors is who contributed since when, by mark, according to the events of a log.
+func contributors(events []Event) map[uint64]uint64 {
+	since := make(map[uint64]uint64)
+	for _, e := range events {
+		switch known, ok := since[e.Mark]; {
+		case e.Kind == EventContributor && (!ok || e.Step < known):
+			since[e.Mark] = e.Step
+		case e.Kind == EventRollback:
+			maps.DeleteFunc(since, func(_, step uint64) bool { return step >= e.Step })
+		}
+	}
+	return since
 }
 
 // excess says why a worker is to be cut off for what it sends, if it is.
@@ -83,6 +102,7 @@ func (m *machine) account(token uint64, id string) *account {
 	a := m.accounts[token]
 	if a == nil {
 		a = &account{token: token, mark: wire.Mark(token), id: id}
+		a.since, a.tainted = m.before[a.mark]
 		m.accounts[token] = a
 	}
 	return a
@@ -101,7 +121,6 @@ func (m *machine) refuse(w *member, reason Reason, offence bool, format string, 
 	w.noise++
 	if offence {
 		w.offences++
-		m.offended = true
 	}
 }
 
@@ -206,6 +225,7 @@ func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 			a.tainted = false
 		}
 	}
+	maps.DeleteFunc(m.before, func(_, since uint64) bool { return since >= cp.Step })
 	for _, w := range m.members {
 		m.ground(&w.fetch)
 	}

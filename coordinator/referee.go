@@ -224,7 +224,7 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 		case !slices.Contains(liars, c.account):
 			liars = append(liars, c.account)
 			if t.merged { // and then it is in the tree, or somebody says so who agrees with it
-				c.account.taint(m.adam.step, t.round.work)
+				m.taint(c.account, t.round.work)
 			}
 		}
 	}

@@ -62,6 +62,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.before = contributors(c.expected.Events)
 	if e, ok := c.expected.Entries[step]; ok {
 		if theta := HashTheta(m.adam.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
