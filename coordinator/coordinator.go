@@ -44,7 +44,8 @@ type Coordinator struct {
 	snapped  time.Duration    // when stats was made
 	back     *rollbackCommand // to be done when the other commands are
 	finished bool
-	halted   bool // at once: what the machine still wants is not done
+	halted   bool    // at once: what the machine still wants is not done
+	waitTold float64 // seconds after which a wait was last logged
 	err      error
 
 	mu         sync.Mutex // guards rejections
@@ -147,7 +148,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	}
 	c.start = time.Now()
 	c.lastStep = c.start
-	c.log.Info("run opens", "run", c.machine.cfg.Run, "step", c.machine.adam.step, "steps", c.machine.cfg.Steps,
+	c.log.Info("run opens", "step", c.machine.adam.step, "steps", c.machine.cfg.Steps,
 		"parameters", c.machine.chunks.Size, "term", c.machine.term)
 	defer c.referee.stop()
 	c.machine.start(0)

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -168,10 +169,25 @@ func (c *Coordinator) reportMembership(r MembershipReport) {
 		c.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
 	case r.Left != "":
 		c.log.Info("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
-	case r.Waiting != "":
-		c.log.Info("the run waits", "for", r.Waiting, "seconds", r.Seconds)
+	case r.Waiting != "" && c.tellsWait(r.Seconds):
+		c.log.Info("the run waits", "for", r.Waiting, "seconds", math.Round(r.Seconds*10)/10)
 	}
 	c.observer.Membership(r)
+}
+
+// A wait is logged once a second while it is new, and then now and then: nobody who looks later needs each second.
+const (
+	newWait   = 10.0 // seconds
+	waitEvery = 10.0
+)
+
+// tellsWait reports whether a wait of so many seconds is to be logged.
+func (c *Coordinator) tellsWait(seconds float64) bool {
+	if seconds >= newWait && seconds >= c.waitTold && seconds < c.waitTold+waitEvery {
+		return false
+	}
+	c.waitTold = seconds
+	return true
 }
 
 // Silent is the observer of those who want none; embedded, it hears what they do not care for.

@@ -77,3 +77,19 @@ func TestPublish_NeverFits(t *testing.T) {
 		t.Errorf("told %d times: %s", got, text.String())
 	}
 }
+
+// A wait is logged each second while it is new, then every ten; the next wait begins anew.
+func TestTellsWait(t *testing.T) {
+	c, told := &Coordinator{}, 0
+	for s := 0.25; s < 100; s += 1.25 {
+		if c.tellsWait(s) {
+			told++
+		}
+	}
+	if told < 15 || told > 18 {
+		t.Errorf("told %d times in 100 s", told)
+	}
+	if !c.tellsWait(0.25) || !c.tellsWait(1.5) {
+		t.Error("the next wait is not told")
+	}
+}

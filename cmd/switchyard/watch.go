@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -32,7 +31,8 @@ type watch struct {
 	state    trouble
 	meter    terminal.Meter
 	progress terminal.Progress
-	logged   time.Time
+	logged   time.Time // when progress was last logged
+	said     time.Time // when a validation was
 	saved    time.Time // when run.json was last written
 	latest   runs.Values
 }
@@ -42,12 +42,16 @@ var _ coordinator.Observer = (*watch)(nil)
 // shortTerms name the parts of the ELBO in the status line.
 var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h", "kl_state": "kl_z", "kl_switch": "kl_s"}
 
-// Times between two records of progress in a JSON log, between two writes of run.json
-// beside those of checkpoints, and between two attempts to write what could not be.
+// Times between two writes of run.json beside those of checkpoints, between two
+// attempts to write what could not be, between two logged validations, and between two
+// records of progress in a log at the beginning and later: a tenth of the run's time, in
+// between.
 const (
-	progressInterval = 5 * time.Second
-	saveInterval     = 5 * time.Second
-	retryInterval    = 2 * time.Second
+	saveInterval       = 5 * time.Second
+	retryInterval      = 2 * time.Second
+	validationInterval = time.Second
+	progressInterval   = 5 * time.Second
+	progressSlowest    = time.Minute
 )
 
 func (w *watch) Step(r coordinator.StepReport) {
@@ -83,7 +87,10 @@ func (w *watch) Validation(r coordinator.ValidationReport) {
 		w.progress.Best, w.progress.BestStep = elbo, r.Step
 		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
 	}
-	w.log.Info("validation", "step", r.Step, "elbo", fmt.Sprintf("%.4f", elbo), "best", r.Best)
+	if now.Sub(w.said) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has them all
+		w.said = now
+		w.log.Info("validation", "step", r.Step, "elbo", rounded(elbo), "best", r.Best)
+	}
 	w.show(now)
 }
 
@@ -138,11 +145,23 @@ func (w *watch) show(now time.Time) {
 		width = w.screen.Width()
 	}
 	w.screen.Status(w.progress.Line(width))
-	if w.json && now.Sub(w.logged) >= progressInterval {
+	interval := min(max(now.Sub(w.start)/10, progressInterval), progressSlowest)
+	if w.json && now.Sub(w.logged) >= interval {
 		w.logged = now
-		p := w.progress
-		w.log.Info("progress", "step", p.Step, "steps", p.Steps, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate), "workers", p.Workers, "waiting_for", p.Note)
+		w.log.Info("progress", progressFields(w.progress)...)
 	}
+}
+
+// progressFields are what is known of the progress, as fields of a log record.
+func progressFields(p terminal.Progress) []any {
+	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
+	if p.StepRate > 0 { // there were steps
+		fields = append(fields, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate))
+	}
+	if p.Note != "" {
+		fields = append(fields, "waiting_for", p.Note)
+	}
+	return fields
 }
 
 // rounded is what people read of a number.
