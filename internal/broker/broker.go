@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -57,6 +58,7 @@ func Start(cfg Config) (*Broker, error) {
 		s.Shutdown()
 		return nil, startError(cfg.Listen, reason)
 	}
+	log.ready()
 	return &Broker{server: s, listen: cfg.Listen != ""}, nil
 }
 
@@ -73,7 +75,11 @@ func await(ready func(time.Duration) bool, log *adapter, timeout time.Duration) 
 	return ""
 }
 
+// startError is ErrStart with the reason that the server logged, in which what the system said is in quotes.
 func startError(listen, reason string) error {
+	if _, inner, quoted := strings.Cut(reason, `, "`); quoted {
+		reason = strings.TrimSuffix(inner, `"`)
+	}
 	if listen == "" {
 		return fmt.Errorf("%w: %s", ErrStart, reason)
 	}

@@ -68,3 +68,26 @@ func TestStart_TimeoutHasReason(t *testing.T) {
 		}
 	}
 }
+
+// What clients do wrong is told a few times, and then how often.
+func TestAdapter_RationsClients(t *testing.T) {
+	var out strings.Builder
+	a := &adapter{log: hclog.New(&hclog.LoggerOptions{Output: &out})}
+	a.Errorf("while it starts")
+	a.ready()
+	for range 100 {
+		a.Errorf("127.0.0.1:%d - authentication error", 5)
+	}
+	a.Errorf("of the server")
+	a.clients.from = a.clients.from.Add(-rationTime)
+	a.Errorf("cid:9 - Publish Violation")
+	text := out.String()
+	if n := strings.Count(text, "authentication error"); n != rationLines || strings.Contains(text, "while it starts") {
+		t.Errorf("%d lines of one client\n%s", n, text)
+	}
+	for _, want := range []string{"[ERROR] of the server", "[WARN]  cid:9 - Publish Violation: left_out=97"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

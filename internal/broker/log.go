@@ -2,7 +2,9 @@ package broker
 
 import (
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -11,8 +13,10 @@ import (
 type adapter struct {
 	log hclog.Logger
 
-	mu   sync.Mutex
-	last string
+	mu      sync.Mutex
+	started bool // from then on errors are told here, until then by Start
+	last    string
+	clients ration
 }
 
 func (a *adapter) Noticef(format string, v ...any) { a.log.Debug(fmt.Sprintf(format, v...)) }
@@ -26,9 +30,35 @@ func (a *adapter) Fatalf(format string, v ...any) { a.fail(fmt.Sprintf(format, v
 
 func (a *adapter) fail(text string) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.last = text
-	a.mu.Unlock()
-	a.log.Error(text)
+	switch {
+	case !a.started:
+		a.log.Debug(text)
+	case ofClient(text):
+		if told, more := a.clients.take(time.Now()); told {
+			a.log.Warn(text, more...)
+		}
+	default:
+		a.log.Error(text)
+	}
+}
+
+// ofClient reports whether an error of the server is one of a client, which is told what is wrong and tries on.
+func ofClient(text string) bool {
+	for _, part := range []string{"authentication error", "Violation", "TLS handshake error"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// ready notes that the server has started.
+func (a *adapter) ready() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.started = true
 }
 
 // lastError is the last error that the server logged.
@@ -36,4 +66,33 @@ func (a *adapter) lastError() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.last
+}
+
+// What clients do wrong is told so often per time; a client with a wrong key, or a stranger, is not to fill the log.
+const (
+	rationTime  = 10 * time.Second
+	rationLines = 3
+)
+
+// ration counts lines that are like each other.
+type ration struct {
+	from    time.Time
+	told    int
+	leftOut int
+}
+
+// take reports whether a line is to be written, with how many were left out before it.
+func (r *ration) take(now time.Time) (told bool, more []any) {
+	if now.Sub(r.from) >= rationTime {
+		r.from, r.told = now, 0
+	}
+	if r.told++; r.told > rationLines {
+		r.leftOut++
+		return false, nil
+	}
+	if r.leftOut > 0 {
+		more = []any{"left_out", r.leftOut}
+	}
+	r.leftOut = 0
+	return true, more
 }
