@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -96,8 +97,20 @@ func (a *app) logger(to io.Writer, level hclog.Level) hclog.Logger {
 	}
 	return hclog.New(&hclog.LoggerOptions{
 		Output: to, Level: level, Color: color, ColorHeaderOnly: true, JSONFormat: a.logFormat == "json",
-		TimeFormat: "15:04:05",
+		TimeFormat: a.timeFormat(),
 	})
+}
+
+// timeFormat is that of log lines: whoever reads a log that is not a terminal may do so on another day, and a program
+// in another zone.
+func (a *app) timeFormat() string {
+	switch {
+	case a.logFormat == "json":
+		return "2006-01-02T15:04:05.000Z07:00"
+	case a.terminal:
+		return time.TimeOnly
+	}
+	return time.DateTime
 }
 
 // command is a command line of this program as the user would type it here.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -47,9 +48,6 @@ then printed.`,
 }
 
 func (a *app) serveBroker(flags brokerFlags) error {
-	if _, _, err := net.SplitHostPort(flags.listen); err != nil {
-		return withHint(usagef("--listen %s: %w", flags.listen, err), "e.g. --listen 127.0.0.1:4222")
-	}
 	log := a.logger(a.err, hclog.Info)
 	b, err := flags.start(log, a.invoked+" init")
 	if err != nil {
@@ -77,8 +75,28 @@ func retire(b *broker.Broker) error {
 	return nil
 }
 
+// listenAddress returns an error, with an example of a port, if a flag is not an address to listen on.
+func listenAddress(flag, address string, example int) error {
+	const ports = 1 << 16
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		if n, numberErr := strconv.Atoi(port); numberErr != nil || n < 0 || n >= ports {
+			err = fmt.Errorf("port %q is not a number from 0 to %d", port, ports-1)
+		}
+	}
+	if err != nil {
+		return withHint(usagef("--%s %s: %w", flag, address, err), "it takes HOST:PORT, e.g. 127.0.0.1:%d", example)
+	}
+	return nil
+}
+
 // start runs a broker. It warns when everybody on the network may do everything.
 func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker, error) {
+	if f.listen != "" {
+		if err := listenAddress("listen", f.listen, 4222); err != nil {
+			return nil, err
+		}
+	}
 	cfg := broker.Config{Listen: f.listen, Log: log.Named("broker")}
 	switch {
 	case f.keys != "":
@@ -98,6 +116,9 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback address", "listen", f.listen)
 	}
 	b, err := broker.Start(cfg)
+	if errors.Is(err, broker.ErrStart) && f.listen != "" {
+		return nil, withHint(fmt.Errorf("start the broker: %w", err), "if another program listens there, --listen takes another port; with port 0 it is a free one")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -180,8 +181,8 @@ func (a *app) showRun(r web.Run, folder string) error {
 	table.Row("step", terminal.Group(info.Step)+" of "+terminal.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
 	table.Row("parameters", terminal.Group(info.Parameters))
-	table.Row("checkpoint", fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256))
-	table.Row("validation", fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), metric(info, "best_step")))
+	table.Row("checkpoint", checkpointOf(info))
+	table.Row("validation", validationOf(info))
 	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime), info.Updated.Local().Format(time.DateTime)))
 	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"], cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
 	if r.Live != nil {
@@ -192,13 +193,33 @@ func (a *app) showRun(r web.Run, folder string) error {
 	return err
 }
 
+func checkpointOf(info runs.Info) string {
+	switch {
+	case info.Checkpoint == 0:
+		return "none yet"
+	case info.ParametersSHA256 == "":
+		return "step " + terminal.Group(info.Checkpoint)
+	}
+	return fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256)
+}
+
+func validationOf(info runs.Info) string {
+	if _, validated := info.Metrics["validation_elbo"]; !validated {
+		return "none yet"
+	}
+	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), terminal.Group(uint64(info.Metrics["best_step"])))
+}
+
 // workersOf says who works on a run, and what it waits for.
 func workersOf(live web.Live) string {
 	slots, speed := 0, 0.0
 	for _, w := range live.Workers {
 		slots, speed = slots+w.Slots, speed+w.Speed
 	}
-	text := fmt.Sprintf("%d with %s, %.3g shards/s", len(live.Workers), terminal.Count(slots, "slot"), speed)
+	text := "none"
+	if len(live.Workers) > 0 {
+		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), terminal.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
+	}
 	if live.Waiting != "" {
 		text += "; it waits: " + live.Waiting
 	}

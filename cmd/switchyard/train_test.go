@@ -360,8 +360,11 @@ func TestTrain_JSONLogIsJSON(t *testing.T) {
 	r := c.must("train", "noise/smoke", "--log-format", "json")
 	r.err += c.run("train", "fnh", "--log-format", "json").err
 	for line := range strings.Lines(r.err) {
-		if !json.Valid([]byte(line)) {
-			t.Errorf("not JSON: %s", line)
+		var record struct {
+			Time time.Time `json:"@timestamp"`
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil || time.Since(record.Time) > time.Hour {
+			t.Errorf("not a JSON record of this hour: %s: %v", line, err)
 		}
 	}
 	for _, want := range []string{`"plan"`, `"validation"`, "unknown preset"} {
@@ -378,7 +381,8 @@ func TestUntilInterrupted(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	signals <- os.Interrupt
-	signals <- os.Interrupt
+	signals <- os.Interrupt // the same, to the group of the process
+	time.AfterFunc(2*sameSignal, func() { signals <- os.Interrupt })
 	err := a.untilInterrupted(&said, "finishing", func(context.Context) error {
 		close(started)
 		<-release // deaf to its context
@@ -390,8 +394,12 @@ func TestUntilInterrupted(t *testing.T) {
 	<-started
 
 	signals <- os.Interrupt
+	signals <- os.Interrupt
 	err = a.untilInterrupted(&said, "finishing", func(ctx context.Context) error {
 		<-ctx.Done()
+		for len(signals) > 0 {
+			time.Sleep(time.Millisecond)
+		}
 		return coordinator.ErrInterrupted
 	})
 	if exitCode(err) != exitInterrupted {

@@ -22,6 +22,9 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 	if f.listen == "none" {
 		return nil, nil
 	}
+	if err := listenAddress("web", f.listen, 8080); err != nil {
+		return nil, err
+	}
 	token := ""
 	if f.tokenFile != "" {
 		err := secretFile("web-token-file", f.tokenFile)

@@ -105,8 +105,7 @@ func (a *app) work(flags workerFlags) error {
 	}
 	log.Info("worker", "id", flags.id, "version", release(), "kernels", kernel.Active().String(), "slots", flags.slots,
 		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
-	say := log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Info})
-	err = a.untilInterrupted(say, "handing back what is computed", func(ctx context.Context) error { return follow(ctx, agent) })
+	err = a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error { return follow(ctx, agent) })
 	if errors.Is(err, worker.ErrRefused) {
 		return fmt.Errorf("worker %s: %w", flags.id, err)
 	}
