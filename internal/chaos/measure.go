@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,10 +23,10 @@ type Recovery struct {
 }
 
 const (
-	// settle is how long all goes well before a fault.
-	settle = 4 * time.Second
+	// settle is how long all goes well before a fault, and up to a second more, so that faults meet all phases of heartbeats.
+	settle = 2 * time.Second
 	// watch is how long the run is watched after a fault, beside the time of failure detection.
-	watch = 6 * time.Second
+	watch = 3 * time.Second
 	// A step is conspicuous that takes longer than stallSteps usual ones and stallTime.
 	stallSteps = 5
 	stallTime  = 100 * time.Millisecond
@@ -91,7 +92,8 @@ func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	if w.began.IsZero() {
 		w.began = time.Now()
 	}
-	if err := w.flow(ctx, settle); err != nil {
+	phase := math.Mod(float64(len(r.First))*math.Phi, 1)
+	if err := w.flow(ctx, settle+time.Duration(phase*float64(time.Second))); err != nil {
 		return err
 	}
 	usual, last := w.usual(), w.steps[len(w.steps)-1].step
