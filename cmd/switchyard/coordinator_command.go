@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	h := a.newHost(connect, log)
 	h.faults = faults
+	if err := writable(a.runsDir); err != nil {
+		return withHint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
+	}
 	first, err := a.firstOrder(flags, h)
 	if err != nil {
 		return err
@@ -84,6 +88,21 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return withHint(err, "the checkpoints are intact; start the coordinator again, and its runs go on")
 	}
 	return errors.Join(err, faults.Close())
+}
+
+// writable makes a folder if it is missing, and returns an error if no file can be made in it.
+func writable(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make the folder of runs: %w", err)
+	}
+	probe, err := os.CreateTemp(folder, ".writable-*")
+	if err != nil {
+		return fmt.Errorf("write to the folder of runs: %w", err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("write to the folder of runs: %w", err)
+	}
+	return nil
 }
 
 // newHost prepares a host without runs.
@@ -179,7 +198,7 @@ func (h *host) lead(first *order) error {
 		}
 	}
 	if len(h.under()) == 0 {
-		h.log.Info("no run is under way", "next", h.app.command("submit", "PRESET"))
+		h.log.Info("no run is under way", "next", h.app.invoked+" submit PRESET")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (s service) Runs() ([]control.Run, error) {
 func (s service) Run(name string) (control.Run, error) {
 	r, err := source(s).Run(name)
 	if err != nil {
-		return control.Run{}, answered(s.host.app.missingRun(err))
+		return control.Run{}, s.missing(name, err)
 	}
 	return controlled(r)
 }
@@ -88,7 +88,26 @@ func (s service) Stop(name string) error {
 	if errors.Is(err, web.ErrNotRunning) {
 		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("run %s is not under way here", name), Hint: "`runs ls` shows which are"}
 	}
-	return answered(s.host.app.missingRun(err))
+	return s.missing(name, err)
+}
+
+// missing answers with an error; one that says there is no such run names it without the folder, which is not the
+// client's, and the nearest.
+func (s service) missing(name string, err error) error {
+	if !errors.Is(err, runs.ErrNotFound) {
+		return answered(err)
+	}
+	hint := "`runs ls` shows which there are"
+	if list, listErr := runs.List(s.host.app.runsDir); listErr == nil {
+		var names []string
+		for _, r := range list {
+			names = append(names, r.Name)
+		}
+		if near := config.Nearest(name, names); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+	}
+	return answered(withHint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
 }
 
 func controlled(r web.Run) (control.Run, error) {

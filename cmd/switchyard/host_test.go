@@ -402,6 +402,8 @@ func TestSubmit_Errors(t *testing.T) {
 		{"coordinator --config nothing", exitUsage, []string{`unknown preset "nothing"`}},
 		{"coordinator --nats=", exitUsage, []string{"needs the address of a broker"}},
 		{"coordinator --web 0.0.0.0:0", exitUsage, []string{"token"}},
+		{"coordinator --web 8080", exitUsage, []string{"--web 8080", "missing port"}},
+		{"coordinator --runs-dir " + c.write("file", "") + "/x", exitFailed, []string{"the folder of runs", "with --runs-dir"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != test.code {
@@ -422,8 +424,8 @@ func TestSubmit_Errors(t *testing.T) {
 	}{
 		{"submit noise/smoke --name taken seed=2 train.steps=11", []string{"another configuration: seed is 1 there, 2 here, train.steps is 10 there, 11 here", "choose another --name"}},
 		{"submit noise/smoke --name a/b", []string{"not a run name"}},
-		{"runs show takn", []string{"no such run", "did you mean taken?"}},
-		{"runs stop takn", []string{"no such run", "did you mean taken?"}},
+		{"runs show takn", []string{"no such run: takn\n", "did you mean taken?"}},
+		{"runs stop takn", []string{"no such run: takn\n", "did you mean taken?"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != exitUsage {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
@@ -87,7 +88,11 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		}
 		limited, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
+		patience := time.AfterFunc(patientFor, func() {
+			a.logger(a.err, hclog.Warn).Warn("the coordinator has not answered yet", "waiting_up_to", openLimit.String())
+		})
 		result, err := client.Submit(limited, s)
+		patience.Stop()
 		if err != nil {
 			return err
 		}
@@ -120,6 +125,9 @@ func (a *app) submitted(flags submitFlags, s control.Submitted) error {
 	}
 	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name), a.remotely(flags.link, "runs", "stop", s.Name))
 }
+
+// patientFor is how long nothing is said while the coordinator opens a run.
+const patientFor = 5 * time.Second
 
 // followInterval is the time between two looks at a run that is followed.
 const followInterval = time.Second

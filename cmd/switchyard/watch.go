@@ -49,7 +49,7 @@ var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h"
 const (
 	saveInterval       = 5 * time.Second
 	retryInterval      = 2 * time.Second
-	validationInterval = time.Second
+	validationInterval = 5 * time.Second
 	progressInterval   = 5 * time.Second
 	progressSlowest    = time.Minute
 )

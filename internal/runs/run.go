@@ -284,7 +284,7 @@ func Config(dir, name string) (data []byte, path string, err error) {
 func find(dir, name string) (string, error) {
 	folder := filepath.Join(dir, name)
 	if !nameForm.MatchString(name) {
-		return "", fmt.Errorf("%w: %q", ErrName, name)
+		return "", fmt.Errorf("%w: %q (letters, digits, - and _, at most 64)", ErrName, name)
 	}
 	if _, err := os.Stat(filepath.Join(folder, infoFile)); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s", ErrNotFound, folder)
