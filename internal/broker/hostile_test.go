@@ -248,13 +248,25 @@ func TestHostile_LiarWhoComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := site.work("honest", func() *toy { return &toy{size: hostileSize} })
+	var lies atomic.Int64
+	wait := func(step uint64) { // until a liar had something to do
+		for step == 5 && lies.Load() == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	end := site.work("honest", func() *toy { return &toy{size: hostileSize, before: wait} })
 	ctx, over := context.WithCancel(t.Context())
 	bus := site.connect(keys.WorkerKey)
 	var liar sync.WaitGroup
 	liar.Go(func() {
 		for life := 1; ctx.Err() == nil; life++ {
-			w := site.member(bus, fmt.Sprintf("liar-%d", life), func() *toy { return &toy{size: hostileSize, lie: true} })
+			w := site.member(bus, fmt.Sprintf("liar-%d", life), func() *toy {
+				return &toy{size: hostileSize, lie: true, before: func(step uint64) {
+					if step > 1 {
+						lies.Add(1)
+					}
+				}}
+			})
 			if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrRefused) {
 				t.Error(err)
 			}
