@@ -2,11 +2,9 @@ package runs
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -204,27 +202,5 @@ func TestList_LatestFirst(t *testing.T) {
 	}
 	if list, err := List(filepath.Join(dir, "none")); err != nil || list != nil {
 		t.Errorf("a missing folder: got %v, %v", list, err)
-	}
-}
-
-func TestWriteFile_FailureKeepsTheOldContent(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.json")
-	if err := WriteFile(path, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	err := replace(path, func(w io.Writer) error {
-		if _, err := w.Write([]byte("half")); err != nil {
-			return err
-		}
-		return syscall.ENOSPC
-	})
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("got %v, want ENOSPC", err)
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) != 0 {
-		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
 }
