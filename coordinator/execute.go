@@ -6,6 +6,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -152,7 +154,11 @@ func (c *Coordinator) count(cmd rejectCommand) {
 		}
 	}
 	c.rejections = append(c.rejections, Rejection{cmd.worker, cmd.reason, 1})
-	c.log.Warn("message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)
+	level := hclog.Warn
+	if cmd.reason.expected() {
+		level = hclog.Debug
+	}
+	c.log.Log(level, "message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)
 }
 
 func (c *Coordinator) reportStep(r StepReport) {

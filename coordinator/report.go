@@ -95,6 +95,12 @@ const (
 	ReasonQuarantined Reason = "quarantined" // the sender was cut off
 )
 
+// expected reports whether messages are refused for that reason in any run: they were late, or were sent again because
+// an answer was.
+func (r Reason) expected() bool {
+	return r == ReasonDuplicate || r == ReasonStep || r == ReasonTerm
+}
+
 // Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are
 // counted together under the empty name.
 type Rejection struct {

@@ -23,10 +23,14 @@ func (m *machine) tellWaiting(now time.Duration) {
 // waiting says what holds the run up, if anything: which block, at which worker, for how long, and what helps.
 func (m *machine) waiting(now time.Duration) string {
 	if m.ready() == 0 {
-		if n := len(m.members); n > 0 {
+		switch n := len(m.members); n {
+		case 0:
+			return "no worker has joined; " + hire
+		case 1:
+			return fmt.Sprintf("worker %s prepares: it fetches the data set and builds the model", m.members[0].id)
+		default:
 			return fmt.Sprintf("%d workers prepare, %s first; they fetch the data set and build the model", n, m.members[0].id)
 		}
-		return "no worker has joined; " + hire
 	}
 	for _, l := range m.leases {
 		if text := m.waitingFor(now, l); text != "" {

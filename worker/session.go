@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	case *wire.Refusal:
 		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
 	case *wire.End:
-		w.log.Info("the run ends", "reason", msg.Reason)
+		w.log.Info("the run ends", "reason", strings.TrimPrefix(msg.Reason, "coordinator: "))
 		return errEnd
 	}
 	if !w.welcomed || h.Term != w.term {
