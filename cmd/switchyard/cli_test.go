@@ -109,6 +109,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"config show fhn model.switching=x", exitUsage, []string{`unknown value "x"`, "concrete or normal"}},
 		{"train noise/smoke --name taken", exitUsage, []string{"run name is taken", "switchyard resume taken", "another --name"}},
 		{"train noise/smoke --name a/b", exitUsage, []string{"not a run name"}},
+		{"completion nosuch", exitUsage, []string{"unknown command", "bash, fish, powershell, zsh"}},
 		{"resume takn", exitUsage, []string{"no such run", "did you mean taken?"}},
 		{"resume", exitUsage, []string{"takes NAME"}},
 		{"eval taken", exitUsage, []string{"no evaluation protocol for env.kind=noise", "env.kind=noise"}},

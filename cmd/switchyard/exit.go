@@ -93,7 +93,11 @@ func (a *app) complain(err error) {
 	known := errors.As(err, &advice)
 	switch {
 	case a.logFormat == "json":
-		a.logger(a.err, hclog.Info).Error(err.Error(), "hint", advice.hint)
+		var fields []any
+		if known {
+			fields = append(fields, "hint", advice.hint)
+		}
+		a.logger(a.err, hclog.Info).Error(err.Error(), fields...)
 	case known:
 		fmt.Fprintf(a.err, "error: %v\nhint: %s\n", err, advice.hint)
 	default:

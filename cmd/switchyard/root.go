@@ -15,6 +15,7 @@ func (a *app) run(arguments []string) int {
 	root.SetArgs(arguments)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
+	addCompletion(root)
 	err := root.Execute()
 	if err != nil {
 		a.complain(err)
@@ -52,29 +53,43 @@ data-parallel on CPUs. Start with:
 	return root
 }
 
+// addCompletion adds cobra's command for shells, which writes to what is the output by then. As it is, it takes any
+// argument.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
 // group is a command that only holds others: without one it prints its help, with
 // an unknown one it says which was meant.
 func group(use, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var names []string
-			for _, sub := range c.Commands() {
-				if sub.IsAvailableCommand() {
-					names = append(names, sub.Name())
-				}
-			}
-			hint := "the commands are " + strings.Join(names, ", ")
-			if near := config.Nearest(args[0], names); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return withHint(usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
-		},
+		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+}
+
+// subcommand is the error of an argument where only the commands of a group go.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	hint := "the commands are " + strings.Join(names, ", ")
+	if near := config.Nearest(args[0], names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return withHint(usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
 }
 
 // flagError makes the complaint of the flag parser a usage error that names the

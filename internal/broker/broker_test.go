@@ -79,10 +79,11 @@ func TestAdapter_RationsClients(t *testing.T) {
 		a.Errorf("127.0.0.1:%d - authentication error", 5)
 	}
 	a.Errorf("of the server")
+	a.Warnf("cid:7 - Producer was stalled for a total of %s", "9ms")
 	a.clients.from = a.clients.from.Add(-rationTime)
 	a.Errorf("cid:9 - Publish Violation")
 	text := out.String()
-	if n := strings.Count(text, "authentication error"); n != rationLines || strings.Contains(text, "while it starts") {
+	if n := strings.Count(text, "authentication error"); n != rationLines || strings.Contains(text, "while it starts") || strings.Contains(text, "stalled") {
 		t.Errorf("%d lines of one client\n%s", n, text)
 	}
 	for _, want := range []string{"[ERROR] of the server", "[WARN]  cid:9 - Publish Violation: left_out=97"} {

@@ -20,13 +20,22 @@ type adapter struct {
 }
 
 func (a *adapter) Noticef(format string, v ...any) { a.log.Debug(fmt.Sprintf(format, v...)) }
-func (a *adapter) Warnf(format string, v ...any)   { a.log.Warn(fmt.Sprintf(format, v...)) }
+func (a *adapter) Warnf(format string, v ...any)   { a.warn(fmt.Sprintf(format, v...)) }
 func (a *adapter) Errorf(format string, v ...any)  { a.fail(fmt.Sprintf(format, v...)) }
 func (a *adapter) Debugf(format string, v ...any)  { a.log.Debug(fmt.Sprintf(format, v...)) }
 func (a *adapter) Tracef(format string, v ...any)  { a.log.Trace(fmt.Sprintf(format, v...)) }
 
 // Fatalf does not end the process: Start reports it.
 func (a *adapter) Fatalf(format string, v ...any) { a.fail(fmt.Sprintf(format, v...)) }
+
+// warn writes a warning. That a client was held back for a moment, so that another can follow, is as it should be.
+func (a *adapter) warn(text string) {
+	if strings.Contains(text, "Producer was stalled") {
+		a.log.Debug(text)
+		return
+	}
+	a.log.Warn(text)
+}
 
 func (a *adapter) fail(text string) {
 	a.mu.Lock()
