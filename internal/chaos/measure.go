@@ -125,12 +125,12 @@ func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	return nil
 }
 
-// pace is the time from a fault until the last conspicuous step of the record had ended, or until the first new step.
+// pace is the time from a fault until the last conspicuous step of the record had ended, and at least until the first new step.
 func pace(steps []step, struck, first time.Time, usual time.Duration) time.Duration {
 	end := first
 	for i := 1; i < len(steps); i++ {
 		a, b := steps[i-1], steps[i]
-		if b.at.After(struck) && b.at.Sub(a.at) > stallSteps*usual+stallTime {
+		if b.at.After(end) && b.at.Sub(a.at) > stallSteps*usual+stallTime {
 			end = b.at
 		}
 	}
