@@ -151,7 +151,7 @@ func (m *machine) accept(now time.Duration, l *lease) {
 // check decides what becomes of a task after something was learnt about it.
 func (m *machine) check(now time.Duration, t *task) {
 	switch {
-	case m.finished || m.suspended || t.judge != 0 || t.disputed:
+	case m.finished || m.suspended || t.released || t.judge != 0 || t.disputed:
 	case t.fickle() != nil:
 		m.dropFickle(now, t)
 	case t.contradicted():

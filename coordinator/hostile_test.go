@@ -170,7 +170,7 @@ func TestRun_HostileClient(t *testing.T) {
 	cfg, log := config(t), &syncBuffer{}
 	cfg.Data = dataset(10_000)
 	joined := make(chan string, 10)
-	c, err := coordinator.New(cfg, initial(toySize), connect(), joins{&events{}, joined}, hclog.New(&hclog.LoggerOptions{Output: log}))
+	c, err := coordinator.New(cfg, initial(toySize), connect(), joins{&events{}, joined}, hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (l *lease) batches() int {
 func (m *machine) heard(now time.Duration, l *lease) {
 	t := l.task
 	switch {
-	case l.audit, t.merged, t.judge != 0, t.disputed && !t.third(l), !t.disputed && t.contradicted():
+	case l.audit, t.merged, t.judge != 0, t.disputed && !t.neutral(l.owner), !t.disputed && t.contradicted():
 		m.withdraw(l)
 		m.check(now, t)
 	case l.round.work == wire.Validate:
@@ -184,11 +184,6 @@ func (m *machine) heard(now time.Duration, l *lease) {
 			m.startPull(now, l)
 		}
 	}
-}
-
-// third reports whether a lease brings the word of a worker that has not said anything else about the block.
-func (t *task) third(l *lease) bool {
-	return !slices.ContainsFunc(t.claims, func(c *claim) bool { return c != l.said && c.account == l.owner.account })
 }
 
 // find returns the lease that a message is about, or why there is none.

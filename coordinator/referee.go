@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -76,6 +77,9 @@ func (r *referee) stop() {
 	}
 }
 
+// decided stands for a question that is answered.
+const decided = math.MaxUint64
+
 // ask lets the referee compute a task.
 func (m *machine) ask(t *task) {
 	r := t.round
@@ -134,8 +138,25 @@ func (m *machine) dropFickle(now time.Duration, t *task) {
 	}
 	t.unsay(func(c *claim) bool { return c.account == a })
 	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", m.adam.step, t.round.work, t.block)
-	if !m.quarantine(now, []*account{a}, why) {
-		m.check(now, t)
+	if m.quarantine(now, []*account{a}, why) {
+		return
+	}
+	if m.check(now, t); !m.finished && !m.suspended {
+		m.giveOut(now, t)
+	}
+}
+
+// giveOut sees to it that somebody computes a task of which nothing is left but what was said.
+func (m *machine) giveOut(now time.Duration, t *task) {
+	r := t.round
+	waits := slices.ContainsFunc(r.retry, func(o retry) bool { return o.task == t })
+	switch {
+	case waits || t.released || t.merged || t.held != nil || t.judge != 0:
+	case t.regular() > 0:
+		m.pullNext(now, t)
+	default:
+		r.retry = append(r.retry, retry{t, nil, now})
+		m.assign(now)
 	}
 }
 
@@ -147,7 +168,10 @@ func (m *machine) dispute(now time.Duration, t *task) {
 		}
 	}
 	m.figures.Disputes++
-	t.disputed = true
+	t.disputed, t.parties = true, nil
+	for _, c := range t.claims {
+		t.parties = append(t.parties, c.account)
+	}
 	m.disputes = append(m.disputes, t)
 	if m.cfg.Referee != nil {
 		m.ask(t)
@@ -181,9 +205,9 @@ func (m *machine) hearThirds(now time.Duration) {
 	}
 }
 
-// neutral reports whether a worker has said nothing about a block.
+// neutral reports whether a worker's word decides a dispute.
 func (t *task) neutral(w *member) bool {
-	return !t.hasFailed(w) && !slices.ContainsFunc(t.claims, func(c *claim) bool { return c.account == w.account })
+	return !t.hasFailed(w) && !slices.Contains(t.parties, w.account)
 }
 
 // positions says who says what.
@@ -215,12 +239,13 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 		terms: truth.Terms, checksum: m.checksum(truth.Values), summed: t.round.work == wire.Gradient,
 		digest: wire.DigestPartial(truth.Values, truth.Terms),
 	}
-	var liars []*account
-	agreed := 0
+	var liars, agreed []*account
 	for _, c := range t.claims {
 		switch {
 		case c.agrees(known):
-			agreed++
+			if !slices.Contains(agreed, c.account) {
+				agreed = append(agreed, c.account)
+			}
 		case !slices.Contains(liars, c.account):
 			liars = append(liars, c.account)
 			if t.merged { // and then it is in the tree, or somebody says so who agrees with it
@@ -228,15 +253,17 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 			}
 		}
 	}
-	if judge != "" && agreed < 2 { // nobody says what the third worker says
+	if judge != "" && len(agreed) < 2 { // nobody says what the third worker says
 		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, m.adam.step, t.round.work, t.block, t.positions()))
 		return
 	}
 	t.disputed = false
 	m.disputes = slices.DeleteFunc(m.disputes, func(o *task) bool { return o == t })
+	t.judge = decided // whoever leaves now, the block is not given out again
 	if m.quarantine(now, liars, blame(m.adam.step, t, judge)) {
 		return
 	}
+	t.judge = 0
 	if t.merged {
 		m.recycle(truth)
 		m.closeIfDone(now)

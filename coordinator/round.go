@@ -50,10 +50,12 @@ type task struct {
 	claims   []*claim // what workers have announced
 	held     *lease   // a whole copy that waits to be confirmed
 	heldAt   time.Duration
-	merged   bool   // it is in the tree
-	reissued int    // times that it was given to a further worker
-	disputed bool   // claims contradict each other
-	judge    uint64 // question that the referee was asked; 0: none
+	released bool       // it is no task any more: its shards are free, or in other tasks
+	merged   bool       // it is in the tree
+	reissued int        // times that it was given to a further worker
+	disputed bool       // claims contradict each other
+	parties  []*account // to the dispute
+	judge    uint64     // question that the referee was asked; 0: none
 }
 
 // failure is a worker's statement that it could not compute a block.
@@ -77,6 +79,7 @@ func (r *round) task(b reduce.Block) *task {
 		t = &task{round: r, block: b}
 		r.tasks[b] = t
 	}
+	t.released = false
 	return t
 }
 
@@ -140,6 +143,7 @@ func (r *round) release(now time.Duration, t *task) {
 		r.retry = append(r.retry, retry{t, t.failures[n-1].account, now})
 		return
 	}
+	t.released = true
 	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y reduce.Block) int { return x.First - y.First })
 	r.free = slices.Insert(r.free, at, t.block)
 }

@@ -1,0 +1,223 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way stays
+// within the credit.
+func TestMachine_KeepsItsBooks(t *testing.T) {
+	steps := uint64(0)
+	for seed := range uint64(80) {
+		b := newBedlam(seed)
+		for range 1500 {
+			b.act()
+			if err := b.check(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if b.m.finished {
+				break
+			}
+		}
+		steps += b.m.adam.step
+	}
+	if steps < 80 {
+		t.Errorf("%d steps in all", steps)
+	}
+}
+
+// bedlam is a machine among members of which some lie and fail.
+type bedlam struct {
+	*player
+	r     *rand.Rand
+	born  int
+	names []string
+	sent  []*wire.Lease // to whom is in to
+	to    []string
+	asked []refereeCommand
+	back  bool
+}
+
+func newBedlam(seed uint64) *bedlam {
+	r := rand.New(rand.NewPCG(seed, 0))
+	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, cfg: Config{
+		Run: "r", Steps: 1 << 40, Shards: 8, ValidationShards: 4, ValidateEvery: 2, FailureDetection: 5 * time.Second,
+		Chunk: 64, Credit: 64 + r.IntN(256), Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
+	}}}
+	b.cfg.Audit = []float64{0, 0.5, 1}[r.IntN(3)]
+	if r.IntN(4) > 0 {
+		b.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, reduce.Block) ([]float32, []float32, error) {
+			return nil, nil, nil
+		}
+	}
+	b.m = newMachine(b.cfg, make([]float32, 40), b.cfg.Chunk)
+	b.m.start(0)
+	return b
+}
+
+// act lets one thing happen.
+func (b *bedlam) act() {
+	switch x := b.r.IntN(100); {
+	case x < 4 || len(b.names) == 0:
+		b.born++
+		b.names = append(b.names, fmt.Sprint([]string{"good", "liar", "nan", "odd"}[b.r.IntN(4)], b.born))
+		b.join(b.names[len(b.names)-1])
+	case x < 5:
+		b.say(b.names[b.r.IntN(len(b.names))], &wire.Bye{})
+	case x < 8:
+		b.join(b.names[b.r.IntN(len(b.names))])
+	case x < 35:
+		b.now += time.Duration(b.r.IntN(600)) * time.Millisecond
+		for _, w := range slices.Clone(b.m.members) {
+			if b.r.IntN(30) > 0 {
+				b.say(w.id, &wire.Heartbeat{Step: b.m.adam.step})
+			}
+		}
+		b.m.dismiss(b.now)
+		b.m.tick(b.now)
+	case x < 45 && len(b.asked) > 0:
+		q := b.asked[0]
+		b.asked = b.asked[1:]
+		v := verdict{id: q.id}
+		if v.values, v.terms = partial(&wire.Lease{Work: q.work, Count: q.block.Count}, nil); b.r.IntN(200) == 0 {
+			v.err = errors.New("no luck")
+		}
+		b.m.verdict(b.now, v)
+	case len(b.sent) > 0:
+		i := len(b.sent) - 1 - b.r.IntN(min(8, len(b.sent)))
+		b.answer(b.to[i], b.sent[i])
+	}
+	b.obey()
+}
+
+// obey notes what the machine wants done, and does what cannot wait.
+func (b *bedlam) obey() {
+	for again := true; again; {
+		again = false
+		for _, c := range append([]command(nil), b.m.take()...) {
+			switch c := c.(type) {
+			case refereeCommand:
+				b.asked = append(b.asked, c)
+			case rollbackCommand:
+				x := make([]float32, 40)
+				b.m.term++
+				b.m.rewind(b.now, &Checkpoint{Step: c.step - min(c.step, uint64(b.r.IntN(3))), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
+				again = true
+			case sendCommand:
+				if l, ok := c.message.(*wire.Lease); ok {
+					b.sent, b.to = append(b.sent, l), append(b.to, c.to)
+				}
+			}
+		}
+	}
+}
+
+func (b *bedlam) join(id string) {
+	b.say(id, &wire.Hello{Slots: 1 + len(id)%3})
+	b.say(id, &wire.Ready{Size: 40, Terms: []string{"loss"}})
+}
+
+// answer announces a lease, or sends its chunks.
+func (b *bedlam) answer(id string, l *wire.Lease) {
+	args := arguments{}
+	switch bad := b.r.IntN(5) == 0; {
+	case bad && id[0] == 'l':
+		args["lie"] = ""
+	case bad && id[0] == 'n':
+		args["nan"] = ""
+	case bad && id[0] == 'o':
+		args["fault"] = "out of luck"
+	}
+	if b.r.IntN(2) == 0 {
+		b.say(id, b.result(l, args))
+	}
+	for i := range 3 {
+		if b.r.IntN(10) > 0 {
+			data := piece(l, i, arguments{})
+			if _, lie := args["lie"]; lie {
+				data = piece(l, i, args)
+			}
+			b.say(id, &wire.Chunk{Lease: l.ID, Step: l.Step, Index: i, CRC: wire.Checksum(data), Data: data})
+		}
+	}
+}
+
+func (b *bedlam) say(id string, msg wire.Message) {
+	*msg.Head() = wire.Header{Run: "r", From: id, Term: b.m.term, Token: token(id)}
+	b.m.receive(b.now, msg)
+	b.obey()
+}
+
+// check compares the books with what is out.
+func (b *bedlam) check() error {
+	m := b.m
+	if m.finished {
+		return nil
+	}
+	flying := 0
+	for _, l := range m.leases {
+		for i := range l.next {
+			if l.state == pulling && !l.got[i] {
+				flying += m.chunks.Bytes(i)
+			}
+		}
+	}
+	if flying != m.inFlight || flying > max(m.cfg.Credit, m.chunks.Bytes(0)) {
+		return fmt.Errorf("%d bytes are asked for, the machine counts %d, the credit is %d", flying, m.inFlight, m.cfg.Credit)
+	}
+	for _, w := range m.members {
+		busy := 0
+		for _, l := range m.leases {
+			if l.owner == w && l.state == leased {
+				busy += l.block.Count
+			}
+		}
+		if busy != w.busy {
+			return fmt.Errorf("%s has %d shards in its hands, the machine counts %d", w.id, busy, w.busy)
+		}
+	}
+	for _, r := range m.rounds {
+		if err := checkShards(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShards looks where each shard of a round is: in one place.
+func checkShards(r *round) error {
+	places := make([][]string, 8)
+	put := func(b reduce.Block, place string) {
+		for s := b.First; s < b.First+b.Count; s++ {
+			places[s] = append(places[s], place)
+		}
+	}
+	for _, b := range r.free {
+		put(b, "free")
+	}
+	for _, t := range r.tasks {
+		waits := slices.ContainsFunc(r.retry, func(o retry) bool { return o.task == t })
+		switch {
+		case t.merged:
+			put(t.block, "tree")
+		case t.held != nil || t.judge != 0 || t.regular() > 0 || waits:
+			put(t.block, fmt.Sprintf("task held %v judge %d leases %d waits %v", t.held != nil, t.judge, t.regular(), waits))
+		}
+	}
+	for s, where := range places {
+		if n := map[wire.Work]int{wire.Gradient: 8, wire.Validate: 4}[r.work]; s < n && len(where) != 1 {
+			return fmt.Errorf("%s: shard %d is in %d places: %q", r.work, s, len(where), where)
+		}
+	}
+	return nil
+}
