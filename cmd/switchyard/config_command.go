@@ -127,6 +127,14 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 	return resolved, append(append(paths, resolved.Environment()...), overrides...), nil
 }
 
+// resolveRun is resolve for a command that begins a run: what to train is to be named first.
+func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
+	if strings.Contains(args[0], "=") {
+		return nil, nil, withHint(usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
+	}
+	return a.resolve(args)
+}
+
 func isFileName(arg string) bool {
 	return strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
 }

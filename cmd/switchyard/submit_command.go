@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -59,10 +57,7 @@ Presets:
 }
 
 func (a *app) submit(args []string, flags submitFlags) error {
-	if strings.Contains(args[0], "=") {
-		return withHint(usagef("submit needs a preset or a file before %q", args[0]), "e.g. %s", a.command("submit", config.DefaultPreset, args[0]))
-	}
-	resolved, overrides, err := a.resolve(args)
+	resolved, overrides, err := a.resolveRun("submit", args)
 	if err != nil {
 		return err
 	}

@@ -86,10 +86,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err := flags.check(); err != nil {
 		return err
 	}
-	if strings.Contains(args[0], "=") {
-		return withHint(usagef("train needs a preset or a file before %q", args[0]), "e.g. %s", a.command("train", config.DefaultPreset, args[0]))
-	}
-	resolved, overrides, err := a.resolve(args)
+	resolved, overrides, err := a.resolveRun("train", args)
 	if err != nil {
 		return err
 	}
