@@ -3,8 +3,8 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
