@@ -45,7 +45,6 @@ type bedlam struct {
 	sent  []*wire.Lease // to whom is in to
 	to    []string
 	asked []refereeCommand
-	back  bool
 }
 
 func newBedlam(seed uint64) *bedlam {
