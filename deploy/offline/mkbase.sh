@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the base images of docker-compose.yml on this machine, where no container
 # registry can be reached: a Go image out of the installed Go with the modules of
-# go.mod inside, and a NATS image out of its source. It needs a Docker engine, Go, its
+# go.mod inside, compiled, and a NATS image out of its source. It needs a Docker engine, Go, its
 # module proxy, and a static busybox (installed, or fetched with apt-get download).
 #
 #   eval "$(deploy/offline/mkbase.sh)"
@@ -85,7 +85,7 @@ make_go() {
 		--exclude='*_test.go' --exclude=testdata --exclude=./pkg/mod -cf - . | tar -C "$root/usr/local/go" -xf -
 	cache=$(go env GOMODCACHE)
 	GOMODCACHE=$root/go/pkg/mod GOPROXY="file://$cache/cache/download,$(go env GOPROXY)" \
-		go list -deps ./cmd/switchyard >/dev/null
+		GOCACHE=$root/root/.cache/go-build go build -trimpath -buildvcs=false -o "$work/switchyard" ./cmd/switchyard
 	find "$root/go/pkg/mod/cache/download" -name '*.zip' -delete
 	tar -C "$root" -c . | docker import \
 		-c 'ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0' - "$go_image" >&2
