@@ -61,6 +61,13 @@ func (t *task) confirmed() bool {
 	return slices.ContainsFunc(t.claims, func(c *claim) bool { return c.digest != "" && c.account != t.held.owner.account })
 }
 
+// vouched reports whether one of those who agree about a block has been right before the referee. Without that somebody
+// with two identities would confirm himself. Who is right once, and lies with a second identity later, is not found out by
+// this: against that only the referee's own share of the work would help.
+func (m *machine) vouched(t *task) bool {
+	return m.cfg.Referee == nil || slices.ContainsFunc(t.claims, func(c *claim) bool { return c.account.examined })
+}
+
 // chooseAudit decides whether a block is to be computed twice. The choice is a keyed hash that workers cannot foresee:
 // the one that is given the block first does not learn of it.
 func (m *machine) chooseAudit(t *task) {
@@ -160,9 +167,11 @@ func (m *machine) check(now time.Duration, t *task) {
 	case !t.audited:
 		m.taint(t.held.owner.account, t.round.work)
 		m.merge(now, t)
-	case t.confirmed():
+	case t.confirmed() && m.vouched(t):
 		m.figures.Audits++
 		m.merge(now, t)
+	case t.confirmed():
+		m.ask(t)
 	default:
 		m.seekAudit(now, t)
 	}

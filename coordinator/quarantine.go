@@ -49,6 +49,7 @@ type account struct {
 	offences int    // see above
 	noise    int    // refused messages
 	allowed  int    // messages that may have caused noise
+	examined bool   // the referee has found it right
 	tainted  bool   // it contributed blocks that nobody has confirmed,
 	since    uint64 // the first at the parameters of this step
 	banned   string // why it was cut off; empty: it was not

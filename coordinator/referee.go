@@ -246,6 +246,7 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 			if !slices.Contains(agreed, c.account) {
 				agreed = append(agreed, c.account)
 			}
+			c.account.examined = c.account.examined || judge == ""
 		case !slices.Contains(liars, c.account):
 			liars = append(liars, c.account)
 			if t.merged { // and then it is in the tree, or somebody says so who agrees with it
