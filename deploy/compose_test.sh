@@ -67,7 +67,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'fail "it took longer than $limit s"' TERM
 main=$BASHPID
-(sleep "$limit" && kill "$main") &
+(sleep "$limit" && kill "$main") >/dev/null 2>&1 &
 watchdog=$!
 
 container() { compose ps -q "$1"; }
