@@ -63,7 +63,7 @@ func (t *task) confirmed() bool {
 
 // vouched reports whether one of those who agree about a block has been right before the referee. Without that somebody
 // with two identities would confirm himself. Who is right once, and lies with a second identity later, is not found out by
-// this: against that only the referee's own share of the work would help.
+// this: that takes audits by the referee, see Config.AuditHere.
 func (m *machine) vouched(t *task) bool {
 	return m.cfg.Referee == nil || slices.ContainsFunc(t.claims, func(c *claim) bool { return c.account.examined })
 }
@@ -81,12 +81,12 @@ func (m *machine) chooseAudit(t *task) {
 		text = binary.BigEndian.AppendUint64(text, n)
 	}
 	sum := sha256.Sum256(text)
-	if t.audited = float64(binary.BigEndian.Uint64(sum[:])>>11)/(1<<53) < share; t.audited {
+	t.audited = float64(binary.BigEndian.Uint64(sum[:])>>11)/(1<<53) < share
+	if t.audited && !m.cfg.AuditHere {
 		t.round.wantAudit(t)
 	}
 }
 
-// wantAudit queues a task to be confirmed.
 // auditShare is the share of the blocks to be computed twice at the present step. What a liar has undone is confirmed as
 // a whole when it is done again: one who comes back under other names can delay a run then, but not hold it.
 func (m *machine) auditShare() float64 {
@@ -96,6 +96,7 @@ func (m *machine) auditShare() float64 {
 	return m.cfg.Audit
 }
 
+// wantAudit queues a task to be confirmed by another worker.
 func (r *round) wantAudit(t *task) {
 	if t.audited && !t.merged && t.judge == 0 && !slices.Contains(r.audits, t) {
 		r.audits = append(r.audits, t)
@@ -167,6 +168,8 @@ func (m *machine) check(now time.Duration, t *task) {
 	case !t.audited:
 		m.taint(t.held.owner.account, t.round.work)
 		m.merge(now, t)
+	case m.cfg.AuditHere:
+		m.ask(t)
 	case t.confirmed() && m.vouched(t):
 		m.figures.Audits++
 		m.merge(now, t)

@@ -40,10 +40,13 @@ type Config struct {
 	Log      string    // path of the log of steps; empty: none
 	Disk     disk.Disk // where checkpoints and log are written; nil: the operating system's files
 
-	Audit    float64        // share of the blocks that a second worker computes, too; 0 to 1
+	Audit    float64        // share of the blocks that are computed a second time; 0 to 1
 	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
 	Golden   string         // hash of the golden shard that a worker's must equal; empty: not checked
 	Referee  Referee        // computes a block anew when workers disagree; nil: nobody does
+	// AuditHere lets the referee compute the blocks of Audit, and not a second worker: somebody with a worker's key can
+	// have as many identities as he likes, which confirm each other. With Audit 1 he cannot change a bit.
+	AuditHere bool
 }
 
 // Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted: values and
@@ -101,6 +104,7 @@ func (c *Config) validate(size int) error {
 	c.limits(size, check)
 	check(c.Dir != "", "checkpoint folder is not set")
 	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
+	check(!c.AuditHere || c.Referee != nil, "audits are to be done here, but there is no referee")
 	o := c.Optimizer
 	check(o.Rate > 0, "rate: %g is not positive", o.Rate)
 	check(o.Decay > 0 || o.DecayEvery == 0, "decay: %g is not positive", o.Decay)

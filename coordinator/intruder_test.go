@@ -30,14 +30,16 @@ func TestRun_Intruder(t *testing.T) {
 		"takes the id of another":              takeID,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { intrude(t, act) })
+			here := name == "lies and goes away"
+			synctest.Test(t, func(t *testing.T) { intrude(t, here, act) })
 		})
 	}
 }
 
-func intrude(t *testing.T, act func(*client)) {
+// intrude trains with two honest workers and one that acts; audits are done here if it comes under many names.
+func intrude(t *testing.T, here bool, act func(*client)) {
 	bus, cfg := wire.NewMemory(func(string, []byte) []time.Duration { return []time.Duration{time.Millisecond} }), config(t)
-	cfg.Audit, cfg.Referee, cfg.Golden = 1, trusted(toySize), goldenShard(toySize)
+	cfg.Audit, cfg.AuditHere, cfg.Referee, cfg.Golden = 1, here, trusted(toySize), goldenShard(toySize)
 	obs := &events{}
 	c := newCoordinator(t, cfg, bus, obs)
 	evil := newClient(t, bus, "evil")

@@ -27,6 +27,7 @@ type referee struct {
 	ctx     context.Context // of the questions
 	cancel  context.CancelFunc
 	queue   []question
+	theta   []float32 // of the last question
 	busy    bool
 	done    chan verdict
 }
@@ -49,9 +50,12 @@ func newReferee(compute Referee) *referee {
 	return &referee{compute: compute, ctx: ctx, cancel: cancel, done: make(chan verdict, 1)}
 }
 
-// ask queues a question about parameters, which it copies.
+// ask queues a question about parameters, of which it keeps one copy for as long as they are the same.
 func (r *referee) ask(c refereeCommand, step uint64, theta []float32) {
-	r.queue = append(r.queue, question{c, step, slices.Clone(theta)})
+	if !slices.Equal(r.theta, theta) {
+		r.theta = slices.Clone(theta)
+	}
+	r.queue = append(r.queue, question{c, step, r.theta})
 	r.next()
 }
 

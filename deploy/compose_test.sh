@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 unset GOFLAGS SWITCHYARD_ISA
 
-limit=${LIMIT:-480}
+limit=${LIMIT:-1500}
 image=${SWITCHYARD_IMAGE:-}
 preset=fhn/smoke
 config=(train.validate_every=500 train.checkpoint_every=200)

@@ -32,7 +32,7 @@ func leadConfig(p *plan, name, folder string) coordinator.Config {
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: filepath.Join(folder, runs.Checkpoints),
 		Identity: c.Identity(), Log: filepath.Join(folder, runs.Log), Numerics: numerics(),
-		Audit: c.Cluster.Audit, Golden: p.golden, Referee: (&referee{plan: p}).compute,
+		Audit: c.Cluster.Audit, AuditHere: c.Cluster.Audit == 1, Golden: p.golden, Referee: (&referee{plan: p}).compute,
 	}
 }
 

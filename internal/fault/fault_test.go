@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -38,12 +39,22 @@ func inject(t *testing.T, spec Spec, name string) *Injector {
 
 // tape records what is published.
 type tape struct {
+	mu     sync.Mutex
 	sent   [][]byte
 	handle func([]byte)
 }
 
+// published is what was published so far.
+func (r *tape) published() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
+}
+
 func (r *tape) MaxPayload() int { return 1 << 20 }
 func (r *tape) Publish(_ string, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.sent = append(r.sent, bytes.Clone(data))
 	return nil
 }
@@ -71,7 +82,7 @@ func TestBus_Shares(t *testing.T) {
 		}
 	}
 	changed := 0
-	for _, data := range carrier.sent {
+	for _, data := range carrier.published() {
 		ones := 0
 		for _, b := range data {
 			ones += bits.OnesCount8(b)
@@ -84,8 +95,8 @@ func TestBus_Shares(t *testing.T) {
 	if n := int(c.n[Drop]); !near(n, total, 0.02) {
 		t.Errorf("%d of %d messages dropped", n, total)
 	}
-	if n := int(c.n[Dup]); !near(n, total, 0.0098) || len(carrier.sent) != total-int(c.n[Drop])+n {
-		t.Errorf("%d of %d messages repeated, %d sent", n, total, len(carrier.sent))
+	if n := int(c.n[Dup]); !near(n, total, 0.0098) || len(carrier.published()) != total-int(c.n[Drop])+n {
+		t.Errorf("%d of %d messages repeated, %d sent", n, total, len(carrier.published()))
 	}
 	if n := int(c.n[Corrupt]); !near(n, total, 0.0049) || changed != n {
 		t.Errorf("%d of %d messages changed, %d seen", n, total, changed)
@@ -128,19 +139,19 @@ func TestBus_DelayAndClose(t *testing.T) {
 		carrier := &tape{}
 		bus := i.Bus(carrier)
 		data := []byte{1}
-		if err := bus.Publish("s", data); err != nil || len(carrier.sent) != 0 {
-			t.Fatalf("sent at once: %v, %v", carrier.sent, err)
+		if err := bus.Publish("s", data); err != nil || len(carrier.published()) != 0 {
+			t.Fatalf("sent at once: %v, %v", carrier.published(), err)
 		}
 		data[0] = 2 // the bus must not keep data
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(carrier.sent) != 1 || carrier.sent[0][0] != 1 {
-			t.Fatalf("sent %v", carrier.sent)
+		if len(carrier.published()) != 1 || carrier.published()[0][0] != 1 {
+			t.Fatalf("sent %v", carrier.published())
 		}
 		_ = bus.Publish("s", data)
 		i.Close()
 		time.Sleep(time.Second)
-		if len(carrier.sent) != 1 {
+		if len(carrier.published()) != 1 {
 			t.Error("a message was sent after Close")
 		}
 	})
@@ -160,7 +171,7 @@ func TestBus_Partition(t *testing.T) {
 			carrier.handle(nil)
 			time.Sleep(100 * time.Millisecond)
 		}
-		sent = len(carrier.sent)
+		sent = len(carrier.published())
 		if sent != heard {
 			t.Errorf("%d messages sent, %d heard: not cut off in both directions", sent, heard)
 		}
