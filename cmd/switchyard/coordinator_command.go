@@ -245,9 +245,11 @@ func (h *host) awaitBroker(ctx context.Context, url string) bool {
 }
 
 // rivalWait is how long another coordinator on the same broker has to answer, rivalLook the time between two looks for one.
+// The broker says what a key may not do in its own time: for roleWait after the start that ends the coordinator.
 const (
 	rivalWait = time.Second
 	rivalLook = 15 * time.Second
+	roleWait  = 5 * time.Second
 )
 
 // alone offers the service, unless another coordinator is there: two would pull the workers to and fro. Of two that
@@ -291,12 +293,21 @@ func (h *host) older(ctx context.Context, own control.Identity, url string, with
 // watchRivals waits for the end of ctx. It ends earlier, with an error, if an older coordinator appears: brokers that were
 // apart when this one was started have found each other.
 func (h *host) watchRivals(ctx context.Context, own control.Identity, url string) error {
-	ticker := time.NewTicker(h.look)
+	ticker, role := time.NewTicker(h.look), time.NewTicker(rivalWait/8)
 	defer ticker.Stop()
-	for {
+	defer role.Stop()
+	for began := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-role.C:
+			if err := wrongRole(h.bus, "coordinator"); err != nil {
+				return err
+			}
+			if time.Since(began) > roleWait {
+				role.Stop()
+			}
+			continue
 		case <-ticker.C:
 		}
 		if h.bus.Trouble() != "" {
