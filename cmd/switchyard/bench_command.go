@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -187,7 +186,7 @@ func (a *app) benchWire(c *cobra.Command, args []string, f benchFlags, turns int
 	}
 	defer link.close()
 	w, err := bench.MeasureWire(c.Context(), bench.WireConfig{
-		Run: benchRun(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: turns, Steps: f.steps,
+		Run: stepConfig(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: turns, Steps: f.steps,
 		Program: func(slots int) (worker.Program, error) { return newProgram(p.config, p.data.dataset(), slots) },
 	})
 	if err != nil {
@@ -208,18 +207,4 @@ func (a *app) benchWire(c *cobra.Command, args []string, f benchFlags, turns int
 	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
 	_, err = t.WriteTo(a.out)
 	return err
-}
-
-// benchRun is the part of a run's configuration that decides what a step costs.
-func benchRun(p *plan) coordinator.Config {
-	c := p.config
-	return coordinator.Config{
-		Run: "bench", Seed: c.Seed, Shards: c.Train.Shards,
-		Optimizer: coordinator.Optimizer{
-			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
-			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
-		},
-		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
-		Job: c.YAML(), TermNames: p.terms, Layout: p.layout,
-	}
 }

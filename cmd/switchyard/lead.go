@@ -21,18 +21,27 @@ func coordinatorConfig(p *plan, run *runs.Run) coordinator.Config {
 
 // leadConfig is coordinatorConfig for a run of that name in any folder.
 func leadConfig(p *plan, name, folder string) coordinator.Config {
+	c, lead := p.config, stepConfig(p)
+	lead.Run, lead.Steps = name, c.Train.Steps
+	lead.ValidateEvery, lead.ValidationShards, lead.CheckpointEvery = c.Train.ValidateEvery, c.Train.Shards, c.Train.CheckpointEvery
+	lead.Data, lead.Identity = p.data.bytes(), c.Identity()
+	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
+	lead.Numerics, lead.Golden, lead.Referee = numerics(), p.golden, (&referee{plan: p}).compute
+	lead.Audit, lead.AuditHere = c.Cluster.Audit, c.Cluster.Audit == 1
+	return lead
+}
+
+// stepConfig is the part of a run's configuration that decides what a step is and what it costs.
+func stepConfig(p *plan) coordinator.Config {
 	c := p.config
 	return coordinator.Config{
-		Run: name, Seed: c.Seed, Steps: c.Train.Steps, Shards: c.Train.Shards,
+		Seed: c.Seed, Shards: c.Train.Shards,
 		Optimizer: coordinator.Optimizer{
 			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
 			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
 		},
-		ValidateEvery: c.Train.ValidateEvery, ValidationShards: c.Train.Shards, CheckpointEvery: c.Train.CheckpointEvery,
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
-		Job: c.YAML(), Data: p.data.bytes(), TermNames: p.terms, Layout: p.layout, Dir: filepath.Join(folder, runs.Checkpoints),
-		Identity: c.Identity(), Log: filepath.Join(folder, runs.Log), Numerics: numerics(),
-		Audit: c.Cluster.Audit, AuditHere: c.Cluster.Audit == 1, Golden: p.golden, Referee: (&referee{plan: p}).compute,
+		Job: c.YAML(), TermNames: p.terms, Layout: p.layout,
 	}
 }
 
