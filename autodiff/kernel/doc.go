@@ -35,8 +35,8 @@
 //
 // elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
 // gemm.go hold the functions and their checks; portable_*.go the loops that define
-// the bits; *_amd64.go the choice of the instruction set and the blocking of
-// products; fingerprint.go hashes what each function computes, so that machines can be
+// the bits; gemm_blocks.go and tile.go the blocking of products; *_amd64.go the choice of
+// the instruction set; fingerprint.go hashes what each function computes, so that machines can be
 // compared; the .s files come from the generator in _asm, a module of its own.
 package kernel
 

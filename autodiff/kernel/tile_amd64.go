@@ -2,31 +2,6 @@
 
 package kernel
 
-import "unsafe"
-
-// geometry tells a micro-kernel how its operands lie: strides in bytes, then
-// counts. _asm/gemm/tile.go has the same list. A micro-kernel counts panels down
-// in place.
-type geometry = [9]uintptr
-
-const (
-	aRow   = iota // from one row of A to the next
-	aCol          // from one column of A to the next
-	bRow          // from one row of a panel of B to the next
-	bPanel        // from one panel to the next
-	cRow          // from one row of C to the next
-	depth         // K
-	panels        // how many panels of B to multiply with
-	width         // columns of each panel that exist
-	flags
-)
-
-const (
-	fromC    = 1 // start the chains from C
-	fromBias = 2 // start the chains from the bias
-	withReLU = 4
-)
-
 // tileRows returns the most rows of a tile: as many as the registers hold.
 func tileRows(isa ISA) int {
 	if isa == AVX512 {
@@ -128,9 +103,4 @@ func tile16AVX2(rows int, a, b, c, bias *float32, g *geometry) {
 	case 6:
 		tile6x16AVX2(a, b, c, bias, g)
 	}
-}
-
-// offset returns the address bytes after p.
-func offset(p *float32, bytes uintptr) *float32 {
-	return (*float32)(unsafe.Add(unsafe.Pointer(p), bytes))
 }

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Words of the geometry array; kernel/tile_amd64.go has the same list.
+// Words of the geometry array; kernel/tile.go has the same list.
 const (
 	aRow   = iota // bytes from one row of A to the next
 	aCol          // bytes from one column of A to the next

@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build amd64 && !purego
 
 package kernel
 
@@ -162,16 +162,6 @@ func packWholePanels(dst []float32, width int, b *Matrix, count int) {
 	for k := 0; k < b.Rows; k += step {
 		rows := b.rowRange(k, min(k+step, b.Rows))
 		packRows(&dst[k*width], width, width*b.Rows, &rows, count)
-	}
-}
-
-//go:noinline
-func packRows(dst *float32, width, panel int, b *Matrix, count int) {
-	src, row, rows := &b.Data[0], uintptr(b.Stride)*4, uintptr(b.Rows)
-	if width == 32 {
-		packPanelsAVX512(dst, src, uintptr(panel)*4, row, rows, uintptr(count))
-	} else {
-		packPanelsAVX2(dst, src, uintptr(panel)*4, row, rows, uintptr(count))
 	}
 }
 
