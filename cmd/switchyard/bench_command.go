@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -58,6 +59,7 @@ func (a *app) benchPlan(args []string) (*plan, error) {
 
 func (a *app) benchStepCommand() *cobra.Command {
 	var f benchFlags
+	var profile string
 	c := &cobra.Command{
 		Use:   "step PRESET|FILE.yaml [key=value]...",
 		Short: "Time the training step without messages",
@@ -65,14 +67,15 @@ func (a *app) benchStepCommand() *cobra.Command {
 cores, their sum in the fixed tree, clipping and Adam.`,
 		Args:              atLeastOne("PRESET or FILE.yaml"),
 		ValidArgsFunction: completeConfig,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.benchStep(args, f) },
+		RunE:              func(_ *cobra.Command, args []string) error { return a.benchStep(args, f, profile) },
 	}
 	f.add(c, a.cores)
 	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
+	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go tool pprof")
 	return c
 }
 
-func (a *app) benchStep(args []string, f benchFlags) error {
+func (a *app) benchStep(args []string, f benchFlags, profile string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -85,6 +88,14 @@ func (a *app) benchStep(args []string, f benchFlags) error {
 		return err
 	}
 	budget := bench.Budget{Steps: f.steps, Time: time.Duration(f.seconds * float64(time.Second))}
+	if profile != "" {
+		file, err := os.Create(profile)
+		if err != nil {
+			return fmt.Errorf("write the profile: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		budget.Profile = file
+	}
 	s, err := bench.MeasureStep(program, p.theta, p.config.Train.Shards, f.threads, program.Flops, budget)
 	if err != nil {
 		return fmt.Errorf("measure the step of %s: %w", p.config.Preset, err)

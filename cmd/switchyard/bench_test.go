@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
 func TestBench_StepJSON(t *testing.T) {
-	r := newCLI(t).must("bench", "step", "fhn/smoke", "--json", "--steps", "2", "--seconds", "0", "--threads", "2")
+	profile := filepath.Join(t.TempDir(), "cpu.prof")
+	r := newCLI(t).must("bench", "step", "fhn/smoke", "--json", "--steps", "2", "--seconds", "0", "--threads", "2", "--cpuprofile", profile)
 	var got struct {
 		Preset  string
 		Threads int
@@ -23,5 +27,8 @@ func TestBench_StepJSON(t *testing.T) {
 	if got.Preset != "fhn/smoke" || got.Threads != 2 || got.Seconds.Median <= 0 || got.GFLOPS <= 0 || got.Peak <= 0 || got.Part <= 0 ||
 		got.Allocs == nil || got.Bytes == nil {
 		t.Errorf("%s", r.out)
+	}
+	if zipped, err := os.ReadFile(profile); err != nil || !bytes.HasPrefix(zipped, []byte{0x1f, 0x8b}) {
+		t.Errorf("the profile is no gzip file: %d bytes, %v", len(zipped), err)
 	}
 }

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"fmt"
+	"io"
 	"runtime"
+	"runtime/pprof"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/worker"
@@ -10,8 +12,9 @@ import (
 
 // Budget says how long to measure: at least Steps, and for Time.
 type Budget struct {
-	Steps int
-	Time  time.Duration
+	Steps   int
+	Time    time.Duration
+	Profile io.Writer // gets the CPU profile of the steps that count, and of the short looks at the peak between them; nil: none
 }
 
 // warmUp is the number of steps before the first that counts: memory has grown, caches are filled.
@@ -42,6 +45,12 @@ func MeasureStep(program worker.Program, theta []float32, shards, threads int, f
 	var samples []float64
 	var before, after runtime.MemStats
 	peak, allocs, bytes := Peak(threads), uint64(0), uint64(0)
+	if b.Profile != nil {
+		if err := pprof.StartCPUProfile(b.Profile); err != nil {
+			return Step{}, fmt.Errorf("start the profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	for began := time.Now(); len(samples) < b.Steps || time.Since(began) < b.Time; {
 		runtime.ReadMemStats(&before)
 		start := time.Now()

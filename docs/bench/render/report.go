@@ -1,0 +1,221 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/bench"
+)
+
+// report is the whole of a sitting in Markdown.
+func report(records []record) (string, error) {
+	i := slices.IndexFunc(records, func(r record) bool { return r.Kind == "machine" })
+	if i < 0 {
+		return "", errors.New("the records do not say which machine they are of: a record of kind machine is needed")
+	}
+	var b strings.Builder
+	writeHead(&b, records[i], of(records, "end"))
+	cells := contest(records)
+	if len(cells) > 0 {
+		writeSteps(&b, cells, records[i].Threads)
+		writeSettings(&b, cells)
+	}
+	writeWire(&b, of(records, "wire"))
+	if err := writeProfile(&b, of(records, "profile")); err != nil {
+		return "", err
+	}
+	for _, r := range of(records, "kernels") {
+		writeKernels(&b, r.Kernels)
+	}
+	writeCommands(&b, of(records, "command"))
+	return b.String(), nil
+}
+
+// of are the records of one kind.
+func of(records []record, kind string) (out []record) {
+	for _, r := range records {
+		if r.Kind == kind {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func writeHead(b *strings.Builder, m record, end []record) {
+	fmt.Fprintf(b, "# Measured on %s\n\n", m.Day)
+	fmt.Fprintf(b, "%s, %d cores; %s; %s; commit %s. Load average before: %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit, m.Load)
+	if len(end) > 0 {
+		fmt.Fprintf(b, "; at the end: %s. The sitting took %.0f s", end[0].Load, end[0].Took)
+	}
+	b.WriteString(". Contenders took turns; times are medians, in brackets the least and the greatest of all rounds.\n")
+	if m.Torch == "" {
+		b.WriteString("\nThere was no peer to compare with.\n")
+	} else {
+		fmt.Fprintf(b, "The peer is PyTorch %s with OpenBLAS.\n", m.Torch)
+	}
+	if m.Quick {
+		b.WriteString("\nA quick look: everything was measured once, and briefly.\n")
+	}
+}
+
+// cell is one preset and switching: what this program needed for a step, and the peer in each of its settings.
+type cell struct {
+	preset, switching string
+	ours              []step
+	peers             []setting
+}
+
+// setting is one way to run the peer.
+type setting struct {
+	kind, coretype string
+	rounds         []bench.Spread
+}
+
+func contest(records []record) (cells []cell) {
+	at := func(preset, switching string) *cell {
+		for i := range cells {
+			if cells[i].preset == preset && cells[i].switching == switching {
+				return &cells[i]
+			}
+		}
+		cells = append(cells, cell{preset: preset, switching: switching})
+		return &cells[len(cells)-1]
+	}
+	for _, r := range records {
+		switch r.Kind {
+		case "step":
+			c := at(r.Step.Preset, r.Step.Switching)
+			c.ours = append(c.ours, r.Step)
+		case "peer":
+			c := at(r.Preset, r.Switching)
+			i := slices.IndexFunc(c.peers, func(s setting) bool { return s.kind == r.Setting && s.coretype == r.CoreType })
+			if i < 0 {
+				i = len(c.peers)
+				c.peers = append(c.peers, setting{kind: r.Setting, coretype: r.CoreType})
+			}
+			c.peers[i].rounds = append(c.peers[i].rounds, r.Seconds)
+		}
+	}
+	return cells
+}
+
+// median is the middle one, or the mean of the middle two.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// over is the spread of several rounds: the median of their medians, the extremes of their extremes.
+func over(rounds []bench.Spread) bench.Spread {
+	s := bench.Spread{Min: rounds[0].Min, Max: rounds[0].Max}
+	var medians []float64
+	for _, r := range rounds {
+		medians = append(medians, r.Median)
+		s.Min, s.Max = min(s.Min, r.Min), max(s.Max, r.Max)
+	}
+	s.Median = median(medians)
+	return s
+}
+
+// step is the spread of this program's rounds, and the figures that go with it: medians, but the most allocations.
+func (c *cell) step() (s step) {
+	var rounds []bench.Spread
+	var fractions, rates []float64
+	for _, o := range c.ours {
+		rounds = append(rounds, o.Seconds)
+		fractions = append(fractions, o.PeakFraction)
+		rates = append(rates, o.GFLOPS)
+		s.AllocsPerStep = max(s.AllocsPerStep, o.AllocsPerStep)
+	}
+	s.Seconds, s.PeakFraction, s.GFLOPS = over(rounds), median(fractions), median(rates)
+	return s
+}
+
+// best is the peer's fastest setting of a kind, "" if it was not run.
+func (c *cell) best(kind string) (coretype string, s bench.Spread) {
+	for _, p := range c.peers {
+		if t := over(p.rounds); p.kind == kind && (coretype == "" || t.Median < s.Median) {
+			coretype, s = p.coretype, t
+		}
+	}
+	return coretype, s
+}
+
+func writeSteps(b *strings.Builder, cells []cell, threads int) {
+	fmt.Fprintf(b, "\n## The training step\n\nOn %d cores, without messages: forward, backward, sum of the shards, clipping and Adam, warm. The peer at its best setting; the ratio is\n"+
+		"its median over ours. Processes: one for each core, at once, each with its part of the batch; the all-reduce between them is not counted.\n\n", threads)
+	b.WriteString("| preset | switching | step, s | GFLOP/s | of peak | allocations | peer, threads, s | ratio | peer, processes, s | ratio |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, c := range cells {
+		if len(c.ours) == 0 {
+			continue
+		}
+		o := c.step()
+		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.1f %% | %.1f |", c.preset, c.switching, seconds(o.Seconds), o.GFLOPS, 100*o.PeakFraction, o.AllocsPerStep)
+		for _, kind := range []string{"threads", "processes"} {
+			if coretype, s := c.best(kind); coretype == "" {
+				b.WriteString(" | |")
+			} else {
+				fmt.Fprintf(b, " %s | %.2f |", seconds(s), s.Median/o.Seconds.Median)
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+func seconds(s bench.Spread) string { return fmt.Sprintf("%.3f (%.3f–%.3f)", s.Median, s.Min, s.Max) }
+
+func writeSettings(b *strings.Builder, cells []cell) {
+	var rows strings.Builder
+	for _, c := range cells {
+		for _, p := range c.peers {
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s | %d |\n", c.preset, c.switching, p.kind, p.coretype, seconds(over(p.rounds)), len(p.rounds))
+		}
+	}
+	if rows.Len() > 0 {
+		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others take the faster.\n\n" +
+			"| preset | switching | as | core type | step, s | rounds |\n|---|---|---|---|---|---|\n" + rows.String())
+	}
+}
+
+func writeWire(b *strings.Builder, records []record) {
+	if len(records) == 0 {
+		return
+	}
+	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each over an embedded broker, by turns with the same arithmetic on as many\n" +
+		"cores without messages.\n\n| workers | step, s | without messages, s | cost | in, MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range records {
+		w := r.Wire
+		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, seconds(w.Seconds), seconds(w.PlainSeconds), 100*w.Overhead,
+			w.BytesIn/(1<<20), w.BytesOut/(1<<20), w.PerWorker/(1<<20))
+	}
+}
+
+func writeKernels(b *strings.Builder, list []bench.Kernel) {
+	b.WriteString("\n## Kernels\n\nOn one core. Products: geometric mean of the fraction of the FMA peak over every pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
+		"the single shapes are in the .json.\n\n| form | rows | of peak |\n|---|---|---|\n")
+	for _, k := range bench.Summary(list) {
+		fmt.Fprintf(b, "| %s | %d | %.1f %% |\n", k.Op, k.M, 100*k.PeakFraction)
+	}
+	b.WriteString("\n| function | ns per value |\n|---|---|\n")
+	for _, k := range list {
+		if k.M == 0 {
+			fmt.Fprintf(b, "| %s | %.2f |\n", k.Op, k.Nanoseconds)
+		}
+	}
+}
+
+// writeCommands lists the commands, each once.
+func writeCommands(b *strings.Builder, records []record) {
+	var lines []string
+	for _, r := range records {
+		if !slices.Contains(lines, r.Command) {
+			lines = append(lines, r.Command)
+		}
+	}
+	if len(lines) > 0 {
+		fmt.Fprintf(b, "\n## Commands\n\n`docs/bench/run.sh` runs them all:\n\n```\n%s\n```\n", strings.Join(lines, "\n"))
+	}
+}
