@@ -77,7 +77,7 @@ func (m *machine) chooseAudit(t *task) {
 	}
 	text := append([]byte(nil), m.key[:]...)
 	text = append(text, m.cfg.Run...)
-	for _, n := range []uint64{m.adam.step, uint64(t.round.work), uint64(t.block.First), uint64(t.block.Count)} {
+	for _, n := range []uint64{m.opt.step, uint64(t.round.work), uint64(t.block.First), uint64(t.block.Count)} {
 		text = binary.BigEndian.AppendUint64(text, n)
 	}
 	sum := sha256.Sum256(text)
@@ -90,7 +90,7 @@ func (m *machine) chooseAudit(t *task) {
 // auditShare is the share of the blocks to be computed twice at the present step. What a liar has undone is confirmed as
 // a whole when it is done again: one who comes back under other names can delay a run then, but not hold it.
 func (m *machine) auditShare() float64 {
-	if m.adam.step < m.wary {
+	if m.opt.step < m.wary {
 		return 1
 	}
 	return m.cfg.Audit

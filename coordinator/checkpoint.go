@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -23,7 +24,8 @@ type Checkpoint struct {
 	Term uint64 // incarnation of the coordinator that wrote it
 	Step uint64
 
-	Theta, M, V []float32 // parameters and Adam's moments
+	Theta   []float32
+	Moments []Moment // of the optimiser, in its order; none: they are zero
 
 	Validated    uint64  // step of the last validation; 0: none
 	BestStep     uint64  // step with the lowest validation loss; 0: none
@@ -35,6 +37,9 @@ type Checkpoint struct {
 	Data     string // hash of the data set of that run; empty in old ones
 }
 
+// Moment is a vector that the optimiser carries from one update to the next.
+type Moment = optim.Moment
+
 // manifest is the JSON beside a checkpoint's data. It is written last: a checkpoint without it does not exist.
 type manifest struct {
 	Format       int      `json:"format"`
@@ -43,6 +48,7 @@ type manifest struct {
 	Term         uint64   `json:"term"`
 	Step         uint64   `json:"step"`
 	Parameters   int      `json:"parameters"`
+	Moments      []string `json:"moments,omitempty"`     // beside the parameters in the data; before format 3 those of Adam
 	Identity     string   `json:"job_sha256,omitempty"`  // of what decides the bits in the job, not of all of it
 	Data         string   `json:"data_sha256,omitempty"` // of the data set; empty: none, or format 1
 	Validated    uint64   `json:"validated_step,omitempty"`
@@ -55,12 +61,14 @@ type manifest struct {
 }
 
 const (
-	// manifestFormat is the format that is written. Format 1, which is read too, has no job_sha256 and data_sha256.
-	manifestFormat = 2
-	bestManifest   = "best.json"
-	dataSuffix     = ".safetensors"
+	// The formats that are read. Format 1 has no job_sha256 and data_sha256. Format 3 names its moments; with those of Adam
+	// format 2 is written, which older programs read.
+	adamFormat, manifestFormat = 2, 3
+	bestManifest               = "best.json"
+	dataSuffix                 = ".safetensors"
 	// maxParameters bounds what a manifest can make a reader allocate, beside the size of the file.
 	maxParameters = 1 << 30
+	maxMoments    = 8
 )
 
 // HashParameters is the SHA-256 of the parameters as little-endian float32, in hexadecimal.
@@ -163,13 +171,16 @@ func readCheckpoint(path string) (*Checkpoint, error) {
 	cp := &Checkpoint{
 		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step, Validated: man.Validated,
 		BestStep: man.BestStep, BestLoss: math.Inf(1), ParamsSHA256: man.ParamsSHA256, Path: path, Identity: man.Identity, Data: man.Data,
-		Theta: make([]float32, n), M: make([]float32, n), V: make([]float32, n),
+		Theta: make([]float32, n),
 	}
 	if man.BestLoss != nil {
 		cp.BestLoss = *man.BestLoss
 	}
-	for i, dst := range [][]float32{cp.Theta, cp.M, cp.V} {
-		wire.GetFloats(dst, data[4*n*i:4*n*(i+1)])
+	wire.GetFloats(cp.Theta, data[:4*n])
+	for i, name := range man.moments() {
+		m := Moment{Name: name, Values: make([]float32, n)}
+		wire.GetFloats(m.Values, data[4*n*(i+1):4*n*(i+2)])
+		cp.Moments = append(cp.Moments, m)
 	}
 	if got := HashParameters(cp.Theta); got != man.ParamsSHA256 {
 		return nil, fmt.Errorf("checkpoint %s: parameters have SHA-256 %s, the manifest says %s", path, got, man.ParamsSHA256)
@@ -183,10 +194,22 @@ func (man *manifest) check() error {
 		return fmt.Errorf("format %d, this program reads 1 to %d", man.Format, manifestFormat)
 	case man.Parameters <= 0 || man.Parameters > maxParameters:
 		return fmt.Errorf("%d parameters", man.Parameters)
+	case len(man.Moments) > maxMoments:
+		return fmt.Errorf("%d moments", len(man.Moments))
 	case man.File != stem(man.Step)+dataSuffix:
 		return fmt.Errorf("file %q for step %d", man.File, man.Step)
 	}
 	return nil
+}
+
+// adamMoments are the names of Adam's.
+var adamMoments = []string{"adam.m", "adam.v"}
+
+func (man *manifest) moments() []string {
+	if man.Format <= adamFormat {
+		return adamMoments
+	}
+	return man.Moments
 }
 
 // data returns the verified vectors of a checkpoint, without the header of the file.
@@ -196,7 +219,7 @@ func (man *manifest) data(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := int64(12 * man.Parameters)
+	body := 4 * int64(man.Parameters) * int64(1+len(man.moments()))
 	if info.Size() != man.Bytes || man.Bytes < 8+body {
 		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d", man.File, info.Size(), man.Bytes)
 	}

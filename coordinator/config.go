@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -17,9 +18,10 @@ type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
 	Steps  uint64 // updates until the run is complete
-	Shards int    // shards per step, a power of two
+	Shards int    // shards per step, or replicas; a power of two
 
 	Optimizer Optimizer
+	Outer     Outer // zero: the run is synchronous
 
 	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
 	ValidationShards int    // shards of a validation, a power of two; 0: no validation
@@ -53,16 +55,12 @@ type Config struct {
 // terms as a worker delivers them, values empty for a validation.
 type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error)
 
-// Optimizer holds the constants of Adam with clipping by global norm and exponential decay of the rate.
-type Optimizer struct {
-	Rate       float64 // learning rate of the first update
-	Decay      float64 // factor on the rate every DecayEvery updates
-	DecayEvery uint64  // 0: no decay
-	Clip       float64 // bound on the gradient's norm; 0: no bound
-	Beta1      float64
-	Beta2      float64
-	Epsilon    float64
-}
+// Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
+type Optimizer = optim.Schedule
+
+// Outer makes the run one of local steps: the shards of a step are replicas, each of which makes Every updates by itself,
+// and what a worker delivers is how far it has gone. Steps, intervals and all that is reported count updates of a replica.
+type Outer = optim.Outer
 
 // Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
 type Tensor struct {
@@ -105,13 +103,12 @@ func (c *Config) validate(size int) error {
 	check(c.Dir != "", "checkpoint folder is not set")
 	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
 	check(!c.AuditHere || c.Referee != nil, "audits are to be done here, but there is no referee")
-	o := c.Optimizer
-	check(o.Rate > 0, "rate: %g is not positive", o.Rate)
-	check(o.Decay > 0 || o.DecayEvery == 0, "decay: %g is not positive", o.Decay)
-	check(o.Clip >= 0, "clip: %g is negative", o.Clip)
-	check(o.Beta1 >= 0 && o.Beta1 < 1, "beta1: %g is not in [0,1)", o.Beta1)
-	check(o.Beta2 >= 0 && o.Beta2 < 1, "beta2: %g is not in [0,1)", o.Beta2)
-	check(o.Epsilon > 0, "epsilon: %g is not positive", o.Epsilon)
+	if err := c.Optimizer.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.rounds(); err != nil {
+		errs = append(errs, err)
+	}
 	at := 0
 	for _, t := range c.Layout {
 		n := 1
@@ -126,6 +123,27 @@ func (c *Config) validate(size int) error {
 		return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))
 	}
 	return nil
+}
+
+// rounds checks that what is counted in updates fits rounds of local steps.
+func (c *Config) rounds() error {
+	h := c.Outer.Every
+	if h == 0 {
+		return nil
+	}
+	var errs []error
+	if c.Outer.Rate <= 0 || c.Outer.Momentum < 0 || c.Outer.Momentum >= 1 {
+		errs = append(errs, fmt.Errorf("outer rate %g and momentum %g: want a positive one and one in [0,1)", c.Outer.Rate, c.Outer.Momentum))
+	}
+	for _, n := range []struct {
+		what  string
+		steps uint64
+	}{{"steps", c.Steps}, {"validation", c.ValidateEvery}, {"checkpoints", c.CheckpointEvery}} {
+		if n.steps%h != 0 {
+			errs = append(errs, fmt.Errorf("%s: %d is not a multiple of the %d local steps of a round", n.what, n.steps, h))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // limits checks what messages and checkpoints can hold.

@@ -108,6 +108,9 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	case cp.Identity != "" && cp.Data != m.data.hash:
 		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.data.hash)
 	}
+	if err := m.opt.fits(cp); err != nil {
+		return fmt.Errorf("%w: %w", ErrMismatch, err)
+	}
 	if err := c.saver.store.resume(cp.Step, cp.BestStep); err != nil {
 		c.log.Warn("best.json is out of date until the next checkpoint", "error", err)
 	}
@@ -118,7 +121,7 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 // Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only the
 // observer may call it.
 func (c *Coordinator) Parameters() ([]float32, uint64) {
-	return append([]float32(nil), c.machine.adam.theta...), c.machine.adam.step
+	return append([]float32(nil), c.machine.opt.theta...), c.machine.opt.step
 }
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
@@ -148,7 +151,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	}
 	c.start = time.Now()
 	c.lastStep = c.start
-	c.log.Info("run opens", "step", c.machine.adam.step, "steps", c.machine.cfg.Steps,
+	c.log.Info("run opens", "step", c.machine.opt.step, "steps", c.machine.cfg.Steps,
 		"parameters", c.machine.chunks.Size, "term", c.machine.term)
 	defer c.referee.stop()
 	c.machine.start(0)
@@ -172,7 +175,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
-			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.adam.step)
+			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.opt.step)
 			c.machine.stop(c.now())
 		}
 		c.execute()

@@ -34,7 +34,7 @@ func (c *Coordinator) execute() {
 		case checkpointCommand:
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.adam.step, c.machine.adam.theta)
+			c.referee.ask(cmd, c.machine.opt.step, c.machine.opt.theta)
 		case rollbackCommand:
 			c.back = &cmd
 		case finishCommand:
@@ -113,10 +113,10 @@ func (c *Coordinator) publish(subject string, msg wire.Message) {
 // sendTheta sends chunks of the parameters, whose checksums are formed once per step.
 func (c *Coordinator) sendTheta(cmd thetaCommand) {
 	m := c.machine
-	step, chunks := m.adam.step, m.chunks
+	step, chunks := m.opt.step, m.chunks
 	chunk := func(i int) []byte {
 		from, to := chunks.Span(i)
-		return wire.FloatBytes(m.adam.theta[from:to])
+		return wire.FloatBytes(m.opt.theta[from:to])
 	}
 	if c.summed != step+1 {
 		for i := range c.crcs {

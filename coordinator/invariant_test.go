@@ -29,7 +29,7 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 				break
 			}
 		}
-		steps += b.m.adam.step
+		steps += b.m.opt.step
 	}
 	if steps < 80 {
 		t.Errorf("%d steps in all", steps)
@@ -79,7 +79,7 @@ func (b *bedlam) act() {
 		b.now += time.Duration(b.r.IntN(600)) * time.Millisecond
 		for _, w := range slices.Clone(b.m.members) {
 			if b.r.IntN(30) > 0 {
-				b.say(w.id, &wire.Heartbeat{Step: b.m.adam.step})
+				b.say(w.id, &wire.Heartbeat{Step: b.m.opt.step})
 			}
 		}
 		b.m.dismiss(b.now)
@@ -110,7 +110,7 @@ func (b *bedlam) obey() {
 			case rollbackCommand:
 				x := make([]float32, 40)
 				b.m.term++
-				b.m.rewind(b.now, &Checkpoint{Step: c.step - min(c.step, uint64(b.r.IntN(3))), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
+				b.m.rewind(b.now, &Checkpoint{Step: c.step - min(c.step, uint64(b.r.IntN(3))), Theta: x, BestLoss: math.Inf(1)})
 				again = true
 			case sendCommand:
 				if l, ok := c.message.(*wire.Lease); ok {

@@ -121,7 +121,7 @@ func (m *machine) load(now time.Duration, w *member, shards int) {
 
 func (m *machine) sendLease(l *lease) {
 	m.tell(l.owner.id, l.owner.mark, &wire.Lease{
-		ID: l.id, Step: m.adam.step, Attempt: l.attempt, Work: l.round.work, First: l.block.First, Count: l.block.Count, Audit: l.audit,
+		ID: l.id, Step: m.opt.step, Attempt: l.attempt, Work: l.round.work, First: l.block.First, Count: l.block.Count, Audit: l.audit,
 	})
 }
 
@@ -188,8 +188,8 @@ func (m *machine) heard(now time.Duration, l *lease) {
 
 // find returns the lease that a message is about, or why there is none.
 func (m *machine) find(w *member, id, step uint64) (*lease, Reason, string) {
-	if step != m.adam.step {
-		return nil, ReasonStep, fmt.Sprintf("message of step %d, now %d", step, m.adam.step)
+	if step != m.opt.step {
+		return nil, ReasonStep, fmt.Sprintf("message of step %d, now %d", step, m.opt.step)
 	}
 	l := m.byID[id]
 	if l == nil || l.owner != w || l.state == revoked {
@@ -299,7 +299,7 @@ func (m *machine) askAgain(now time.Duration, l *lease) {
 // fail handles a block that could not be computed, whose lease is no longer out. It is given to another worker, if there
 // is one. A block that fails twice is the referee's; without one, or if it fails there, too, it ends the run.
 func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
-	m.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.adam.step, l.round.work, l.block, detail)
+	m.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.opt.step, l.round.work, l.block, detail)
 	t := l.task
 	l.state = announced // it is no longer in the worker's hands
 	before := len(t.failures)
@@ -322,5 +322,5 @@ func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string
 func (m *machine) diverge(t *task, detail string) {
 	first, last := t.failures[0], t.failures[len(t.failures)-1]
 	m.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
-		ErrDiverged, m.adam.step, t.round.work, t.block, first.id, last.id, detail, remedy))
+		ErrDiverged, m.opt.step, t.round.work, t.block, first.id, last.id, detail, remedy))
 }

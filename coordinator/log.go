@@ -270,7 +270,7 @@ func (l *Log) Chunk(term uint64) int {
 // entry is the line of the log for the step that was just made from round r.
 func (m *machine) entry(r *round, norm, rate float64) Entry {
 	e := Entry{
-		Step: m.adam.step, Term: m.term, Theta: HashTheta(m.adam.theta),
+		Step: m.opt.step, Term: m.term, Theta: HashTheta(m.opt.theta),
 		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
 	}
 	e.Blocks = append(e.Blocks, r.credits...)

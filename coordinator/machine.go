@@ -1,11 +1,13 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -16,7 +18,7 @@ type machine struct {
 	cfg          Config
 	term         uint64
 	chunks       wire.Chunking
-	adam         *adam
+	opt          *optimiser
 	members      []*member // in order of arrival
 	byKey        map[key]*member
 	accounts     map[uint64]*account // by token
@@ -64,7 +66,7 @@ const never = math.MaxUint64
 func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	chunks := wire.NewChunking(len(theta), chunk)
 	m := &machine{
-		cfg: cfg, term: 1, chunks: chunks, adam: newAdam(cfg.Optimizer, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
+		cfg: cfg, term: 1, chunks: chunks, opt: newOptimiser(&cfg, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
 		byKey: make(map[key]*member), accounts: make(map[uint64]*account),
 		names: make(map[string]uint64), shared: make(map[string]bool),
 		byID: make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
@@ -77,7 +79,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 
 // resume continues from a checkpoint, in a term of its own.
 func (m *machine) resume(cp *Checkpoint) {
-	m.adam.restore(cp)
+	m.opt.restore(cp)
 	m.term = cp.Term + 1
 	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 }
@@ -135,7 +137,7 @@ func (m *machine) stopIdle() {
 
 // open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
 func (m *machine) open(now time.Duration) {
-	a := m.adam
+	a := m.opt
 	m.clear(now)
 	validate := m.validationDue()
 	if validate {
@@ -180,7 +182,7 @@ func (m *machine) clear(now time.Duration) {
 }
 
 func (m *machine) validationDue() bool {
-	s := m.adam.step
+	s := m.opt.step
 	if m.cfg.ValidationShards == 0 || s == 0 || s == m.validated {
 		return false
 	}
@@ -189,25 +191,24 @@ func (m *machine) validationDue() bool {
 
 // save hands a copy of the present state to the shell, which gives its memory back when it is written.
 func (m *machine) save(best bool) {
-	a := m.adam
-	m.saved, m.unsaved = a.step, false
+	m.saved, m.unsaved = m.opt.step, false
 	cp := m.spare
 	m.spare = nil
 	if cp == nil {
 		cp = new(Checkpoint)
 	}
 	*cp = Checkpoint{
-		Run: m.cfg.Run, Seed: m.cfg.Seed, Term: m.term, Step: a.step,
-		Theta: append(cp.Theta[:0], a.theta...), M: append(cp.M[:0], a.m...), V: append(cp.V[:0], a.v...),
+		Run: m.cfg.Run, Seed: m.cfg.Seed, Term: m.term, Theta: cp.Theta, Moments: cp.Moments,
 		Validated: m.validated, BestStep: m.bestStep, BestLoss: m.best,
 	}
+	m.opt.save(cp)
 	m.emit(checkpointCommand{cp, best})
 }
 
 // finish writes a checkpoint of the present parameters and ends the run.
 func (m *machine) finish(err error) {
 	m.finished = true
-	if m.saved != m.adam.step || m.unsaved {
+	if m.saved != m.opt.step || m.unsaved {
 		m.save(false)
 	}
 	reason := "done"
@@ -280,10 +281,10 @@ func (m *machine) closeValidation(r *round) {
 	loss := float64(r.total.Terms[0])
 	better := loss < m.best
 	if better {
-		m.best, m.bestStep = loss, m.adam.step
+		m.best, m.bestStep = loss, m.opt.step
 	}
-	m.validated = m.adam.step
-	m.emit(ValidationReport{Step: m.adam.step, Loss: r.total.Terms, Best: better})
+	m.validated = m.opt.step
+	m.emit(ValidationReport{Step: m.opt.step, Loss: r.total.Terms, Best: better})
 	if better || m.unsaved {
 		m.save(better)
 	}
@@ -296,21 +297,20 @@ func (m *machine) closeStep(now time.Duration) {
 		m.open(now)
 		return
 	}
-	before := m.adam.step
-	norm, rate, err := m.adam.update(r.total.Values, m.cfg.Shards)
+	norm, rate, err := m.opt.update(r.total.Values, m.cfg.Shards)
 	m.recycle(r.total)
 	if err != nil {
-		if m.adam.step != before {
-			m.saved = m.adam.step // parameters that are not finite are no checkpoint
+		if errors.Is(err, optim.ErrParameters) {
+			m.saved = m.opt.step // they are no checkpoint
 		}
-		m.finish(fmt.Errorf("%w: step %d: %w: %s", ErrDiverged, before+1, err, remedy))
+		m.finish(fmt.Errorf("%w: step %d: %w: %s", ErrDiverged, m.opt.step+m.opt.Stride(), err, remedy))
 		return
 	}
 	mean(r.total.Terms, m.cfg.Shards)
 	if m.cfg.Log != "" {
 		m.emit(logCommand{m.entry(r, norm, rate)}) // before the messages: a step that does not replay is not sent out
 	}
-	report := StepReport{Step: m.adam.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
+	report := StepReport{Step: m.opt.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
 	m.waitSince = now
 	m.doubtIdle()
 	m.open(now)

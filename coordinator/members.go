@@ -87,7 +87,7 @@ func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 // ahead reports whether a worker believes to be at a step that has not come, and lets it begin anew: it would drop all
 // that is sent to it.
 func (m *machine) ahead(w *member, step uint64) bool {
-	if step <= m.adam.step {
+	if step <= m.opt.step {
 		return false
 	}
 	m.tell(w.id, w.mark, &wire.Introduce{})
@@ -96,7 +96,7 @@ func (m *machine) ahead(w *member, step uint64) bool {
 
 // resendTheta sends chunks that a worker misses. A request for an older step is out of date.
 func (m *machine) resendTheta(w *member, msg *wire.Need) {
-	if m.ahead(w, msg.Step) || msg.Step < m.adam.step {
+	if m.ahead(w, msg.Step) || msg.Step < m.opt.step {
 		return
 	}
 	if reason, detail := checkRanges("chunks", msg.Ranges, m.chunks.Count()); reason != "" {

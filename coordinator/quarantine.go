@@ -62,7 +62,7 @@ func (a *account) allow(messages int) { a.allowed += messages }
 // are right, but not what is said of them, so they are no place to go back to. The log knows it, too: the worker may stay
 // longer than this coordinator.
 func (m *machine) taint(a *account, work wire.Work) {
-	step := m.adam.step
+	step := m.opt.step
 	if work == wire.Validate {
 		step--
 	}
@@ -143,7 +143,7 @@ func (m *machine) cutOff(now time.Duration) {
 func (m *machine) ban(a *account, why string) {
 	a.banned = why
 	m.figures.Quarantined = append(m.figures.Quarantined, a.id)
-	m.emit(eventCommand{Event{Kind: EventQuarantine, Step: m.adam.step, Worker: a.id, Reason: why}})
+	m.emit(eventCommand{Event{Kind: EventQuarantine, Step: m.opt.step, Worker: a.id, Reason: why}})
 	m.turnAway(a.id, a.token, why, quarantineRemedy)
 }
 
@@ -178,7 +178,7 @@ func (m *machine) turnAwayStranger(id, reason string) {
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
 // anew, or the run goes back to before that, and true is returned: all tasks are void.
 func (m *machine) quarantine(now time.Duration, liars []*account, why string) bool {
-	clean, tainted := m.adam.step, false
+	clean, tainted := m.opt.step, false
 	for _, a := range liars {
 		if a.banned == "" {
 			m.ban(a, why)
@@ -188,7 +188,7 @@ func (m *machine) quarantine(now time.Duration, liars []*account, why string) bo
 			a.tainted = false
 		}
 	}
-	if tainted && clean < m.adam.step {
+	if tainted && clean < m.opt.step {
 		m.suspended = true
 		m.emit(rollbackCommand{clean, why})
 		return true
@@ -211,11 +211,11 @@ func (m *machine) quarantine(now time.Duration, liars []*account, why string) bo
 
 // rewind continues from a checkpoint, in a term that the shell has raised: what is on its way belongs to steps that did not happen.
 func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
-	lost := (m.adam.step - cp.Step) * uint64(m.cfg.Shards)
+	lost := (m.opt.step - cp.Step) / m.opt.Stride() * uint64(m.cfg.Shards)
 	m.figures.Useful -= min(lost, m.figures.Useful)
 	m.figures.Rollbacks++
-	m.wary = max(m.wary, m.adam.step+1)
-	m.adam.restore(cp)
+	m.wary = max(m.wary, m.opt.step+1)
+	m.opt.restore(cp)
 	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 	if cp.Path == "" {
 		m.saved = never

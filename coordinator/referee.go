@@ -112,7 +112,7 @@ func (m *machine) verdict(now time.Duration, v verdict) {
 		m.diverge(t, fmt.Sprintf("%s; the referee finds the same: %v", t.failures[len(t.failures)-1].detail, v.err))
 	case v.err != nil:
 		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s; the referee could not compute it: %w",
-			ErrDisputed, m.adam.step, t.round.work, t.block, t.positions(), v.err))
+			ErrDisputed, m.opt.step, t.round.work, t.block, t.positions(), v.err))
 	default:
 		m.decide(now, t, reduce.Partial{Values: v.values, Terms: v.terms}, "")
 	}
@@ -141,7 +141,7 @@ func (m *machine) dropFickle(now time.Duration, t *task) {
 		m.lose(now, held, nil)
 	}
 	t.unsay(func(c *claim) bool { return c.account == a })
-	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", m.adam.step, t.round.work, t.block)
+	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", m.opt.step, t.round.work, t.block)
 	if m.quarantine(now, []*account{a}, why) {
 		return
 	}
@@ -191,7 +191,7 @@ func (m *machine) hearThird(now time.Duration, t *task) {
 	}
 	if !slices.ContainsFunc(m.members, func(w *member) bool { return w.ready && t.neutral(w) }) {
 		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s; no third worker is there to decide",
-			ErrDisputed, m.adam.step, t.round.work, t.block, t.positions()))
+			ErrDisputed, m.opt.step, t.round.work, t.block, t.positions()))
 		return
 	}
 	if r := t.round; !slices.ContainsFunc(r.retry, func(o retry) bool { return o.task == t }) {
@@ -259,13 +259,13 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 		}
 	}
 	if judge != "" && len(agreed) < 2 { // nobody says what the third worker says
-		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, m.adam.step, t.round.work, t.block, t.positions()))
+		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, m.opt.step, t.round.work, t.block, t.positions()))
 		return
 	}
 	t.disputed = false
 	m.disputes = slices.DeleteFunc(m.disputes, func(o *task) bool { return o == t })
 	t.judge = decided // whoever leaves now, the block is not given out again
-	if m.quarantine(now, liars, blame(m.adam.step, t, judge)) {
+	if m.quarantine(now, liars, blame(m.opt.step, t, judge)) {
 		return
 	}
 	t.judge = 0

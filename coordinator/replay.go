@@ -47,7 +47,7 @@ func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, o
 // to compare them, and a term of its own. A disk that takes nothing is waited for.
 func (c *Coordinator) takeUp(ctx context.Context) error {
 	m := c.machine
-	path, step := m.cfg.Log, m.adam.step
+	path, step := m.cfg.Log, m.opt.step
 	if path != "" {
 		log, err := ReadLog(path, max(step, 1)-1)
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	}
 	m.before = contributors(c.expected.Events)
 	if e, ok := c.expected.Entries[step]; ok {
-		if theta := HashTheta(m.adam.theta); e.Theta != theta {
+		if theta := HashTheta(m.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
 		}
 		delete(c.expected.Entries, step)
@@ -205,7 +205,7 @@ func (c *Coordinator) closeLog() {
 	if c.err != nil {
 		reason = c.err.Error()
 	}
-	c.note(Event{Kind: EventEnd, Step: c.machine.adam.step, Reason: reason})
+	c.note(Event{Kind: EventEnd, Step: c.machine.opt.step, Reason: reason})
 	if err := c.journal.close(); err != nil {
 		c.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error", err)
 	}

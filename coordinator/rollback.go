@@ -121,11 +121,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 		return nil, err
 	}
 	if cp == nil {
-		n := len(c.initial)
-		cp = &Checkpoint{
-			Run: c.machine.cfg.Run, Seed: c.machine.cfg.Seed, BestLoss: math.Inf(1),
-			Theta: c.initial, M: make([]float32, n), V: make([]float32, n),
-		}
+		cp = &Checkpoint{Run: c.machine.cfg.Run, Seed: c.machine.cfg.Seed, BestLoss: math.Inf(1), Theta: c.initial}
 	}
 	c.log.Warn("the run goes back", "step", cp.Step, "reason", reason)
 	err = store.noteRollback()

@@ -106,13 +106,16 @@ func TestRun_InterruptedAtOnce(t *testing.T) {
 
 func TestResume_Mismatch(t *testing.T) {
 	fit := func() *coordinator.Checkpoint {
-		return &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 3, Theta: initial(toySize), M: initial(toySize), V: initial(toySize)}
+		return &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 3, Theta: initial(toySize), Moments: []coordinator.Moment{
+			{Name: "adam.m", Values: initial(toySize)}, {Name: "adam.v", Values: initial(toySize)},
+		}}
 	}
 	for name, change := range map[string]func(*coordinator.Checkpoint){
 		"run":  func(cp *coordinator.Checkpoint) { cp.Run = "other" },
 		"seed": func(cp *coordinator.Checkpoint) { cp.Seed = 2 },
 		"size": func(cp *coordinator.Checkpoint) { cp.Theta = cp.Theta[1:] },
 		"step": func(cp *coordinator.Checkpoint) { cp.Step = 31 },
+		"rule": func(cp *coordinator.Checkpoint) { cp.Moments = cp.Moments[1:] },
 	} {
 		c := newCoordinator(t, config(t), wire.NewMemory(nil), nil)
 		cp := fit()

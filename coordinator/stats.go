@@ -61,7 +61,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 // stats is a copy of the figures; when members were last seen is left out.
 func (m *machine) stats() *Stats {
 	s := m.figures
-	s.Step, s.Term, s.Waiting = m.adam.step, m.term, m.waitsFor
+	s.Step, s.Term, s.Waiting = m.opt.step, m.term, m.waitsFor
 	s.Quarantined = slices.Clone(s.Quarantined)
 	s.Members = make([]MemberStats, 0, len(m.members))
 	for _, w := range m.members {

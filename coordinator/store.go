@@ -23,8 +23,8 @@ import (
 
 // store writes checkpoints into a folder and keeps the last two and the best.
 //
-// A checkpoint is a safetensors file, step-N.safetensors, with the tensors of the layout followed by "adam.m" and
-// "adam.v", and a manifest, step-N.json, with its SHA-256. Each file is written under another name, synced and renamed,
+// A checkpoint is a safetensors file, step-N.safetensors, with the tensors of the layout followed by the
+// optimiser's moments, "adam.m" and "adam.v" or "outer.velocity", and a manifest, step-N.json, with its SHA-256. Each file is written under another name, synced and renamed,
 // the manifest after the data, so that what is found under its own name is whole or detectably not. best.json is a copy
 // of the best checkpoint's manifest.
 type store struct {
@@ -64,9 +64,12 @@ func (s *store) write(cp *Checkpoint, best bool) error {
 	}
 	cp.ParamsSHA256 = HashParameters(cp.Theta)
 	man := manifest{
-		Format: manifestFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
+		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
 		Identity: s.identity, Data: s.data,
 		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
+	}
+	if list := momentNames(cp.Moments); !slices.Equal(list, adamMoments) {
+		man.Format, man.Moments = manifestFormat, list
 	}
 	if !math.IsInf(cp.BestLoss, 0) {
 		man.BestLoss = &cp.BestLoss
@@ -221,11 +224,11 @@ func writeTensors(w io.Writer, layout []Tensor, cp *Checkpoint) (int64, error) {
 		fmt.Fprintf(&header, `,%s:{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}`, quoted, dims, 4*offset, 4*(offset+size))
 		return nil
 	}
-	moments := []Tensor{
-		{Name: "adam.m", Shape: []int{size}, Offset: size, Size: size},
-		{Name: "adam.v", Shape: []int{size}, Offset: 2 * size, Size: size},
+	tensors := slices.Clone(layout)
+	for i, m := range cp.Moments {
+		tensors = append(tensors, Tensor{Name: m.Name, Shape: []int{size}, Offset: (i + 1) * size, Size: size})
 	}
-	for _, t := range slices.Concat(layout, moments) {
+	for _, t := range tensors {
 		if err := entry(t.Name, t.Shape, t.Offset, t.Size); err != nil {
 			return 0, err
 		}
@@ -240,10 +243,13 @@ func writeTensors(w io.Writer, layout []Tensor, cp *Checkpoint) (int64, error) {
 	if _, err := io.WriteString(w, header.String()); err != nil {
 		return 0, err
 	}
-	for _, x := range [][]float32{cp.Theta, cp.M, cp.V} {
-		if _, err := w.Write(wire.FloatBytes(x)); err != nil {
+	if _, err := w.Write(wire.FloatBytes(cp.Theta)); err != nil {
+		return 0, err
+	}
+	for _, m := range cp.Moments {
+		if _, err := w.Write(wire.FloatBytes(m.Values)); err != nil {
 			return 0, err
 		}
 	}
-	return int64(8 + header.Len() + 12*size), nil
+	return int64(8 + header.Len() + 4*size*(1+len(cp.Moments))), nil
 }

@@ -145,7 +145,7 @@ func (p *player) event(words []string) error {
 	switch words[0] {
 	case "resume":
 		x := make([]float32, 40)
-		p.m.resume(&Checkpoint{Term: 1, Step: uint64(args.number("step", 0)), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
+		p.m.resume(&Checkpoint{Term: 1, Step: uint64(args.number("step", 0)), Theta: x, BestLoss: math.Inf(1)})
 	case "start":
 		p.m.start(p.now)
 	case "stop":
@@ -155,7 +155,7 @@ func (p *player) event(words []string) error {
 	case "rewind":
 		x := make([]float32, 40)
 		p.m.term++
-		p.m.rewind(p.now, &Checkpoint{Step: uint64(args.number("step", 0)), Theta: x, M: x, V: x, BestLoss: math.Inf(1)})
+		p.m.rewind(p.now, &Checkpoint{Step: uint64(args.number("step", 0)), Theta: x, BestLoss: math.Inf(1)})
 	case "tick":
 		d, err := time.ParseDuration(words[1])
 		if err != nil {
@@ -325,7 +325,7 @@ func (p *player) describe(c command) string {
 		if to == "" {
 			to = "all"
 		}
-		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.adam.step, c.first, c.count)
+		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.opt.step, c.first, c.count)
 	case pieceCommand:
 		return fmt.Sprintf("to %s: piece %d of the data set", c.to, c.index)
 	case rejectCommand:

@@ -45,7 +45,7 @@ func (m *machine) waitingFor(now time.Duration, l *lease) string {
 	if !l.out() || l.task.merged {
 		return ""
 	}
-	who := fmt.Sprintf("shards %s of step %d at worker %s for %.1f s", l.block, m.adam.step, l.owner.id, (now - l.givenAt).Seconds())
+	who := fmt.Sprintf("shards %s of step %d at worker %s for %.1f s", l.block, m.opt.step, l.owner.id, (now - l.givenAt).Seconds())
 	silent := now - l.owner.lastSeen
 	switch {
 	case silent > m.cfg.FailureDetection/2:

@@ -1,0 +1,90 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/optim"
+)
+
+// optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
+type optimiser struct {
+	rule
+	theta []float32
+	step  uint64
+}
+
+// rule turns the sum of a step over its shards, which it overwrites, into new parameters.
+type rule interface {
+	// Update returns the norm of the mean, and the learning rate.
+	Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error)
+	// Stride is the number of updates by which the parameters are older afterwards.
+	Stride() uint64
+	// Moments are what is in a checkpoint beside the parameters.
+	Moments() []optim.Moment
+	// Resume is called after the moments were set to what they were after so many updates.
+	Resume(updates uint64)
+}
+
+var _, _ rule = (*optim.Adam)(nil), (*optim.Nesterov)(nil)
+
+func newOptimiser(cfg *Config, theta []float32) *optimiser {
+	o := &optimiser{theta: slices.Clone(theta)}
+	if cfg.Outer.Every > 0 {
+		o.rule = optim.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
+	} else {
+		o.rule = optim.NewAdam(cfg.Optimizer, len(theta))
+	}
+	return o
+}
+
+// fits says what is wrong with a checkpoint's moments for this rule.
+func (o *optimiser) fits(cp *Checkpoint) error {
+	same := func(a, b optim.Moment) bool { return a.Name == b.Name && len(a.Values) == len(b.Values) }
+	if want := o.Moments(); !slices.EqualFunc(cp.Moments, want, same) {
+		return fmt.Errorf("it holds %s, this run's optimiser needs %s", momentNames(cp.Moments), momentNames(want))
+	}
+	if cp.Step%o.Stride() != 0 {
+		return fmt.Errorf("it is at step %d, within a round of %d local steps", cp.Step, o.Stride())
+	}
+	return nil
+}
+
+func momentNames(moments []optim.Moment) []string {
+	list := []string{}
+	for _, m := range moments {
+		list = append(list, m.Name)
+	}
+	return list
+}
+
+// restore continues from a checkpoint that fits, or from parameters without moments.
+func (o *optimiser) restore(cp *Checkpoint) {
+	copy(o.theta, cp.Theta)
+	o.step = cp.Step
+	for i, m := range o.Moments() {
+		if clear(m.Values); i < len(cp.Moments) {
+			copy(m.Values, cp.Moments[i].Values)
+		}
+	}
+	o.Resume(cp.Step)
+}
+
+// save copies the state into a checkpoint, whose memory it uses.
+func (o *optimiser) save(cp *Checkpoint) {
+	cp.Step, cp.Theta = o.step, append(cp.Theta[:0], o.theta...)
+	moments := o.Moments()
+	cp.Moments = slices.Grow(cp.Moments[:0], len(moments))[:len(moments)]
+	for i, m := range moments {
+		cp.Moments[i] = optim.Moment{Name: m.Name, Values: append(cp.Moments[i].Values[:0], m.Values...)}
+	}
+}
+
+// update makes the step from the sum over its shards, which it overwrites.
+func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
+	norm, rate, err = o.Update(o.theta, sum, shards, o.step)
+	if err == nil {
+		o.step += o.Stride()
+	}
+	return norm, rate, err
+}

@@ -1,0 +1,85 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
+
+// Adam is the optimiser of Kingma and Ba (2015), algorithm 1, with clipping and a decaying rate.
+//
+// Invariant: power1 = Beta1^t and power2 = Beta2^t after t updates of the moments, each by t multiplications.
+type Adam struct {
+	schedule       Schedule
+	m, v           []float32
+	power1, power2 float64
+}
+
+// NewAdam returns Adam for so many parameters, with moments that are zero.
+func NewAdam(s Schedule, size int) *Adam {
+	return &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
+}
+
+// Stride is the number of updates that Update makes.
+func (a *Adam) Stride() uint64 { return 1 }
+
+// Moments are m and v; they belong to Adam.
+func (a *Adam) Moments() []Moment { return []Moment{{"adam.m", a.m}, {"adam.v", a.v}} }
+
+// Resume is called after the moments were given the values that they had after so many updates.
+func (a *Adam) Resume(updates uint64) {
+	a.power1, a.power2 = 1, 1
+	for range updates {
+		a.raise()
+	}
+}
+
+// Reset forgets the moments.
+func (a *Adam) Reset() {
+	clear(a.m)
+	clear(a.v)
+	a.Resume(0)
+}
+
+// raise multiplies the powers once more. The conversions keep the compiler from fusing the products into later sums.
+func (a *Adam) raise() {
+	a.power1 = float64(a.power1 * a.schedule.Beta1)
+	a.power2 = float64(a.power2 * a.schedule.Beta2)
+}
+
+// Update makes the update number step, from 0, of theta from the sum of the shards' gradients, which it overwrites:
+//
+//	g = sum/shards,  g ← g·min(1, Clip/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
+//	θ ← θ − rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
+//
+// (in the form with the corrections folded into rate and ε). It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
+// finite, or above maxNorm after clipping, it returns an error and nothing but sum is changed. If the parameters are not
+// finite afterwards it returns ErrParameters.
+func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
+	c := &a.schedule
+	kernel.Scale(sum, 1/float32(shards))
+	norm, rate = math.Sqrt(kernel.SumSquares(sum)), c.At(step)
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return norm, rate, ErrOverflow
+	}
+	applied := norm
+	if c.Clip > 0 && norm > c.Clip {
+		kernel.Scale(sum, float32(c.Clip/norm))
+		applied = c.Clip
+	}
+	if applied > maxNorm {
+		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32", applied, maxNorm)
+	}
+	a.raise()
+	root := math.Sqrt(1 - a.power2)
+	kernel.Adam(theta, a.m, a.v, sum, kernel.AdamStep{
+		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),
+		Beta2: float32(c.Beta2), OneMinusBeta2: float32(1 - c.Beta2),
+		Rate: float32(rate * root / (1 - a.power1)), Eps: float32(c.Epsilon * root),
+	})
+	if !kernel.Finite(theta) {
+		return norm, rate, ErrParameters
+	}
+	return norm, rate, nil
+}
