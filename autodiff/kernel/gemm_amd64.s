@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func tile1x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile1x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile1x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -17,27 +17,32 @@ TEXT ·tile1x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
 
-notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
 	VMOVUPS    (CX), Z0
 	VMOVUPS.Z  64(CX), K1, Z1
 	JMP        started
+
+notFromC:
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -50,6 +55,7 @@ started:
 	MOVQ 16(AX), BX
 	MOVQ 8(AX), SI
 	MOVQ 40(AX), DI
+	MOVQ 72(AX), R8
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, DI
@@ -67,6 +73,8 @@ twice:
 	VFMADD231PS  Z4, Z3, Z1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	PREFETCHT0   (DX)(BX*8)
@@ -77,6 +85,8 @@ twice:
 	VFMADD231PS  Z4, Z3, Z1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 	SUBQ         $0x02, DI
 	JGE          twice
 
@@ -93,8 +103,11 @@ odd:
 	VFMADD231PS  Z4, Z3, Z1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 
 multiplied:
+	MOVQ   R8, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z5, Z5, Z5
@@ -118,7 +131,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile2x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile2x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile2x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -131,35 +144,40 @@ TEXT ·tile2x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -174,6 +192,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -194,6 +213,8 @@ twice:
 	VFMADD231PS  Z6, Z5, Z3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	PREFETCHT0   (BX)(SI*8)
@@ -207,6 +228,8 @@ twice:
 	VFMADD231PS  Z6, Z5, Z3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	SUBQ         $0x02, R8
 	JGE          twice
 
@@ -226,8 +249,11 @@ odd:
 	VFMADD231PS  Z6, Z5, Z3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z7, Z7, Z7
@@ -256,7 +282,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile3x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile3x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -269,43 +295,48 @@ TEXT ·tile3x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -322,6 +353,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -345,6 +377,8 @@ twice:
 	VFMADD231PS  Z8, Z7, Z5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	PREFETCHT0   (BX)(SI*8)
@@ -361,6 +395,8 @@ twice:
 	VFMADD231PS  Z8, Z7, Z5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	SUBQ         $0x02, R8
 	JGE          twice
 
@@ -383,8 +419,11 @@ odd:
 	VFMADD231PS  Z8, Z7, Z5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z9, Z9, Z9
@@ -418,7 +457,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile4x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile4x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -431,51 +470,56 @@ TEXT ·tile4x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -495,6 +539,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -521,6 +566,8 @@ twice:
 	VFMADD231PS  Z10, Z9, Z7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	PREFETCHT0   (SI)(DI*8)
@@ -540,6 +587,8 @@ twice:
 	VFMADD231PS  Z10, Z9, Z7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	SUBQ         $0x02, R9
 	JGE          twice
 
@@ -565,8 +614,11 @@ odd:
 	VFMADD231PS  Z10, Z9, Z7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z11, Z11, Z11
@@ -605,7 +657,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile5x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile5x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -618,59 +670,64 @@ TEXT ·tile5x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -692,6 +749,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -721,6 +779,8 @@ twice:
 	VFMADD231PS  Z12, Z11, Z9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	PREFETCHT0   (SI)(DI*8)
@@ -743,6 +803,8 @@ twice:
 	VFMADD231PS  Z12, Z11, Z9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	SUBQ         $0x02, R9
 	JGE          twice
 
@@ -771,8 +833,11 @@ odd:
 	VFMADD231PS  Z12, Z11, Z9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z13, Z13, Z13
@@ -816,7 +881,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile6x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile6x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -829,67 +894,72 @@ TEXT ·tile6x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -914,6 +984,7 @@ started:
 	MOVQ 16(AX), R8
 	MOVQ 8(AX), R9
 	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R10
@@ -946,6 +1017,8 @@ twice:
 	VFMADD231PS  Z14, Z13, Z11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	PREFETCHT0   (DI)(R8*8)
@@ -971,6 +1044,8 @@ twice:
 	VFMADD231PS  Z14, Z13, Z11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	SUBQ         $0x02, R10
 	JGE          twice
 
@@ -1002,8 +1077,11 @@ odd:
 	VFMADD231PS  Z14, Z13, Z11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 
 multiplied:
+	MOVQ   R11, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z15, Z15, Z15
@@ -1052,7 +1130,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile7x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile7x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -1065,75 +1143,80 @@ TEXT ·tile7x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -1160,6 +1243,7 @@ started:
 	MOVQ 16(AX), R8
 	MOVQ 8(AX), R9
 	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R10
@@ -1195,6 +1279,8 @@ twice:
 	VFMADD231PS  Z16, Z15, Z13
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	PREFETCHT0   (DI)(R8*8)
@@ -1223,6 +1309,8 @@ twice:
 	VFMADD231PS  Z16, Z15, Z13
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	SUBQ         $0x02, R10
 	JGE          twice
 
@@ -1257,8 +1345,11 @@ odd:
 	VFMADD231PS  Z16, Z15, Z13
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 
 multiplied:
+	MOVQ   R11, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z17, Z17, Z17
@@ -1312,7 +1403,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile8x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile8x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -1325,83 +1416,88 @@ TEXT ·tile8x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -1431,6 +1527,7 @@ started:
 	MOVQ 16(AX), R9
 	MOVQ 8(AX), R10
 	MOVQ 40(AX), R11
+	MOVQ 72(AX), R12
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R11
@@ -1469,6 +1566,8 @@ twice:
 	VFMADD231PS  Z18, Z17, Z15
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 	VMOVUPS      (R8), Z16
 	VMOVUPS.Z    64(R8), K1, Z17
 	PREFETCHT0   (R8)(R9*8)
@@ -1500,6 +1599,8 @@ twice:
 	VFMADD231PS  Z18, Z17, Z15
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 	SUBQ         $0x02, R11
 	JGE          twice
 
@@ -1537,8 +1638,11 @@ odd:
 	VFMADD231PS  Z18, Z17, Z15
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 
 multiplied:
+	MOVQ   R12, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z19, Z19, Z19
@@ -1597,7 +1701,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile9x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile9x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -1610,91 +1714,96 @@ TEXT ·tile9x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -1726,6 +1835,7 @@ started:
 	MOVQ 16(AX), R9
 	MOVQ 8(AX), R10
 	MOVQ 40(AX), R11
+	MOVQ 72(AX), R12
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R11
@@ -1767,6 +1877,8 @@ twice:
 	VFMADD231PS  Z20, Z19, Z17
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 	VMOVUPS      (R8), Z18
 	VMOVUPS.Z    64(R8), K1, Z19
 	PREFETCHT0   (R8)(R9*8)
@@ -1801,6 +1913,8 @@ twice:
 	VFMADD231PS  Z20, Z19, Z17
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 	SUBQ         $0x02, R11
 	JGE          twice
 
@@ -1841,8 +1955,11 @@ odd:
 	VFMADD231PS  Z20, Z19, Z17
 	PREFETCHT0   (CX)(R10*8)
 	ADDQ         R10, CX
+	PREFETCHT0   (R12)
+	ADDQ         80(AX), R12
 
 multiplied:
+	MOVQ   R12, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z21, Z21, Z21
@@ -1906,7 +2023,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile10x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile10x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -1919,99 +2036,104 @@ TEXT ·tile10x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z18
-	VMOVUPS.Z 64(CX), K1, Z19
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS.Z  64(CX), K1, Z19
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVAPS    Z0, Z18
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	VMOVAPS    Z1, Z19
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z0, Z18
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z1, Z19
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -2047,6 +2169,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -2093,6 +2216,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	VMOVUPS      (R9), Z20
 	VMOVUPS.Z    64(R9), K1, Z21
 	PREFETCHT0   (R9)(R10*8)
@@ -2132,6 +2257,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	SUBQ         $0x02, R12
 	JGE          twice
 
@@ -2177,8 +2304,11 @@ odd:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z23, Z23, Z23
@@ -2247,7 +2377,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile11x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile11x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -2260,107 +2390,112 @@ TEXT ·tile11x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z18
-	VMOVUPS.Z 64(CX), K1, Z19
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z20
-	VMOVUPS.Z 64(CX), K1, Z21
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS.Z  64(CX), K1, Z19
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z20
+	VMOVUPS.Z  64(CX), K1, Z21
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVAPS    Z0, Z18
-	VMOVAPS    Z0, Z20
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	VMOVAPS    Z1, Z19
-	VMOVAPS    Z1, Z21
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z0, Z20
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z1, Z21
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -2398,6 +2533,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -2447,6 +2583,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	VMOVUPS      (R9), Z22
 	VMOVUPS.Z    64(R9), K1, Z23
 	PREFETCHT0   (R9)(R10*8)
@@ -2489,6 +2627,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	SUBQ         $0x02, R12
 	JGE          twice
 
@@ -2537,8 +2677,11 @@ odd:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z25, Z25, Z25
@@ -2612,7 +2755,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile12x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile12x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -2625,115 +2768,120 @@ TEXT ·tile12x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z18
-	VMOVUPS.Z 64(CX), K1, Z19
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z20
-	VMOVUPS.Z 64(CX), K1, Z21
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z22
-	VMOVUPS.Z 64(CX), K1, Z23
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS.Z  64(CX), K1, Z19
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z20
+	VMOVUPS.Z  64(CX), K1, Z21
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z22
+	VMOVUPS.Z  64(CX), K1, Z23
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVAPS    Z0, Z18
-	VMOVAPS    Z0, Z20
-	VMOVAPS    Z0, Z22
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	VMOVAPS    Z1, Z19
-	VMOVAPS    Z1, Z21
-	VMOVAPS    Z1, Z23
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z0, Z22
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z1, Z23
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -2773,6 +2921,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -2825,6 +2974,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	VMOVUPS      (R9), Z24
 	VMOVUPS.Z    64(R9), K1, Z25
 	PREFETCHT0   (R9)(R10*8)
@@ -2870,6 +3021,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	SUBQ         $0x02, R12
 	JGE          twice
 
@@ -2921,8 +3074,11 @@ odd:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z27, Z27, Z27
@@ -3001,7 +3157,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile13x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile13x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -3014,123 +3170,128 @@ TEXT ·tile13x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z18
-	VMOVUPS.Z 64(CX), K1, Z19
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z20
-	VMOVUPS.Z 64(CX), K1, Z21
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z22
-	VMOVUPS.Z 64(CX), K1, Z23
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z24
-	VMOVUPS.Z 64(CX), K1, Z25
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS.Z  64(CX), K1, Z19
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z20
+	VMOVUPS.Z  64(CX), K1, Z21
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z22
+	VMOVUPS.Z  64(CX), K1, Z23
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z24
+	VMOVUPS.Z  64(CX), K1, Z25
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVAPS    Z0, Z18
-	VMOVAPS    Z0, Z20
-	VMOVAPS    Z0, Z22
-	VMOVAPS    Z0, Z24
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	VMOVAPS    Z1, Z19
-	VMOVAPS    Z1, Z21
-	VMOVAPS    Z1, Z23
-	VMOVAPS    Z1, Z25
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z0, Z24
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z1, Z23
+	VMOVAPS   Z1, Z25
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -3172,6 +3333,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -3227,6 +3389,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	VMOVUPS      (R9), Z26
 	VMOVUPS.Z    64(R9), K1, Z27
 	PREFETCHT0   (R9)(R10*8)
@@ -3275,6 +3439,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	SUBQ         $0x02, R12
 	JGE          twice
 
@@ -3329,8 +3495,11 @@ odd:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z29, Z29, Z29
@@ -3414,7 +3583,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile14x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile14x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x32AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -3427,131 +3596,136 @@ TEXT ·tile14x32AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z2
-	VMOVUPS.Z 64(CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z4
-	VMOVUPS.Z 64(CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z6
-	VMOVUPS.Z 64(CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z8
-	VMOVUPS.Z 64(CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z10
-	VMOVUPS.Z 64(CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z12
-	VMOVUPS.Z 64(CX), K1, Z13
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z14
-	VMOVUPS.Z 64(CX), K1, Z15
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z16
-	VMOVUPS.Z 64(CX), K1, Z17
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z18
-	VMOVUPS.Z 64(CX), K1, Z19
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z20
-	VMOVUPS.Z 64(CX), K1, Z21
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z22
-	VMOVUPS.Z 64(CX), K1, Z23
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z24
-	VMOVUPS.Z 64(CX), K1, Z25
-	ADDQ      DX, CX
-	VMOVUPS   (CX), Z26
-	VMOVUPS.Z 64(CX), K1, Z27
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000080, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Z0
+	VMOVUPS.Z  64(CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS.Z  64(CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS.Z  64(CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS.Z  64(CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS.Z  64(CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS.Z  64(CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS.Z  64(CX), K1, Z13
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS.Z  64(CX), K1, Z15
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z16
+	VMOVUPS.Z  64(CX), K1, Z17
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS.Z  64(CX), K1, Z19
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z20
+	VMOVUPS.Z  64(CX), K1, Z21
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z22
+	VMOVUPS.Z  64(CX), K1, Z23
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z24
+	VMOVUPS.Z  64(CX), K1, Z25
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Z26
+	VMOVUPS.Z  64(CX), K1, Z27
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Z0
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z14
-	VMOVAPS    Z0, Z16
-	VMOVAPS    Z0, Z18
-	VMOVAPS    Z0, Z20
-	VMOVAPS    Z0, Z22
-	VMOVAPS    Z0, Z24
-	VMOVAPS    Z0, Z26
-	VMOVUPS.Z  64(CX), K1, Z1
-	VMOVAPS    Z1, Z3
-	VMOVAPS    Z1, Z5
-	VMOVAPS    Z1, Z7
-	VMOVAPS    Z1, Z9
-	VMOVAPS    Z1, Z11
-	VMOVAPS    Z1, Z13
-	VMOVAPS    Z1, Z15
-	VMOVAPS    Z1, Z17
-	VMOVAPS    Z1, Z19
-	VMOVAPS    Z1, Z21
-	VMOVAPS    Z1, Z23
-	VMOVAPS    Z1, Z25
-	VMOVAPS    Z1, Z27
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS   (CX), Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z0, Z24
+	VMOVAPS   Z0, Z26
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z1, Z23
+	VMOVAPS   Z1, Z25
+	VMOVAPS   Z1, Z27
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -3595,6 +3769,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -3653,6 +3828,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	VMOVUPS      (R9), Z28
 	VMOVUPS.Z    64(R9), K1, Z29
 	PREFETCHT0   (R9)(R10*8)
@@ -3704,6 +3881,8 @@ twice:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 	SUBQ         $0x02, R12
 	JGE          twice
 
@@ -3761,8 +3940,11 @@ odd:
 	PREFETCHT0   (R8)(R11*8)
 	ADDQ         R11, CX
 	ADDQ         R11, R8
+	PREFETCHT0   (R13)
+	ADDQ         80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z31, Z31, Z31
@@ -3851,7 +4033,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile1x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile1x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile1x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -3863,24 +4045,29 @@ TEXT ·tile1x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
 
-notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
 	VMOVUPS.Z  (CX), K1, Z0
 	JMP        started
+
+notFromC:
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -3892,6 +4079,7 @@ started:
 	MOVQ 16(AX), BX
 	MOVQ 8(AX), SI
 	MOVQ 40(AX), DI
+	MOVQ 72(AX), R8
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, DI
@@ -3905,12 +4093,16 @@ twice:
 	VFMADD231PS.BCST (CX), Z1, Z0
 	PREFETCHT0       (CX)(SI*8)
 	ADDQ             SI, CX
+	PREFETCHT0       (R8)
+	ADDQ             80(AX), R8
 	VMOVUPS.Z        (DX), K1, Z1
 	PREFETCHT0       (DX)(BX*8)
 	ADDQ             BX, DX
 	VFMADD231PS.BCST (CX), Z1, Z0
 	PREFETCHT0       (CX)(SI*8)
 	ADDQ             SI, CX
+	PREFETCHT0       (R8)
+	ADDQ             80(AX), R8
 	SUBQ             $0x02, DI
 	JGE              twice
 
@@ -3923,8 +4115,11 @@ odd:
 	VFMADD231PS.BCST (CX), Z1, Z0
 	PREFETCHT0       (CX)(SI*8)
 	ADDQ             SI, CX
+	PREFETCHT0       (R8)
+	ADDQ             80(AX), R8
 
 multiplied:
+	MOVQ   R8, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z2, Z2, Z2
@@ -3946,7 +4141,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile2x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile2x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile2x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -3958,29 +4153,34 @@ TEXT ·tile2x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -3993,6 +4193,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -4007,6 +4208,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*1), Z2, Z1
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 	VMOVUPS.Z        (BX), K1, Z2
 	PREFETCHT0       (BX)(SI*8)
 	ADDQ             SI, BX
@@ -4014,6 +4217,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*1), Z2, Z1
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 	SUBQ             $0x02, R8
 	JGE              twice
 
@@ -4027,8 +4232,11 @@ odd:
 	VFMADD231PS.BCST (CX)(DX*1), Z2, Z1
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z3, Z3, Z3
@@ -4053,7 +4261,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile3x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile3x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4065,34 +4273,39 @@ TEXT ·tile3x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4106,6 +4319,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -4121,6 +4335,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*2), Z3, Z2
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 	VMOVUPS.Z        (BX), K1, Z3
 	PREFETCHT0       (BX)(SI*8)
 	ADDQ             SI, BX
@@ -4129,6 +4345,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*2), Z3, Z2
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 	SUBQ             $0x02, R8
 	JGE              twice
 
@@ -4143,8 +4361,11 @@ odd:
 	VFMADD231PS.BCST (CX)(DX*2), Z3, Z2
 	PREFETCHT0       (CX)(DI*8)
 	ADDQ             DI, CX
+	PREFETCHT0       (R9)
+	ADDQ             80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z4, Z4, Z4
@@ -4172,7 +4393,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile4x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile4x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4184,39 +4405,44 @@ TEXT ·tile4x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4232,6 +4458,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -4248,6 +4475,8 @@ twice:
 	VFMADD231PS.BCST (CX)(BX*1), Z4, Z3
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 	VMOVUPS.Z        (SI), K1, Z4
 	PREFETCHT0       (SI)(DI*8)
 	ADDQ             DI, SI
@@ -4257,6 +4486,8 @@ twice:
 	VFMADD231PS.BCST (CX)(BX*1), Z4, Z3
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 	SUBQ             $0x02, R9
 	JGE              twice
 
@@ -4272,8 +4503,11 @@ odd:
 	VFMADD231PS.BCST (CX)(BX*1), Z4, Z3
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z5, Z5, Z5
@@ -4304,7 +4538,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile5x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile5x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4316,44 +4550,49 @@ TEXT ·tile5x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4370,6 +4609,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -4387,6 +4627,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*4), Z5, Z4
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 	VMOVUPS.Z        (SI), K1, Z5
 	PREFETCHT0       (SI)(DI*8)
 	ADDQ             DI, SI
@@ -4397,6 +4639,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*4), Z5, Z4
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 	SUBQ             $0x02, R9
 	JGE              twice
 
@@ -4413,8 +4657,11 @@ odd:
 	VFMADD231PS.BCST (CX)(DX*4), Z5, Z4
 	PREFETCHT0       (CX)(R8*8)
 	ADDQ             R8, CX
+	PREFETCHT0       (R10)
+	ADDQ             80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z6, Z6, Z6
@@ -4448,7 +4695,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile6x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile6x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4460,49 +4707,54 @@ TEXT ·tile6x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4521,6 +4773,7 @@ started:
 	MOVQ 16(AX), R8
 	MOVQ 8(AX), R9
 	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R10
@@ -4539,6 +4792,8 @@ twice:
 	VFMADD231PS.BCST (CX)(SI*1), Z6, Z5
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 	VMOVUPS.Z        (DI), K1, Z6
 	PREFETCHT0       (DI)(R8*8)
 	ADDQ             R8, DI
@@ -4550,6 +4805,8 @@ twice:
 	VFMADD231PS.BCST (CX)(SI*1), Z6, Z5
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 	SUBQ             $0x02, R10
 	JGE              twice
 
@@ -4567,8 +4824,11 @@ odd:
 	VFMADD231PS.BCST (CX)(SI*1), Z6, Z5
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 
 multiplied:
+	MOVQ   R11, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z7, Z7, Z7
@@ -4605,7 +4865,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile7x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile7x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4617,54 +4877,59 @@ TEXT ·tile7x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4684,6 +4949,7 @@ started:
 	MOVQ 16(AX), R8
 	MOVQ 8(AX), R9
 	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R10
@@ -4703,6 +4969,8 @@ twice:
 	VFMADD231PS.BCST (CX)(BX*2), Z7, Z6
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 	VMOVUPS.Z        (DI), K1, Z7
 	PREFETCHT0       (DI)(R8*8)
 	ADDQ             R8, DI
@@ -4715,6 +4983,8 @@ twice:
 	VFMADD231PS.BCST (CX)(BX*2), Z7, Z6
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 	SUBQ             $0x02, R10
 	JGE              twice
 
@@ -4733,8 +5003,11 @@ odd:
 	VFMADD231PS.BCST (CX)(BX*2), Z7, Z6
 	PREFETCHT0       (CX)(R9*8)
 	ADDQ             R9, CX
+	PREFETCHT0       (R11)
+	ADDQ             80(AX), R11
 
 multiplied:
+	MOVQ   R11, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z8, Z8, Z8
@@ -4774,7 +5047,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile8x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile8x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4786,59 +5059,64 @@ TEXT ·tile8x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -4860,6 +5138,7 @@ started:
 	MOVQ 16(AX), R9
 	MOVQ 8(AX), R10
 	MOVQ 40(AX), R11
+	MOVQ 72(AX), R12
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R11
@@ -4880,6 +5159,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DI*1), Z8, Z7
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 	VMOVUPS.Z        (R8), K1, Z8
 	PREFETCHT0       (R8)(R9*8)
 	ADDQ             R9, R8
@@ -4893,6 +5174,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DI*1), Z8, Z7
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 	SUBQ             $0x02, R11
 	JGE              twice
 
@@ -4912,8 +5195,11 @@ odd:
 	VFMADD231PS.BCST (CX)(DI*1), Z8, Z7
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 
 multiplied:
+	MOVQ   R12, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z9, Z9, Z9
@@ -4956,7 +5242,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile9x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile9x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -4968,64 +5254,69 @@ TEXT ·tile9x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -5048,6 +5339,7 @@ started:
 	MOVQ 16(AX), R9
 	MOVQ 8(AX), R10
 	MOVQ 40(AX), R11
+	MOVQ 72(AX), R12
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R11
@@ -5069,6 +5361,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*8), Z9, Z8
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 	VMOVUPS.Z        (R8), K1, Z9
 	PREFETCHT0       (R8)(R9*8)
 	ADDQ             R9, R8
@@ -5083,6 +5377,8 @@ twice:
 	VFMADD231PS.BCST (CX)(DX*8), Z9, Z8
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 	SUBQ             $0x02, R11
 	JGE              twice
 
@@ -5103,8 +5399,11 @@ odd:
 	VFMADD231PS.BCST (CX)(DX*8), Z9, Z8
 	PREFETCHT0       (CX)(R10*8)
 	ADDQ             R10, CX
+	PREFETCHT0       (R12)
+	ADDQ             80(AX), R12
 
 multiplied:
+	MOVQ   R12, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z10, Z10, Z10
@@ -5150,7 +5449,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile10x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile10x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -5162,69 +5461,74 @@ TEXT ·tile10x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z9
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z9
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z9
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -5250,6 +5554,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -5274,6 +5579,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	VMOVUPS.Z        (R9), K1, Z10
 	PREFETCHT0       (R9)(R10*8)
 	ADDQ             R10, R9
@@ -5291,6 +5598,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	SUBQ             $0x02, R12
 	JGE              twice
 
@@ -5314,8 +5623,11 @@ odd:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z11, Z11, Z11
@@ -5364,7 +5676,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile11x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile11x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -5376,74 +5688,79 @@ TEXT ·tile11x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z10
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z10
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z9
-	VMOVAPS    Z0, Z10
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -5470,6 +5787,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -5495,6 +5813,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	VMOVUPS.Z        (R9), K1, Z11
 	PREFETCHT0       (R9)(R10*8)
 	ADDQ             R10, R9
@@ -5513,6 +5833,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	SUBQ             $0x02, R12
 	JGE              twice
 
@@ -5537,8 +5859,11 @@ odd:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z12, Z12, Z12
@@ -5590,7 +5915,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile12x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile12x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -5602,79 +5927,84 @@ TEXT ·tile12x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z10
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z11
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z10
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z11
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z9
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z11
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -5702,6 +6032,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -5728,6 +6059,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	VMOVUPS.Z        (R9), K1, Z12
 	PREFETCHT0       (R9)(R10*8)
 	ADDQ             R10, R9
@@ -5747,6 +6080,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	SUBQ             $0x02, R12
 	JGE              twice
 
@@ -5772,8 +6107,11 @@ odd:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z13, Z13, Z13
@@ -5828,7 +6166,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile13x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile13x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -5840,84 +6178,89 @@ TEXT ·tile13x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z10
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z12
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z10
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z12
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z9
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z11
-	VMOVAPS    Z0, Z12
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	VMOVAPS   Z0, Z12
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -5946,6 +6289,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -5973,6 +6317,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	VMOVUPS.Z        (R9), K1, Z13
 	PREFETCHT0       (R9)(R10*8)
 	ADDQ             R10, R9
@@ -5993,6 +6339,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	SUBQ             $0x02, R12
 	JGE              twice
 
@@ -6019,8 +6367,11 @@ odd:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z14, Z14, Z14
@@ -6078,7 +6429,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile14x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile14x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x16AVX512(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
@@ -6090,89 +6441,94 @@ TEXT ·tile14x16AVX512(SB), NOSPLIT, $0-40
 	KMOVW DX, K1
 
 panel:
-	MOVL      64(AX), CX
-	TESTL     $0x00000001, CX
-	JZ        notFromC
-	MOVQ      c+16(FP), CX
-	MOVQ      32(AX), DX
-	VMOVUPS.Z (CX), K1, Z0
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z1
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z2
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z3
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z4
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z5
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z6
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z7
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z8
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z9
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z10
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z11
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z12
-	ADDQ      DX, CX
-	VMOVUPS.Z (CX), K1, Z13
-	JMP       started
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS.Z  (CX), K1, Z0
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z1
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z2
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z3
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z4
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z5
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z6
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z7
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z8
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z9
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z10
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z11
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z12
+	ADDQ       DX, CX
+	VMOVUPS.Z  (CX), K1, Z13
+	JMP        started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       bias+24(FP), CX
-	VMOVUPS.Z  (CX), K1, Z0
-	VMOVAPS    Z0, Z1
-	VMOVAPS    Z0, Z2
-	VMOVAPS    Z0, Z3
-	VMOVAPS    Z0, Z4
-	VMOVAPS    Z0, Z5
-	VMOVAPS    Z0, Z6
-	VMOVAPS    Z0, Z7
-	VMOVAPS    Z0, Z8
-	VMOVAPS    Z0, Z9
-	VMOVAPS    Z0, Z10
-	VMOVAPS    Z0, Z11
-	VMOVAPS    Z0, Z12
-	VMOVAPS    Z0, Z13
-	JMP        started
+	TESTL     $0x00000002, CX
+	JZ        fromZero
+	MOVQ      bias+24(FP), CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z13
+	JMP       started
 
 fromZero:
 	VPXORD Z0, Z0, Z0
@@ -6202,6 +6558,7 @@ started:
 	MOVQ 16(AX), R10
 	MOVQ 8(AX), R11
 	MOVQ 40(AX), R12
+	MOVQ 72(AX), R13
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R12
@@ -6230,6 +6587,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	VMOVUPS.Z        (R9), K1, Z14
 	PREFETCHT0       (R9)(R10*8)
 	ADDQ             R10, R9
@@ -6251,6 +6610,8 @@ twice:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 	SUBQ             $0x02, R12
 	JGE              twice
 
@@ -6278,8 +6639,11 @@ odd:
 	PREFETCHT0       (R8)(R11*8)
 	ADDQ             R11, CX
 	ADDQ             R11, R8
+	PREFETCHT0       (R13)
+	ADDQ             80(AX), R13
 
 multiplied:
+	MOVQ   R13, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VPXORD Z15, Z15, Z15
@@ -6340,23 +6704,33 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile1x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile1x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile1x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6372,20 +6746,15 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6410,6 +6779,7 @@ started:
 	MOVQ 16(AX), BX
 	MOVQ 8(AX), SI
 	MOVQ 40(AX), DI
+	MOVQ 72(AX), R8
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, DI
@@ -6427,6 +6797,8 @@ twice:
 	VFMADD231PS  Y4, Y3, Y1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 	VMOVUPS      (DX), Y2
 	VMOVUPS      32(DX), Y3
 	PREFETCHT0   (DX)(BX*8)
@@ -6437,6 +6809,8 @@ twice:
 	VFMADD231PS  Y4, Y3, Y1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 	SUBQ         $0x02, DI
 	JGE          twice
 
@@ -6453,8 +6827,11 @@ odd:
 	VFMADD231PS  Y4, Y3, Y1
 	PREFETCHT0   (CX)(SI*8)
 	ADDQ         SI, CX
+	PREFETCHT0   (R8)
+	ADDQ         80(AX), R8
 
 multiplied:
+	MOVQ   R8, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y2, Y2, Y2
@@ -6494,26 +6871,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile2x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile2x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6532,25 +6922,17 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVAPS    Y0, Y2
-	VMOVUPS    32(CX), Y1
-	VMOVAPS    Y1, Y3
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y2
+	VMOVUPS 32(CX), Y1
+	VMOVAPS Y1, Y3
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6579,6 +6961,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -6599,6 +6982,8 @@ twice:
 	VFMADD231PS  Y6, Y5, Y3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	PREFETCHT0   (BX)(SI*8)
@@ -6612,6 +6997,8 @@ twice:
 	VFMADD231PS  Y6, Y5, Y3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	SUBQ         $0x02, R8
 	JGE          twice
 
@@ -6631,8 +7018,11 @@ odd:
 	VFMADD231PS  Y6, Y5, Y3
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y4, Y4, Y4
@@ -6680,29 +7070,45 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile3x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile3x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile3x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6724,30 +7130,19 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVAPS    Y0, Y2
-	VMOVAPS    Y0, Y4
-	VMOVUPS    32(CX), Y1
-	VMOVAPS    Y1, Y3
-	VMOVAPS    Y1, Y5
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y4
+	VMOVUPS 32(CX), Y1
+	VMOVAPS Y1, Y3
+	VMOVAPS Y1, Y5
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6780,6 +7175,7 @@ started:
 	MOVQ 16(AX), SI
 	MOVQ 8(AX), DI
 	MOVQ 40(AX), R8
+	MOVQ 72(AX), R9
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R8
@@ -6803,6 +7199,8 @@ twice:
 	VFMADD231PS  Y8, Y7, Y5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	VMOVUPS      (BX), Y6
 	VMOVUPS      32(BX), Y7
 	PREFETCHT0   (BX)(SI*8)
@@ -6819,6 +7217,8 @@ twice:
 	VFMADD231PS  Y8, Y7, Y5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 	SUBQ         $0x02, R8
 	JGE          twice
 
@@ -6841,8 +7241,11 @@ odd:
 	VFMADD231PS  Y8, Y7, Y5
 	PREFETCHT0   (CX)(DI*8)
 	ADDQ         DI, CX
+	PREFETCHT0   (R9)
+	ADDQ         80(AX), R9
 
 multiplied:
+	MOVQ   R9, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y6, Y6, Y6
@@ -6898,32 +7301,51 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile4x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile4x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile4x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y6
+	VMOVUPS    32(CX), Y7
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -6948,35 +7370,21 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVAPS    Y0, Y2
-	VMOVAPS    Y0, Y4
-	VMOVAPS    Y0, Y6
-	VMOVUPS    32(CX), Y1
-	VMOVAPS    Y1, Y3
-	VMOVAPS    Y1, Y5
-	VMOVAPS    Y1, Y7
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y6
+	VMOVUPS 32(CX), Y1
+	VMOVAPS Y1, Y3
+	VMOVAPS Y1, Y5
+	VMOVAPS Y1, Y7
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -7014,6 +7422,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -7040,6 +7449,8 @@ twice:
 	VFMADD231PS  Y10, Y9, Y7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	VMOVUPS      (SI), Y8
 	VMOVUPS      32(SI), Y9
 	PREFETCHT0   (SI)(DI*8)
@@ -7059,6 +7470,8 @@ twice:
 	VFMADD231PS  Y10, Y9, Y7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	SUBQ         $0x02, R9
 	JGE          twice
 
@@ -7084,8 +7497,11 @@ odd:
 	VFMADD231PS  Y10, Y9, Y7
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y8, Y8, Y8
@@ -7149,35 +7565,57 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile5x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile5x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile5x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y8
-	VMOVUPS 32(CX), Y9
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y6
+	VMOVUPS    32(CX), Y7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y8
+	VMOVUPS    32(CX), Y9
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -7205,40 +7643,23 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVAPS    Y0, Y2
-	VMOVAPS    Y0, Y4
-	VMOVAPS    Y0, Y6
-	VMOVAPS    Y0, Y8
-	VMOVUPS    32(CX), Y1
-	VMOVAPS    Y1, Y3
-	VMOVAPS    Y1, Y5
-	VMOVAPS    Y1, Y7
-	VMOVAPS    Y1, Y9
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y8
+	VMOVUPS 32(CX), Y1
+	VMOVAPS Y1, Y3
+	VMOVAPS Y1, Y5
+	VMOVAPS Y1, Y7
+	VMOVAPS Y1, Y9
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -7280,6 +7701,7 @@ started:
 	MOVQ 16(AX), DI
 	MOVQ 8(AX), R8
 	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R9
@@ -7309,6 +7731,8 @@ twice:
 	VFMADD231PS  Y12, Y11, Y9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	VMOVUPS      (SI), Y10
 	VMOVUPS      32(SI), Y11
 	PREFETCHT0   (SI)(DI*8)
@@ -7331,6 +7755,8 @@ twice:
 	VFMADD231PS  Y12, Y11, Y9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 	SUBQ         $0x02, R9
 	JGE          twice
 
@@ -7359,8 +7785,11 @@ odd:
 	VFMADD231PS  Y12, Y11, Y9
 	PREFETCHT0   (CX)(R8*8)
 	ADDQ         R8, CX
+	PREFETCHT0   (R10)
+	ADDQ         80(AX), R10
 
 multiplied:
+	MOVQ   R10, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y10, Y10, Y10
@@ -7432,38 +7861,63 @@ end:
 	VZEROUPPER
 	RET
 
-// func tile6x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+// func tile6x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x16AVX2(SB), NOSPLIT, $0-40
 	MOVQ geometry+32(FP), AX
 
 panel:
-	MOVL    64(AX), CX
-	TESTL   $0x00000001, CX
-	JZ      notFromC
-	MOVQ    56(AX), CX
-	CMPQ    CX, $0x10
-	JL      fromCPartial
-	MOVQ    c+16(FP), CX
-	MOVQ    32(AX), DX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y8
-	VMOVUPS 32(CX), Y9
-	ADDQ    DX, CX
-	VMOVUPS (CX), Y10
-	VMOVUPS 32(CX), Y11
-	JMP     fromCDone
+	MOVQ c+16(FP), CX
+	MOVQ 32(AX), DX
+	CMPQ 48(AX), $0x01
+	JNE  nextPanelOfC
+	ADDQ 88(AX), CX
+
+nextPanelOfC:
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	ADDQ       DX, CX
+	PREFETCHT0 (CX)
+	PREFETCHT0 32(CX)
+	MOVL       64(AX), CX
+	TESTL      $0x00000001, CX
+	JZ         notFromC
+	MOVQ       56(AX), CX
+	CMPQ       CX, $0x10
+	JL         fromCPartial
+	MOVQ       c+16(FP), CX
+	MOVQ       32(AX), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y6
+	VMOVUPS    32(CX), Y7
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y8
+	VMOVUPS    32(CX), Y9
+	ADDQ       DX, CX
+	VMOVUPS    (CX), Y10
+	VMOVUPS    32(CX), Y11
+	JMP        fromCDone
 
 fromCPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -7494,45 +7948,25 @@ fromCDone:
 	JMP started
 
 notFromC:
-	// C is only written: fetch its lines while the chains run.
-	MOVQ       c+16(FP), DX
-	MOVQ       32(AX), BX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	ADDQ       BX, DX
-	PREFETCHT0 (DX)
-	PREFETCHT0 32(DX)
-	TESTL      $0x00000002, CX
-	JZ         fromZero
-	MOVQ       56(AX), CX
-	CMPQ       CX, $0x10
-	JL         fromBiasPartial
-	MOVQ       bias+24(FP), CX
-	VMOVUPS    (CX), Y0
-	VMOVAPS    Y0, Y2
-	VMOVAPS    Y0, Y4
-	VMOVAPS    Y0, Y6
-	VMOVAPS    Y0, Y8
-	VMOVAPS    Y0, Y10
-	VMOVUPS    32(CX), Y1
-	VMOVAPS    Y1, Y3
-	VMOVAPS    Y1, Y5
-	VMOVAPS    Y1, Y7
-	VMOVAPS    Y1, Y9
-	VMOVAPS    Y1, Y11
-	JMP        fromBiasDone
+	TESTL   $0x00000002, CX
+	JZ      fromZero
+	MOVQ    56(AX), CX
+	CMPQ    CX, $0x10
+	JL      fromBiasPartial
+	MOVQ    bias+24(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y8
+	VMOVAPS Y0, Y10
+	VMOVUPS 32(CX), Y1
+	VMOVAPS Y1, Y3
+	VMOVAPS Y1, Y5
+	VMOVAPS Y1, Y7
+	VMOVAPS Y1, Y9
+	VMOVAPS Y1, Y11
+	JMP     fromBiasDone
 
 fromBiasPartial:
 	LEAQ       partialMasks<>+64(SB), DX
@@ -7579,6 +8013,7 @@ started:
 	MOVQ 16(AX), R8
 	MOVQ 8(AX), R9
 	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
 
 	// Two steps of k at a time, then the odd one.
 	SUBQ $0x02, R10
@@ -7611,6 +8046,8 @@ twice:
 	VFMADD231PS  Y14, Y13, Y11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	PREFETCHT0   (DI)(R8*8)
@@ -7636,6 +8073,8 @@ twice:
 	VFMADD231PS  Y14, Y13, Y11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 	SUBQ         $0x02, R10
 	JGE          twice
 
@@ -7667,8 +8106,11 @@ odd:
 	VFMADD231PS  Y14, Y13, Y11
 	PREFETCHT0   (CX)(R9*8)
 	ADDQ         R9, CX
+	PREFETCHT0   (R11)
+	ADDQ         80(AX), R11
 
 multiplied:
+	MOVQ   R11, 72(AX)
 	TESTL  $0x00000004, 64(AX)
 	JZ     store
 	VXORPS Y12, Y12, Y12

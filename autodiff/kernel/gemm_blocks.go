@@ -2,12 +2,14 @@
 
 package kernel
 
+import "unsafe"
+
 const (
 	// packedDepth and plainDepth are the most rows of B, packed and not, that one
-	// block of a product takes: what is in use stays in the first-level cache. A
-	// little more than one block is not cut in two.
+	// block of a product takes: what is in use stays in the first two caches, beside
+	// what the next block will use. A little more than one block is not cut in two.
 	packedDepth = 512
-	plainDepth  = 256
+	plainDepth  = 128
 
 	// blockValues is the most values of B in one block: it is read once for each
 	// tile of rows, from the second-level cache.
@@ -88,16 +90,56 @@ func (e *Epilogue) flags(first, last bool) uintptr {
 func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j, n int) {
 	first := &b.data[j/b.width*b.panel+k*b.row]
 	most := tileRows(b.isa)
-	for i, tiles := 0, (c.Rows+most-1)/most; tiles > 0; tiles-- {
-		rows := (c.Rows - i + tiles - 1) / tiles
+	wide := (n + b.width - 1) / b.width
+	tiles := (c.Rows + most - 1) / most
+	for i, tile := 0, 0; tile < tiles; tile++ {
+		rows := (c.Rows - i + tiles - tile - 1) / (tiles - tile)
 		at := &c.Data[i*c.Stride+j]
 		bias := at // not used, but moved along: it must stay within something
 		if e.Bias != nil {
 			bias = &e.Bias[j]
 		}
+		g[cAhead] = uintptr((rows*c.Stride - wide*b.width) * 4)
+		if a.col == 1 {
+			fetchNextRows(a, g, k, i+rows, rows, wide)
+		} else {
+			fetchNextBlock(a, b, g, k, tile, tiles, wide)
+		}
 		multiplyTile(b.isa, rows, n, b.width, &a.data[i*a.row+k*a.col], first, at, bias, g)
 		i += rows
 	}
+}
+
+// fetchNextRows has a tile fetch the A of the next one, which lies behind it, if the
+// block has all of k: the rows i to i+rows-1.
+func fetchNextRows(a *left, g *geometry, k, i, rows, wide int) {
+	from := i*a.row + k
+	fetchDuring(g, a.data[min(from, len(a.data)-1):min(from+rows*a.row, len(a.data))], wide)
+}
+
+// fetchNextBlock has a tile fetch its share of the rows of A and B in the next block
+// of k, which lie behind those of this one: first those of A, then those of B.
+func fetchNextBlock(a *left, b *right, g *geometry, k, tile, tiles, wide int) {
+	from := k + int(g[depth])
+	rows := min(int(g[depth]), b.k-from)
+	if rows <= 0 {
+		fetchDuring(g, a.data[:1], wide)
+		return
+	}
+	sizeA, sizeB := (rows-1)*a.col+a.rows, (rows-1)*b.row+b.n
+	share := (sizeA + sizeB + tiles - 1) / tiles
+	x, skip := a.data[from*a.col:][:sizeA], tile*share
+	if skip >= sizeA {
+		x, skip = b.data[from*b.row:][:sizeB], skip-sizeA
+	}
+	skip = min(skip, len(x)-1)
+	fetchDuring(g, x[skip:min(skip+share, len(x))], wide)
+}
+
+// fetchDuring has a tile of so many panels fetch x, evenly over its steps of k.
+func fetchDuring(g *geometry, x []float32, wide int) {
+	g[ahead] = uintptr(unsafe.Pointer(&x[0])) // fetched or gone: it is not accessed
+	g[aheadStep] = uintptr(len(x) * 4 / (wide * int(g[depth])))
 }
 
 // multiplyTile goes over n columns of a tile: all whole panels in few calls, then

@@ -5,106 +5,106 @@
 package kernel
 
 //go:noescape
-func tile1x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile1x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile2x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile3x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile4x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile5x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile6x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile7x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile7x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile8x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile8x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile9x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile9x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile10x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile10x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile11x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile11x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile12x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile12x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile13x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile13x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile14x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile14x32AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile1x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile1x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile2x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile3x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile4x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile5x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile6x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile7x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile7x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile8x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile8x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile9x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile9x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile10x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile10x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile11x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile11x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile12x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile12x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile13x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile13x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile14x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile14x16AVX512(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile1x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile1x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile2x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile3x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile4x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile5x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[9]uintptr)
+func tile6x16AVX2(a *float32, b *float32, c *float32, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
 func packPanelsAVX512(dst *float32, src *float32, panel uintptr, srcRow uintptr, rows uintptr, panels uintptr)

@@ -6,8 +6,8 @@ import "unsafe"
 
 // geometry tells a micro-kernel how its operands lie: strides in bytes, then
 // counts. _asm/gemm/tile.go has the same list. A micro-kernel counts panels down
-// in place.
-type geometry = [9]uintptr
+// in place, and moves ahead on.
+type geometry = [12]uintptr
 
 const (
 	aRow   = iota // from one row of A to the next
@@ -19,6 +19,9 @@ const (
 	panels        // how many panels of B to multiply with
 	width         // columns of each panel that exist
 	flags
+	ahead     // address of what comes after this tile, to be fetched meanwhile
+	aheadStep // bytes of it for each step of k
+	cAhead    // from the C of the last panel to the C that comes next
 )
 
 const (

@@ -69,7 +69,7 @@ func (a *rowAddresses) next(column GPVirtual) {
 	}
 }
 
-// prefetch fetches A eight steps of k ahead.
+// prefetch fetches A eight steps of k ahead, for an A by columns.
 func (a *rowAddresses) prefetch(column GPVirtual) {
 	PREFETCHT0(Mem{Base: a.base}.Idx(column, 8))
 	if a.rows > 9 {

@@ -19,6 +19,9 @@ const (
 	panels        // how many panels of B to multiply with
 	width         // columns of each panel that exist
 	flags
+	ahead     // address of what comes after this tile, to be fetched meanwhile
+	aheadStep // bytes of it for each step of k
+	cAhead    // bytes from the C of the last panel to the next C
 	words
 )
 
@@ -160,8 +163,27 @@ func (k *kernel) wholeOrPartial(label string, f func(mask []VecVirtual)) {
 	Label(label + "Done")
 }
 
+// fetchC fetches the lines of C that come after those of this panel, while the chains run.
+func (k *kernel) fetchC() {
+	c, step := loadParam("c"), k.loadWord(cRow)
+	CMPQ(k.word(panels), U8(1))
+	JNE(LabelRef("nextPanelOfC"))
+	ADDQ(k.word(cAhead), c)
+	Label("nextPanelOfC")
+	ADDQ(U32(k.bytes*k.vectors), c)
+	for i, row := range k.accs {
+		if i > 0 {
+			ADDQ(step, c)
+		}
+		for j := range row {
+			PREFETCHT0(Mem{Base: c, Disp: k.bytes * j})
+		}
+	}
+}
+
 // start sets the accumulators to the first value of their chains.
 func (k *kernel) start() {
+	k.fetchC()
 	f := GP32()
 	MOVL(k.word(flags), f)
 	TESTL(U32(fromC), f)
@@ -176,12 +198,6 @@ func (k *kernel) start() {
 	JMP(LabelRef("started"))
 
 	Label("notFromC")
-	Comment("C is only written: fetch its lines while the chains run.")
-	k.each(func(at Mem, row []VecVirtual) {
-		for j := range row {
-			PREFETCHT0(at.Offset(k.bytes * j))
-		}
-	})
 	TESTL(U32(fromBias), f)
 	JZ(LabelRef("fromZero"))
 	k.wholeOrPartial("fromBias", func(mask []VecVirtual) {
@@ -209,7 +225,7 @@ func (k *kernel) multiply() {
 	a := loadRowAddresses(k)
 	b := loadParam("b")
 	step, column := k.loadWord(bRow), k.loadWord(aCol)
-	n := k.loadWord(depth)
+	n, next := k.loadWord(depth), k.loadWord(ahead)
 	one := func() {
 		bs := make([]VecVirtual, k.vectors)
 		for j := range bs {
@@ -233,6 +249,8 @@ func (k *kernel) multiply() {
 		}
 		a.prefetch(column)
 		a.next(column)
+		PREFETCHT0(Mem{Base: next})
+		ADDQ(k.word(aheadStep), next)
 	}
 	Comment("Two steps of k at a time, then the odd one.")
 	SUBQ(U8(2), n)
@@ -248,6 +266,7 @@ func (k *kernel) multiply() {
 	JZ(LabelRef("multiplied"))
 	one()
 	Label("multiplied")
+	MOVQ(next, k.word(ahead))
 }
 
 // finish applies the ReLU and writes the accumulators to C.
