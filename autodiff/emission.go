@@ -107,6 +107,8 @@ type hideRowsRecord struct{ x, seen, y Tensor }
 
 // x̄ += ȳ in the rows seen
 func (r *hideRowsRecord) backward(*Tape) {
+	r.y.settle()
+	r.x.settle()
 	for row := range r.y.Rows {
 		if r.seen.Value[row] != 0 {
 			kernel.Add(r.x.gradRow(row), r.y.gradRow(row))

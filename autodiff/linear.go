@@ -63,11 +63,12 @@ type stepLinearRecord struct {
 
 // ȳ ← ȳ ⊙ act′(y) in place; x̄ += ȳ·Wᵀ
 func (r *stepLinearRecord) backward(t *Tape) {
+	r.y.settle()
 	if r.act == ReLU {
 		kernel.ReLUBackward(r.y.Grad, r.y.Grad, r.y.Value)
 	}
 	if r.x.Grad != nil {
-		t.multiply(r.x.grads(), r.y.grads(), &r.w.backward, kernel.Epilogue{Accumulate: true})
+		t.multiply(r.x.grads(), r.y.grads(), &r.w.backward, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
 }
 
@@ -81,33 +82,57 @@ type linearGroupRecord struct {
 func (r *linearGroupRecord) backward(t *Tape) {
 	accumulateWeight(t, r.w, r.x, r.y)
 	if r.b != nil {
-		kernel.AddSumColumns(t.gradient(r.b), r.y.grads())
+		accumulateBias(t, r.b, r.y)
 	}
+}
+
+// accumulateBias adds Σ_rows ȳ to the gradient of b.
+func accumulateBias(t *Tape, b *Weight, y Tensor) {
+	db := t.gradient(b)
+	if !t.formed[b.index] {
+		clear(db)
+		t.formed[b.index] = true
+	}
+	kernel.AddSumColumns(db, y.grads())
 }
 
 // accumulateWeight adds xᵀ·ȳ to the gradient of w.
 func accumulateWeight(t *Tape, w *Weight, x, y Tensor) {
 	dw := kernel.Dense(t.gradient(w), w.Rows, w.Cols)
-	t.multiplyTransA(dw, x.values(), y.grads(), kernel.Epilogue{Accumulate: true})
+	t.multiplyTransA(dw, x.values(), y.grads(), kernel.Epilogue{Accumulate: t.formed[w.index]})
+	t.formed[w.index] = true
 }
 
-// AddReLU writes y = relu(a + b), the end of a residual block.
-func (t *Tape) AddReLU(y, a, b Tensor) {
-	sameShape("AddReLU", y, a, b)
-	copy(y.Value, a.Value)
-	kernel.Add(y.Value, b.Value)
-	kernel.ReLU(y.Value, y.Value)
-	record(t, &t.lists.addReLU, addReLURecord{a, b, y})
+// AddReLU sets y = relu(y + a), the end of a residual block. It works in place: the VJP of what wrote y must not need
+// the values it wrote, as that of a linear layer without activation does not.
+func (t *Tape) AddReLU(y, a Tensor) {
+	shapeCheck(y.Rows == a.Rows && y.Cols == a.Cols, "AddReLU", y, a)
+	for i := 0; i < len(y.Value); i += pass {
+		j := min(i+pass, len(y.Value))
+		kernel.Add(y.Value[i:j], a.Value[i:j])
+		kernel.ReLU(y.Value[i:j], y.Value[i:j])
+	}
+	record(t, &t.lists.addReLU, addReLURecord{a, y})
 }
 
-type addReLURecord struct{ a, b, y Tensor }
+// pass is how many values go through several kernels one after another, in the first-level cache.
+const pass = 2048
 
-// ȳ ← ȳ·[y > 0] in place; ā += ȳ; b̄ += ȳ
+type addReLURecord struct{ a, y Tensor }
+
+// ȳ ← ȳ·[y > 0] in place; ā += ȳ
 func (r *addReLURecord) backward(*Tape) {
-	kernel.ReLUBackward(r.y.Grad, r.y.Grad, r.y.Value)
-	for _, x := range []Tensor{r.a, r.b} {
-		if x.Grad != nil {
-			kernel.Add(x.Grad, r.y.Grad)
+	r.y.settle()
+	write := r.a.Grad != nil && r.a.claim()
+	for i := 0; i < len(r.y.Grad); i += pass {
+		j := min(i+pass, len(r.y.Grad))
+		dy := r.y.Grad[i:j]
+		kernel.ReLUBackward(dy, dy, r.y.Value[i:j])
+		switch {
+		case write:
+			copy(r.a.Grad[i:j], dy)
+		case r.a.Grad != nil:
+			kernel.Add(r.a.Grad[i:j], dy)
 		}
 	}
 }
@@ -139,16 +164,30 @@ type concatRecord struct {
 
 // x̄ᵢ += the columns of ȳ that came from xᵢ
 func (r *concatRecord) backward(*Tape) {
+	r.y.settle()
 	col := 0
 	for _, x := range r.parts {
 		if x.Grad != nil {
-			for row := range r.y.Rows {
-				from := r.y.Grad[row*r.y.Cols+col:][:x.Cols]
-				for j, g := range from {
-					x.Grad[row*x.Cols+j] += g
-				}
-			}
+			addColumns(x, r.y, col)
 		}
 		col += x.Cols
+	}
+}
+
+// addColumns adds the gradients of y, from column col on, to those of x.
+func addColumns(x, y Tensor, col int) {
+	write := x.claim()
+	for row := range y.Rows {
+		to, from := x.gradRow(row), y.gradRow(row)[col:][:x.Cols]
+		switch {
+		case write:
+			copy(to, from)
+		case x.Cols >= 16:
+			kernel.Add(to, from)
+		default:
+			for j, g := range from {
+				to[j] += g
+			}
+		}
 	}
 }

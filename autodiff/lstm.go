@@ -21,10 +21,13 @@ func (t *Tape) BackwardLSTM(x Tensor, w LSTMWeights, block int) Tensor {
 	shapeCheck(x.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
 	r := lstmRecord{
 		x: x, w: w, block: block,
-		gates: t.New(x.Rows, 4*units),
+		gates: t.scratch(x.Rows, 4*units),
 		cell:  t.scratch(x.Rows+block, units),
 		tanh:  t.scratch(x.Rows, units),
-		h:     t.New(x.Rows+block, units),
+		h:     t.Activation(x.Rows+block, units),
+	}
+	if t.recording() {
+		r.gates.Grad = t.grads.alloc(len(r.gates.Value)) // written by the VJP of the cell
 	}
 	clear(r.cell.Block(steps, block).Value)
 	clear(r.h.Block(steps, block).Value)
@@ -48,8 +51,10 @@ type lstmRecord struct {
 
 func (r *lstmRecord) step(t *Tape, s int) {
 	units := r.h.Cols
-	z, after := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
-	t.multiply(z.values(), after.values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+	if rows := (s + 1) * r.block; rows < r.x.Rows { // behind the last step h is zero
+		z, after := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
+		t.multiply(z.values(), after.values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+	}
 	for i := range r.block {
 		row := s*r.block + i
 		kernel.LSTMForward(r.gates.row(row), r.cell.row(row+r.block), r.cell.row(row), r.h.row(row), r.tanh.row(row), units)
@@ -62,6 +67,7 @@ func (r *lstmRecord) step(t *Tape, s int) {
 func (r *lstmRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
+	r.h.settle()
 	units, steps := r.h.Cols, r.x.Rows/r.block
 	dc := kernel.Dense(t.values.alloc(r.block*units), r.block, units)
 	clear(dc.Data)
@@ -71,15 +77,20 @@ func (r *lstmRecord) backward(t *Tape) {
 			kernel.LSTMBackward(r.gates.row(row), r.gates.gradRow(row), r.h.gradRow(row), dc.Data[i*units:(i+1)*units],
 				r.tanh.row(row), r.cell.row(row+r.block), units)
 		}
+		if s+1 == steps {
+			break // the state behind the last step is a constant
+		}
 		dz, dh := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
 		t.multiply(dh.grads(), dz.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
 	}
 	if r.x.Grad != nil {
-		t.multiply(r.x.grads(), r.gates.grads(), &r.w.Input.backward, kernel.Epilogue{Accumulate: true})
+		t.multiply(r.x.grads(), r.gates.grads(), &r.w.Input.backward, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
 	accumulateWeight(t, r.w.Input, r.x, r.gates)
-	accumulateWeight(t, r.w.Recurrent, r.h.Slice(r.block, r.h.Rows), r.gates)
-	kernel.AddSumColumns(t.gradient(r.w.Bias), r.gates.grads())
+	if n := r.x.Rows - r.block; n > 0 { // not the zeros behind the last step
+		accumulateWeight(t, r.w.Recurrent, r.h.Slice(r.block, r.x.Rows), r.gates.Slice(0, n))
+	}
+	accumulateBias(t, r.w.Bias, r.gates)
 }
 
 func (x Tensor) row(i int) []float32     { return x.Value[i*x.Cols : (i+1)*x.Cols] }

@@ -22,6 +22,7 @@ type Weight struct {
 	Offset     int
 
 	params            *Params
+	index             int  // in the order of declaration
 	packed            bool // whether a layer multiplies by it
 	forward, backward kernel.Packed
 }
@@ -62,7 +63,7 @@ func (p *Params) declare(name string, rows, cols int) *Weight {
 			panic(fmt.Sprintf("autodiff: parameter %q declared twice", name))
 		}
 	}
-	w := &Weight{Name: name, Rows: rows, Cols: cols, Offset: len(p.Values), params: p}
+	w := &Weight{Name: name, Rows: rows, Cols: cols, Offset: len(p.Values), params: p, index: len(p.weights)}
 	p.Values = append(p.Values, make([]float32, rows*cols)...)
 	p.weights = append(p.weights, w)
 	return w

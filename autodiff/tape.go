@@ -7,13 +7,16 @@ import (
 )
 
 // Tape is a Wengert list: the operations of one forward pass in order, with what their VJPs need.
-// It serves one goroutine. Use: Reset, record operations, Backward, read Gradient.
+// It serves one goroutine. Use: Reset or Record, record operations, Backward, read Gradient.
 type Tape struct {
 	// Gradient is the gradient of the loss in the layout of the parameters; nil if the tape does not record.
 	Gradient []float32
 
 	params  *Params
+	own     []float32 // the buffer that NewTape made
 	records []vjp
+	fresh   []freshness
+	formed  []bool // by weight: whether its gradient is defined; if not, the first product of a VJP writes it
 	used    []recordList
 	values  arena
 	grads   arena
@@ -25,11 +28,29 @@ type Tape struct {
 // vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
 type vjp interface{ backward(t *Tape) }
 
-// NewTape returns a tape that records for differentiation.
-func NewTape(p *Params) *Tape { return &Tape{params: p, Gradient: make([]float32, p.Len())} }
+// NewTape returns a tape that records for differentiation, with a gradient of its own.
+func NewTape(p *Params) *Tape {
+	t := NewInferenceTape(p)
+	t.own = make([]float32, p.Len())
+	t.Gradient = t.own
+	return t
+}
 
-// NewInferenceTape returns a tape that only evaluates: it keeps no records and no gradients.
-func NewInferenceTape(p *Params) *Tape { return &Tape{params: p} }
+// NewInferenceTape returns a tape that only evaluates, until Record is called: it keeps no records and no gradients.
+func NewInferenceTape(p *Params) *Tape {
+	t := &Tape{params: p}
+	t.Reset()
+	return t
+}
+
+// Record is Reset for a recording whose gradient goes into the given buffer, of the layout of the parameters.
+func (t *Tape) Record(gradient []float32) {
+	if len(gradient) != t.params.Len() {
+		panic(fmt.Sprintf("autodiff: Record: %d values for the gradient of %d parameters", len(gradient), t.params.Len()))
+	}
+	t.Reset()
+	t.Gradient = gradient
+}
 
 // Reset forgets the recording and reclaims all tensors; the memory is kept for the next one.
 func (t *Tape) Reset() {
@@ -38,13 +59,18 @@ func (t *Tape) Reset() {
 	}
 	t.used = t.used[:0]
 	t.records = t.records[:0]
+	t.fresh = t.fresh[:0]
+	t.formed = t.formed[:0]
+	for _, w := range t.params.weights {
+		t.formed = append(t.formed, !w.packed)
+	}
 	t.flops = 0
 	t.values.reset()
 	t.grads.reset()
 }
 
 // Bytes is the memory that the tape holds for tensors.
-func (t *Tape) Bytes() int { return 4 * (t.values.size() + t.grads.size() + len(t.Gradient)) }
+func (t *Tape) Bytes() int { return 4 * (t.values.size() + t.grads.size() + len(t.own)) }
 
 // Backward sets Gradient to the gradient of the scalar loss.
 func (t *Tape) Backward(loss Tensor) {
@@ -54,10 +80,19 @@ func (t *Tape) Backward(loss Tensor) {
 	if loss.Rows != 1 || loss.Cols != 1 {
 		panic(fmt.Sprintf("autodiff: Backward: loss is %d×%d, not a scalar", loss.Rows, loss.Cols))
 	}
-	clear(t.Gradient)
+	for i, w := range t.params.weights {
+		if t.formed[i] {
+			clear(t.gradient(w))
+		}
+	}
 	loss.Grad[0] = 1
 	for i := len(t.records) - 1; i >= 0; i-- {
 		t.records[i].backward(t)
+	}
+	for i, w := range t.params.weights {
+		if !t.formed[i] {
+			clear(t.gradient(w))
+		}
 	}
 }
 
@@ -107,11 +142,13 @@ func (t *Tape) NewConstant(rows, cols int) Tensor { return t.scratch(rows, cols)
 func (t *Tape) Param(w *Weight) Tensor {
 	x := Tensor{Rows: w.Rows, Cols: w.Cols, Value: w.Values()}
 	if t.recording() {
+		t.formed[w.index] = true
 		x.Grad = t.gradient(w)
 	}
 	return x
 }
 
+// gradient is the part of Gradient that belongs to w.
 func (t *Tape) gradient(w *Weight) []float32 { return t.Gradient[w.Offset : w.Offset+w.Size()] }
 
 func (t *Tape) scratch(rows, cols int) Tensor {

@@ -12,14 +12,17 @@ type Tensor struct {
 	Rows, Cols int
 	Value      []float32
 	Grad       []float32 // nil for constants and on tapes that do not record
+
+	fresh  *freshness // of an activation; nil: all of Grad is defined
+	offset int        // row of the activation, at which this view begins
 }
 
-// Block returns rows [i·n, (i+1)·n) as a view: values and gradients are shared with x.
-func (x Tensor) Block(i, n int) Tensor { return x.Slice(i*n, (i+1)*n) }
+// Block returns rows [i·n, (i+1)·n) as a view, or fewer at the end: values and gradients are shared with x.
+func (x Tensor) Block(i, n int) Tensor { return x.Slice(i*n, min((i+1)*n, x.Rows)) }
 
 // Slice returns rows [lo, hi) as a view: values and gradients are shared with x.
 func (x Tensor) Slice(lo, hi int) Tensor {
-	y := Tensor{Rows: hi - lo, Cols: x.Cols, Value: x.Value[lo*x.Cols : hi*x.Cols]}
+	y := Tensor{Rows: hi - lo, Cols: x.Cols, Value: x.Value[lo*x.Cols : hi*x.Cols], fresh: x.fresh, offset: x.offset + lo}
 	if x.Grad != nil {
 		y.Grad = x.Grad[lo*x.Cols : hi*x.Cols]
 	}
@@ -29,9 +32,12 @@ func (x Tensor) Slice(lo, hi int) Tensor {
 func (x Tensor) values() kernel.Matrix { return kernel.Dense(x.Value, x.Rows, x.Cols) }
 func (x Tensor) grads() kernel.Matrix  { return kernel.Dense(x.Grad, x.Rows, x.Cols) }
 
-// sameShape panics unless all tensors have the shape of the first: a programmer's error.
+// sameShape panics unless all tensors have the shape of the first: a programmer's error. Of activations it clears
+// the gradients, so that the VJP may add to them.
 func sameShape(op string, x Tensor, others ...Tensor) {
+	x.clearAll()
 	for _, y := range others {
+		y.clearAll()
 		if y.Rows != x.Rows || y.Cols != x.Cols {
 			panic(fmt.Sprintf("autodiff: %s: shape %d×%d against %d×%d", op, y.Rows, y.Cols, x.Rows, x.Cols))
 		}

@@ -87,14 +87,14 @@ type residualSteps struct {
 	tape                    *autodiff.Tape
 	first, second, shortcut autodiff.StepLinear
 	projected               bool
-	x, sum, skip, y         autodiff.Tensor
+	skip, y                 autodiff.Tensor
 	block                   int
 }
 
 // Steps puts the body on the tape; x holds the inputs of all steps, block rows each.
 func (b Body) Steps(t *autodiff.Tape, x autodiff.Tensor, block int) BodySteps {
 	if b.blocks == nil {
-		y := t.New(x.Rows, b.Width)
+		y := t.Activation(x.Rows, b.Width)
 		return BodySteps{Y: y, dense: t.StepLinear(y, x, b.dense.W, b.dense.B, autodiff.ReLU, block)}
 	}
 	s := BodySteps{count: len(b.blocks)}
@@ -108,13 +108,13 @@ func (b Body) Steps(t *autodiff.Tape, x autodiff.Tensor, block int) BodySteps {
 
 func (r residual) steps(t *autodiff.Tape, x autodiff.Tensor, block int) residualSteps {
 	width := r.first.W.Cols
-	hidden := t.New(x.Rows, width)
-	s := residualSteps{tape: t, x: x, skip: x, sum: t.New(x.Rows, width), y: t.New(x.Rows, width), block: block}
+	hidden := t.Activation(x.Rows, width)
+	s := residualSteps{tape: t, skip: x, y: t.Activation(x.Rows, width), block: block}
 	s.first = t.StepLinear(hidden, x, r.first.W, r.first.B, autodiff.ReLU, block)
-	s.second = r.second.Steps(t, s.sum, hidden, block)
+	s.second = r.second.Steps(t, s.y, hidden, block)
 	if r.shortcut != nil {
 		s.projected = true
-		s.skip = t.New(x.Rows, width)
+		s.skip = t.Activation(x.Rows, width)
 		s.shortcut = t.StepLinear(s.skip, x, r.shortcut, nil, autodiff.Identity, block)
 	}
 	return s
@@ -133,6 +133,6 @@ func (s *BodySteps) Step(i int) {
 		if r.projected {
 			r.shortcut.Step(i)
 		}
-		r.tape.AddReLU(r.y.Block(i, r.block), r.sum.Block(i, r.block), r.skip.Block(i, r.block))
+		r.tape.AddReLU(r.y.Block(i, r.block), r.skip.Block(i, r.block))
 	}
 }

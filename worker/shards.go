@@ -52,7 +52,7 @@ func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, e
 		noise:   rng.New(s.Seed, rng.Noise),
 	}
 	for range slots {
-		p.slots = append(p.slots, slot{tape: autodiff.NewTape(m.Params()), inference: autodiff.NewInferenceTape(m.Params())})
+		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params()), inference: autodiff.NewInferenceTape(m.Params())})
 	}
 	return p, nil
 }
@@ -75,10 +75,8 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 	for i := range n {
 		s.place(p.sequences.Training(&s.draws, p.sampling.Window), i)
 	}
-	s.tape.Reset()
-	loss := p.model.Loss(s.tape, s.batch, p.noise.At(step, uint32(shard), 0), step, terms)
-	s.tape.Backward(loss)
-	copy(grad, s.tape.Gradient)
+	s.tape.Record(grad)
+	s.tape.Backward(p.model.Loss(s.tape, s.batch, p.noise.At(step, uint32(shard), 0), step, terms))
 	return nil
 }
 

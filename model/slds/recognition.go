@@ -120,7 +120,7 @@ func completeRows(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 func (n recognitionNet) switchFeatures(t *autodiff.Tape, c Config, b model.Batch, trunk autodiff.Tensor) autodiff.Tensor {
 	in := trunk
 	if c.MeasurementControls && c.NU > 0 {
-		in = t.New(trunk.Rows, trunk.Cols+c.NU)
+		in = t.Activation(trunk.Rows, trunk.Cols+c.NU)
 		t.Concat(in, trunk, t.Constant(b.Controls, trunk.Rows, c.NU))
 	}
 	if c.Measurement == MLP {

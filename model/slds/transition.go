@@ -78,7 +78,7 @@ type switchSteps struct {
 
 // steps puts the network on the tape; heads write blocks of outs.
 func (n switchNet) steps(t *autodiff.Tape, outs [3]autodiff.Tensor, width, block int) switchSteps {
-	s := switchSteps{tape: t, in: t.New(outs[0].Rows, width), count: n.count, block: block}
+	s := switchSteps{tape: t, in: t.Activation(outs[0].Rows, width), count: n.count, block: block}
 	s.body = n.body.Steps(t, s.in, block)
 	for i := range n.count {
 		s.heads[i] = n.heads[i].Steps(t, outs[i], s.body.Y, block)

@@ -1,0 +1,74 @@
+package autodiff
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// undefined is memory that no result may depend on.
+var undefined = float32(math.NaN())
+
+// TestUndefinedGradients runs a network whose activations are written by every operation that knows how to write one,
+// and by others, in whole and in part, on memory full of NaN: its gradients are those of cleared memory.
+func TestUndefinedGradients(t *testing.T) {
+	const rows, block, width = 12, 3, 5
+	p := NewParams()
+	draws := rng.New(5, rng.Init).At(0, 0, 0)
+	first, second, head := p.Matrix("first", 2, width), p.Matrix("second", width, width), p.Matrix("head", width, 4)
+	b, unused := p.Vector("b", width), p.Matrix("unused", 3, 3)
+	lstm := LSTMWeights{p.Matrix("i", width+1, 4*width), p.Matrix("r", width, 4*width), p.Matrix("lb", 1, 4*width)}
+	for _, w := range p.weights {
+		w.InitUniform(&draws, 1)
+	}
+	p.Pack()
+	data, seen := make([]float32, 2*rows), make([]float32, rows)
+	draws.Normals(data)
+	for i := range seen {
+		seen[i] = float32(i % 2)
+	}
+	network := func(t *Tape) Tensor {
+		x := t.Constant(data, rows, 2)
+		h, y := t.Activation(rows, width), t.Activation(rows, width)
+		l1, l2 := t.StepLinear(h, x, first, b, ReLU, block+1), t.StepLinear(y, h, second, nil, Identity, block+1)
+		for i := range rows / (block + 1) {
+			l1.Step(i)
+			l2.Step(i)
+			t.AddReLU(y.Block(i, block+1), h.Block(i, block+1))
+		}
+		in := t.Activation(rows, width+1)
+		t.Concat(in, t.HideRows(y, t.Constant(seen, rows, 1)), t.Constant(seen, rows, 1))
+		r := t.BackwardLSTM(in, lstm, block)
+		middle := dot(t, t.Linear(r.Slice(4, 9), head, nil, Identity)) // the rows around have no gradient
+		softened := t.Softplus(t.Linear(h, second, b, ReLU), 0.1)
+		return t.WeightedSum([]float32{1, 1, 1}, middle, dot(t, softened), dot(t, y.Slice(2, 4)))
+	}
+	tape := NewTape(p)
+	run := func(memory float32) []float32 {
+		tape.Reset()
+		network(tape) // so that the arena is as large as it gets
+		gradient := make([]float32, p.Len())
+		tape.Record(gradient)
+		for _, m := range append(tape.grads.blocks, gradient) {
+			for i := range m {
+				m[i] = memory
+			}
+		}
+		tape.Backward(network(tape))
+		return gradient
+	}
+	want, got := run(0), run(undefined)
+	zeros := 0
+	for i, g := range got {
+		if math.Float32bits(g) != math.Float32bits(want[i]) {
+			t.Fatalf("parameter %d: gradient %v, on cleared memory %v", i, g, want[i])
+		}
+		if g == 0 {
+			zeros++
+		}
+	}
+	if zeros < unused.Size() || zeros > p.Len()/2 {
+		t.Errorf("%d of %d gradients are zero", zeros, p.Len())
+	}
+}
