@@ -18,7 +18,7 @@ func TestUndefinedGradients(t *testing.T) {
 	draws := rng.New(5, rng.Init).At(0, 0, 0)
 	first, second, head := p.Matrix("first", 2, width), p.Matrix("second", width, width), p.Matrix("head", width, 4)
 	b, unused := p.Vector("b", width), p.Matrix("unused", 3, 3)
-	lstm := LSTMWeights{p.Matrix("i", width+1, 4*width), p.Matrix("r", width, 4*width), p.Matrix("lb", 1, 4*width)}
+	lstm := LSTMWeights{p.Matrix("i", width+2, 4*width), p.Matrix("r", width, 4*width), p.Matrix("lb", 1, 4*width)}
 	for _, w := range p.weights {
 		w.InitUniform(&draws, 1)
 	}
@@ -39,7 +39,7 @@ func TestUndefinedGradients(t *testing.T) {
 		}
 		in := t.Activation(rows, width+1)
 		t.Concat(in, t.HideRows(y, t.Constant(seen, rows, 1)), t.Constant(seen, rows, 1))
-		r := t.BackwardLSTM(in, lstm, block)
+		r := t.BackwardLSTM(in, t.Constant(data, rows, 1), lstm, block)
 		middle := dot(t, t.Linear(r.Slice(4, 9), head, nil, Identity)) // the rows around have no gradient
 		softened := t.Softplus(t.Linear(h, second, b, ReLU), 0.1)
 		return t.WeightedSum([]float32{1, 1, 1}, middle, dot(t, softened), dot(t, y.Slice(2, 4)))

@@ -27,7 +27,7 @@ func TestNoAllocation(t *testing.T) {
 	step := func() {
 		tape.Reset()
 		x := tape.Constant(data, 32, 16)
-		h := tape.BackwardLSTM(tape.Linear(x, w, b, ReLU), lstm, 4)
+		h := tape.BackwardLSTM(tape.Linear(x, w, b, ReLU), Tensor{}, lstm, 4)
 		v := tape.New(32, 16)
 		tape.Variance(v, h, 0.1)
 		tape.Backward(tape.ConcreteKL(h, v, tape.Constant(data, 32, 16), 0.7, 2))

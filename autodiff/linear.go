@@ -80,7 +80,7 @@ type linearGroupRecord struct {
 
 // W̄ += xᵀ·ȳ; b̄ += Σ_rows ȳ
 func (r *linearGroupRecord) backward(t *Tape) {
-	accumulateWeight(t, r.w, r.x, r.y)
+	accumulateWeight(t, r.w, r.y, r.x)
 	if r.b != nil {
 		accumulateBias(t, r.b, r.y)
 	}
@@ -96,10 +96,16 @@ func accumulateBias(t *Tape, b *Weight, y Tensor) {
 	kernel.AddSumColumns(db, y.grads())
 }
 
-// accumulateWeight adds xᵀ·ȳ to the gradient of w.
-func accumulateWeight(t *Tape, w *Weight, x, y Tensor) {
-	dw := kernel.Dense(t.gradient(w), w.Rows, w.Cols)
-	t.multiplyTransA(dw, x.values(), y.grads(), kernel.Epilogue{Accumulate: t.formed[w.index]})
+// accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are multiplied by.
+func accumulateWeight(t *Tape, w *Weight, y Tensor, parts ...Tensor) {
+	dw := t.gradient(w)
+	for _, x := range parts {
+		n := x.Cols * w.Cols
+		if n > 0 {
+			t.multiplyTransA(kernel.Dense(dw[:n], x.Cols, w.Cols), x.values(), y.grads(), kernel.Epilogue{Accumulate: t.formed[w.index]})
+		}
+		dw = dw[n:]
+	}
 	t.formed[w.index] = true
 }
 

@@ -12,15 +12,16 @@ type LSTMWeights struct {
 
 // BackwardLSTM runs against time, so that h_t depends on x_t … x_T: the recognition network of the switch.
 //
-//	[i f g o] = x_t·W + h_{t+1}·U + b;  c_t = σ(f)⊙c_{t+1} + σ(i)⊙tanh(g);  h_t = σ(o)⊙tanh(c_t)
+//	[i f g o] = [x_t u_t]·W + h_{t+1}·U + b;  c_t = σ(f)⊙c_{t+1} + σ(i)⊙tanh(g);  h_t = σ(o)⊙tanh(c_t)
 //
-// x is time-major with the given number of rows per step; the state behind the last step is zero.
-// It returns h for all steps. (Hochreiter & Schmidhuber 1997, with forget gate.)
-func (t *Tape) BackwardLSTM(x Tensor, w LSTMWeights, block int) Tensor {
+// x and the constants u, which may have no columns, are time-major with the given number of rows per step; the
+// state behind the last step is zero. It returns h for all steps. (Hochreiter & Schmidhuber 1997, with forget gate.)
+func (t *Tape) BackwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
 	units, steps := w.Recurrent.Rows, x.Rows/block
-	shapeCheck(x.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
+	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
+	shapeCheck(u.Grad == nil && (u.Cols == 0 || u.Rows == x.Rows), "LSTM", x, u)
 	r := lstmRecord{
-		x: x, w: w, block: block,
+		x: x, u: u, w: w, block: block,
 		gates: t.scratch(x.Rows, 4*units),
 		cell:  t.scratch(x.Rows+block, units),
 		tanh:  t.scratch(x.Rows, units),
@@ -31,7 +32,11 @@ func (t *Tape) BackwardLSTM(x Tensor, w LSTMWeights, block int) Tensor {
 	}
 	clear(r.cell.Block(steps, block).Value)
 	clear(r.h.Block(steps, block).Value)
-	t.multiply(r.gates.values(), x.values(), &w.Input.forward, kernel.Epilogue{Bias: w.Bias.Values()})
+	top, bottom := w.Input.forward.Rows(0, x.Cols), w.Input.forward.Rows(x.Cols, w.Input.Rows)
+	t.multiply(r.gates.values(), x.values(), &top, kernel.Epilogue{Bias: w.Bias.Values()})
+	if u.Cols > 0 {
+		t.multiply(r.gates.values(), u.values(), &bottom, kernel.Epilogue{Accumulate: true})
+	}
 	for s := steps - 1; s >= 0; s-- {
 		r.step(t, s)
 	}
@@ -41,7 +46,7 @@ func (t *Tape) BackwardLSTM(x Tensor, w LSTMWeights, block int) Tensor {
 
 // lstmRecord holds the states of all steps and, at the end, the zero state behind the last one.
 type lstmRecord struct {
-	x       Tensor
+	x, u    Tensor
 	w       LSTMWeights
 	block   int
 	gates   Tensor // pre-activations, overwritten by activations; their gradient is that of the pre-activations
@@ -63,7 +68,7 @@ func (r *lstmRecord) step(t *Tape, s int) {
 
 // In order of time, the reverse of the recurrence: h̄_t is complete when all earlier steps are done.
 //
-//	z̄_t from h̄_t, c̄_t;  h̄_{t+1} += z̄_t·Uᵀ;  then over all steps x̄ += z̄·Wᵀ, W̄ += xᵀz̄, Ū += h₊ᵀz̄, b̄ += Σ z̄
+//	z̄_t from h̄_t, c̄_t;  h̄_{t+1} += z̄_t·Uᵀ;  then over all steps x̄ += z̄·Wᵀ, W̄ += [x u]ᵀz̄, Ū += h₊ᵀz̄, b̄ += Σ z̄
 func (r *lstmRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
@@ -84,11 +89,12 @@ func (r *lstmRecord) backward(t *Tape) {
 		t.multiply(dh.grads(), dz.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
 	}
 	if r.x.Grad != nil {
-		t.multiply(r.x.grads(), r.gates.grads(), &r.w.Input.backward, kernel.Epilogue{Accumulate: !r.x.claim()})
+		columns := r.w.Input.backward.Columns(r.x.Cols)
+		t.multiply(r.x.grads(), r.gates.grads(), &columns, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
-	accumulateWeight(t, r.w.Input, r.x, r.gates)
+	accumulateWeight(t, r.w.Input, r.gates, r.x, r.u)
 	if n := r.x.Rows - r.block; n > 0 { // not the zeros behind the last step
-		accumulateWeight(t, r.w.Recurrent, r.h.Slice(r.block, r.x.Rows), r.gates.Slice(0, n))
+		accumulateWeight(t, r.w.Recurrent, r.gates.Slice(0, n), r.h.Slice(r.block, r.x.Rows))
 	}
 	accumulateBias(t, r.w.Bias, r.gates)
 }

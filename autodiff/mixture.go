@@ -124,9 +124,9 @@ type mixGroupRecord struct {
 
 // Ā += (w⊗z)ᵀ·ȳ; B̄ += (w⊗u)ᵀ·ȳ over all steps
 func (r *mixGroupRecord) backward(t *Tape) {
-	accumulateWeight(t, r.args.A, r.outerZ, r.args.Y)
+	accumulateWeight(t, r.args.A, r.args.Y, r.outerZ)
 	if r.outerU.Cols > 0 {
-		accumulateWeight(t, r.args.B, r.outerU, r.args.Y)
+		accumulateWeight(t, r.args.B, r.args.Y, r.outerU)
 	}
 }
 

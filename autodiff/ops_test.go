@@ -80,7 +80,11 @@ var opTests = []opTest{
 		return dot(t, y)
 	}},
 	{name: "BackwardLSTM", inputs: [][2]int{{6, 3}}, weights: [][2]int{{3, 20}, {5, 20}, {1, 20}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
-		return dot(t, t.BackwardLSTM(in[0], LSTMWeights{w[0], w[1], w[2]}, 2))
+		return dot(t, t.BackwardLSTM(in[0], Tensor{}, LSTMWeights{w[0], w[1], w[2]}, 2))
+	}},
+	{name: "BackwardLSTM/controls", inputs: [][2]int{{6, 3}}, weights: [][2]int{{5, 20}, {5, 20}, {1, 20}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		u := t.Constant(coefficients(12), 6, 2)
+		return dot(t, t.BackwardLSTM(in[0], u, LSTMWeights{w[0], w[1], w[2]}, 2))
 	}},
 	{name: "Mixture", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(true)},
 	{name: "Mixture/absolute", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(false)},

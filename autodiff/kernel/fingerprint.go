@@ -161,10 +161,6 @@ func positive(seed words, n int) []float32 {
 // turned is the transpose of m.
 func turned(m Matrix) Matrix {
 	t := Dense(make([]float32, m.Rows*m.Cols), m.Cols, m.Rows)
-	for i := range m.Rows {
-		for j, v := range m.row(i) {
-			t.Data[j*t.Stride+i] = v
-		}
-	}
+	transpose(&t, &m)
 	return t
 }

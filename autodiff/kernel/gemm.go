@@ -13,7 +13,8 @@ type Epilogue struct {
 // grows to what the largest product needs and is for one goroutine at a time.
 type Workspace struct {
 	//lint:ignore U1000 the portable products need none
-	tail scratch // the last columns of B, if they are not a whole panel
+	tail   scratch // the last columns of B, if they are not a whole panel
+	turned scratch // Cᵀ
 }
 
 // MulPacked sets C = A·B, where A is M x K, B is K x N and C is M x N:
@@ -48,9 +49,43 @@ func (w *Workspace) Mul(c, a, b Matrix, e Epilogue) {
 func (w *Workspace) MulTransA(c, a, b Matrix, e Epilogue) {
 	b.check("MulTransA")
 	checkProduct("MulTransA", &c, &a, a.Cols, a.Rows, b.Rows, b.Cols, &e)
+	if narrow(&c, a.Rows, &e) {
+		w.multiplyTurned(&c, &a, &b, &e)
+		return
+	}
 	var l left
 	l.byColumns(&a)
 	w.multiplyPlain(&c, &l, &b, &e)
+}
+
+// narrow reports whether Cᵀ = Bᵀ·A is the faster form of C = Aᵀ·B: the kernels fill whole vectors with columns, of
+// which a narrow C has too few, and enough k pays for turning it.
+func narrow(c *Matrix, k int, e *Epilogue) bool {
+	const vectors, deep = 32, 128
+	return k >= deep && e.Bias == nil && ceilTo(c.Cols, vectors)*c.Rows > ceilTo(c.Rows, vectors)*c.Cols
+}
+
+// multiplyTurned computes C = Aᵀ·B as Cᵀ = Bᵀ·A. The chains are the same: a product does not depend on the order
+// of its factors.
+func (w *Workspace) multiplyTurned(c, a, b *Matrix, e *Epilogue) {
+	w.turned.resize(c.Rows * c.Cols)
+	t := Matrix{Data: w.turned.buf, Rows: c.Cols, Cols: c.Rows, Stride: c.Rows}
+	if e.Accumulate {
+		transpose(&t, c)
+	}
+	var l left
+	l.byColumns(b)
+	w.multiplyPlain(&t, &l, a, e)
+	transpose(c, &t)
+}
+
+// transpose sets dst to srcᵀ.
+func transpose(dst, src *Matrix) {
+	for i := range src.Rows {
+		for j, v := range src.row(i) {
+			dst.Data[j*dst.Stride+i] = v
+		}
+	}
 }
 
 // checkProduct panics unless A and C are sound, C is m x n, and A and B agree in
@@ -108,7 +143,7 @@ func (r *right) plain(b *Matrix, isa ISA) {
 func (r *right) packed(p *Packed) {
 	r.data, r.k, r.n = p.data.buf, p.K, p.N
 	r.width = p.width
-	r.row, r.panel, r.isa = p.width, p.width*p.K, p.isa
+	r.row, r.panel, r.isa = p.width, p.panel, p.isa
 }
 
 // multiplyPortable defines the bits of all products.

@@ -63,6 +63,26 @@ var forms = []struct {
 		p.PackTransposed(transposed(b))
 		w.MulPacked(c, a, p, e)
 	}},
+	{"MulPacked by Rows", func(w *Workspace, p *Packed, c, a, b Matrix, e Epilogue) {
+		p.Pack(b)
+		k := b.Rows / 3
+		first, rest := p.Rows(0, k), p.Rows(k, b.Rows)
+		left, right := a, a
+		left.Cols, right.Cols, right.Data = k, a.Cols-k, a.Data[min(k, len(a.Data)):]
+		begin, end := e, e
+		begin.ReLU, end.Accumulate = false, true
+		w.MulPacked(c, left, &first, begin)
+		w.MulPacked(c, right, &rest, end)
+	}},
+	{"MulPacked by Columns", func(w *Workspace, p *Packed, c, a, b Matrix, e Epilogue) {
+		more := Dense(make([]float32, b.Rows*(b.Cols+20)), b.Rows, b.Cols+20)
+		for i := range b.Rows {
+			copy(more.row(i), b.row(i))
+		}
+		p.Pack(more)
+		columns := p.Columns(b.Cols)
+		w.MulPacked(c, a, &columns, e)
+	}},
 	{"Mul", func(w *Workspace, _ *Packed, c, a, b Matrix, e Epilogue) { w.Mul(c, a, b, e) }},
 	{"MulTransA", func(w *Workspace, _ *Packed, c, a, b Matrix, e Epilogue) {
 		w.MulTransA(c, transposed(a), b, e)

@@ -10,7 +10,22 @@ type Packed struct {
 	K, N  int
 	isa   ISA
 	width int // columns of a panel
+	panel int // values from one panel to the next
 	data  scratch
+}
+
+// Rows returns rows i to j-1 as a view, which is valid until p is packed again.
+func (p *Packed) Rows(i, j int) Packed {
+	v := *p
+	v.K, v.data = j-i, scratch{buf: p.data.buf[i*p.width:]}
+	return v
+}
+
+// Columns returns the first n columns as a view, which is valid until p is packed again.
+func (p *Packed) Columns(n int) Packed {
+	v := *p
+	v.N, v.data = n, scratch{buf: p.data.buf}
+	return v
 }
 
 // Pack sets p to b. It allocates only when it needs more memory than ever before.
@@ -46,6 +61,7 @@ func (p *Packed) reset(k, n int) {
 	p.K, p.N = k, n
 	p.isa = active
 	p.width = panelWidth(p.isa)
+	p.panel = k * p.width
 	p.data.resize(k * ceilTo(n, p.width))
 }
 

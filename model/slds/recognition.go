@@ -118,13 +118,17 @@ func completeRows(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 }
 
 func (n recognitionNet) switchFeatures(t *autodiff.Tape, c Config, b model.Batch, trunk autodiff.Tensor) autodiff.Tensor {
-	in := trunk
+	var u autodiff.Tensor
 	if c.MeasurementControls && c.NU > 0 {
-		in = t.Activation(trunk.Rows, trunk.Cols+c.NU)
-		t.Concat(in, trunk, t.Constant(b.Controls, trunk.Rows, c.NU))
+		u = t.Constant(b.Controls, trunk.Rows, c.NU)
 	}
-	if c.Measurement == MLP {
-		return n.mlp.Apply(t, in)
+	if c.Measurement == LSTM {
+		return t.BackwardLSTM(trunk, u, n.lstm, b.B)
 	}
-	return t.BackwardLSTM(in, n.lstm, b.B)
+	if u.Cols == 0 {
+		return n.mlp.Apply(t, trunk)
+	}
+	in := t.Activation(trunk.Rows, trunk.Cols+c.NU)
+	t.Concat(in, trunk, u)
+	return n.mlp.Apply(t, in)
 }
