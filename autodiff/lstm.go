@@ -60,10 +60,8 @@ func (r *lstmRecord) step(t *Tape, s int) {
 		z, after := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
 		t.multiply(z.values(), after.values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
 	}
-	for i := range r.block {
-		row := s*r.block + i
-		kernel.LSTMForward(r.gates.row(row), r.cell.row(row+r.block), r.cell.row(row), r.h.row(row), r.tanh.row(row), units)
-	}
+	now := func(x Tensor) []float32 { return x.Block(s, r.block).Value }
+	kernel.LSTMForward(now(r.gates), r.cell.Block(s+1, r.block).Value, now(r.cell), now(r.h), now(r.tanh), units)
 }
 
 // In order of time, the reverse of the recurrence: h̄_t is complete when all earlier steps are done.
@@ -74,19 +72,16 @@ func (r *lstmRecord) backward(t *Tape) {
 	defer t.values.release(mark)
 	r.h.settle()
 	units, steps := r.h.Cols, r.x.Rows/r.block
-	dc := kernel.Dense(t.values.alloc(r.block*units), r.block, units)
-	clear(dc.Data)
+	dc := t.values.alloc(r.block * units)
+	clear(dc)
 	for s := range steps {
-		for i := range r.block {
-			row := s*r.block + i
-			kernel.LSTMBackward(r.gates.row(row), r.gates.gradRow(row), r.h.gradRow(row), dc.Data[i*units:(i+1)*units],
-				r.tanh.row(row), r.cell.row(row+r.block), units)
-		}
+		gates := r.gates.Block(s, r.block)
+		kernel.LSTMBackward(gates.Value, gates.Grad, r.h.Block(s, r.block).Grad, dc,
+			r.tanh.Block(s, r.block).Value, r.cell.Block(s+1, r.block).Value, units)
 		if s+1 == steps {
 			break // the state behind the last step is a constant
 		}
-		dz, dh := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
-		t.multiply(dh.grads(), dz.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
+		t.multiply(r.h.Block(s+1, r.block).grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
 	}
 	if r.x.Grad != nil {
 		columns := r.w.Input.backward.Columns(r.x.Cols)

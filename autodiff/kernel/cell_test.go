@@ -30,6 +30,28 @@ func TestLSTM_EveryLength(t *testing.T) {
 	})
 }
 
+// TestLSTM_Rows compares several rows with one after another.
+func TestLSTM_Rows(t *testing.T) {
+	const rows, H = 3, 21
+	r := source()
+	z, c, dh, dc := normal(r, 4*rows*H), normal(r, rows*H), normal(r, rows*H), normal(r, rows*H)
+	act, next, h, tanhC := slices.Clone(z), make([]float32, rows*H), make([]float32, rows*H), make([]float32, rows*H)
+	LSTMForward(act, c, next, h, tanhC, H)
+	dz, before := make([]float32, 4*rows*H), slices.Clone(dc)
+	LSTMBackward(act, dz, dh, dc, tanhC, c, H)
+	for i := 0; i < rows*H; i += H {
+		j := i + H
+		one, hOne, scratch := slices.Clone(z[4*i:4*j]), make([]float32, H), make([]float32, H)
+		LSTMForward(one, c[i:j], make([]float32, H), hOne, scratch, H)
+		compare(t, "activations", act[4*i:4*j], one)
+		compare(t, "h", h[i:j], hOne)
+		dzOne := make([]float32, 4*H)
+		LSTMBackward(one, dzOne, dh[i:j], before[i:j], scratch, c[i:j], H)
+		compare(t, "dz", dz[4*i:4*j], dzOne)
+		compare(t, "dc", dc[i:j], before[i:j])
+	}
+}
+
 // TestLSTM_Gradient compares the backward cell with differences of the forward one.
 func TestLSTM_Gradient(t *testing.T) {
 	const H = 5

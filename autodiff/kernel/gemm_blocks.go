@@ -45,7 +45,11 @@ func multiply(c *Matrix, a *left, b *right, e *Epilogue) {
 		for k := 0; k < b.k; k += step {
 			g[depth] = uintptr(min(step, b.k-k))
 			g[flags] = e.flags(k == 0, k+step >= b.k)
-			multiplyBlock(c, a, b, e, &g, k, j, n)
+			if few(c.Rows, b) {
+				multiplyFew(c, a, b, e, &g, k, j, n)
+			} else {
+				multiplyBlock(c, a, b, e, &g, k, j, n)
+			}
 		}
 	}
 }
@@ -107,6 +111,41 @@ func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j,
 		}
 		multiplyTile(b.isa, rows, n, b.width, &a.data[i*a.row+k*a.col], first, at, bias, g)
 		i += rows
+	}
+}
+
+// few reports whether C has so few rows, for a packed B that fills much of the second-level cache, that it pays to go
+// over them panel by panel: each comes into the first-level cache once, and the next one meanwhile.
+func few(rows int, b *right) bool {
+	const tiles, large = 5, 1 << 17
+	return b.row == b.width && b.k*b.n > large && rows <= tiles*tileRows(b.isa)
+}
+
+// multiplyFew is multiplyBlock, panel by panel.
+func multiplyFew(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j, n int) {
+	most := tileRows(b.isa)
+	tiles := (c.Rows + most - 1) / most
+	share := int(g[depth]) * b.width / tiles // of the next panel, for each tile to fetch
+	for end := j + n; j < end; j += b.width {
+		panel := b.data[j/b.width*b.panel+k*b.row:]
+		next := min(b.panel, len(panel)-tiles*share)
+		g[width] = uintptr(min(b.width, end-j))
+		for i, t := 0, 0; t < tiles; t++ {
+			rows := (c.Rows - i + tiles - t - 1) / (tiles - t)
+			at := &c.Data[i*c.Stride+j]
+			bias := at
+			if e.Bias != nil {
+				bias = &e.Bias[j]
+			}
+			g[panels] = 1
+			g[cAhead] = uintptr((rows*c.Stride - b.width) * 4)
+			if t == tiles-1 {
+				g[cAhead] = uintptr(-i * c.Stride * 4)
+			}
+			fetchDuring(g, panel[next+t*share:][:share], 1)
+			tile(b.isa, rows, &a.data[i*a.row+k*a.col], &panel[0], at, bias, g)
+			i += rows
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func TestProducts_AreChains(t *testing.T) {
 	})
 }
 
-// TestProducts_Blocks has more columns than one block and than one call take.
+// TestProducts_Blocks has more columns than one block and than one call take, and few rows for a large B.
 func TestProducts_Blocks(t *testing.T) {
 	if underRace {
 		t.Skip("slow under the race detector")
@@ -122,6 +122,7 @@ func TestProducts_Blocks(t *testing.T) {
 		var w Workspace
 		var p Packed
 		testProduct(t, source(), &w, &p, 2, 1100, 600)
+		testProduct(t, source(), &w, &p, 37, 290, 500)
 	})
 }
 

@@ -151,15 +151,11 @@ func functions() []function {
 		{"row sum 256", func() { kernel.SumRows(z[:values/256], kernel.Dense(x, values/256, 256)) }},
 		{"lstm forward", func() {
 			copy(dz, gates) // the activations overwrite the gates
-			for i := 0; i < values; i += units {
-				kernel.LSTMForward(dz[4*i:4*(i+units)], x[i:i+units], z[i:i+units], h[i:i+units], t[i:i+units], units)
-			}
+			kernel.LSTMForward(dz, x, z, h, t, units)
 		}},
 		{"lstm backward", func() {
 			clear(z) // the gradient of the cell would grow beyond measure
-			for i := 0; i < values; i += units {
-				kernel.LSTMBackward(act[4*i:4*(i+units)], dz[4*i:4*(i+units)], x[i:i+units], z[i:i+units], y[i:i+units], x[i:i+units], units)
-			}
+			kernel.LSTMBackward(act, dz, x, z, y, x, units)
 		}},
 		{"adam", func() { kernel.Adam(theta, moment1, moment2, x, adam) }},
 		{"normals", func() { p.Normals(z, 0) }},
