@@ -127,64 +127,93 @@ func (t *Tape) ConcreteKL(lq, lp, noise Tensor, lambdaQ, lambdaP float32) Tensor
 	r := concreteKLRecord{lq: lq, lp: lp, slope: t.scratch(lq.Rows, lq.Cols), ratio: lambdaP / lambdaQ, y: t.New(1, 1)}
 	clear(r.slope.Value)
 	mark := t.values.mark()
-	e := concreteDensity{
-		categories: float32(lq.Cols), lambdaP: lambdaP, scale: 1 / lambdaQ,
-		a: t.scratch(lq.Rows, lq.Cols), b: t.scratch(lq.Rows, lq.Cols), rows: t.values.alloc(lq.Rows),
-	}
-	clear(e.rows)
-	for j := range n {
-		e.sample(r.slope, lq, lp, noise.Block(j, lq.Rows))
+	step := max(1, pass/lq.Cols)
+	d := t.density(min(step, lq.Rows)*lq.Cols, lambdaQ, lambdaP)
+	ratio := t.values.alloc(lq.Rows)
+	clear(ratio)
+	for i := 0; i < lq.Rows; i += step {
+		to := min(i+step, lq.Rows)
+		for j := range n {
+			d.concrete(r.slope.Slice(i, to), ratio[i:to], lq.Slice(i, to), lp.Slice(i, to), noise.Block(j, lq.Rows).Slice(i, to))
+		}
 	}
 	inverse := 1 / float32(n)
 	constant := float32(float32(lq.Rows*(lq.Cols-1)) * logRatio(lambdaQ, lambdaP))
-	r.y.Value[0] = float32(kernel.Sum(e.rows)*inverse) + constant
+	r.y.Value[0] = float32(kernel.Sum(ratio)*inverse) + constant
 	kernel.Scale(r.slope.Value, inverse)
 	t.values.release(mark)
 	record(t, &t.lists.concreteKL, r)
 	return r.y
 }
 
-// concreteDensity is the scratch of ConcreteKL.
-type concreteDensity struct {
-	categories, lambdaP, scale float32
-	a, b                       Tensor
-	rows                       []float32 // Σⱼ log q − log p by row, without constants
+// density is the scratch of the divergences between relaxed distributions. They take some rows through all samples
+// at a time, which stay in the first-level cache.
+type density struct {
+	lambdaP, scale    float32
+	a, b, zeros, ones []float32
 }
 
-// sample adds −Σg − M·LSE(−g) − Στ + M·LSE(τ) of one sample to the rows and its derivative with
+func (t *Tape) density(n int, lambdaQ, lambdaP float32) density {
+	d := density{
+		lambdaP: lambdaP, scale: 1 / lambdaQ,
+		a: t.values.alloc(n), b: t.values.alloc(n), zeros: t.values.alloc(n), ones: t.values.alloc(n),
+	}
+	clear(d.zeros)
+	for i := range d.ones {
+		d.ones[i] = 1
+	}
+	return d
+}
+
+// tau sets τ = lp − λp·y of the sample y = (lq + noise)/λq, which f normalises.
+func (d *density) tau(tau, lq, lp, noise []float32, f func(y []float32)) {
+	copy(tau, lq)
+	kernel.Add(tau, noise)
+	kernel.Scale(tau, d.scale)
+	f(tau)
+	kernel.Scale(tau, d.lambdaP)
+	kernel.Sub(tau, lp, tau)
+}
+
+// addSlope adds c·p − 1 to the derivative with respect to τ; p is overwritten.
+func (d *density) addSlope(slope []float32, c float32, p []float32) {
+	kernel.Scale(p, c)
+	kernel.Sub(p, p, d.ones[:len(p)])
+	kernel.Add(slope, p)
+}
+
+// concrete adds −Σg − M·LSE(−g) − Στ + M·LSE(τ) of one sample to the ratio, by row, and its derivative with
 // respect to τ, M·softmax(τ) − 1, to the slope.
-func (e *concreteDensity) sample(slope, lq, lp, noise Tensor) {
-	m := lq.Cols
-	for i, g := range noise.Value {
-		e.b.Value[i] = -g
+func (d *density) concrete(slope Tensor, ratio []float32, lq, lp, noise Tensor) {
+	n, cols := len(lq.Value), lq.Cols
+	m := float32(cols)
+	a, b := d.a[:n], d.b[:n]
+	logSoftmax := func(dst, src []float32) {
+		kernel.LogSoftmax(kernel.Dense(dst, lq.Rows, cols), kernel.Dense(src, lq.Rows, cols))
 	}
-	kernel.LogSoftmax(e.a.values(), e.b.values())
-	for row := range e.rows {
-		var sum float32
-		for _, v := range e.b.row(row) {
-			sum += v
-		}
-		lse := e.b.row(row)[0] - e.a.row(row)[0]
-		e.rows[row] += sum - float32(e.categories*lse)
+	kernel.Sub(b, d.zeros[:n], noise.Value)
+	logSoftmax(a, b)
+	for row := range ratio {
+		sum, lse := sumAndLSE(b, a, row*cols, cols)
+		ratio[row] += sum - float32(m*lse)
 	}
-	perturbed(e.a.Value, lq.Value, noise.Value, e.scale)
-	kernel.LogSoftmax(e.a.values(), e.a.values())
-	for i, y := range e.a.Value {
-		e.a.Value[i] = lp.Value[i] - float32(e.lambdaP*y)
+	d.tau(a, lq.Value, lp.Value, noise.Value, func(y []float32) { logSoftmax(y, y) })
+	logSoftmax(b, a)
+	for row := range ratio {
+		sum, lse := sumAndLSE(a, b, row*cols, cols)
+		ratio[row] += float32(m*lse) - sum
 	}
-	kernel.LogSoftmax(e.b.values(), e.a.values())
-	for row := range e.rows {
-		var sum float32
-		for _, v := range e.a.row(row) {
-			sum += v
-		}
-		lse := e.a.row(row)[0] - e.b.row(row)[0]
-		e.rows[row] += float32(e.categories*lse) - sum
+	kernel.Exp(b, b)
+	d.addSlope(slope.Value, m, b)
+}
+
+// sumAndLSE returns Σ x and log Σ eˣ of a row of n values, given y = logsoftmax(x).
+func sumAndLSE(x, y []float32, first, n int) (sum, lse float32) {
+	row := x[first:][:n]
+	for _, v := range row {
+		sum += v
 	}
-	kernel.Exp(e.b.Value, e.b.Value)
-	for i, p := range e.b.Value[:len(e.rows)*m] {
-		slope.Value[i] += float32(e.categories*p) - 1
-	}
+	return sum, row[0] - y[first]
 }
 
 type concreteKLRecord struct {
@@ -208,39 +237,39 @@ func (t *Tape) BinaryConcreteKL(lq, lp, noise Tensor, lambdaQ, lambdaP float32) 
 	clear(r.slope.Value)
 	mark := t.values.mark()
 	size := len(lq.Value)
-	tau, term, total := t.values.alloc(size), t.values.alloc(size), t.values.alloc(size)
-	clear(total)
-	for j := range n {
-		binaryDensity(r.slope.Value, total, tau, term, lq.Value, lp.Value, noise.Block(j, lq.Rows).Value, lambdaP, 1/lambdaQ)
+	d := t.density(min(pass, size), lambdaQ, lambdaP)
+	ratio := t.values.alloc(size)
+	clear(ratio)
+	for i := 0; i < size; i += pass {
+		to := min(i+pass, size)
+		for j := range n {
+			d.binary(r.slope.Value[i:to], ratio[i:to], lq.Value[i:to], lp.Value[i:to], noise.Value[j*size:][i:to])
+		}
 	}
 	inverse := 1 / float32(n)
-	r.y.Value[0] = float32(kernel.Sum(total)*inverse) + float32(float32(size)*logRatio(lambdaQ, lambdaP))
+	r.y.Value[0] = float32(kernel.Sum(ratio)*inverse) + float32(float32(size)*logRatio(lambdaQ, lambdaP))
 	kernel.Scale(r.slope.Value, inverse)
 	t.values.release(mark)
 	record(t, &t.lists.binaryKL, r)
 	return r.y
 }
 
-// binaryDensity adds one sample's −L − 2·softplus(−L) − τ + 2·softplus(τ) to total and its derivative
-// with respect to τ, 2σ(τ) − 1, to slope. tau and term are scratch.
-func binaryDensity(slope, total, tau, term, lq, lp, noise []float32, lambdaP, scale float32) {
-	for i, l := range noise {
-		tau[i] = -l
-	}
+// binary adds −L − 2·softplus(−L) − τ + 2·softplus(τ) of one sample to the ratio and its derivative with respect to
+// τ, 2σ(τ) − 1, to the slope.
+func (d *density) binary(slope, ratio, lq, lp, noise []float32) {
+	tau, term := d.a[:len(lq)], d.b[:len(lq)]
+	kernel.Sub(tau, d.zeros[:len(lq)], noise)
 	kernel.Softplus(term, tau)
-	for i, l := range noise {
-		total[i] -= l + float32(2*term[i])
-		y := float32((lq[i] + l) * scale)
-		tau[i] = lp[i] - float32(lambdaP*y)
-	}
+	kernel.Scale(term, 2)
+	kernel.Add(term, noise)
+	kernel.Sub(ratio, ratio, term)
+	d.tau(tau, lq, lp, noise, func([]float32) {})
 	kernel.Softplus(term, tau)
-	for i, x := range tau {
-		total[i] += float32(2*term[i]) - x
-	}
+	kernel.Scale(term, 2)
+	kernel.Sub(term, term, tau)
+	kernel.Add(ratio, term)
 	kernel.Sigmoid(term, tau)
-	for i, p := range term {
-		slope[i] += float32(2*p) - 1
-	}
+	d.addSlope(slope, 2, term)
 }
 
 type binaryKLRecord struct {
