@@ -10,8 +10,8 @@ type freshness struct {
 }
 
 // Activation is New for the output of a layer of a network: its gradient is undefined until a VJP writes it. It may
-// go wherever a tensor may; StepLinear, AddReLU, Concat, HideRows and BackwardLSTM know how to write it first, for any
-// other operation it is cleared.
+// go wherever a tensor may; StepLinear, AddReLU, Concat, HideRows, BackwardLSTM and BernoulliNLL know how to
+// write it first, for any other operation it is cleared.
 func (t *Tape) Activation(rows, cols int) Tensor {
 	x := t.scratch(rows, cols)
 	if t.recording() {
@@ -46,10 +46,12 @@ func (x Tensor) settle() {
 	}
 }
 
-// clearAll makes the gradient of the whole activation defined.
-func (x Tensor) clearAll() {
-	if f := x.fresh; f != nil {
-		clear(f.grad[:f.from*f.cols])
-		f.from = 0
+// clearAll makes the gradients of whole activations defined, for operations that only add to them.
+func clearAll(x ...Tensor) {
+	for _, x := range x {
+		if f := x.fresh; f != nil {
+			clear(f.grad[:f.from*f.cols])
+			f.from = 0
+		}
 	}
 }

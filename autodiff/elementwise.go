@@ -4,6 +4,7 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 // Softplus returns y = log(1 + eˣ) + floor, a standard deviation that stays off zero.
 func (t *Tape) Softplus(x Tensor, floor float32) Tensor {
+	clearAll(x)
 	y := t.New(x.Rows, x.Cols)
 	kernel.Softplus(y.Value, x.Value)
 	addConstant(y.Value, floor)
@@ -89,6 +90,7 @@ func softmaxVJP(x, y Tensor, scale float32) {
 
 // WeightedSum returns the scalar Σ cᵢ·xᵢ of scalars.
 func (t *Tape) WeightedSum(c []float32, x ...Tensor) Tensor {
+	clearAll(x...)
 	r := weightedSumRecord{n: len(x), y: t.New(1, 1)}
 	if len(x) > len(r.x) || len(c) != len(x) {
 		panic("autodiff: WeightedSum: number of terms")

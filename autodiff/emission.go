@@ -43,12 +43,14 @@ func (r *gaussianNLLRecord) backward(*Tape) {
 
 // BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen.
 func (t *Tape) BernoulliNLL(x, logits, seen Tensor) Tensor {
-	sameShape("BernoulliNLL", x, logits)
+	shapeCheck(x.Rows == logits.Rows && x.Cols == logits.Cols, "BernoulliNLL", x, logits)
 	mark := t.values.mark()
-	terms := t.values.alloc(len(x.Value))
-	kernel.Softplus(terms, logits.Value)
-	for i, v := range x.Value {
-		terms[i] -= float32(v * logits.Value[i])
+	terms, product := t.values.alloc(len(x.Value)), t.values.alloc(pass)
+	for i := 0; i < len(terms); i += pass {
+		j := min(i+pass, len(terms))
+		kernel.Softplus(terms[i:j], logits.Value[i:j])
+		kernel.Mul(product[:j-i], x.Value[i:j], logits.Value[i:j])
+		kernel.Sub(terms[i:j], terms[i:j], product[:j-i])
 	}
 	sum := sumSeen(terms, x, seen)
 	t.values.release(mark)
@@ -64,11 +66,32 @@ type bernoulliNLLRecord struct{ x, logits, seen, y Tensor }
 func (r *bernoulliNLLRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
-	p := t.values.alloc(len(r.x.Value))
-	kernel.Sigmoid(p, r.logits.Value)
-	for i, x := range r.x.Value {
-		if !missing(r.seen, i) {
-			r.logits.Grad[i] += float32(r.y.Grad[0] * (p[i] - x))
+	scratch, write := t.values.alloc(pass), r.logits.claim()
+	for i := 0; i < len(r.x.Value); i += pass {
+		j := min(i+pass, len(r.x.Value))
+		to := r.logits.Grad[i:j]
+		d := to
+		if !write {
+			d = scratch[:j-i]
+		}
+		kernel.Sigmoid(d, r.logits.Value[i:j])
+		kernel.Sub(d, d, r.x.Value[i:j])
+		kernel.Scale(d, r.y.Grad[0])
+		dropMissing(d, r.seen, i)
+		if !write {
+			kernel.Add(to, d)
+		}
+	}
+}
+
+// dropMissing sets the terms of values that were not seen to 0; terms begin at the value first.
+func dropMissing(terms []float32, seen Tensor, first int) {
+	if seen.Cols == 0 {
+		return
+	}
+	for i := range terms {
+		if seen.Value[first+i] == 0 {
+			terms[i] = 0
 		}
 	}
 }
@@ -79,12 +102,8 @@ func missing(seen Tensor, i int) bool { return seen.Cols > 0 && seen.Value[i] ==
 func sumSeen(terms []float32, x, seen Tensor) float32 {
 	if seen.Cols > 0 {
 		sameShape("likelihood mask", x, seen)
-		for i, s := range seen.Value {
-			if s == 0 {
-				terms[i] = 0
-			}
-		}
 	}
+	dropMissing(terms, seen, 0)
 	return kernel.Sum(terms)
 }
 

@@ -166,6 +166,7 @@ func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 // Repeat returns a tensor whose rows are all the row x.
 func (t *Tape) Repeat(x Tensor, rows int) Tensor {
 	shapeCheck(x.Rows == 1, "Repeat", x, x)
+	clearAll(x)
 	y := t.New(rows, x.Cols)
 	for i := range rows {
 		copy(y.row(i), x.Value)

@@ -17,7 +17,7 @@ const (
 
 // Linear returns y = act(x·W + b) for every row of x. b may be nil.
 func (t *Tape) Linear(x Tensor, w, b *Weight, act Activation) Tensor {
-	y := t.New(x.Rows, w.Cols)
+	y := t.Activation(x.Rows, w.Cols)
 	t.StepLinear(y, x, w, b, act, x.Rows).Step(0)
 	return y
 }

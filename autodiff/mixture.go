@@ -27,6 +27,7 @@ type MixtureArgs struct {
 func (t *Tape) Mixture(a MixtureArgs) Mixture {
 	m := a.Weights.Cols
 	shapeCheck(a.A.Rows == m*a.Z.Cols && a.A.Cols == a.Y.Cols, "Mixture", a.Z, a.Y)
+	clearAll(a.Y, a.Weights, a.Z)
 	r := mixGroupRecord{args: a, outerZ: t.scratch(a.Y.Rows, m*a.Z.Cols)}
 	if a.U.Cols > 0 {
 		r.outerU = t.scratch(a.Y.Rows, m*a.U.Cols)
@@ -139,6 +140,7 @@ type VarianceMixture struct {
 // VarianceMixture puts the mixing of all steps on the tape; block i of y and w belongs to step i.
 func (t *Tape) VarianceMixture(y, w, v Tensor, floor float32, block int) VarianceMixture {
 	shapeCheck(w.Cols == v.Rows && y.Cols == v.Cols && y.Rows == w.Rows, "VarianceMixture", w, v)
+	clearAll(y, w, v)
 	r := mixVarianceGroupRecord{y: y, w: w, v: v, floor: floor, block: block}
 	if t.recording() {
 		r.transposed = t.scratch(v.Cols, v.Rows)

@@ -12,7 +12,7 @@ import (
 
 // dot is the scalar Σ cᵢ·xᵢ with fixed coefficients, so that a test sees every element of an output.
 func dot(t *Tape, x Tensor) Tensor {
-	x.clearAll()
+	clearAll(x)
 	y := t.New(1, 1)
 	c := coefficients(len(x.Value))
 	var sum float64
@@ -248,13 +248,13 @@ func newSetting(test opTest) *setting {
 	return s
 }
 
-// record evaluates the test's function on the tape and returns its leaves and its value.
-func (s *setting) record(t *Tape) ([]Tensor, Tensor) {
+// record evaluates the test's function on the tape, on leaves made by leaf, and returns these and its value.
+func (s *setting) record(t *Tape, leaf func(rows, cols int) Tensor) ([]Tensor, Tensor) {
 	s.params.Pack()
 	t.Reset()
 	in, rest := make([]Tensor, 0), s.leaves
 	for _, shape := range s.test.inputs {
-		x := t.New(shape[0], shape[1])
+		x := leaf(shape[0], shape[1])
 		copy(x.Value, rest)
 		rest = rest[len(x.Value):]
 		in = append(in, x)
@@ -263,7 +263,7 @@ func (s *setting) record(t *Tape) ([]Tensor, Tensor) {
 }
 
 func (s *setting) loss(t *Tape) float64 {
-	_, y := s.record(t)
+	_, y := s.record(t, t.New)
 	if d, ok := t.records[len(t.records)-1].(*dotRecord); ok {
 		return d.exact
 	}
@@ -271,13 +271,27 @@ func (s *setting) loss(t *Tape) float64 {
 }
 
 // TestGradients checks every operation against central differences, leaves and weights. Leaf
-// gradients hold 1 beforehand: a rule that assigns instead of adding fails.
+// gradients hold 1 beforehand: a rule that assigns instead of adding fails. Those of activations hold
+// NaN: the same gradients must come out.
 func TestGradients(t *testing.T) {
 	for _, test := range opTests {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSetting(test)
 			tape := NewTape(s.params)
-			in, y := s.record(tape)
+			activations, y := s.record(tape, func(rows, cols int) Tensor {
+				x := tape.Activation(rows, cols)
+				for i := range x.Grad {
+					x.Grad[i] = undefined
+				}
+				return x
+			})
+			tape.Backward(y)
+			var want []float32
+			for _, x := range activations {
+				x.settle()
+				want = append(want, x.Grad...)
+			}
+			in, y := s.record(tape, tape.New)
 			for _, x := range in {
 				for i := range x.Grad {
 					x.Grad[i] = 1
@@ -288,6 +302,11 @@ func TestGradients(t *testing.T) {
 			for _, x := range in {
 				for _, g := range x.Grad {
 					leafGradient = append(leafGradient, g-1)
+				}
+			}
+			for i, g := range leafGradient {
+				if d := g - want[i]; !(d > -1e-3 && d < 1e-3) {
+					t.Fatalf("leaf value %d: gradient %v, of an activation %v", i, g, want[i])
 				}
 			}
 			weightGradient := append([]float32(nil), tape.Gradient...)

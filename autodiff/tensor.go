@@ -35,9 +35,9 @@ func (x Tensor) grads() kernel.Matrix  { return kernel.Dense(x.Grad, x.Rows, x.C
 // sameShape panics unless all tensors have the shape of the first: a programmer's error. Of activations it clears
 // the gradients, so that the VJP may add to them.
 func sameShape(op string, x Tensor, others ...Tensor) {
-	x.clearAll()
+	clearAll(x)
+	clearAll(others...)
 	for _, y := range others {
-		y.clearAll()
 		if y.Rows != x.Rows || y.Cols != x.Cols {
 			panic(fmt.Sprintf("autodiff: %s: shape %d×%d against %d×%d", op, y.Rows, y.Cols, x.Rows, x.Cols))
 		}
