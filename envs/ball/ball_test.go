@@ -28,6 +28,11 @@ func TestConformance(t *testing.T) {
 	t.Run("walls", func(t *testing.T) { envtest.Test(t, newEnv(t, ball.Config{DT: 1.7, Walls: true})) })
 }
 
+func TestEpisodes_Golden(t *testing.T) {
+	envtest.Golden(t, newEnv(t, ball.DefaultConfig()), "7af077a5f0463e61cfdf21be1c26293451b72af1dbc6b23b2e63c7dcdc55806a")
+	envtest.Golden(t, newEnv(t, ball.Config{DT: 1.7, Walls: true}), "138917e27714cd97c8cb6a4592b456d354728338fc5ce3051c2c84b12e88bd5a")
+}
+
 // wrong is the share of pixels that differ.
 func wrong(a, b []float32) float64 {
 	n := 0

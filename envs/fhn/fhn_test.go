@@ -23,6 +23,10 @@ func newEnv(t testing.TB) *fhn.Env {
 
 func TestConformance(t *testing.T) { envtest.Test(t, newEnv(t)) }
 
+func TestEpisodes_Golden(t *testing.T) {
+	envtest.Golden(t, newEnv(t), "48fcce22969d244b1c02f74413d5249c3146221b93661b69a9dc88171281ae1d")
+}
+
 // The figures are worked out by hand from the equations, with dt = 0.1 and I = 0.7 + 0.2·u.
 func TestStep_IsTheEulerStep(t *testing.T) {
 	env := newEnv(t)

@@ -31,6 +31,10 @@ func newEnv(t testing.TB) *hopper.Env {
 
 func TestConformance(t *testing.T) { envtest.Test(t, newEnv(t)) }
 
+func TestEpisodes_Golden(t *testing.T) {
+	envtest.Golden(t, newEnv(t), "041ca53035bc448c2fd10e95edc509c975aaeebcc5e5f64101b5c4240db6464d")
+}
+
 // Over long episodes of full torques, most of them lying on the ground, everything stays bounded:
 // columns within ±5, hinges within their ranges (or the 0.1 rad of the reset beyond), the foot's
 // contact and the label of it the same, a fallen robot fallen for ever.

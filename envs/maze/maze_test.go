@@ -24,14 +24,27 @@ func newEnv(t testing.TB, cfg maze.Config) *maze.Env {
 	return env
 }
 
+// variants are layouts, crowds and time steps, with the hash of their episodes.
+var variants = map[string]struct {
+	cfg    func() maze.Config
+	golden string
+}{
+	"A":    {maze.A, "e78016255cf371e9be8882fb8a74184bde7abaaec1eabdeec490dce1e808e14f"},
+	"B":    {maze.B, "a65ed0f346b4c61d55d349d77c3f638caa6e856602b0add32ac842f7d93f9b4e"},
+	"one":  {func() maze.Config { c := maze.A(); c.Balls = 1; return c }, "c9ef5eddf434ca15d7a5c610fc3e6b8453a0f6e8b5f197e26b609340a76c05dc"},
+	"many": {func() maze.Config { c := maze.B(); c.Balls, c.DT = maze.MaxBalls, 0.01; return c }, "b1dd6df78075d35859183530f7e7faa83aedea4d431756cfec1da49bd42b4585"},
+	"slow": {func() maze.Config { c := maze.A(); c.DT = 0.002; return c }, "95b713d6a74a8e273f31fd123e62c53e35b1fe193ca010d5d3b06cff729b51b5"},
+}
+
 func TestConformance(t *testing.T) {
-	for name, change := range map[string]func() maze.Config{
-		"A": maze.A, "B": maze.B,
-		"one":  func() maze.Config { c := maze.A(); c.Balls = 1; return c },
-		"many": func() maze.Config { c := maze.B(); c.Balls, c.DT = maze.MaxBalls, 0.01; return c },
-		"slow": func() maze.Config { c := maze.A(); c.DT = 0.002; return c },
-	} {
-		t.Run(name, func(t *testing.T) { envtest.Test(t, newEnv(t, change())) })
+	for name, v := range variants {
+		t.Run(name, func(t *testing.T) { envtest.Test(t, newEnv(t, v.cfg())) })
+	}
+}
+
+func TestEpisodes_Golden(t *testing.T) {
+	for name, v := range variants {
+		t.Run(name, func(t *testing.T) { envtest.Golden(t, newEnv(t, v.cfg()), v.golden) })
 	}
 }
 

@@ -21,6 +21,14 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestEpisodes_Golden(t *testing.T) {
+	env, err := noise.New(3, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	envtest.Golden(t, env, "c6efdbca28a7e412200bd05a940b32faf38628b78a21bcd99398d1bde0142683")
+}
+
 func TestSimulate_IsWhite(t *testing.T) {
 	env, err := noise.New(4, 2)
 	if err != nil {

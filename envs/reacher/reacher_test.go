@@ -25,6 +25,10 @@ func newEnv(t testing.TB) *reacher.Env {
 
 func TestConformance(t *testing.T) { envtest.Test(t, newEnv(t)) }
 
+func TestEpisodes_Golden(t *testing.T) {
+	envtest.Golden(t, newEnv(t), "78ed79467fa2bcb3860a9daa148ddbe6431a3d40b44fa8572c234574dcd69e17")
+}
+
 // The elbow stays within its limits, the rates below the cap, over a long episode of full torques.
 func TestSimulate_KeepsLimits(t *testing.T) {
 	env := newEnv(t)

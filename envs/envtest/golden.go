@@ -1,0 +1,37 @@
+package envtest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs"
+)
+
+// goldenEpisodes are enough to meet what is rare: an impact of two, a corner, a fall.
+const goldenEpisodes = 64
+
+// Golden checks that the bits of env's episodes are those of want, a SHA-256 in hexadecimal of all
+// arrays of a few dozen episodes. They are part of the result of every run that was ever made with
+// env, on any machine: a faster simulation has to keep them.
+func Golden(t *testing.T, env envs.Env, want string) {
+	t.Helper()
+	digest := sha256.New()
+	var e envs.Episode
+	var bytes []byte
+	for index := range uint32(goldenEpisodes) {
+		env.Simulate(&e, key(1), index, length)
+		for _, c := range columns(env.Spec(), &e) {
+			bytes = bytes[:0]
+			for _, v := range c.data {
+				bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(v))
+			}
+			digest.Write(bytes)
+		}
+	}
+	if got := hex.EncodeToString(digest.Sum(nil)); got != want {
+		t.Errorf("episodes of %s: hash %s, want %s", env.Spec().Name, got, want)
+	}
+}
