@@ -92,7 +92,7 @@ func (w *Worker) reclaim(l *lease) {
 	}
 }
 
-// compute is the life of a slot.
+// compute is the life of a slot: shards, and in between what can be prepared for the next step.
 func (w *Worker) compute(slot int) {
 	for t := range w.tasks {
 		l := t.lease
@@ -107,7 +107,11 @@ func (w *Worker) compute(slot int) {
 			err = fmt.Errorf("shard %d: %w", t.shard, err)
 		}
 		l.add(t.shard, p, err)
+		if l.Work == wire.Gradient {
+			w.ahead.expect(l.program, l.Step+1, t.shard)
+		}
 		w.computed <- t
+		w.lookAhead(slot)
 	}
 }
 

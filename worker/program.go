@@ -16,3 +16,11 @@ type Program interface {
 	// Validate overwrites terms with those of the shard's part of the validation set.
 	Validate(slot int, step uint64, shard int, terms []float32) error
 }
+
+// Preparer is a Program of which a part of a gradient does not depend on θ, such as simulation, and can be done before
+// the step begins. What is prepared changes no result.
+type Preparer interface {
+	// Prepare does a small part, well below a millisecond, of what Gradient will need for a shard of a later step, and
+	// says whether there is more of it. It may run at the same time as any other method, of a slot one call at a time.
+	Prepare(slot int, step uint64, shard int) (more bool)
+}

@@ -53,15 +53,13 @@ func (r *Recorded) Dims() (observations, controls int) {
 }
 
 // Training draws one of the training windows.
-func (r *Recorded) Training(draws *rng.Stream, _ int) Window { return r.draw(r.training, draws) }
+func (r *Recorded) Training(w *Window, draws *rng.Stream, _ int) { r.draw(w, r.training, draws) }
 
 // Validation draws one of the validation windows; the index enters through the draws alone.
-func (r *Recorded) Validation(draws *rng.Stream, _, _ int) Window {
-	return r.draw(r.validation, draws)
-}
+func (r *Recorded) Validation(w *Window, draws *rng.Stream, _, _ int) { r.draw(w, r.validation, draws) }
 
-func (r *Recorded) draw(from files.Windows, draws *rng.Stream) Window {
+func (r *Recorded) draw(w *Window, from files.Windows, draws *rng.Stream) {
 	episode, first := from.At(draws.IntN(from.Len()))
 	e := &r.data.Episodes[episode]
-	return Window{Observations: e.Observations, Controls: e.Controls, Seen: e.Mask, First: first}
+	w.Observations, w.Controls, w.Seen, w.First = e.Observations, e.Controls, e.Mask, first
 }

@@ -34,8 +34,9 @@ func TestRecorded_EveryWindowIsDrawn(t *testing.T) {
 	}
 	draws := rng.New(1, rng.Batch).At(0, 0, 0)
 	seen := map[float32]int{}
+	var w Window
 	for range 2000 {
-		w := r.Training(&draws, 5)
+		r.Training(&w, &draws, 5)
 		if w.First+5 > len(w.Observations) {
 			t.Fatalf("window at %d of an episode of %d steps", w.First, len(w.Observations))
 		}
@@ -52,7 +53,7 @@ func TestRecorded_EveryWindowIsDrawn(t *testing.T) {
 	if len(seen) != 0 {
 		t.Errorf("windows that do not exist were drawn: %v", seen)
 	}
-	if w := r.Validation(&draws, 0, 5); w.Observations[0] != 300 || w.First != 0 {
+	if r.Validation(&w, &draws, 0, 5); w.Observations[0] != 300 || w.First != 0 {
 		t.Errorf("validation window begins at step %d of the episode with first value %v", w.First, w.Observations[0])
 	}
 	if training, validation := r.Used(); training != 2 || validation != 1 {
@@ -78,15 +79,18 @@ func TestShards_FromRecordedSequences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &slot{}
 	p := &Shards{sequences: r, sampling: Sampling{Window: 8}}
-	s.begin(p, 2)
+	var w Window
+	var b batch
+	b.begin(p, 2)
 	draws := rng.New(1, rng.Batch).At(0, 0, 0)
-	s.place(r.Training(&draws, 8), 0)
-	s.place(r.Validation(&draws, 0, 8), 1)
+	r.Training(&w, &draws, 8)
+	b.place(&w)
+	r.Validation(&w, &draws, 0, 8)
+	b.place(&w)
 	want := slices.Repeat([]float32{1}, 16)
 	want[2*2] = 0
-	if !slices.Equal(s.batch.Seen, want) {
-		t.Errorf("mask %v", s.batch.Seen)
+	if !slices.Equal(b.Seen, want) {
+		t.Errorf("mask %v", b.Seen)
 	}
 }

@@ -24,6 +24,7 @@ type Shards struct {
 	sequences Sequences
 	sampling  Sampling
 	slots     []slot
+	batches   batches
 
 	windows, noise rng.Key
 }
@@ -31,12 +32,13 @@ type Shards struct {
 // slot is what one goroutine computes with.
 type slot struct {
 	tape, inference *autodiff.Tape
-	batch           model.Batch
-	seen            []float32 // memory of the batch's mask
-	draws           rng.Stream
+	window          Window
 }
 
-var _ Program = (*Shards)(nil)
+var (
+	_ Program  = (*Shards)(nil)
+	_ Preparer = (*Shards)(nil)
+)
 
 // NewShards returns the program with the given number of slots. The model belongs to it.
 func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, error) {
@@ -69,15 +71,41 @@ func (p *Shards) Load(_ uint64, theta []float32) error { return p.model.Params()
 // Gradient computes the mean loss of the shard's sequences and its gradient.
 func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
 	s := &p.slots[slot]
-	n := p.sampling.Batch / p.sampling.Shards
-	s.draws = p.windows.At(step, uint32(shard), 0)
-	s.begin(p, n)
-	for i := range n {
-		s.place(p.sequences.Training(&s.draws, p.sampling.Window), i)
+	b := p.begun(step, shard)
+	for !b.full() {
+		p.draw(s, b)
 	}
 	s.tape.Record(grad)
-	s.tape.Backward(p.model.Loss(s.tape, s.batch, p.noise.At(step, uint32(shard), 0), step, terms))
+	s.tape.Backward(p.model.Loss(s.tape, b.Batch, p.noise.At(step, uint32(shard), 0), step, terms))
+	p.batches.release(b)
 	return nil
+}
+
+// Prepare draws one sequence of a shard, which Gradient then finds in its place.
+func (p *Shards) Prepare(slot int, step uint64, shard int) (more bool) {
+	b := p.begun(step, shard)
+	if !b.full() {
+		p.draw(&p.slots[slot], b)
+	}
+	more = !b.full()
+	p.batches.keep(b)
+	return more
+}
+
+// begun is the batch of a shard, with the sequences that were prepared.
+func (p *Shards) begun(step uint64, shard int) *batch {
+	b, known := p.batches.take(step, shard)
+	if !known {
+		b.begin(p, p.sampling.Batch/p.sampling.Shards)
+		b.draws = p.windows.At(step, uint32(shard), 0)
+	}
+	return b
+}
+
+// draw puts the next sequence of training in its place.
+func (p *Shards) draw(s *slot, b *batch) {
+	p.sequences.Training(&s.window, &b.draws, p.sampling.Window)
+	b.place(&s.window)
 }
 
 // Validate computes the mean loss of the shard's part of the validation set, with the same windows
@@ -85,14 +113,17 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error {
 	s := &p.slots[slot]
 	n := p.sampling.Validation / p.sampling.Shards
-	s.begin(p, n)
+	b := p.batches.empty()
+	b.begin(p, n)
 	for i := range n {
 		index := shard*n + i
-		s.draws = p.windows.At(0, uint32(index), validationSample)
-		s.place(p.sequences.Validation(&s.draws, index, p.sampling.Window), i)
+		b.draws = p.windows.At(0, uint32(index), validationSample)
+		p.sequences.Validation(&s.window, &b.draws, index, p.sampling.Window)
+		b.place(&s.window)
 	}
 	s.inference.Reset()
-	p.model.Loss(s.inference, s.batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
+	p.model.Loss(s.inference, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
+	p.batches.release(b)
 	return nil
 }
 
@@ -123,53 +154,4 @@ func (p *Shards) Footprint(slots int) int {
 		total += kept.Bytes()
 	}
 	return total
-}
-
-func (s *slot) begin(p *Shards, n int) {
-	nx, nu := p.sequences.Dims()
-	s.batch.Resize(p.sampling.Window, n, nx, nu)
-}
-
-// place copies a window into sequence i of the batch. The control of a window's first step led to it
-// from outside and is dropped.
-func (s *slot) place(w Window, i int) {
-	b := &s.batch
-	for t := range b.T {
-		row, at := t*b.B+i, w.First+t
-		copy(b.Observations[row*b.NX:(row+1)*b.NX], w.Observations[at*b.NX:])
-		controls := b.Controls[row*b.NU : (row+1)*b.NU]
-		if t == 0 {
-			clear(controls)
-			continue
-		}
-		copy(controls, w.Controls[at*b.NU:])
-	}
-	s.placeMask(w, i)
-}
-
-// placeMask marks the missing values of a window. The batch has a mask from its first sequence with a
-// missing value on.
-func (s *slot) placeMask(w Window, i int) {
-	b := &s.batch
-	if w.Seen == nil && b.Seen == nil {
-		return
-	}
-	if b.Seen == nil {
-		if n := len(b.Observations); cap(s.seen) < n {
-			s.seen = make([]float32, n)
-		}
-		b.Seen = s.seen[:len(b.Observations)]
-		for j := range b.Seen {
-			b.Seen[j] = 1
-		}
-	}
-	for t := range b.T {
-		row := b.Seen[(t*b.B+i)*b.NX:][:b.NX]
-		for j := range row {
-			row[j] = 1
-			if w.Seen != nil {
-				row[j] = w.Seen[(w.First+t)*b.NX+j]
-			}
-		}
-	}
 }

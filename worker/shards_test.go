@@ -159,7 +159,7 @@ func TestShards_SlotsAgree(t *testing.T) {
 // TestShards_EpisodesAreTheSameWhenTheyAreNotKept compares the memory of episodes with simulating anew.
 func TestShards_EpisodesAreTheSameWhenTheyAreNotKept(t *testing.T) {
 	kept, fresh := testShards(t, slds.Normal, 1), testShards(t, slds.Normal, 1)
-	fresh.sequences.(*Simulated).training.keep = false
+	fresh.sequences.(*Simulated).training.kept = nil
 	a, b := make([]float32, kept.Size()), make([]float32, kept.Size())
 	terms := make([]float32, 5)
 	for step := range uint64(5) {
@@ -175,46 +175,53 @@ func TestShards_EpisodesAreTheSameWhenTheyAreNotKept(t *testing.T) {
 	}
 }
 
-// TestShards_WindowDropsItsFirstControl and keeps all others at their place.
-func TestShards_WindowDropsItsFirstControl(t *testing.T) {
+// window is part of episode 3 of the training set.
+func window(p *Shards, first int) Window {
+	var w Window
+	p.sequences.(*Simulated).training.window(&w, 3, first, p.sampling.Window)
+	return w
+}
+
+// TestBatch_WindowDropsItsFirstControl and keeps all others at their place.
+func TestBatch_WindowDropsItsFirstControl(t *testing.T) {
 	p := testShards(t, slds.Normal, 1)
-	e := p.sequences.(*Simulated).training.at(3)
-	s := &p.slots[0]
-	s.begin(p, 2)
-	s.place(Window{Observations: e.Observations, Controls: e.Controls, First: 7}, 1)
+	w := window(p, 7)
+	var b batch
+	b.begin(p, 2)
+	b.filled = 1
+	b.place(&w)
 	for step := range p.sampling.Window {
 		row := step*2 + 1
-		want := e.Controls[7+step]
+		want := w.Controls[7+step]
 		if step == 0 {
 			want = 0
 		}
-		if got := s.batch.Controls[row]; got != want {
+		if got := b.Controls[row]; got != want {
 			t.Errorf("control of window step %d is %v, want %v", step, got, want)
 		}
-		if !slices.Equal(s.batch.Observations[2*row:2*row+2], e.Observations[2*(7+step):2*(8+step)]) {
+		if !slices.Equal(b.Observations[2*row:2*row+2], w.Observations[2*(7+step):2*(8+step)]) {
 			t.Errorf("observation of window step %d is not that of the episode", step)
 		}
 	}
 }
 
-// TestShards_WindowKeepsMissingValues: the batch has a mask as soon as one of its windows misses a
+// TestBatch_WindowKeepsMissingValues: the batch has a mask as soon as one of its windows misses a
 // value, with ones for the others.
-func TestShards_WindowKeepsMissingValues(t *testing.T) {
+func TestBatch_WindowKeepsMissingValues(t *testing.T) {
 	p := testShards(t, slds.Normal, 1)
-	e := p.sequences.(*Simulated).training.at(3)
-	s := &p.slots[0]
-	s.begin(p, 3)
-	whole := Window{Observations: e.Observations, Controls: e.Controls, First: 5}
+	whole := window(p, 5)
+	var b batch
+	b.begin(p, 3)
 	gap := whole
-	gap.Seen = slices.Repeat([]float32{1}, len(e.Observations))
+	gap.Seen = slices.Repeat([]float32{1}, len(whole.Observations))
 	gap.Seen[2*(5+4)+1] = 0 // second dimension of the fifth step of the window
-	s.place(whole, 0)
-	if s.batch.Seen != nil {
+	b.place(&whole)
+	if b.Seen != nil {
 		t.Error("a batch without missing values has a mask")
 	}
-	s.place(gap, 1)
-	s.place(whole, 2)
-	for i, seen := range s.batch.Seen {
+	b.place(&gap)
+	b.place(&whole)
+	for i, seen := range b.Seen {
 		want := float32(1)
 		if i == (4*3+1)*2+1 {
 			want = 0
@@ -299,12 +306,6 @@ func TestShards_Footprint(t *testing.T) {
 			}
 		}
 		partials = append(partials, grad, inTree)
-	}
-	for i := range from.training.kept {
-		from.training.at(i)
-	}
-	for i := range from.validation.kept {
-		from.validation.at(i)
 	}
 	got, want := heap()-before, p.Footprint(slots)
 	t.Logf("%d bytes are in use, %d were said", got, want)

@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"sync/atomic"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// keptValues bounds a set of episodes that is kept, in float32 values of observations and controls: 64 MiB.
+const keptValues = 16 << 20
+
+// episodes is a data set that is simulated where it is asked for. A set within keptValues is kept, in
+// memory that is set aside at once: the system lends it as it fills. Of a larger set each episode is
+// simulated again each time, into the memory of the window that asks.
+type episodes struct {
+	env    envs.Env
+	key    rng.Key
+	n      int
+	length int
+	nx, nu int
+
+	kept                   []atomic.Uint32 // by episode: absent, coming or there; nil: nothing is kept
+	observations, controls []float32       // [n, length, ·]
+}
+
+const (
+	absent uint32 = iota
+	coming        // a goroutine simulates it
+	there
+)
+
+func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
+	spec := env.Spec()
+	e := episodes{env: env, key: key, n: n, length: length, nx: spec.Observation, nu: spec.Control}
+	if n <= keptValues/(length*(e.nx+e.nu)) {
+		e.kept = make([]atomic.Uint32, n)
+		e.observations, e.controls = make([]float32, n*length*e.nx), make([]float32, n*length*e.nu)
+	}
+	return e
+}
+
+func (e *episodes) bytes() int { return 4 * (len(e.kept) + len(e.observations) + len(e.controls)) }
+
+// window sets w to steps of an episode.
+func (e *episodes) window(w *Window, index, first, steps int) {
+	w.First, w.Seen = first, nil
+	if e.kept == nil {
+		e.env.Simulate(&w.episode, e.key, uint32(index), first+steps) // no further: the beginning of a longer episode
+		w.Observations, w.Controls = w.episode.Observations, w.episode.Controls
+		return
+	}
+	observations := e.observations[index*e.length*e.nx:][:e.length*e.nx]
+	controls := e.controls[index*e.length*e.nu:][:e.length*e.nu]
+	if state := &e.kept[index]; state.Load() != there {
+		mine := state.CompareAndSwap(absent, coming)
+		e.env.Simulate(&w.episode, e.key, uint32(index), e.length)
+		if !mine { // another goroutine fills the place meanwhile, with the same bits
+			w.Observations, w.Controls = w.episode.Observations, w.episode.Controls
+			return
+		}
+		copy(observations, w.episode.Observations)
+		copy(controls, w.episode.Controls)
+		state.Store(there)
+	}
+	w.Observations, w.Controls = observations, controls
+}

@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"runtime"
+	"sync"
+)
+
+// foresight is what a worker will probably compute next: the shards of this step again, for the step after. Slots that
+// have nothing to compute prepare it, so that simulation fills the time in which gradients are gathered and parameters
+// sent. What comes otherwise was prepared in vain, in time that was free.
+type foresight struct {
+	mu   sync.Mutex
+	step uint64
+	work []expected // with something left to prepare, in no slot's hands
+}
+
+// expected is a shard of a step that a program can prepare.
+type expected struct {
+	program Preparer
+	step    uint64
+	shard   int
+}
+
+// expect notes a shard of a step. What was expected of another step is forgotten.
+func (f *foresight) expect(p Program, step uint64, shard int) {
+	program, ok := p.(Preparer)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	if f.step != step {
+		f.step, f.work = step, f.work[:0]
+	}
+	f.work = append(f.work, expected{program, step, shard})
+	f.mu.Unlock()
+}
+
+// prepare does a small part of the work ahead, and reports whether there was any.
+func (f *foresight) prepare(slot int) bool {
+	f.mu.Lock()
+	n := len(f.work)
+	if n == 0 {
+		f.mu.Unlock()
+		return false
+	}
+	next := f.work[n-1]
+	f.work = f.work[:n-1]
+	f.mu.Unlock()
+	if !next.program.Prepare(slot, next.step, next.shard) {
+		return true
+	}
+	f.mu.Lock()
+	if f.step == next.step {
+		f.work = append(f.work, next)
+	}
+	f.mu.Unlock()
+	return true
+}
+
+// lookAhead prepares until there is something to compute, or nothing to prepare, or the worker leaves. Whatever else
+// waits for a core, such as a coordinator in the same process, comes in between.
+func (w *Worker) lookAhead(slot int) {
+	for runtime.Gosched(); len(w.tasks) == 0 && !w.leaving() && w.ahead.prepare(slot); runtime.Gosched() {
+	}
+}
+
+// leaving reports whether Run returns.
+func (w *Worker) leaving() bool {
+	select {
+	case <-w.closing:
+		return true
+	default:
+		return false
+	}
+}
