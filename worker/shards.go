@@ -55,6 +55,9 @@ func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, e
 	}
 	for range slots {
 		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params()), inference: autodiff.NewInferenceTape(m.Params())})
+		b := new(batch)
+		b.begin(p, s.Batch/s.Shards)
+		p.batches.release(b)
 	}
 	return p, nil
 }

@@ -88,6 +88,48 @@ func TestMeasureStep(t *testing.T) {
 	}
 }
 
+// wasteful allocates 48 bytes for each gradient.
+type wasteful struct {
+	toy
+	kept [2]*[48]byte
+}
+
+func (p *wasteful) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
+	p.kept[slot] = new([48]byte)
+	return p.toy.Gradient(slot, step, shard, grad, terms)
+}
+
+// What the step allocates is counted, to the byte, and nothing that others allocate meanwhile.
+func TestMeasureStep_Allocations(t *testing.T) {
+	stop, others := make(chan bool), make(chan bool)
+	go func() {
+		defer close(others)
+		var waste [8][]byte
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				waste[i%8] = make([]byte, 1000)
+			}
+		}
+	}()
+	for _, c := range []struct {
+		program       worker.Program
+		allocs, bytes float64
+	}{{&wasteful{}, 4, 4 * 48}, {&toy{}, 0, 0}} {
+		s, err := MeasureStep(c.program, make([]float32, 300), 4, 1, func() float64 { return 1 }, Budget{Steps: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.AllocsPerStep < c.allocs || s.AllocsPerStep > c.allocs+0.5 || s.BytesPerStep < c.bytes || s.BytesPerStep > c.bytes+64 {
+			t.Errorf("%T: %v allocations and %v bytes a step, want %v and %v", c.program, s.AllocsPerStep, s.BytesPerStep, c.allocs, c.bytes)
+		}
+	}
+	close(stop)
+	<-others
+}
+
 func TestMeasureWire(t *testing.T) {
 	bus := wire.NewMemory(nil)
 	w, err := MeasureWire(context.Background(), WireConfig{

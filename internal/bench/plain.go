@@ -42,6 +42,9 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
 		tree: reduce.NewTree(reduce.Block{Count: shards}),
 	}
+	for range threads * (bits.Len(uint(p.block)) + 1) { // as many as can wait for their siblings, and one more for each thread
+		p.put(reduce.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
+	}
 	for i := range threads {
 		p.trees = append(p.trees, reduce.NewTree(reduce.Block{Count: p.block}))
 		start := make(chan struct{})

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/pprof"
 	"time"
 
@@ -43,8 +42,13 @@ func MeasureStep(program worker.Program, theta []float32, shards, threads int, f
 		}
 	}
 	var samples []float64
-	var before, after runtime.MemStats
-	peak, allocs, bytes := Peak(threads), uint64(0), uint64(0)
+	peak := Peak(threads)
+	var allocated allocations
+	err := allocated.begin(p.run)
+	defer allocated.stop()
+	if err != nil {
+		return Step{}, err
+	}
 	if b.Profile != nil {
 		if err := pprof.StartCPUProfile(b.Profile); err != nil {
 			return Step{}, fmt.Errorf("start the profile: %w", err)
@@ -52,23 +56,20 @@ func MeasureStep(program worker.Program, theta []float32, shards, threads int, f
 		defer pprof.StopCPUProfile()
 	}
 	for began := time.Now(); len(samples) < b.Steps || time.Since(began) < b.Time; {
-		runtime.ReadMemStats(&before)
 		start := time.Now()
 		if err := p.run(); err != nil {
 			return Step{}, err
 		}
 		samples = append(samples, time.Since(start).Seconds())
-		runtime.ReadMemStats(&after)
-		allocs += after.Mallocs - before.Mallocs
-		bytes += after.TotalAlloc - before.TotalAlloc
 		if len(samples)%16 == 0 {
 			peak = max(peak, peakOnce(threads))
 		}
 	}
+	count, bytes := allocated.end()
 	s := Step{Threads: threads, Steps: len(samples), Seconds: spread(samples), PeakGFLOPS: peak / 1e9}
 	s.GFLOPS = flops() / s.Seconds.Median / 1e9
 	s.PeakFraction = s.GFLOPS / s.PeakGFLOPS
-	s.AllocsPerStep = float64(allocs) / float64(len(samples))
+	s.AllocsPerStep = float64(count) / float64(len(samples))
 	s.BytesPerStep = float64(bytes) / float64(len(samples))
 	return s, nil
 }
