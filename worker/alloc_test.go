@@ -25,8 +25,8 @@ func TestShards_WarmGradientAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(5, step); n != 0 {
 			t.Errorf("%s: a warm gradient allocates %v times", switching, n)
 		}
-		if p.Flops() <= 0 || p.Bytes() <= 0 {
-			t.Error("work and memory are not counted")
+		if p.Flops() <= 0 {
+			t.Error("work is not counted")
 		}
 	}
 }

@@ -115,6 +115,19 @@ func (l *batches) empty() *batch {
 	return l.any()
 }
 
+// size is the memory of the largest batch, in bytes. No slot may have one in hand.
+func (l *batches) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	most := 0
+	for _, list := range [][]*batch{l.begun, l.free} {
+		for _, b := range list {
+			most = max(most, b.bytes())
+		}
+	}
+	return most
+}
+
 func (l *batches) any() *batch {
 	n := len(l.free)
 	if n == 0 {

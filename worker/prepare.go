@@ -50,17 +50,17 @@ func (w *Worker) build() {
 		}
 		if b.err == nil {
 			b.golden = w.goldenShard(b.program)
-			w.tellFootprint(b.program)
+			w.tellMemory(b.program)
 		}
 		w.built <- b
 	})
 }
 
-// tellFootprint says what a program needs, if it knows.
-func (w *Worker) tellFootprint(p Program) {
-	if sized, ok := p.(interface{ Footprint(slots int) int }); ok {
+// tellMemory says what a program needs, if it knows.
+func (w *Worker) tellMemory(p Program) {
+	if sized, ok := p.(interface{ Memory(slots int) Memory }); ok {
 		w.log.Info("the program is built", "parameters", p.Size(), "slots", w.cfg.Slots,
-			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Footprint(w.cfg.Slots))/(1<<20)))
+			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Memory(w.cfg.Slots).Total())/(1<<20)))
 	}
 }
 

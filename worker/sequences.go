@@ -29,6 +29,11 @@ type Window struct {
 	episode envs.Episode // memory for one that is simulated for this window alone
 }
 
+func (w *Window) bytes() int {
+	e := &w.episode
+	return 4 * (cap(e.Observations) + cap(e.Controls) + cap(e.States) + cap(e.Labels))
+}
+
 // Simulated are the sequences of an environment: windows that begin anywhere in its episodes, those of
 // training and those of validation under keys of their own.
 type Simulated struct {

@@ -136,25 +136,3 @@ const validationSample = 1
 // Flops is the number of floating-point operations in matrix products of the last gradient of slot 0,
 // times the number of shards: the work of one step.
 func (p *Shards) Flops() float64 { return p.slots[0].tape.Flops() * float64(p.sampling.Shards) }
-
-// Bytes is the memory that the slots hold for tensors and gradients.
-func (p *Shards) Bytes() int {
-	total := 0
-	for i := range p.slots {
-		total += p.slots[i].tape.Bytes() + p.slots[i].inference.Bytes()
-	}
-	return total
-}
-
-// Footprint is the memory, in bytes, that a worker needs for such a program with so many slots, as far as slot 0 has shown
-// what one takes: tensors and gradients, the sequences that are kept, the parameters, and the sums of blocks. It is to be
-// asked after a gradient.
-func (p *Shards) Footprint(slots int) int {
-	// θ as it arrives and as it is used; of each slot the gradient in its hands, and one in the tree.
-	vectors := 2 + 2*slots
-	total := slots*(p.slots[0].tape.Bytes()+p.slots[0].inference.Bytes()) + 4*vectors*p.Size()
-	if kept, ok := p.sequences.(interface{ Bytes() int }); ok {
-		total += kept.Bytes()
-	}
-	return total
-}

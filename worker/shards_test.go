@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -264,55 +262,4 @@ func BenchmarkGradient(b *testing.B) {
 			b.ReportMetric(p.slots[0].tape.Flops()*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 	}
-}
-
-// TestShards_Footprint: what is said that a worker needs is what the program and its vectors take, within a fifth and a
-// little that does not grow with the model.
-func TestShards_Footprint(t *testing.T) {
-	const slots = 3
-	env, err := fhn.New(fhn.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	heap := func() int {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
-	before := heap()
-	cfg := testConfig(slds.Concrete)
-	cfg.Hidden = 128
-	m, err := slds.New(cfg, rng.New(1, rng.Init))
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, err := NewSimulated(env, 1, 50, 40, 600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewShards(m, from, Sampling{Seed: 1, Batch: 16, Shards: 4, Window: 30, Validation: 4}, slots)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theta, partials := make([]float32, p.Size()), [][]float32{}
-	terms := make([]float32, len(p.TermNames()))
-	for slot := range slots {
-		grad, inTree := make([]float32, p.Size()), make([]float32, p.Size())
-		for shard := range 2 {
-			if err := errors.Join(p.Gradient(slot, 0, shard, grad, terms), p.Validate(slot, 0, shard, terms)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		partials = append(partials, grad, inTree)
-	}
-	got, want := heap()-before, p.Footprint(slots)
-	t.Logf("%d bytes are in use, %d were said", got, want)
-	if got > want+want/5+1<<20 || got < want-want/5-1<<20 {
-		t.Errorf("%d bytes are in use, %d were said", got, want)
-	}
-	runtime.KeepAlive(theta)
-	runtime.KeepAlive(partials)
-	runtime.KeepAlive(p)
 }

@@ -100,21 +100,25 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	if err != nil {
 		return fmt.Errorf("measure the step of %s: %w", p.config.Preset, err)
 	}
+	memory := program.Memory(f.threads)
 	if f.json {
 		return a.printJSON(struct {
-			Preset    string `json:"preset"`
-			Switching string `json:"switching"`
-			Kernels   string `json:"kernels"`
-			Memory    int    `json:"memory_bytes"`
+			Preset    string        `json:"preset"`
+			Switching string        `json:"switching"`
+			Kernels   string        `json:"kernels"`
+			Bytes     int           `json:"memory_bytes"`
+			Memory    worker.Memory `json:"memory"`
 			bench.Step
-		}{p.config.Preset, p.config.Model.Switching, kernel.Active().String(), program.Bytes(), s})
+		}{p.config.Preset, p.config.Model.Switching, kernel.Active().String(), memory.Total(), memory, s})
 	}
 	t := terminal.NewTable("step of "+p.config.Preset, p.config.Model.Switching).Left(1)
 	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
 	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
 	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
-	t.Row("memory", terminal.Bytes(int64(program.Bytes()))+" of tensors and gradients")
+	size := func(n int) string { return terminal.Bytes(int64(n)) }
+	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
+		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
 	_, err = t.WriteTo(a.out)
 	return err
 }

@@ -52,7 +52,7 @@ func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
 		return nil, fmt.Errorf("compute a first shard: %w", err)
 	}
 	p.golden, p.flops = wire.DigestPartial(gradient, terms), program.Flops()
-	p.memory = program.Footprint(max(p.slots, 1))
+	p.memory = program.Memory(max(p.slots, 1)).Total()
 	return p, nil
 }
 

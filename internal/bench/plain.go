@@ -42,7 +42,7 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
 		tree: reduce.NewTree(reduce.Block{Count: shards}),
 	}
-	for range threads * (bits.Len(uint(p.block)) + 1) { // as many as can wait for their siblings, and one more for each thread
+	for range threads * bits.Len(uint(p.block)) { // of each thread those that can wait for their siblings, and one in hand
 		p.put(reduce.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
 	}
 	for i := range threads {

@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/envs/fhn"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// heap is the memory in use.
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// large is a program in which no part of the memory is small.
+func large(t *testing.T, slots int) *Shards {
+	t.Helper()
+	cfg := testConfig(slds.Concrete)
+	cfg.Hidden, cfg.EncoderHidden = 128, 256
+	m, err := slds.New(cfg, rng.New(1, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := fhn.New(fhn.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := NewSimulated(env, 1, 800, 40, 800)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewShards(m, from, Sampling{Seed: 1, Batch: 16, Shards: 8, Window: 30, Validation: 8}, slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// drill leads a worker of all shards through steps, each with a validation.
+type drill struct {
+	program       *Shards
+	slots, shards int
+	step, steps   uint64
+	lease         uint64
+	results       int
+	over          chan bool
+}
+
+const drillChunk = 64 << 10
+
+// leases are one for each slot.
+func (d *drill) leases(work wire.Work) (messages []wire.Message) {
+	each := d.shards / d.slots
+	for i := range d.slots {
+		d.lease++
+		messages = append(messages, &wire.Lease{ID: d.lease, Step: d.step, Attempt: 1, Work: work, First: i * each, Count: each})
+	}
+	return messages
+}
+
+// next begins a step.
+func (d *drill) next() (messages []wire.Message) {
+	d.step++
+	theta := d.program.model.Params().Values
+	chunks := wire.NewChunking(len(theta), drillChunk)
+	for i := range chunks.Count() {
+		from, to := chunks.Span(i)
+		data := wire.FloatBytes(theta[from:to])
+		messages = append(messages, &wire.Theta{Step: d.step, Index: i, Count: chunks.Count(), CRC: wire.Checksum(data), Data: data})
+	}
+	return append(messages, d.leases(wire.Gradient)...)
+}
+
+// answer is for lead.
+func (d *drill) answer(m wire.Message) []wire.Message {
+	switch m := m.(type) {
+	case *wire.Hello:
+		w := welcome
+		w.Size, w.Chunk = 0, drillChunk
+		return []wire.Message{&w}
+	case *wire.Ready:
+		if d.step == 0 {
+			return d.next()
+		}
+	case *wire.Result:
+		d.results++
+		switch {
+		case d.results%d.slots != 0:
+		case m.Work == wire.Gradient:
+			return d.leases(wire.Validate)
+		case d.step < d.steps:
+			return d.next()
+		default:
+			close(d.over)
+		}
+	}
+	return nil
+}
+
+// TestWorker_Memory: after some steps and validations a worker that has all shards has in use what its program says
+// that it needs, within 15 %: how many sums wait at a time is a matter of luck.
+func TestWorker_Memory(t *testing.T) {
+	before := heap()
+	d := &drill{slots: 2, shards: 8, steps: 4, over: make(chan bool)}
+	bus := wire.NewMemory(nil)
+	lead(t, bus, d.answer)
+	w, err := New(Config{Run: "r", ID: "w", Slots: d.slots, Build: func(_, _ []byte, slots int) (Program, error) {
+		d.program = large(t, slots)
+		return d.program, nil
+	}}, bus, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	<-d.over
+	for d.program.Prepare(0, d.steps+1, 0) { // the slots do this too: at the latest now they are idle
+	}
+	got, said := heap()-before, d.program.Memory(d.slots)
+	t.Logf("%.1f MiB are in use, %.1f were said: %+v", float64(got)/(1<<20), float64(said.Total())/(1<<20), said)
+	if difference := got - said.Total(); float64(max(difference, -difference)) > 0.15*float64(said.Total()) {
+		t.Errorf("%d bytes are in use, said was %+v", got, said)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
