@@ -4,7 +4,7 @@ import "math/bits"
 
 // Memory is what a worker needs for a program, in bytes. Stacks, code and messages come on top: a few MiB.
 type Memory struct {
-	Tensors    int `json:"tensors"`    // of every slot: values on its tapes and their gradients, one flat gradient
+	Tensors    int `json:"tensors"`    // of every slot: values on its tape and their gradients
 	Gradients  int `json:"gradients"`  // of shards that are being summed to blocks
 	Parameters int `json:"parameters"` // θ as it arrives, as it is used, and packed for products forward and backward
 	Episodes   int `json:"episodes"`   // that are kept, or the data set
@@ -24,7 +24,7 @@ func (p *Shards) Memory(slots int) Memory {
 	// one is in hand.
 	sums := slots * bits.Len(uint(max(1, shards>>bits.Len(uint(slots-1)))))
 	m := Memory{
-		Tensors:    slots * (p.slots[0].tape.Bytes() + p.inferenceBytes()),
+		Tensors:    slots * p.slots[0].tape.Bytes(),
 		Gradients:  sums * size,
 		Parameters: 4 * size,
 		Batches:    max(shards, slots)*p.batches.size() + slots*p.slots[0].window.bytes(),
@@ -33,14 +33,4 @@ func (p *Shards) Memory(slots int) Memory {
 		m.Episodes = kept.Bytes()
 	}
 	return m
-}
-
-// inferenceBytes is the memory of a slot for validation. Before the first it is estimated: values of as many tensors as
-// those of a gradient, of which the tape holds the gradients too.
-func (p *Shards) inferenceBytes() int {
-	s := &p.slots[0]
-	if n := s.inference.Bytes(); n > 0 {
-		return n
-	}
-	return (s.tape.Bytes() - 4*p.Size()) / 2 * p.sampling.Validation / p.sampling.Batch
 }

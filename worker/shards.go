@@ -31,8 +31,9 @@ type Shards struct {
 
 // slot is what one goroutine computes with.
 type slot struct {
-	tape, inference *autodiff.Tape
-	window          Window
+	tape   *autodiff.Tape // records gradients and evaluates
+	window Window
+	flops  float64 // of the last gradient
 }
 
 var (
@@ -54,7 +55,7 @@ func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, e
 		noise:   rng.New(s.Seed, rng.Noise),
 	}
 	for range slots {
-		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params()), inference: autodiff.NewInferenceTape(m.Params())})
+		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params())})
 		b := new(batch)
 		b.begin(p, s.Batch/s.Shards)
 		p.batches.release(b)
@@ -80,6 +81,7 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 	}
 	s.tape.Record(grad)
 	s.tape.Backward(p.model.Loss(s.tape, b.Batch, p.noise.At(step, uint32(shard), 0), step, terms))
+	s.flops = s.tape.Flops()
 	p.batches.release(b)
 	return nil
 }
@@ -124,8 +126,9 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 		p.sequences.Validation(&s.window, &b.draws, index, p.sampling.Window)
 		b.place(&s.window)
 	}
-	s.inference.Reset()
-	p.model.Loss(s.inference, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
+	s.tape.Gradient = nil // only evaluate
+	s.tape.Reset()
+	p.model.Loss(s.tape, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
 	p.batches.release(b)
 	return nil
 }
@@ -135,4 +138,4 @@ const validationSample = 1
 
 // Flops is the number of floating-point operations in matrix products of the last gradient of slot 0,
 // times the number of shards: the work of one step.
-func (p *Shards) Flops() float64 { return p.slots[0].tape.Flops() * float64(p.sampling.Shards) }
+func (p *Shards) Flops() float64 { return p.slots[0].flops * float64(p.sampling.Shards) }

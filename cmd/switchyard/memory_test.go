@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
-// TestMemory_OfEveryPreset: a program of the preset's full size, after a gradient and a validation, has in use what it
+// TestMemory_OfEveryPreset: a program of the preset's full size, after gradients and validations, has in use what it
 // says that it needs, within a tenth and a MiB. What the worker holds beside it is left out on both sides.
 func TestMemory_OfEveryPreset(t *testing.T) {
 	heap := func() int {
@@ -38,8 +38,10 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 				for program.Prepare(0, 1, shard) {
 				}
 			}
-			if err := errors.Join(program.Gradient(0, 0, 0, gradient, terms), program.Validate(0, 0, 0, terms)); err != nil {
-				t.Fatal(err)
+			for range 2 { // the second time in memory of the size that the first has shown
+				if err := errors.Join(program.Gradient(0, 0, 0, gradient, terms), program.Validate(0, 0, 0, terms)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			got, said := heap()-before, program.Memory(1)
 			// Of the sums of blocks there is one here, and θ has not arrived.
