@@ -46,7 +46,7 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 			got, said := heap()-before, program.Memory(1)
 			// Of the sums of blocks there is one here, and θ has not arrived.
 			want := said.Total() - said.Gradients - said.Parameters/4 + 4*program.Size()
-			t.Logf("%.1f MiB are in use, %.1f are right; with all sums a worker needs %.1f", mebibytes(got), mebibytes(want), mebibytes(said.Total()))
+			t.Logf("%.1f MiB are in use, %.1f are right; a worker needs %.1f: %+v", mebibytes(got), mebibytes(want), mebibytes(said.Total()), said)
 			if difference := got - want; max(difference, -difference) > want/10+1<<20 {
 				t.Errorf("%d bytes are in use, %d are right: %+v", got, want, said)
 			}
