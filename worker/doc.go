@@ -6,5 +6,6 @@
 // An Agent is a worker of the pool: it seeks a run at the host of the runs, serves it with a Worker, and comes back.
 //
 // One goroutine owns a Worker and all its messages; each slot has a goroutine that computes one shard at a time, and
-// while it waits simulates what the next step will probably ask for. The package does not know what carries its messages, what leads a run, or what a program computes.
+// while it waits simulates what the next step will probably ask for. The package does not know what carries its
+// messages, what leads a run, or what a program computes.
 package worker
