@@ -55,7 +55,8 @@ internal/terminal:
 internal/web:          internal/runs
 internal/reduce:       autodiff/kernel
 internal/optim:        autodiff/kernel
-internal/wire:
+internal/wire:         autodiff/kernel
+internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
 internal/broker:
 internal/keys:
@@ -65,8 +66,8 @@ internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
-worker:                internal/wire internal/reduce internal/optim model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce internal/optim internal/disk autodiff/kernel
+worker:                internal/wire internal/reduce internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/disk autodiff/kernel
 
 cmd/switchyard:        *
 docs/bench/render:     internal/bench

@@ -126,10 +126,12 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		m.emit(MembershipReport{Workers: m.ready(), Slots: m.slots()})
 	}
 	w.slots, w.fresh = msg.Slots, true
-	m.tell(w.id, w.mark, &wire.Welcome{
-		Size: m.chunks.Size, Chunk: 4 * m.chunks.Elements, Heartbeat: m.heartbeat(), Job: m.cfg.Job,
+	welcome := &wire.Welcome{
+		Size: len(m.opt.theta), Chunk: 4 * m.chunks.Elements, Heartbeat: m.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.data.hash, DataSize: m.data.pieces.Size,
-	})
+	}
+	m.offer(welcome)
+	m.tell(w.id, w.mark, welcome)
 }
 
 // differingKernels names the kernels of the run's fingerprint that a worker's does not have, or has otherwise.
@@ -179,9 +181,9 @@ func (m *machine) deny(now time.Duration, w *member, h *wire.Header, reason Reas
 // unfit says why a worker's program is not the run's, if so.
 func (m *machine) unfit(msg *wire.Ready) (reason Reason, detail, help string) {
 	switch {
-	case msg.Size != m.chunks.Size || !slices.Equal(msg.Terms, m.cfg.TermNames):
+	case msg.Size != len(m.opt.theta) || !slices.Equal(msg.Terms, m.cfg.TermNames):
 		return ReasonLength, fmt.Sprintf("the worker's program has %d parameters and terms %q, the run %d and %q",
-			msg.Size, msg.Terms, m.chunks.Size, m.cfg.TermNames), sameRelease
+			msg.Size, msg.Terms, len(m.opt.theta), m.cfg.TermNames), sameRelease
 	case m.job != "" && msg.Job != m.job:
 		return ReasonJob, fmt.Sprintf("the worker has built the program of job %.8s, the run's is %.8s", msg.Job+"(none)", m.job),
 			"start the worker anew; " + sameRelease

@@ -25,7 +25,8 @@ type Checkpoint struct {
 	Step uint64
 
 	Theta   []float32
-	Moments []Moment // of the optimiser, in its order; none: they are zero
+	Moments []Moment  // of the optimiser, in its order; none: they are zero
+	Levels  []float32 // of the gradients, by block: see quantize.Scales; empty: they travel as float32
 
 	Validated    uint64  // step of the last validation; 0: none
 	BestStep     uint64  // step with the lowest validation loss; 0: none
@@ -48,9 +49,10 @@ type manifest struct {
 	Term         uint64   `json:"term"`
 	Step         uint64   `json:"step"`
 	Parameters   int      `json:"parameters"`
-	Moments      []string `json:"moments,omitempty"`     // beside the parameters in the data; before format 3 those of Adam
-	Identity     string   `json:"job_sha256,omitempty"`  // of what decides the bits in the job, not of all of it
-	Data         string   `json:"data_sha256,omitempty"` // of the data set; empty: none, or format 1
+	Moments      []string `json:"moments,omitempty"`         // beside the parameters in the data; before format 3 those of Adam
+	Blocks       int      `json:"gradient_blocks,omitempty"` // of which there are levels
+	Identity     string   `json:"job_sha256,omitempty"`      // of what decides the bits in the job, not of all of it
+	Data         string   `json:"data_sha256,omitempty"`     // of the data set; empty: none, or format 1
 	Validated    uint64   `json:"validated_step,omitempty"`
 	BestStep     uint64   `json:"best_step,omitempty"`
 	BestLoss     *float64 `json:"best_loss,omitempty"`
@@ -61,8 +63,8 @@ type manifest struct {
 }
 
 const (
-	// The formats that are read. Format 1 has no job_sha256 and data_sha256. Format 3 names its moments; with those of Adam
-	// format 2 is written, which older programs read.
+	// The formats that are read. Format 1 has no job_sha256 and data_sha256. Format 3 names its moments, and may have
+	// gradient_blocks; with the moments of Adam alone format 2 is written, which older programs read.
 	adamFormat, manifestFormat = 2, 3
 	bestManifest               = "best.json"
 	dataSuffix                 = ".safetensors"
@@ -171,17 +173,22 @@ func readCheckpoint(path string) (*Checkpoint, error) {
 	cp := &Checkpoint{
 		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step, Validated: man.Validated,
 		BestStep: man.BestStep, BestLoss: math.Inf(1), ParamsSHA256: man.ParamsSHA256, Path: path, Identity: man.Identity, Data: man.Data,
-		Theta: make([]float32, n),
+		Theta: make([]float32, n), Levels: make([]float32, man.Blocks),
 	}
 	if man.BestLoss != nil {
 		cp.BestLoss = *man.BestLoss
 	}
-	wire.GetFloats(cp.Theta, data[:4*n])
-	for i, name := range man.moments() {
+	next := func(dst []float32) {
+		wire.GetFloats(dst, data[:4*len(dst)])
+		data = data[4*len(dst):]
+	}
+	next(cp.Theta)
+	for _, name := range man.moments() {
 		m := Moment{Name: name, Values: make([]float32, n)}
-		wire.GetFloats(m.Values, data[4*n*(i+1):4*n*(i+2)])
+		next(m.Values)
 		cp.Moments = append(cp.Moments, m)
 	}
+	next(cp.Levels)
 	if got := HashParameters(cp.Theta); got != man.ParamsSHA256 {
 		return nil, fmt.Errorf("checkpoint %s: parameters have SHA-256 %s, the manifest says %s", path, got, man.ParamsSHA256)
 	}
@@ -196,6 +203,8 @@ func (man *manifest) check() error {
 		return fmt.Errorf("%d parameters", man.Parameters)
 	case len(man.Moments) > maxMoments:
 		return fmt.Errorf("%d moments", len(man.Moments))
+	case man.Blocks < 0 || man.Blocks > man.Parameters:
+		return fmt.Errorf("%d blocks of gradients for %d parameters", man.Blocks, man.Parameters)
 	case man.File != stem(man.Step)+dataSuffix:
 		return fmt.Errorf("file %q for step %d", man.File, man.Step)
 	}
@@ -219,7 +228,7 @@ func (man *manifest) data(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := 4 * int64(man.Parameters) * int64(1+len(man.moments()))
+	body := 4 * (int64(man.Parameters)*int64(1+len(man.moments())) + int64(man.Blocks))
 	if info.Size() != man.Bytes || man.Bytes < 8+body {
 		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d", man.File, info.Size(), man.Bytes)
 	}

@@ -23,6 +23,10 @@ type Config struct {
 	Optimizer Optimizer
 	Outer     Outer // zero: the run is synchronous
 
+	// Gradients is the form in which gradients travel. As Int16 they are rounded to integers with shared scales, which
+	// decides the parameters' bits: see package quantize.
+	Gradients wire.Coding
+
 	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
 	ValidationShards int    // shards of a validation, a power of two; 0: no validation
 	CheckpointEvery  uint64 // steps between checkpoints, which also end the run; 0: only at the end
@@ -119,6 +123,11 @@ func (c *Config) validate(size int) error {
 		at = t.Offset + t.Size
 	}
 	check(len(c.Layout) == 0 || at == size, "layout covers %d of %d parameters", at, size)
+	if _, err := c.grid(size); err != nil {
+		errs = append(errs, err)
+	}
+	check(c.Gradients <= wire.Int16, "gradients: coding %d is not known", c.Gradients)
+	check(len(c.Layout) <= wire.MaxTensors, "layout: %d tensors exceed %d", len(c.Layout), wire.MaxTensors)
 	if len(errs) > 0 {
 		return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))
 	}

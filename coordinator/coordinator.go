@@ -25,7 +25,7 @@ type Coordinator struct {
 
 	encoder  *wire.Encoder
 	crcs     []uint32 // of the chunks of the parameters
-	summed   uint64   // step+1 of the parameters that crcs belong to; 0: none
+	summed   version  // of the state that crcs belong to
 	inbox    chan []byte
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
 	start    time.Time
@@ -98,8 +98,10 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	switch {
 	case cp.Run != m.cfg.Run || cp.Seed != m.cfg.Seed:
 		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run, m.cfg.Seed)
-	case len(cp.Theta) != m.chunks.Size:
-		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), m.chunks.Size)
+	case len(cp.Theta) != len(m.opt.theta):
+		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.opt.theta))
+	case len(cp.Levels) != m.integers.peaks():
+		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.integers.peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
@@ -123,6 +125,9 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 func (c *Coordinator) Parameters() ([]float32, uint64) {
 	return append([]float32(nil), c.machine.opt.theta...), c.machine.opt.step
 }
+
+// Levels returns a copy of the levels of gradients as in Checkpoint. It is called as Parameters is.
+func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.integers.levels()) }
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
 // may be called at any time.
@@ -152,7 +157,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.start = time.Now()
 	c.lastStep = c.start
 	c.log.Info("run opens", "step", c.machine.opt.step, "steps", c.machine.cfg.Steps,
-		"parameters", c.machine.chunks.Size, "term", c.machine.term)
+		"parameters", len(c.machine.opt.theta), "term", c.machine.term)
 	defer c.referee.stop()
 	c.machine.start(0)
 	c.execute()

@@ -34,7 +34,9 @@ func (c *Coordinator) execute() {
 		case checkpointCommand:
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.opt.step, c.machine.opt.theta)
+			c.referee.ask(cmd, c.machine.opt.step, c.machine.state)
+		case widenCommand:
+			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
 		case rollbackCommand:
 			c.back = &cmd
 		case finishCommand:
@@ -70,9 +72,9 @@ func (c *Coordinator) goBack(ctx context.Context) {
 		c.halt(err)
 		return
 	}
-	c.referee.queue, c.summed = nil, 0
+	c.referee.queue, c.summed = nil, version{}
 	c.machine.rewind(c.now(), cp)
-	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.chunks.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.data.hash})
+	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.sums.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.data.hash})
 	c.execute()
 }
 
@@ -110,25 +112,30 @@ func (c *Coordinator) publish(subject string, msg wire.Message) {
 	}
 }
 
+// version names a state that is sent out: the number of updates plus 1, and the pass.
+type version struct {
+	step uint64
+	pass int
+}
+
 // sendTheta sends chunks of the parameters, whose checksums are formed once per step.
 func (c *Coordinator) sendTheta(cmd thetaCommand) {
 	m := c.machine
 	step, chunks := m.opt.step, m.chunks
 	chunk := func(i int) []byte {
-		from, to := chunks.Span(i)
-		return wire.FloatBytes(m.opt.theta[from:to])
+		return chunks.Encode(nil, m.state, i)
 	}
-	if c.summed != step+1 {
+	if now := (version{step + 1, m.pass}); c.summed != now {
 		for i := range c.crcs {
 			c.crcs[i] = wire.Checksum(chunk(i))
 		}
-		c.summed = step + 1
+		c.summed = now
 	}
 	subject := c.subject(cmd.to, c.subjects.Theta)
 	for i := cmd.first; i < cmd.first+cmd.count; i++ {
 		c.publish(subject, &wire.Theta{
 			Header: wire.Header{Run: m.cfg.Run, Term: m.term},
-			Step:   step, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: chunk(i),
+			Step:   step, Pass: m.pass, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: chunk(i),
 		})
 	}
 }

@@ -121,7 +121,7 @@ func (m *machine) load(now time.Duration, w *member, shards int) {
 
 func (m *machine) sendLease(l *lease) {
 	m.tell(l.owner.id, l.owner.mark, &wire.Lease{
-		ID: l.id, Step: m.opt.step, Attempt: l.attempt, Work: l.round.work, First: l.block.First, Count: l.block.Count, Audit: l.audit,
+		ID: l.id, Step: m.opt.step, Pass: m.pass, Attempt: l.attempt, Work: l.round.work, First: l.block.First, Count: l.block.Count, Audit: l.audit,
 	})
 }
 
@@ -211,10 +211,10 @@ func (m *machine) checkResult(l *lease, msg *wire.Result) (Reason, string) {
 	}
 	want := 0
 	if l.round.work == wire.Gradient && !l.audit {
-		want = m.chunks.Size
+		want = m.sums.Size
 	}
 	if msg.Length != want || len(msg.Terms) != len(m.cfg.TermNames) {
-		return ReasonLength, fmt.Sprintf("%d parameters and %d terms, want %d and %d",
+		return ReasonLength, fmt.Sprintf("%d values and %d terms, want %d and %d",
 			msg.Length, len(msg.Terms), want, len(m.cfg.TermNames))
 	}
 	if l.audit != (len(msg.Digest) == wire.HashLength) {
@@ -244,7 +244,7 @@ func (m *machine) revoke(now time.Duration, l *lease) {
 func (m *machine) forget(l *lease) {
 	for i := range l.next {
 		if l.state == pulling && !l.got[i] {
-			m.inFlight -= m.chunks.Bytes(i)
+			m.inFlight -= m.sums.Bytes(i)
 		}
 	}
 	if l.values != nil {

@@ -31,6 +31,8 @@ type Entry struct {
 	Norm   float64  `json:"norm"`  // of the gradient, before clipping
 	Rate   float64  `json:"rate"`
 	Blocks []Credit `json:"blocks"` // by first shard
+	// Passes is how often the step was computed, if more than once, as gradients did not fit their scales: see Config.Gradients.
+	Passes int `json:"passes,omitempty"`
 }
 
 // Credit says which worker delivered a block of an update, and the checksum of its gradient. The checksum is formed over
@@ -272,6 +274,9 @@ func (m *machine) entry(r *round, norm, rate float64) Entry {
 	e := Entry{
 		Step: m.opt.step, Term: m.term, Theta: HashTheta(m.opt.theta),
 		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
+	}
+	if m.narrow > 0 {
+		e.Passes = m.narrow + 1
 	}
 	e.Blocks = append(e.Blocks, r.credits...)
 	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })

@@ -17,7 +17,12 @@ import (
 type machine struct {
 	cfg          Config
 	term         uint64
-	chunks       wire.Chunking
+	chunks       wire.Chunking // of state
+	sums         wire.Chunking // of the gradient of a block
+	state        []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
+	pass         int           // how often the work at these parameters was begun anew
+	narrow       int           // how often the gradient of this step did not fit its scales
+	integers     *integers     // nil: gradients are float32
 	opt          *optimiser
 	members      []*member // in order of arrival
 	byKey        map[key]*member
@@ -64,9 +69,20 @@ const never = math.MaxUint64
 
 // newMachine starts at theta, which it copies, with the given bytes per chunk.
 func newMachine(cfg Config, theta []float32, chunk int) *machine {
-	chunks := wire.NewChunking(len(theta), chunk)
+	length := len(theta)
+	grid, err := cfg.grid(length)
+	if err != nil {
+		panic(err) // the configuration was not validated
+	}
+	if grid != nil {
+		length = grid.Len()
+	}
+	chunks := wire.NewChunking(length, chunk)
+	state := append(make([]float32, 0, length), theta...)[:length]
 	m := &machine{
-		cfg: cfg, term: 1, chunks: chunks, opt: newOptimiser(&cfg, theta), data: newDataset(cfg.Data, 4*chunks.Elements),
+		cfg: cfg, term: 1, chunks: chunks, sums: cfg.Gradients.Chunking(length, chunk), state: state,
+		integers: newIntegers(grid, state[len(theta):]), opt: newOptimiser(&cfg, state[:len(theta)]),
+		data:  newDataset(cfg.Data, 4*chunks.Elements),
 		byKey: make(map[key]*member), accounts: make(map[uint64]*account),
 		names: make(map[string]uint64), shared: make(map[string]bool),
 		byID: make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
@@ -80,6 +96,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 // resume continues from a checkpoint, in a term of its own.
 func (m *machine) resume(cp *Checkpoint) {
 	m.opt.restore(cp)
+	m.integers.restore(cp.Levels)
 	m.term = cp.Term + 1
 	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 }
@@ -144,7 +161,9 @@ func (m *machine) open(now time.Duration) {
 		m.rounds = append(m.rounds, newRound(wire.Validate, m.cfg.ValidationShards))
 	}
 	if a.step < m.cfg.Steps {
-		m.rounds = append(m.rounds, newRound(wire.Gradient, m.cfg.Shards))
+		r := newRound(wire.Gradient, m.cfg.Shards)
+		r.tree.Peaks = m.integers.peaks()
+		m.rounds = append(m.rounds, r)
 	}
 	if len(m.rounds) == 0 {
 		m.finish(nil)
@@ -199,6 +218,7 @@ func (m *machine) save(best bool) {
 	}
 	*cp = Checkpoint{
 		Run: m.cfg.Run, Seed: m.cfg.Seed, Term: m.term, Theta: cp.Theta, Moments: cp.Moments,
+		Levels:    append(cp.Levels[:0], m.integers.levels()...),
 		Validated: m.validated, BestStep: m.bestStep, BestLoss: m.best,
 	}
 	m.opt.save(cp)
@@ -268,7 +288,7 @@ func (m *machine) recycle(p reduce.Partial) {
 func (m *machine) vector() []float32 {
 	n := len(m.pool)
 	if n == 0 {
-		return make([]float32, m.chunks.Size)
+		return make([]float32, m.sums.Size)
 	}
 	v := m.pool[n-1]
 	m.pool = m.pool[:n-1]
@@ -297,7 +317,17 @@ func (m *machine) closeStep(now time.Duration) {
 		m.open(now)
 		return
 	}
-	norm, rate, err := m.opt.update(r.total.Values, m.cfg.Shards)
+	if m.redo(r.total) {
+		if !m.finished {
+			m.pass++
+			m.open(now)
+		}
+		return
+	}
+	norm, rate, err := m.opt.update(m.integers.gradient(r.total.Values), m.cfg.Shards)
+	if err == nil {
+		m.integers.close(r.total.Values)
+	}
 	m.recycle(r.total)
 	if err != nil {
 		if errors.Is(err, optim.ErrParameters) {
@@ -313,6 +343,7 @@ func (m *machine) closeStep(now time.Duration) {
 	report := StepReport{Step: m.opt.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
 	m.waitSince = now
 	m.doubtIdle()
+	m.pass, m.narrow = 0, 0
 	m.open(now)
 	m.emit(report) // after the messages of the next step: workers need not wait for the observer
 }

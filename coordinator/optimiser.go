@@ -28,8 +28,9 @@ type rule interface {
 
 var _, _ rule = (*optim.Adam)(nil), (*optim.Nesterov)(nil)
 
+// newOptimiser starts at theta, which belongs to it.
 func newOptimiser(cfg *Config, theta []float32) *optimiser {
-	o := &optimiser{theta: slices.Clone(theta)}
+	o := &optimiser{theta: theta}
 	if cfg.Outer.Every > 0 {
 		o.rule = optim.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
 	} else {

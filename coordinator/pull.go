@@ -24,14 +24,14 @@ func (m *machine) affords(n int) bool {
 
 // pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes.
 func (m *machine) pull(now time.Duration) {
-	n := m.chunks.Count()
+	n := m.sums.Count()
 	for _, l := range m.leases {
 		if l.state != pulling || l.next == n {
 			continue
 		}
 		first := l.next
-		for l.next < n && m.affords(m.chunks.Bytes(l.next)) {
-			m.inFlight += m.chunks.Bytes(l.next)
+		for l.next < n && m.affords(m.sums.Bytes(l.next)) {
+			m.inFlight += m.sums.Bytes(l.next)
 			l.next++
 		}
 		if l.next == first {
@@ -49,7 +49,7 @@ func (m *machine) pull(now time.Duration) {
 // startPull makes a lease the one that its block is pulled from.
 func (m *machine) startPull(now time.Duration, l *lease) {
 	l.state, l.movedAt = pulling, now
-	l.next, l.missing = 0, m.chunks.Count()
+	l.next, l.missing = 0, m.sums.Count()
 }
 
 // stopPull lets another worker's copy of the block go first.
@@ -123,8 +123,7 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 		m.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && msg.Lease > m.lastID, "%s", detail)
 		return
 	}
-	from, to := m.chunks.Span(msg.Index)
-	wire.GetFloats(l.values[from:to], msg.Data)
+	m.sums.Decode(l.values, msg.Index, msg.Data)
 	l.crcs[msg.Index], l.got[msg.Index] = msg.CRC, true
 	l.movedAt, l.strikes, m.arrivedAt = now, 0, now
 	l.missing--
@@ -143,8 +142,8 @@ func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
 	case l.state != pulling, msg.Index >= l.next:
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
-	case len(msg.Data) != m.chunks.Bytes(msg.Index):
-		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), m.chunks.Bytes(msg.Index))
+	case len(msg.Data) != m.sums.Bytes(msg.Index):
+		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), m.sums.Bytes(msg.Index))
 	case wire.Checksum(msg.Data) != msg.CRC:
 		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
 	}

@@ -204,7 +204,7 @@ func (m *machine) quarantine(now time.Duration, liars []*account, why string) bo
 		}
 	}
 	if tainted && !m.finished {
-		m.open(now)
+		m.beginAnew(now)
 	}
 	return tainted || m.finished
 }
@@ -216,6 +216,8 @@ func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	m.figures.Rollbacks++
 	m.wary = max(m.wary, m.opt.step+1)
 	m.opt.restore(cp)
+	m.integers.restore(cp.Levels)
+	m.pass, m.narrow = 0, 0
 	m.validated, m.best, m.bestStep, m.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 	if cp.Path == "" {
 		m.saved = never

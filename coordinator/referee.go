@@ -122,7 +122,7 @@ func (m *machine) verdict(now time.Duration, v verdict) {
 func (m *machine) checkVerdict(t *task, v verdict) error {
 	want := 0
 	if t.round.work == wire.Gradient {
-		want = m.chunks.Size
+		want = m.sums.Size
 	}
 	if len(v.values) != want || len(v.terms) != len(m.cfg.TermNames) {
 		return fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms), want, len(m.cfg.TermNames))
@@ -240,7 +240,7 @@ func (c *claim) text() string {
 // otherwise is cut off, and what it contributed undone.
 func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge string) {
 	known := &claim{
-		terms: truth.Terms, checksum: m.checksum(truth.Values), summed: t.round.work == wire.Gradient,
+		terms: truth.Terms, checksum: m.sums.ChecksumOf(truth.Values), summed: t.round.work == wire.Gradient,
 		digest: wire.DigestPartial(truth.Values, truth.Terms),
 	}
 	var liars, agreed []*account
@@ -284,17 +284,4 @@ func (m *machine) decide(now time.Duration, t *task, truth reduce.Partial, judge
 		m.figures.Audits++
 	}
 	m.settle(now, t, truth, Credit{t.block, known.checksum, cmp.Or(judge, refereeName)})
-}
-
-// checksum is what a worker would announce for a gradient.
-func (m *machine) checksum(values []float32) uint32 {
-	if len(values) == 0 {
-		return 0
-	}
-	crcs := make([]uint32, m.chunks.Count())
-	for i := range crcs {
-		from, to := m.chunks.Span(i)
-		crcs[i] = wire.Checksum(wire.FloatBytes(values[from:to]))
-	}
-	return wire.Combine(crcs)
 }

@@ -78,7 +78,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if rolledBack != nil {
 		c.note(*rolledBack)
 	}
-	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.chunks.Elements, Identity: m.cfg.identity(), Data: m.data.hash})
+	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.sums.Elements, Identity: m.cfg.identity(), Data: m.data.hash})
 	if n := len(c.expected.Entries); n > 0 {
 		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.expected.Last)
 	}

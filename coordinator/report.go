@@ -149,6 +149,11 @@ type (
 		work  wire.Work
 		block reduce.Block
 	}
+	// widenCommand tells that a step is computed once more, as that many blocks of gradients did not fit their scales.
+	widenCommand struct {
+		step   uint64
+		blocks int
+	}
 	// rollbackCommand goes back to parameters of at most that many updates. It is the last of its event: the machine
 	// waits for rewind.
 	rollbackCommand struct {
@@ -167,6 +172,7 @@ func (checkpointCommand) isCommand() {}
 func (logCommand) isCommand()        {}
 func (eventCommand) isCommand()      {}
 func (refereeCommand) isCommand()    {}
+func (widenCommand) isCommand()      {}
 func (rollbackCommand) isCommand()   {}
 func (finishCommand) isCommand()     {}
 func (StepReport) isCommand()        {}

@@ -23,8 +23,9 @@ import (
 
 // store writes checkpoints into a folder and keeps the last two and the best.
 //
-// A checkpoint is a safetensors file, step-N.safetensors, with the tensors of the layout followed by the
-// optimiser's moments, "adam.m" and "adam.v" or "outer.velocity", and a manifest, step-N.json, with its SHA-256. Each file is written under another name, synced and renamed,
+// A checkpoint is a safetensors file, step-N.safetensors, with the tensors of the layout followed by the optimiser's
+// moments, "adam.m" and "adam.v" or "outer.velocity", and "gradient.levels" if gradients travel as integers, and a
+// manifest, step-N.json, with its SHA-256. Each file is written under another name, synced and renamed,
 // the manifest after the data, so that what is found under its own name is whole or detectably not. best.json is a copy
 // of the best checkpoint's manifest.
 type store struct {
@@ -64,11 +65,11 @@ func (s *store) write(cp *Checkpoint, best bool) error {
 	}
 	cp.ParamsSHA256 = HashParameters(cp.Theta)
 	man := manifest{
-		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
+		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta), Blocks: len(cp.Levels),
 		Identity: s.identity, Data: s.data,
 		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
 	}
-	if list := momentNames(cp.Moments); !slices.Equal(list, adamMoments) {
+	if list := momentNames(cp.Moments); man.Blocks > 0 || !slices.Equal(list, adamMoments) {
 		man.Format, man.Moments = manifestFormat, list
 	}
 	if !math.IsInf(cp.BestLoss, 0) {
@@ -228,6 +229,9 @@ func writeTensors(w io.Writer, layout []Tensor, cp *Checkpoint) (int64, error) {
 	for i, m := range cp.Moments {
 		tensors = append(tensors, Tensor{Name: m.Name, Shape: []int{size}, Offset: (i + 1) * size, Size: size})
 	}
+	if n := len(cp.Levels); n > 0 {
+		tensors = append(tensors, Tensor{Name: "gradient.levels", Shape: []int{n}, Offset: (1 + len(cp.Moments)) * size, Size: n})
+	}
 	for _, t := range tensors {
 		if err := entry(t.Name, t.Shape, t.Offset, t.Size); err != nil {
 			return 0, err
@@ -243,13 +247,14 @@ func writeTensors(w io.Writer, layout []Tensor, cp *Checkpoint) (int64, error) {
 	if _, err := io.WriteString(w, header.String()); err != nil {
 		return 0, err
 	}
-	if _, err := w.Write(wire.FloatBytes(cp.Theta)); err != nil {
-		return 0, err
-	}
+	vectors := [][]float32{cp.Theta}
 	for _, m := range cp.Moments {
-		if _, err := w.Write(wire.FloatBytes(m.Values)); err != nil {
+		vectors = append(vectors, m.Values)
+	}
+	for _, x := range append(vectors, cp.Levels) {
+		if _, err := w.Write(wire.FloatBytes(x)); err != nil {
 			return 0, err
 		}
 	}
-	return int64(8 + header.Len() + 4*size*(1+len(cp.Moments))), nil
+	return int64(8 + header.Len() + 4*size*(1+len(cp.Moments)) + 4*len(cp.Levels)), nil
 }

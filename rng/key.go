@@ -15,6 +15,7 @@ const (
 	Validation                    // all of validation
 	Evaluation                    // all of evaluation
 	Fault                         // injected faults, which never touch a run's own numbers
+	Rounding                      // of gradients to integers
 )
 
 // Key is the generator key of one purpose of one run.

@@ -96,6 +96,11 @@ func (s *Stream) Logistics(dst []float32) {
 	s.philox.Logistics(dst, s.takeGroups(len(dst)))
 }
 
+// Round rounds a·x to integers at random: see kernel.Philox.Round. It uses a group for every 64 values.
+func (s *Stream) Round(x []float32, a, limit float32) {
+	s.philox.Round(x, a, limit, s.takeGroups((len(x)+1)/2))
+}
+
 // takeGroups advances past the groups that n values need and returns the first block.
 func (s *Stream) takeGroups(n int) uint64 {
 	s.left = 0

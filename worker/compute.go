@@ -27,6 +27,9 @@ type lease struct {
 	err   error
 	sum   reduce.Partial
 	crcs  []uint32 // of the chunks of the sum's values
+	// Integers are kept as they are sent, and not as values.
+	encoded []byte
+	length  int // of the values that can be pulled
 	// digest is the hash of the sum of an audit, whose values are not kept.
 	digest string
 }
@@ -44,14 +47,14 @@ func (w *Worker) advance() error {
 	if w.program == nil || !w.theta.known || w.theta.missing > 0 {
 		return nil
 	}
-	if step := w.theta.step; w.loaded != step+1 {
+	if step, pass := w.theta.step, w.theta.pass; w.loaded != step+1 || w.pass != pass {
 		if w.running > 0 {
 			return nil
 		}
-		if err := w.program.Load(step, w.theta.values); err != nil {
+		if err := w.served.Load(step, w.theta.values); err != nil {
 			return fmt.Errorf("load the parameters of step %d: %w", step, err)
 		}
-		w.loaded = step + 1
+		w.loaded, w.pass = step+1, pass
 	}
 	for _, l := range w.leases {
 		for w.running < w.cfg.Slots && l.handed < l.block.Count {
@@ -88,7 +91,8 @@ func (w *Worker) reclaim(l *lease) {
 	if l.done == l.handed {
 		l.tree.Reset(l.block, l.memory.putPartial)
 		l.memory.putPartial(l.sum)
-		l.sum = reduce.Partial{}
+		l.memory.putBytes(l.encoded)
+		l.sum, l.encoded = reduce.Partial{}, nil
 	}
 }
 
@@ -130,20 +134,44 @@ func (l *lease) add(shard int, p reduce.Partial, err error) {
 	switch {
 	case l.Audit:
 		l.digest = wire.DigestPartial(l.sum.Values, l.sum.Terms)
-		terms := slices.Clone(l.sum.Terms)
-		l.memory.putPartial(l.sum)
-		l.sum = reduce.Partial{Terms: terms}
+		l.dropValues()
 	case l.Work == wire.Gradient:
+		l.length = len(l.sum.Values)
+		if l.chunks.Coding != wire.Float32 {
+			l.encode()
+		}
 		for i := range l.chunks.Count() {
 			l.crcs = append(l.crcs, wire.Checksum(l.chunk(i)))
 		}
 	}
 }
 
+// dropValues keeps the terms of the sum alone.
+func (l *lease) dropValues() {
+	terms := slices.Clone(l.sum.Terms)
+	l.memory.putPartial(l.sum)
+	l.sum = reduce.Partial{Terms: terms}
+}
+
+// encode turns the sum's values into what is sent of them.
+func (l *lease) encode() {
+	width := l.chunks.Coding.Width()
+	l.encoded = l.memory.bytes(width * l.length)
+	for i := range l.chunks.Count() {
+		from, to := l.chunks.Span(i)
+		l.chunks.Encode(l.encoded[width*from:width*to], l.sum.Values, i)
+	}
+	l.dropValues()
+}
+
 // chunk is chunk i of a finished block's gradient.
 func (l *lease) chunk(i int) []byte {
+	if l.encoded == nil {
+		return l.chunks.Encode(nil, l.sum.Values, i)
+	}
+	width := l.chunks.Coding.Width()
 	from, to := l.chunks.Span(i)
-	return wire.FloatBytes(l.sum.Values[from:to])
+	return l.encoded[width*from : width*to]
 }
 
 // vectors lends memory of the program's size, so that a step allocates none.
@@ -152,6 +180,7 @@ type vectors struct {
 
 	mu       sync.Mutex
 	partials []reduce.Partial // with values
+	encoded  [][]byte         // of the length of the values as they are sent
 }
 
 // partial lends the place for a shard's result; without values only terms.
@@ -175,5 +204,26 @@ func (v *vectors) putPartial(p reduce.Partial) {
 	}
 	v.mu.Lock()
 	v.partials = append(v.partials, p)
+	v.mu.Unlock()
+}
+
+// bytes lends the place for encoded values.
+func (v *vectors) bytes(n int) []byte {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if last := len(v.encoded) - 1; last >= 0 && cap(v.encoded[last]) >= n {
+		b := v.encoded[last]
+		v.encoded = v.encoded[:last]
+		return b[:n]
+	}
+	return make([]byte, n)
+}
+
+func (v *vectors) putBytes(b []byte) {
+	if b == nil {
+		return
+	}
+	v.mu.Lock()
+	v.encoded = append(v.encoded, b)
 	v.mu.Unlock()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -96,12 +97,18 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 		w.log.Debug("welcome dropped", "chunk", msg.Chunk, "heartbeat", msg.Heartbeat, "data", msg.DataHash, "bytes", msg.DataSize)
 		return
 	}
+	rounder, err := rounderOf(msg)
+	if err != nil {
+		w.log.Debug("welcome dropped", "error", err)
+		return
+	}
 	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
 	if msg.Heartbeat != w.heartbeat {
 		w.heartbeat = msg.Heartbeat
 		ticker.Reset(max(w.heartbeat/4, time.Millisecond))
 	}
-	w.chunks = wire.NewChunking(w.chunks.Size, msg.Chunk)
+	w.chunk, w.rounder = msg.Chunk, rounder
+	w.shape()
 	w.wanted = order{string(msg.Job), msg.DataHash}
 	w.supply(msg)
 	w.prepare()
@@ -109,12 +116,41 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 
 // install takes a program into use.
 func (w *Worker) install(b build) {
-	w.program, w.made, w.golden = b.program, b.order, b.golden
-	n := w.program.Size()
-	w.chunks.Size = n
-	w.theta = assembly{values: make([]float32, n)}
-	w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
-	w.leased, w.loaded = false, 0
+	w.program, w.made, w.golden, w.served = b.program, b.order, b.golden, nil
+	w.shape()
+}
+
+// rounderOf is what a coordinator wants gradients rounded with, without a grid if they are to be float32.
+func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
+	if msg.Gradients == wire.Float32 {
+		return quantize.Rounder{}, nil
+	}
+	grid, err := quantize.NewGrid(msg.Tensors, msg.Shards)
+	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
+}
+
+// shape makes room for the vectors of the program as the coordinator wants them. It does nothing if that is how they are.
+func (w *Worker) shape() {
+	if w.program == nil {
+		return
+	}
+	coding := wire.Float32
+	if w.rounder.Grid != nil {
+		coding = wire.Int16
+	}
+	known, _ := w.served.(*rounded)
+	if w.served == nil || (known == nil) != (w.rounder.Grid == nil) || known != nil && !known.rounder.Equal(w.rounder) {
+		w.served = w.program
+		if w.rounder.Grid != nil {
+			w.served = Rounded(w.program, w.rounder)
+		}
+		n := w.served.Size()
+		w.theta = assembly{values: make([]float32, n)}
+		w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
+		w.leased, w.loaded = false, 0
+	}
+	w.chunks = wire.NewChunking(w.served.Size(), w.chunk)
+	w.sums = coding.Chunking(w.served.Size(), w.chunk)
 }
 
 func (w *Worker) sayReady() {
@@ -130,27 +166,27 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 		w.log.Debug("parameters dropped", "step", msg.Step, "chunk", i)
 		return
 	}
-	if !w.turn(msg.Step) || w.theta.got[i] {
+	if !w.turn(msg.Step, msg.Pass) || w.theta.got[i] {
 		return
 	}
-	from, to := w.chunks.Span(i)
-	wire.GetFloats(w.theta.values[from:to], msg.Data)
+	w.chunks.Decode(w.theta.values, i, msg.Data)
 	w.theta.arrived(i, time.Now())
 }
 
-// turn goes to a step if it is a newer one, and reports whether the worker is at it.
-func (w *Worker) turn(step uint64) bool {
-	if !w.theta.known || step > w.theta.step {
+// turn goes to a pass of a step if it is a newer one, and reports whether the worker is at it.
+func (w *Worker) turn(step uint64, pass int) bool {
+	t := &w.theta
+	if !t.known || step > t.step || step == t.step && pass > t.pass {
 		w.dropLeases()
-		w.theta.open(step, w.chunks.Count())
+		t.open(step, pass, w.chunks.Count())
 	}
-	return step == w.theta.step
+	return step == t.step && pass == t.pass
 }
 
 // takeLease accepts a lease. One that is known was sent again because something was lost.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := reduce.Block{First: msg.First, Count: msg.Count}
-	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || !w.turn(msg.Step) {
+	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
 	w.leased = true
@@ -162,9 +198,13 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 			return
 		}
 	}
-	w.leases = append(w.leases, &lease{
-		Lease: *msg, block: b, program: w.program, memory: w.memory, chunks: w.chunks, tree: reduce.NewTree(b),
-	})
+	l := &lease{
+		Lease: *msg, block: b, program: w.served, memory: w.memory, chunks: w.sums, tree: reduce.NewTree(b),
+	}
+	if w.rounder.Grid != nil {
+		l.tree.Peaks = w.rounder.Grid.Blocks()
+	}
+	w.leases = append(w.leases, l)
 }
 
 // announce tells the coordinator that a block is done.
@@ -176,7 +216,7 @@ func (w *Worker) announce(l *lease) {
 		text := l.err.Error()
 		r.Fault = text[:min(len(text), wire.MaxText)]
 	} else {
-		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, len(l.sum.Values), wire.Combine(l.crcs), l.digest
+		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, l.length, wire.Combine(l.crcs), l.digest
 	}
 	w.publish(w.subjects.Control, r)
 }
@@ -222,6 +262,7 @@ func (w *Worker) sendChunk() {
 type assembly struct {
 	known   bool // step is set
 	step    uint64
+	pass    int
 	values  []float32
 	got     []bool
 	missing int
@@ -231,12 +272,12 @@ type assembly struct {
 	asks    int           // requests since
 }
 
-func (a *assembly) open(step uint64, chunks int) {
+func (a *assembly) open(step uint64, pass, chunks int) {
 	if len(a.got) != chunks {
 		a.got = make([]bool, chunks)
 	}
 	clear(a.got)
-	a.known, a.step, a.missing, a.movedAt = true, step, chunks, time.Now()
+	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
 	a.cameAt, a.asks = time.Time{}, 0
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -71,11 +72,15 @@ type Worker struct {
 	outdated  uint64 // the newest older term that was told of, plus 1
 	welcomed  bool
 	heartbeat time.Duration
-	chunks    wire.Chunking
+	chunk     int              // bytes of a full chunk
+	rounder   quantize.Rounder // without a grid: gradients are float32
+	chunks    wire.Chunking    // of what is loaded: the parameters, and the exponents of integers behind them
+	sums      wire.Chunking    // of the gradient of a block
 
 	wanted   order // by the newest Welcome
 	data     supply
 	program  Program // nil until built
+	served   Program // the program, or what rounds its gradients
 	made     order   // of the program
 	golden   string  // hash of the program's golden shard; empty: it failed
 	building bool
@@ -83,6 +88,7 @@ type Worker struct {
 
 	theta  assembly
 	loaded uint64 // step+1 of what the program has; 0: nothing
+	pass   int    // of that step
 
 	leased   bool     // a lease has come since the last reset: the coordinator has heard the Ready
 	leases   []*lease // of the newest step that is known

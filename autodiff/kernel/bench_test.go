@@ -113,6 +113,7 @@ func vectorBenchmarks() []struct {
 	rows := func(cols int, f func(dst, src Matrix)) func() {
 		return func() { f(Dense(y[:n/cols*cols], n/cols, cols), Dense(x[:n/cols*cols], n/cols, cols)) }
 	}
+	bytes := make([]byte, 2*n)
 	step := AdamStep{0.9, 0.1, 0.999, 0.001, 1e-9, 1e-8}
 	return []struct {
 		name string
@@ -156,6 +157,10 @@ func vectorBenchmarks() []struct {
 		{"Normals", func() { p.Normals(y, 0) }},
 		{"Gumbels", func() { p.Gumbels(y, 0) }},
 		{"Logistics", func() { p.Logistics(y, 0) }},
+		{"Greatest", func() { Greatest(x) }},
+		{"Round", func() { p.Round(y, 1, 511, 0) }},
+		{"PutInt16", func() { PutInt16(bytes, y) }},
+		{"GetInt16", func() { GetInt16(v, bytes) }},
 	}
 }
 

@@ -39,6 +39,13 @@ func fillGroups(dst []float32, p *Philox, block uint64, d draw) {
 	fillGroupsPortable(dst, p, block, d)
 }
 
+func greatest(x []float32) uint32        { return greatestPortable(x) }
+func putInt16(dst []byte, src []float32) { putInt16Portable(dst, src) }
+func getInt16(dst []float32, src []byte) { getInt16Portable(dst, src) }
+func roundGroups(x []float32, p *Philox, block uint64, a, limit float32) {
+	roundGroupsPortable(x, p, block, a, limit)
+}
+
 func multiply(c *Matrix, a *left, b *right, e *Epilogue) { multiplyPortable(c, a, b, e) }
 
 func (w *Workspace) multiplyPlain(c *Matrix, a *left, b *Matrix, e *Epilogue) {

@@ -146,3 +146,50 @@ func probeFinite(show func(...float32)) {
 		}
 	}
 }
+
+func probeGreatest(show func(...float32)) {
+	for _, n := range probeLengths() {
+		show(Greatest(wide(1, n)))
+	}
+}
+
+// probeRound rounds values of many magnitudes, some of them cut off.
+func probeRound(show func(...float32)) {
+	p := NewPhilox(13, 14)
+	for _, n := range []int{5, 64, 77, 1000, chunk/4 + 45} {
+		x := wide(1, n)
+		p.Round(x, 64, 511, 1<<32-16) // the counter carries over
+		show(x...)
+	}
+}
+
+func probePutInt16(show func(...float32)) {
+	for _, n := range probeLengths() {
+		out := make([]byte, 2*n)
+		PutInt16(out, whole(1, n))
+		for _, b := range out {
+			show(float32(b))
+		}
+	}
+}
+
+func probeGetInt16(show func(...float32)) {
+	for _, n := range probeLengths() {
+		in, out := make([]byte, 2*n), make([]float32, n)
+		seed := words(1)
+		for i := range in {
+			in[i] = byte(seed.next())
+		}
+		GetInt16(out, in)
+		show(out...)
+	}
+}
+
+// whole are whole numbers of int16.
+func whole(seed words, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(int16(seed.next()))
+	}
+	return x
+}

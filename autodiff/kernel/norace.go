@@ -6,5 +6,7 @@ const raceEnabled = false
 
 func raceRead([]float32)      {}
 func raceWrite([]float32)     {}
+func raceReadBytes([]byte)    {}
+func raceWriteBytes([]byte)   {}
 func raceReadMatrix(*Matrix)  {}
 func raceWriteMatrix(*Matrix) {}

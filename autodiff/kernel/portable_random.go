@@ -66,12 +66,17 @@ func logistic1(x uint32) float32 {
 func fillGroupsPortable(dst []float32, p *Philox, block uint64, d draw) {
 	var w [groupWords]uint32
 	for ; len(dst) > 0; dst = dst[groupWords:] {
-		for j := range uint64(groupBlocks) {
-			x := p.Block(block + j)
-			w[2*j], w[2*j+1], w[16+2*j], w[17+2*j] = x[0], x[1], x[2], x[3]
-		}
+		p.group(&w, block)
 		block += groupBlocks
 		drawGroup((*[groupWords]float32)(dst), &w, d)
+	}
+}
+
+// group returns the words of the group of blocks from block on.
+func (p *Philox) group(w *[groupWords]uint32, block uint64) {
+	for j := range uint64(groupBlocks) {
+		x := p.Block(block + j)
+		w[2*j], w[2*j+1], w[16+2*j], w[17+2*j] = x[0], x[1], x[2], x[3]
 	}
 }
 

@@ -23,6 +23,18 @@ func raceWrite(x []float32) {
 	}
 }
 
+func raceReadBytes(x []byte) {
+	if len(x) > 0 {
+		runtime.RaceReadRange(unsafe.Pointer(&x[0]), len(x))
+	}
+}
+
+func raceWriteBytes(x []byte) {
+	if len(x) > 0 {
+		runtime.RaceWriteRange(unsafe.Pointer(&x[0]), len(x))
+	}
+}
+
 func raceReadMatrix(m *Matrix) {
 	for i := range m.Rows {
 		raceRead(m.row(i))

@@ -3869,6 +3869,302 @@ loop:
 	VZEROUPPER
 	RET
 
+// func greatestAVX2(x *float32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·greatestAVX2(SB), NOSPLIT, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VXORPS  X0, X0, X0
+	VMOVUPS constants<>+1024(SB), Y1
+	SUBQ    $0x08, CX
+	JL      loopTail
+
+loop:
+	VMOVUPS (AX), Y2
+	VANDPS  Y1, Y2, Y2
+	VPMAXSD Y2, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, CX
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y2
+	VMASKMOVPS (AX), Y2, Y2
+	VANDPS     Y1, Y2, Y1
+	VPMAXSD    Y1, Y0, Y0
+
+loopEnd:
+	VEXTRACTF128 $0x01, Y0, X1
+	VPMAXSD      X0, X1, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPMAXSD      X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPMAXSD      X0, X1, X1
+	VMOVD        X1, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func putInt16AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·putInt16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VCVTTPS2DQ (CX), Y0
+	VCVTTPS2DQ 32(CX), Y1
+	VPACKSSDW  Y1, Y0, Y0
+	VPERMQ     $0xd8, Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x10, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func getInt16AVX2(dst *float32, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·getInt16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXWD 16(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x20, CX
+	SUBQ      $0x10, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func roundGroupsAVX2(x *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, a float32, limit float32, groups int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·roundGroupsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         keys+8(FP), CX
+	MOVQ         groups+40(FP), DX
+	VPBROADCASTQ block+16(FP), Y0
+	VPADDQ       blockNumbers<>+0(SB), Y0, Y0
+	VPBROADCASTQ blockSteps<>+0(SB), Y1
+	ADDQ         DX, DX
+
+loop:
+	VPSRLQ       $0x20, Y0, Y2
+	VBROADCASTSS stream0+24(FP), Y3
+	VBROADCASTSS stream1+28(FP), Y4
+	VMOVUPS      constants<>+1248(SB), Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VPMULUDQ     Y5, Y0, Y7
+	VPMULUDQ     Y6, Y3, Y3
+	VPBROADCASTD (CX), Y9
+	VPBROADCASTD 4(CX), Y10
+	VPSRLQ       $0x20, Y3, Y11
+	VXORPS       Y2, Y11, Y2
+	VXORPS       Y9, Y2, Y2
+	VPSRLQ       $0x20, Y7, Y9
+	VXORPS       Y4, Y9, Y4
+	VXORPS       Y10, Y4, Y4
+	VPMULUDQ     Y5, Y2, Y2
+	VPMULUDQ     Y6, Y4, Y4
+	VPBROADCASTD 8(CX), Y9
+	VPBROADCASTD 12(CX), Y10
+	VPSRLQ       $0x20, Y4, Y11
+	VXORPS       Y3, Y11, Y3
+	VXORPS       Y9, Y3, Y3
+	VPSRLQ       $0x20, Y2, Y9
+	VXORPS       Y7, Y9, Y7
+	VXORPS       Y10, Y7, Y7
+	VPMULUDQ     Y5, Y3, Y3
+	VPMULUDQ     Y6, Y7, Y7
+	VPBROADCASTD 16(CX), Y9
+	VPBROADCASTD 20(CX), Y10
+	VPSRLQ       $0x20, Y7, Y11
+	VXORPS       Y4, Y11, Y4
+	VXORPS       Y9, Y4, Y4
+	VPSRLQ       $0x20, Y3, Y9
+	VXORPS       Y2, Y9, Y2
+	VXORPS       Y10, Y2, Y2
+	VPMULUDQ     Y5, Y4, Y4
+	VPMULUDQ     Y6, Y2, Y2
+	VPBROADCASTD 24(CX), Y9
+	VPBROADCASTD 28(CX), Y10
+	VPSRLQ       $0x20, Y2, Y11
+	VXORPS       Y7, Y11, Y7
+	VXORPS       Y9, Y7, Y7
+	VPSRLQ       $0x20, Y4, Y9
+	VXORPS       Y3, Y9, Y3
+	VXORPS       Y10, Y3, Y3
+	VPMULUDQ     Y5, Y7, Y7
+	VPMULUDQ     Y6, Y3, Y3
+	VPBROADCASTD 32(CX), Y9
+	VPBROADCASTD 36(CX), Y10
+	VPSRLQ       $0x20, Y3, Y11
+	VXORPS       Y2, Y11, Y2
+	VXORPS       Y9, Y2, Y2
+	VPSRLQ       $0x20, Y7, Y9
+	VXORPS       Y4, Y9, Y4
+	VXORPS       Y10, Y4, Y4
+	VPMULUDQ     Y5, Y2, Y2
+	VPMULUDQ     Y6, Y4, Y4
+	VPBROADCASTD 40(CX), Y9
+	VPBROADCASTD 44(CX), Y10
+	VPSRLQ       $0x20, Y4, Y11
+	VXORPS       Y3, Y11, Y3
+	VXORPS       Y9, Y3, Y3
+	VPSRLQ       $0x20, Y2, Y9
+	VXORPS       Y7, Y9, Y7
+	VXORPS       Y10, Y7, Y7
+	VPMULUDQ     Y5, Y3, Y3
+	VPMULUDQ     Y6, Y7, Y7
+	VPBROADCASTD 48(CX), Y9
+	VPBROADCASTD 52(CX), Y10
+	VPSRLQ       $0x20, Y7, Y11
+	VXORPS       Y4, Y11, Y4
+	VXORPS       Y9, Y4, Y4
+	VPSRLQ       $0x20, Y3, Y9
+	VXORPS       Y2, Y9, Y2
+	VXORPS       Y10, Y2, Y2
+	VPMULUDQ     Y5, Y4, Y4
+	VPMULUDQ     Y6, Y2, Y2
+	VPBROADCASTD 56(CX), Y9
+	VPBROADCASTD 60(CX), Y10
+	VPSRLQ       $0x20, Y2, Y11
+	VXORPS       Y7, Y11, Y7
+	VXORPS       Y9, Y7, Y7
+	VPSRLQ       $0x20, Y4, Y9
+	VXORPS       Y3, Y9, Y3
+	VXORPS       Y10, Y3, Y3
+	VPMULUDQ     Y5, Y7, Y7
+	VPMULUDQ     Y6, Y3, Y3
+	VPBROADCASTD 64(CX), Y9
+	VPBROADCASTD 68(CX), Y10
+	VPSRLQ       $0x20, Y3, Y11
+	VXORPS       Y2, Y11, Y2
+	VXORPS       Y9, Y2, Y2
+	VPSRLQ       $0x20, Y7, Y9
+	VXORPS       Y4, Y9, Y4
+	VXORPS       Y10, Y4, Y4
+	VPMULUDQ     Y5, Y2, Y2
+	VPMULUDQ     Y6, Y4, Y4
+	VPBROADCASTD 72(CX), Y5
+	VPBROADCASTD 76(CX), Y6
+	VPSRLQ       $0x20, Y4, Y9
+	VXORPS       Y3, Y9, Y3
+	VXORPS       Y5, Y3, Y3
+	VPSRLQ       $0x20, Y2, Y5
+	VXORPS       Y7, Y5, Y5
+	VXORPS       Y6, Y5, Y5
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y3, Y3
+	VPSLLQ       $0x20, Y2, Y2
+	VPBLENDD     $0xaa, Y2, Y5, Y2
+	VANDPS       constants<>+1760(SB), Y3, Y4
+	VBROADCASTSS a+32(FP), Y5
+	VBROADCASTSS limit+36(FP), Y6
+	VMULPS       (AX), Y5, Y5
+	VROUNDPS     $0x01, Y5, Y7
+	VMOVUPS      constants<>+1792(SB), Y9
+	VMOVUPS      Y9, Y9
+	VCVTDQ2PS    Y4, Y4
+	VFMADD231PS  constants<>+1824(SB), Y4, Y9
+	VSUBPS       Y7, Y5, Y4
+	VCMPPS       $0x01, Y4, Y9, Y4
+	VANDPS       constants<>+352(SB), Y4, Y4
+	VADDPS       Y4, Y7, Y4
+	VXORPS       X8, X8, X8
+	VSUBPS       Y6, Y8, Y5
+	VMAXPS       Y5, Y4, Y4
+	VMINPS       Y6, Y4, Y4
+	VXORPS       X8, X8, X8
+	VADDPS       Y8, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VPSRLD       $0x10, Y3, Y3
+	VBROADCASTSS a+32(FP), Y4
+	VBROADCASTSS limit+36(FP), Y5
+	VMULPS       128(AX), Y4, Y4
+	VROUNDPS     $0x01, Y4, Y6
+	VMOVUPS      constants<>+1792(SB), Y7
+	VMOVUPS      Y7, Y7
+	VCVTDQ2PS    Y3, Y3
+	VFMADD231PS  constants<>+1824(SB), Y3, Y7
+	VSUBPS       Y6, Y4, Y3
+	VCMPPS       $0x01, Y3, Y7, Y3
+	VANDPS       constants<>+352(SB), Y3, Y3
+	VADDPS       Y3, Y6, Y3
+	VXORPS       X8, X8, X8
+	VSUBPS       Y5, Y8, Y4
+	VMAXPS       Y4, Y3, Y3
+	VMINPS       Y5, Y3, Y3
+	VXORPS       X8, X8, X8
+	VADDPS       Y8, Y3, Y3
+	VMOVUPS      Y3, 128(AX)
+	VANDPS       constants<>+1760(SB), Y2, Y3
+	VBROADCASTSS a+32(FP), Y4
+	VBROADCASTSS limit+36(FP), Y5
+	VMULPS       64(AX), Y4, Y4
+	VROUNDPS     $0x01, Y4, Y6
+	VMOVUPS      constants<>+1792(SB), Y7
+	VMOVUPS      Y7, Y7
+	VCVTDQ2PS    Y3, Y3
+	VFMADD231PS  constants<>+1824(SB), Y3, Y7
+	VSUBPS       Y6, Y4, Y3
+	VCMPPS       $0x01, Y3, Y7, Y3
+	VANDPS       constants<>+352(SB), Y3, Y3
+	VADDPS       Y3, Y6, Y3
+	VXORPS       X8, X8, X8
+	VSUBPS       Y5, Y8, Y4
+	VMAXPS       Y4, Y3, Y3
+	VMINPS       Y5, Y3, Y3
+	VXORPS       X8, X8, X8
+	VADDPS       Y8, Y3, Y3
+	VMOVUPS      Y3, 64(AX)
+	VPSRLD       $0x10, Y2, Y2
+	VBROADCASTSS a+32(FP), Y3
+	VBROADCASTSS limit+36(FP), Y4
+	VMULPS       192(AX), Y3, Y3
+	VROUNDPS     $0x01, Y3, Y5
+	VMOVUPS      constants<>+1792(SB), Y6
+	VMOVUPS      Y6, Y6
+	VCVTDQ2PS    Y2, Y2
+	VFMADD231PS  constants<>+1824(SB), Y2, Y6
+	VSUBPS       Y5, Y3, Y2
+	VCMPPS       $0x01, Y2, Y6, Y2
+	VANDPS       constants<>+352(SB), Y2, Y2
+	VADDPS       Y2, Y5, Y2
+	VXORPS       X8, X8, X8
+	VSUBPS       Y4, Y8, Y3
+	VMAXPS       Y3, Y2, Y2
+	VMINPS       Y4, Y2, Y2
+	VXORPS       X8, X8, X8
+	VADDPS       Y8, Y2, Y2
+	VMOVUPS      Y2, 192(AX)
+
+	// After the first half of a group 32 bytes on, after the second 224.
+	MOVQ   DX, BX
+	ANDQ   $0x01, BX
+	NEGQ   BX
+	ANDQ   $0x000000c0, BX
+	ADDQ   $0x20, BX
+	ADDQ   BX, AX
+	VPADDQ Y1, Y0, Y0
+	DECQ   DX
+	JNZ    loop
+	VZEROUPPER
+	RET
+
 // func expAVX512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expAVX512(SB), NOSPLIT, $0-24
@@ -7455,6 +7751,295 @@ loop:
 	VZEROUPPER
 	RET
 
+// func greatestAVX512(x *float32, n int) uint32
+// Requires: AVX, AVX2, AVX512F, BMI2
+TEXT ·greatestAVX512(SB), NOSPLIT, $0-20
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VXORPS       X0, X0, X0
+	VBROADCASTSS constants<>+1024(SB), Z1
+	SUBQ         $0x10, CX
+	JL           loopTail
+
+loop:
+	VMOVUPS (AX), Z2
+	VPANDD  Z1, Z2, Z2
+	VPMAXSD Z2, Z0, Z0
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JGE     loop
+
+loopTail:
+	ADDQ      $0x10, CX
+	JZ        loopEnd
+	MOVL      $0xffffffff, DX
+	BZHIL     CX, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX), K1, Z2
+	VPANDD    Z1, Z2, Z1
+	VPMAXSD   Z1, Z0, Z0
+
+loopEnd:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VPMAXSD       Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VPMAXSD       X1, X0, X0
+	VPSHUFD       $0x4e, X0, X1
+	VPMAXSD       X1, X0, X0
+	VPSHUFD       $0xb1, X0, X1
+	VPMAXSD       X1, X0, X0
+	VMOVD         X0, AX
+	MOVL          AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func putInt16AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·putInt16AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VCVTTPS2DQ (CX), Z0
+	VPMOVSDW   Z0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x10, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func getInt16AVX512(dst *float32, src *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·getInt16AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXWD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x20, CX
+	SUBQ      $0x10, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func roundGroupsAVX512(x *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, a float32, limit float32, groups int)
+// Requires: AVX, AVX512F
+TEXT ·roundGroupsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         keys+8(FP), CX
+	MOVQ         groups+40(FP), DX
+	VBROADCASTSS constants<>+1248(SB), Z0
+	VBROADCASTSS constants<>+1280(SB), Z1
+	VBROADCASTSS constants<>+1760(SB), Z2
+	VBROADCASTSS constants<>+1824(SB), Z3
+	VBROADCASTSS constants<>+1792(SB), Z4
+	VBROADCASTSS constants<>+352(SB), Z5
+	VPBROADCASTQ block+16(FP), Z6
+	VPADDQ       blockNumbers<>+0(SB), Z6, Z6
+	VPBROADCASTQ blockSteps<>+8(SB), Z7
+
+loop:
+	VPSRLQ       $0x20, Z6, Z8
+	VBROADCASTSS stream0+24(FP), Z9
+	VBROADCASTSS stream1+28(FP), Z10
+	VPMULUDQ     Z0, Z6, Z11
+	VPMULUDQ     Z1, Z9, Z9
+	VPBROADCASTD (CX), Z15
+	VPBROADCASTD 4(CX), Z16
+	VPSRLQ       $0x20, Z9, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z8, Z17
+	VPSRLQ       $0x20, Z11, Z8
+	VMOVUPS      Z8, Z8
+	VPTERNLOGD   $0x96, Z16, Z10, Z8
+	VPMULUDQ     Z0, Z17, Z10
+	VPMULUDQ     Z1, Z8, Z8
+	VPBROADCASTD 8(CX), Z15
+	VPBROADCASTD 12(CX), Z16
+	VPSRLQ       $0x20, Z8, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z9, Z17
+	VPSRLQ       $0x20, Z10, Z9
+	VMOVUPS      Z9, Z9
+	VPTERNLOGD   $0x96, Z16, Z11, Z9
+	VPMULUDQ     Z0, Z17, Z11
+	VPMULUDQ     Z1, Z9, Z9
+	VPBROADCASTD 16(CX), Z15
+	VPBROADCASTD 20(CX), Z16
+	VPSRLQ       $0x20, Z9, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z8, Z17
+	VPSRLQ       $0x20, Z11, Z8
+	VMOVUPS      Z8, Z8
+	VPTERNLOGD   $0x96, Z16, Z10, Z8
+	VPMULUDQ     Z0, Z17, Z10
+	VPMULUDQ     Z1, Z8, Z8
+	VPBROADCASTD 24(CX), Z15
+	VPBROADCASTD 28(CX), Z16
+	VPSRLQ       $0x20, Z8, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z9, Z17
+	VPSRLQ       $0x20, Z10, Z9
+	VMOVUPS      Z9, Z9
+	VPTERNLOGD   $0x96, Z16, Z11, Z9
+	VPMULUDQ     Z0, Z17, Z11
+	VPMULUDQ     Z1, Z9, Z9
+	VPBROADCASTD 32(CX), Z15
+	VPBROADCASTD 36(CX), Z16
+	VPSRLQ       $0x20, Z9, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z8, Z17
+	VPSRLQ       $0x20, Z11, Z8
+	VMOVUPS      Z8, Z8
+	VPTERNLOGD   $0x96, Z16, Z10, Z8
+	VPMULUDQ     Z0, Z17, Z10
+	VPMULUDQ     Z1, Z8, Z8
+	VPBROADCASTD 40(CX), Z15
+	VPBROADCASTD 44(CX), Z16
+	VPSRLQ       $0x20, Z8, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z9, Z17
+	VPSRLQ       $0x20, Z10, Z9
+	VMOVUPS      Z9, Z9
+	VPTERNLOGD   $0x96, Z16, Z11, Z9
+	VPMULUDQ     Z0, Z17, Z11
+	VPMULUDQ     Z1, Z9, Z9
+	VPBROADCASTD 48(CX), Z15
+	VPBROADCASTD 52(CX), Z16
+	VPSRLQ       $0x20, Z9, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z8, Z17
+	VPSRLQ       $0x20, Z11, Z8
+	VMOVUPS      Z8, Z8
+	VPTERNLOGD   $0x96, Z16, Z10, Z8
+	VPMULUDQ     Z0, Z17, Z10
+	VPMULUDQ     Z1, Z8, Z8
+	VPBROADCASTD 56(CX), Z15
+	VPBROADCASTD 60(CX), Z16
+	VPSRLQ       $0x20, Z8, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z9, Z17
+	VPSRLQ       $0x20, Z10, Z9
+	VMOVUPS      Z9, Z9
+	VPTERNLOGD   $0x96, Z16, Z11, Z9
+	VPMULUDQ     Z0, Z17, Z11
+	VPMULUDQ     Z1, Z9, Z9
+	VPBROADCASTD 64(CX), Z15
+	VPBROADCASTD 68(CX), Z16
+	VPSRLQ       $0x20, Z9, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z8, Z17
+	VPSRLQ       $0x20, Z11, Z8
+	VMOVUPS      Z8, Z8
+	VPTERNLOGD   $0x96, Z16, Z10, Z8
+	VPMULUDQ     Z0, Z17, Z10
+	VPMULUDQ     Z1, Z8, Z8
+	VPBROADCASTD 72(CX), Z15
+	VPBROADCASTD 76(CX), Z16
+	VPSRLQ       $0x20, Z8, Z17
+	VMOVUPS      Z17, Z17
+	VPTERNLOGD   $0x96, Z15, Z9, Z17
+	VPSRLQ       $0x20, Z10, Z9
+	VMOVUPS      Z9, Z9
+	VPTERNLOGD   $0x96, Z16, Z11, Z9
+	VPSLLQ       $0x20, Z8, Z8
+	MOVL         $0x0000aaaa, BX
+	KMOVW        BX, K1
+	VPBLENDMD    Z8, Z17, K1, Z12
+	VPSLLQ       $0x20, Z10, Z8
+	MOVL         $0x0000aaaa, BX
+	KMOVW        BX, K1
+	VPBLENDMD    Z8, Z9, K1, Z13
+	VPANDD       Z2, Z12, Z8
+	VBROADCASTSS a+32(FP), Z9
+	VBROADCASTSS limit+36(FP), Z10
+	VMULPS       (AX), Z9, Z9
+	VRNDSCALEPS  $0x01, Z9, Z11
+	VMOVUPS      Z4, Z15
+	VCVTDQ2PS    Z8, Z8
+	VFMADD231PS  Z3, Z8, Z15
+	VSUBPS       Z11, Z9, Z8
+	VCMPPS       $0x01, Z8, Z15, K1
+	VMOVAPS.Z    Z5, K1, Z8
+	VADDPS       Z8, Z11, Z8
+	VXORPS       X14, X14, X14
+	VSUBPS       Z10, Z14, Z9
+	VMAXPS       Z9, Z8, Z8
+	VMINPS       Z10, Z8, Z8
+	VXORPS       X14, X14, X14
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, (AX)
+	VPSRLD       $0x10, Z12, Z8
+	VBROADCASTSS a+32(FP), Z9
+	VBROADCASTSS limit+36(FP), Z10
+	VMULPS       128(AX), Z9, Z9
+	VRNDSCALEPS  $0x01, Z9, Z11
+	VMOVUPS      Z4, Z15
+	VCVTDQ2PS    Z8, Z8
+	VFMADD231PS  Z3, Z8, Z15
+	VSUBPS       Z11, Z9, Z8
+	VCMPPS       $0x01, Z8, Z15, K1
+	VMOVAPS.Z    Z5, K1, Z8
+	VADDPS       Z8, Z11, Z8
+	VXORPS       X14, X14, X14
+	VSUBPS       Z10, Z14, Z9
+	VMAXPS       Z9, Z8, Z8
+	VMINPS       Z10, Z8, Z8
+	VXORPS       X14, X14, X14
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, 128(AX)
+	VPANDD       Z2, Z13, Z8
+	VBROADCASTSS a+32(FP), Z9
+	VBROADCASTSS limit+36(FP), Z10
+	VMULPS       64(AX), Z9, Z9
+	VRNDSCALEPS  $0x01, Z9, Z11
+	VMOVUPS      Z4, Z15
+	VCVTDQ2PS    Z8, Z8
+	VFMADD231PS  Z3, Z8, Z15
+	VSUBPS       Z11, Z9, Z8
+	VCMPPS       $0x01, Z8, Z15, K1
+	VMOVAPS.Z    Z5, K1, Z8
+	VADDPS       Z8, Z11, Z8
+	VXORPS       X14, X14, X14
+	VSUBPS       Z10, Z14, Z9
+	VMAXPS       Z9, Z8, Z8
+	VMINPS       Z10, Z8, Z8
+	VXORPS       X14, X14, X14
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, 64(AX)
+	VPSRLD       $0x10, Z13, Z8
+	VBROADCASTSS a+32(FP), Z9
+	VBROADCASTSS limit+36(FP), Z10
+	VMULPS       192(AX), Z9, Z9
+	VRNDSCALEPS  $0x01, Z9, Z11
+	VMOVUPS      Z4, Z15
+	VCVTDQ2PS    Z8, Z8
+	VFMADD231PS  Z3, Z8, Z15
+	VSUBPS       Z11, Z9, Z8
+	VCMPPS       $0x01, Z8, Z15, K1
+	VMOVAPS.Z    Z5, K1, Z8
+	VADDPS       Z8, Z11, Z8
+	VXORPS       X14, X14, X14
+	VSUBPS       Z10, Z14, Z9
+	VMAXPS       Z9, Z8, Z8
+	VMINPS       Z10, Z8, Z8
+	VXORPS       X14, X14, X14
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, 192(AX)
+	ADDQ         $0x00000100, AX
+	VPADDQ       Z7, Z6, Z6
+	DECQ         DX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
 DATA constants<>+0(SB)/4, $0x42b20000
 DATA constants<>+4(SB)/4, $0x42b20000
 DATA constants<>+8(SB)/4, $0x42b20000
@@ -7895,7 +8480,31 @@ DATA constants<>+1744(SB)/4, $0xffffffff
 DATA constants<>+1748(SB)/4, $0xffffffff
 DATA constants<>+1752(SB)/4, $0xffffffff
 DATA constants<>+1756(SB)/4, $0xffffffff
-GLOBL constants<>(SB), RODATA|NOPTR, $1760
+DATA constants<>+1760(SB)/4, $0x0000ffff
+DATA constants<>+1764(SB)/4, $0x0000ffff
+DATA constants<>+1768(SB)/4, $0x0000ffff
+DATA constants<>+1772(SB)/4, $0x0000ffff
+DATA constants<>+1776(SB)/4, $0x0000ffff
+DATA constants<>+1780(SB)/4, $0x0000ffff
+DATA constants<>+1784(SB)/4, $0x0000ffff
+DATA constants<>+1788(SB)/4, $0x0000ffff
+DATA constants<>+1792(SB)/4, $0x37000000
+DATA constants<>+1796(SB)/4, $0x37000000
+DATA constants<>+1800(SB)/4, $0x37000000
+DATA constants<>+1804(SB)/4, $0x37000000
+DATA constants<>+1808(SB)/4, $0x37000000
+DATA constants<>+1812(SB)/4, $0x37000000
+DATA constants<>+1816(SB)/4, $0x37000000
+DATA constants<>+1820(SB)/4, $0x37000000
+DATA constants<>+1824(SB)/4, $0x37800000
+DATA constants<>+1828(SB)/4, $0x37800000
+DATA constants<>+1832(SB)/4, $0x37800000
+DATA constants<>+1836(SB)/4, $0x37800000
+DATA constants<>+1840(SB)/4, $0x37800000
+DATA constants<>+1844(SB)/4, $0x37800000
+DATA constants<>+1848(SB)/4, $0x37800000
+DATA constants<>+1852(SB)/4, $0x37800000
+GLOBL constants<>(SB), RODATA|NOPTR, $1856
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff

@@ -107,6 +107,18 @@ func gumbelsAVX2(dst *float32, keys *uint32, block uint64, stream0 uint32, strea
 func logisticsAVX2(dst *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, groups int)
 
 //go:noescape
+func greatestAVX2(x *float32, n int) uint32
+
+//go:noescape
+func putInt16AVX2(dst *byte, src *float32, n int)
+
+//go:noescape
+func getInt16AVX2(dst *float32, src *byte, n int)
+
+//go:noescape
+func roundGroupsAVX2(x *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, a float32, limit float32, groups int)
+
+//go:noescape
 func expAVX512(dst *float32, src *float32, n int)
 
 //go:noescape
@@ -207,3 +219,15 @@ func gumbelsAVX512(dst *float32, keys *uint32, block uint64, stream0 uint32, str
 
 //go:noescape
 func logisticsAVX512(dst *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, groups int)
+
+//go:noescape
+func greatestAVX512(x *float32, n int) uint32
+
+//go:noescape
+func putInt16AVX512(dst *byte, src *float32, n int)
+
+//go:noescape
+func getInt16AVX512(dst *float32, src *byte, n int)
+
+//go:noescape
+func roundGroupsAVX512(x *float32, keys *uint32, block uint64, stream0 uint32, stream1 uint32, a float32, limit float32, groups int)

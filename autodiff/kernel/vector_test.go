@@ -116,6 +116,8 @@ func TestVectorOps_DoNotAllocate(t *testing.T) {
 			SumSquares(y[:])
 			LogSoftmax(Dense(y[:], 10, 7), Dense(x[:], 10, 7))
 			AddSumColumns(x[:7], Dense(y[:], 10, 7))
+			Greatest(x[:])
+			p.Round(x[:], 2, 9, 0)
 			Adam(x[:], y[:], y[:], y[:], AdamStep{})
 		})
 		if allocs != 0 {

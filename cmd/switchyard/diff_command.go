@@ -175,7 +175,7 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 	}
 	unknown := false
 	for _, r := range []*record{ra, rb} {
-		list, err := r.suspects(ctx, common.Theta, r.log.Entries[d.Step])
+		list, err := r.suspects(ctx, common.Theta, common.Levels, r.log.Entries[d.Step])
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -40,9 +42,39 @@ func stepConfig(p *plan) coordinator.Config {
 			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
 			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
 		},
+		Gradients:        gradientCoding(c),
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), TermNames: p.terms, Layout: p.layout,
 	}
+}
+
+// gradientCoding is the form in which gradients travel.
+func gradientCoding(c config.Config) wire.Coding {
+	if c.Train.Gradients == "int16" {
+		return wire.Int16
+	}
+	return wire.Float32
+}
+
+// rounded is a program of the plan, with the gradients that a worker delivers of it.
+func (p *plan) rounded(program worker.Program) (worker.Program, error) {
+	if gradientCoding(p.config) == wire.Float32 {
+		return program, nil
+	}
+	grid, err := p.grid()
+	if err != nil {
+		return nil, err
+	}
+	return worker.Rounded(program, quantize.Rounder{Grid: grid, Seed: p.config.Seed}), nil
+}
+
+// grid divides the parameters into blocks for gradients that travel as integers.
+func (p *plan) grid() (*quantize.Grid, error) {
+	sizes := make([]int, len(p.layout))
+	for i, t := range p.layout {
+		sizes[i] = t.Size
+	}
+	return quantize.NewGrid(sizes, p.config.Train.Shards)
 }
 
 // numerics is the fingerprint of the arithmetic of this process.
@@ -71,42 +103,45 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 		if err != nil {
 			return nil, nil, err
 		}
-		r.program = program
+		if r.program, err = r.plan.rounded(program); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := r.program.Load(step, theta); err != nil {
 		return nil, nil, fmt.Errorf("install the parameters of step %d: %w", step, err)
 	}
-	sum, err := sumBlock(ctx, r.program, step, work, block)
+	sum, err := r.plan.sumBlock(ctx, r.program, step, work, block)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compute shards %s of step %d: %w", block, step, err)
 	}
 	return sum.Values, sum.Terms, nil
 }
 
-// sumBlock computes the shards of a block one after the other and adds them in the order of the tree.
-func sumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block reduce.Block) (reduce.Partial, error) {
+// sumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is rounded.
+func (p *plan) sumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block reduce.Block) (reduce.Partial, error) {
 	var free []reduce.Partial
 	tree := reduce.NewTree(block)
+	tree.Peaks = program.Size() - len(p.theta)
 	for shard := block.First; shard < block.First+block.Count; shard++ {
 		if err := ctx.Err(); err != nil {
 			return reduce.Partial{}, err
 		}
-		p := reduce.Partial{Terms: make([]float32, len(program.TermNames()))}
+		part := reduce.Partial{Terms: make([]float32, len(program.TermNames()))}
 		var err error
 		if work == wire.Gradient {
 			if n := len(free); n > 0 {
-				p.Values, free = free[n-1].Values, free[:n-1]
+				part.Values, free = free[n-1].Values, free[:n-1]
 			} else {
-				p.Values = make([]float32, program.Size())
+				part.Values = make([]float32, program.Size())
 			}
-			err = program.Gradient(0, step, shard, p.Values, p.Terms)
+			err = program.Gradient(0, step, shard, part.Values, part.Terms)
 		} else {
-			err = program.Validate(0, step, shard, p.Terms)
+			err = program.Validate(0, step, shard, part.Terms)
 		}
 		if err != nil {
 			return reduce.Partial{}, fmt.Errorf("shard %d: %w", shard, err)
 		}
-		tree.Add(reduce.Block{First: shard, Count: 1}, p, func(p reduce.Partial) { free = append(free, p) })
+		tree.Add(reduce.Block{First: shard, Count: 1}, part, func(p reduce.Partial) { free = append(free, p) })
 	}
 	sum, _ := tree.Take()
 	return sum, nil

@@ -7,17 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-	"github.com/switchyard-ml/switchyard/worker"
 )
 
 // record is what a run has left behind. It is only read: the run may be under way.
@@ -85,15 +81,22 @@ type recomputation struct {
 	screen *terminal.Screen
 	log    hclog.Logger // of what goes on inside
 
-	lead  *coordinator.Coordinator
-	theta []float32 // after the last step that was made
-	step  uint64
+	lead   *coordinator.Coordinator
+	theta  []float32 // after the last step that was made
+	levels []float32
+	step   uint64
 }
 
 // Step implements coordinator.Observer.
 func (r *recomputation) Step(s coordinator.StepReport) {
-	r.theta, r.step = r.lead.Parameters()
+	r.keep()
 	r.screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", r.record.name, terminal.Group(s.Step), terminal.Group(r.to)))
+}
+
+// keep notes the state of the run.
+func (r *recomputation) keep() {
+	r.theta, r.step = r.lead.Parameters()
+	r.levels = r.lead.Levels()
 }
 
 // run makes the steps and returns the state after them. A step that differs from the log ends it with a
@@ -136,7 +139,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 			return nil, fmt.Errorf("begin at %s: %w", r.from.Path, err)
 		}
 	}
-	r.theta, r.step = r.lead.Parameters()
+	r.keep()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &session{plan: p, log: r.log, workerLog: r.log}
@@ -172,66 +175,4 @@ func (r *recomputation) copyLog(path string) error {
 		return fmt.Errorf("copy the log: %w", err)
 	}
 	return nil
-}
-
-// A suspect is a block whose logged checksum is not that of its gradient as computed here.
-type suspect struct {
-	Run      string `json:"run"`
-	Worker   string `json:"worker"`
-	First    int    `json:"first"`
-	Count    int    `json:"count"`
-	Logged   string `json:"logged"`
-	Computed string `json:"computed"`
-}
-
-func (s suspect) String() string {
-	return fmt.Sprintf("shards %s by worker %s of run %s: checksum %s in the log, %s computed here",
-		reduce.Block{First: s.First, Count: s.Count}, s.Worker, s.Run, s.Logged, s.Computed)
-}
-
-// suspects computes the blocks of a logged step, at the parameters before it, and returns those that differ from the log.
-// The list is nil if the log does not say how the checksums were formed.
-func (r *record) suspects(ctx context.Context, theta []float32, e coordinator.Entry) ([]suspect, error) {
-	elements := r.log.Chunk(e.Term)
-	if elements == 0 || len(e.Blocks) == 0 {
-		return nil, nil
-	}
-	program, err := r.program(e.Step-1, theta)
-	if err != nil {
-		return nil, err
-	}
-	list := []suspect{}
-	for _, b := range e.Blocks {
-		sum, err := sumBlock(ctx, program, e.Step-1, wire.Gradient, b.Block)
-		if err != nil {
-			return nil, fmt.Errorf("compute shards %s of step %d: %w", b.Block, e.Step, err)
-		}
-		if got := checksum(sum.Values, elements); got != b.Checksum {
-			list = append(list, suspect{
-				r.name, b.Worker, b.Block.First, b.Block.Count, fmt.Sprintf("%08x", b.Checksum), fmt.Sprintf("%08x", got),
-			})
-		}
-	}
-	return list, nil
-}
-
-// checksum is what a worker announces for a gradient that it sends in chunks of that many elements.
-func checksum(values []float32, elements int) uint32 {
-	var sums []uint32
-	for chunk := range slices.Chunk(values, elements) {
-		sums = append(sums, wire.Checksum(wire.FloatBytes(chunk)))
-	}
-	return wire.Combine(sums)
-}
-
-// program builds the run's program with one slot, at the parameters after some steps.
-func (r *record) program(step uint64, theta []float32) (worker.Program, error) {
-	program, err := newProgram(r.plan.config, r.plan.data.dataset(), 1)
-	if err != nil {
-		return nil, err
-	}
-	if err := program.Load(step, theta); err != nil {
-		return nil, fmt.Errorf("install the parameters of step %d: %w", step, err)
-	}
-	return program, nil
 }

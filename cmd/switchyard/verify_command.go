@@ -105,7 +105,7 @@ func (a *app) verify(ctx context.Context, name string, from, to uint64, workers 
 		v.Equal, err = false, nil
 		v.Differs = &difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
 		if again.step+1 == replay.Step {
-			v.Differs.Suspects, err = r.suspects(ctx, again.theta, replay.Logged)
+			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
 		}
 	}
 	v.Seconds = time.Since(began).Seconds()

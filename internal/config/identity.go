@@ -13,6 +13,10 @@ var indifferent = [...]string{
 	"preset", "env.files", "train.steps", "train.validate_every", "train.validation_episodes", "train.checkpoint_every", "eval.", "cluster.",
 }
 
+// younger are keys that came after the first runs, with the value that these were made with: of that nothing is said, so that
+// an identity stays what it was.
+var younger = map[string]string{"train.gradients": "float32"}
+
 // decides reports whether a key decides the parameters' bits.
 func (k Key) decides() bool {
 	for _, other := range indifferent {
@@ -24,12 +28,12 @@ func (k Key) decides() bool {
 }
 
 // Identity is the hex SHA-256 of the keys that decide the parameters' bits, one "path=value" per line: two runs with the
-// same identity have the same parameters after the same number of steps.
+// same identity have the same parameters after the same number of steps. A key of younger is left out at its old value.
 func (c Config) Identity() string {
 	h := sha256.New()
 	for _, k := range Keys() {
-		if k.decides() {
-			h.Write([]byte(k.Path + "=" + format(k.value(&c)) + "\n"))
+		if value := format(k.value(&c)); k.decides() && (younger[k.Path] == "" || value != younger[k.Path]) {
+			h.Write([]byte(k.Path + "=" + value + "\n"))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))

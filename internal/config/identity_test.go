@@ -9,7 +9,7 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	for argument, decides := range map[string]bool{
-		"seed=2": true, "optim.rate=1e-3": true, "model.hidden=17": true, "train.batch=32": true, "env.length=61": true,
+		"seed=2": true, "optim.rate=1e-3": true, "model.hidden=17": true, "train.batch=32": true, "train.gradients=int16": true, "train.gradients=float32": false, "env.length=61": true,
 		"train.steps=31": false, "train.checkpoint_every=3": false, "cluster.chunk=2048": false, "eval.samples=5": false,
 	} {
 		other, err := Resolve(Sources{Preset: "fhn/smoke", Arguments: []string{argument}})

@@ -93,6 +93,7 @@ type Train struct {
 	Steps              uint64 `yaml:"steps" want:"[1,1000000000]" doc:"updates"`
 	Batch              int    `yaml:"batch" want:"[1,1048576]" doc:"sequences per update" source:"paper, FHN: 32"`
 	Shards             int    `yaml:"shards" want:"[1,65536]" doc:"pieces of a batch that workers compute; a power of two that divides batch"`
+	Gradients          string `yaml:"gradients" values:"float32 int16" doc:"how gradients travel from workers: float32, or 16-bit integers with a scale for each 256 parameters, which halves their bytes and rounds them at random without bias"`
 	ValidateEvery      uint64 `yaml:"validate_every" want:"[0,1000000000]" doc:"updates between two validations; 0: only at the end"`
 	ValidationEpisodes int    `yaml:"validation_episodes" want:"[1,1048576]" doc:"sequences per validation, a multiple of shards"`
 	CheckpointEvery    uint64 `yaml:"checkpoint_every" want:"[0,1000000000]" doc:"updates between two checkpoints; 0: only at the end"`

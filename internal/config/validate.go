@@ -22,6 +22,13 @@ var rules = []rule{
 	{[]string{"train.validation_episodes", "train.shards"}, func(c *Config) (string, string) {
 		return multiple(c.Train.ValidationEpisodes, c.Train.Shards, "train.shards")
 	}},
+	{[]string{"train.gradients", "train.shards"}, func(c *Config) (string, string) {
+		if c.Train.Gradients == "int16" && c.Train.Shards > maxIntegerShards {
+			return fmt.Sprintf("sums of 16-bit integers have room for %d shards, not for train.shards=%d", maxIntegerShards, c.Train.Shards),
+				"use fewer shards, or float32"
+		}
+		return "", ""
+	}},
 	{[]string{"env.hash", "env.kind"}, func(c *Config) (string, string) {
 		if c.Env.Hash != "" && c.Env.Kind != "files" {
 			return fmt.Sprintf("env.kind=%s has no data set", c.Env.Kind), `leave it ""`
@@ -139,6 +146,9 @@ var rules = []rule{
 		return "", ""
 	}},
 }
+
+// maxIntegerShards is quantize.MaxShards.
+const maxIntegerShards = 256
 
 // validate checks the rules and shows a fault where the user wrote one of its keys.
 func (r *resolver) validate() {

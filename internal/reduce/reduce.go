@@ -45,9 +45,13 @@ func PowerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }
 // Partial is the sum over a block: of gradients (empty where only terms are wanted) and of loss terms.
 type Partial struct{ Values, Terms []float32 }
 
-// add sets p to p + q.
-func (p Partial) add(q Partial) {
-	kernel.Add(p.Values, q.Values)
+// add sets p to p + q, and each of the last values of p, as many as peaks, to the greater one of p and q.
+func (p Partial) add(q Partial, peaks int) {
+	sums := max(len(p.Values)-peaks, 0)
+	kernel.Add(p.Values[:sums], q.Values[:sums])
+	for i := sums; i < len(p.Values); i++ {
+		p.Values[i] = max(p.Values[i], q.Values[i])
+	}
 	for i, v := range q.Terms {
 		p.Terms[i] += v
 	}
@@ -57,6 +61,10 @@ func (p Partial) add(q Partial) {
 //
 // Invariant: the blocks in nodes are disjoint and no two are siblings.
 type Tree struct {
+	// Peaks is how many of the last values of a partial are not summed: of them the greatest counts. It is set before the
+	// first Add.
+	Peaks int
+
 	root  Block
 	nodes map[Block]Partial
 }
@@ -79,7 +87,7 @@ func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 		if !left {
 			p, q, b = q, p, sibling
 		}
-		p.add(q)
+		p.add(q, t.Peaks)
 		free(q)
 		b.Count *= 2
 	}

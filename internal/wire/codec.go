@@ -303,6 +303,14 @@ func (c *codec) work(v *Work) {
 	}
 }
 
+func (c *codec) coding(v *Coding) {
+	x := uint64(*v)
+	c.number(&x)
+	if !c.counting && c.bound("coding", x, uint64(Int16)) {
+		*v = Coding(x)
+	}
+}
+
 func (c *codec) duration(v *time.Duration) {
 	x := uint64(*v)
 	c.number(&x)

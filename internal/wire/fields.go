@@ -24,6 +24,10 @@ func (m *Welcome) fields(c *codec) {
 	c.blob(&m.Job, MaxJob)
 	c.text(&m.DataHash, HashLength)
 	c.count(&m.DataSize, MaxData)
+	c.coding(&m.Gradients)
+	c.number(&m.Seed)
+	c.count(&m.Shards, MaxCount)
+	list(c, &m.Tensors, MaxTensors, func(n *int) { c.count(n, MaxCount) })
 }
 
 func (m *Refusal) fields(c *codec) {
@@ -51,6 +55,7 @@ func (m *Ready) fields(c *codec) {
 
 func (m *Theta) fields(c *codec) {
 	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
 	c.count(&m.Index, MaxCount)
 	c.count(&m.Count, MaxCount)
 	c.crc(&m.CRC)
@@ -72,6 +77,7 @@ func ranges(c *codec, v *[]Range) {
 func (m *Lease) fields(c *codec) {
 	c.number(&m.ID)
 	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
 	c.count(&m.Attempt, MaxCount)
 	c.work(&m.Work)
 	c.count(&m.First, MaxCount)

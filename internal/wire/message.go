@@ -5,8 +5,8 @@ import "time"
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
 // that this program still reads: parties whose versions lie in each other's range work together.
 const (
-	Version = 3
-	Oldest  = 3
+	Version = 4
+	Oldest  = 4
 )
 
 // Kind names a message's type on the wire.
@@ -47,7 +47,8 @@ const (
 	MaxChunk  = 1 << 20 // bytes of one chunk
 	MaxCount  = 1 << 31 // shards, chunks, parameters
 
-	MaxNumerics = 64 // kernels listed in a fingerprint
+	MaxNumerics = 64      // kernels listed in a fingerprint
+	MaxTensors  = 1 << 14 // tensors of a model
 )
 
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
@@ -91,6 +92,10 @@ type Numeric struct {
 // longest silence that is expected. Job says which program to build; wire does not look into it. DataHash, see HashData,
 // and DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
 // there is none.
+//
+// Gradients says how gradients travel. As Int16 they are rounded with what follows, see package quantize: the seed, the
+// number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters and
+// gradients are then longer by the number of blocks.
 type Welcome struct {
 	Header
 	Size      int
@@ -99,6 +104,10 @@ type Welcome struct {
 	Job       []byte
 	DataHash  string
 	DataSize  int
+	Gradients Coding
+	Seed      uint64
+	Shards    int
+	Tensors   []int
 }
 
 // Refusal turns a worker away, with the reason and what can be done about it. Its form is the same in all versions.
@@ -134,10 +143,12 @@ type Ready struct {
 	Golden string
 }
 
-// Theta is one chunk of the parameters after Step updates.
+// Theta is one chunk of the parameters after Step updates, with the exponents of integers behind them. Pass counts from 0
+// how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
 type Theta struct {
 	Header
 	Step         uint64
+	Pass         int
 	Index, Count int
 	CRC          uint32
 	Data         []byte // after decoding it aliases the message
@@ -174,19 +185,20 @@ func (w Work) String() string {
 }
 
 // Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts
-// from 1 how often the block was given out. With Audit the result is not to be pulled: only its digest is wanted, to be
+// from 1 how often the block was given out. Pass is as in Theta. With Audit the result is not to be pulled: only its digest is wanted, to be
 // compared with what another worker delivered.
 type Lease struct {
 	Header
 	ID           uint64
 	Step         uint64
+	Pass         int
 	Attempt      int
 	Work         Work
 	First, Count int
 	Audit        bool
 }
 
-// Result announces the partial sum of a leased block: its loss terms, and the length (in parameters) and checksum of
+// Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of
 // the gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
 // the block could not be computed.
 type Result struct {

@@ -5,15 +5,40 @@ import (
 	"hash/crc32"
 	"math"
 	"unsafe"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Chunking says how a vector of Size float32 is cut: chunk i holds the elements [i*Elements, (i+1)*Elements), the last
-// one what is left.
-type Chunking struct{ Size, Elements int }
+// Coding is the form of a vector's elements on the wire.
+type Coding uint8
 
-// NewChunking cuts a vector of size elements into chunks of at most the given number of bytes (at least 4).
-func NewChunking(size, bytes int) Chunking {
-	return Chunking{Size: size, Elements: max(bytes/4, 1)}
+// Float32 are four bytes, little-endian; Int16 are two, of whole numbers.
+const (
+	Float32 Coding = iota
+	Int16
+)
+
+// Width is the number of bytes of an element.
+func (c Coding) Width() int {
+	if c == Int16 {
+		return 2
+	}
+	return 4
+}
+
+// Chunking says how a vector of Size elements is cut: chunk i holds the elements [i*Elements, (i+1)*Elements), the last
+// one what is left.
+type Chunking struct {
+	Size, Elements int
+	Coding         Coding
+}
+
+// NewChunking cuts a vector of size float32 into chunks of at most the given number of bytes (at least 4).
+func NewChunking(size, bytes int) Chunking { return Float32.Chunking(size, bytes) }
+
+// Chunking cuts a vector of size elements into chunks of at most the given number of bytes, or of one element.
+func (c Coding) Chunking(size, bytes int) Chunking {
+	return Chunking{Size: size, Elements: max(bytes/c.Width(), 1), Coding: c}
 }
 
 // Count is the number of chunks; 0 for an empty vector.
@@ -27,7 +52,48 @@ func (c Chunking) Span(i int) (from, to int) {
 // Bytes is the length of chunk i on the wire.
 func (c Chunking) Bytes(i int) int {
 	from, to := c.Span(i)
-	return 4 * (to - from)
+	return c.Coding.Width() * (to - from)
+}
+
+// Encode returns the bytes of chunk i of x. It writes them to room, if that has the capacity; those of float32 may be x
+// itself, and are to be read soon.
+func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
+	from, to := c.Span(i)
+	if c.Coding == Float32 {
+		return FloatBytes(x[from:to])
+	}
+	n := c.Bytes(i)
+	if cap(room) < n {
+		room = make([]byte, n)
+	}
+	kernel.PutInt16(room[:n], x[from:to])
+	return room[:n]
+}
+
+// Decode reads chunk i of x from its bytes, of which there must be Bytes(i).
+func (c Chunking) Decode(x []float32, i int, data []byte) {
+	from, to := c.Span(i)
+	if c.Coding == Float32 {
+		GetFloats(x[from:to], data)
+		return
+	}
+	kernel.GetInt16(x[from:to], data)
+}
+
+// ChecksumOf is the checksum of a vector that is sent in chunks: see Combine.
+func (c Chunking) ChecksumOf(x []float32) uint32 {
+	if len(x) == 0 {
+		return 0
+	}
+	var room []byte
+	crcs := make([]uint32, c.Count())
+	for i := range crcs {
+		data := c.Encode(room, x, i)
+		if crcs[i] = Checksum(data); c.Coding != Float32 {
+			room = data
+		}
+	}
+	return Combine(crcs)
 }
 
 // littleEndian is known when compiling.

@@ -1,5 +1,5 @@
 // Command vector generates the element-wise functions, reductions, softmaxes, the
-// LSTM cell, Adam and the random numbers. Every function is emitted for AVX2 and
+// LSTM cell, Adam, the random numbers and the rounding to integers. Every function is emitted for AVX2 and
 // for AVX-512 from one sequence of operations, the one of kernel/portable_*.go, so
 // that all three give the same bits.
 package main
@@ -25,6 +25,7 @@ func main() {
 		lstmBackward(bytes)
 		adam(bytes)
 		random(bytes)
+		integers(bytes)
 	}
 	tables()
 	Generate()
