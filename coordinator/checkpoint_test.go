@@ -148,7 +148,7 @@ func TestRestore_Damaged(t *testing.T) {
 			return bytes.Replace(b, []byte(`"parameters": 6`), []byte(`"parameters": 900000000000000`), 1)
 		}},
 		"later format": {"step-0000000002.json", "format", func(b []byte) []byte {
-			return bytes.Replace(b, []byte(`"format": 2`), []byte(`"format": 3`), 1)
+			return bytes.Replace(b, []byte(`"format": 2`), []byte(`"format": 4`), 1)
 		}},
 	}
 	for name, d := range damages {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -77,11 +78,12 @@ func (p *toy) Validate(_ int, _ uint64, shard int, terms []float32) error {
 // trusted is a referee for toys of a size.
 func trusted(size int) coordinator.Referee {
 	return func(_ context.Context, step uint64, theta []float32, work wire.Work, b reduce.Block) (values, terms []float32, err error) {
-		program, tree := &toy{size: size, theta: theta}, reduce.NewTree(b)
+		program, tree := rounding(size, theta), reduce.NewTree(b)
+		tree.Peaks = len(theta) - size
 		for shard := b.First; shard < b.First+b.Count; shard++ {
 			p := reduce.Partial{Terms: make([]float32, 2)}
 			if work == wire.Gradient {
-				p.Values = make([]float32, size)
+				p.Values = make([]float32, program.Size())
 				err = program.Gradient(0, step, shard, p.Values, p.Terms)
 			} else {
 				err = program.Validate(0, step, shard, p.Terms)
@@ -94,6 +96,23 @@ func trusted(size int) coordinator.Referee {
 		sum, _ := tree.Take()
 		return sum.Values, sum.Terms, nil
 	}
+}
+
+// rounding is a toy at the given parameters. If there are exponents behind them its gradients are rounded as in a run of
+// config.
+func rounding(size int, theta []float32) worker.Program {
+	var program worker.Program = &toy{size: size}
+	if len(theta) > size {
+		grid, err := quantize.NewGrid([]int{size}, 8)
+		if err != nil {
+			panic(err)
+		}
+		program = worker.Rounded(program, quantize.Rounder{Grid: grid, Seed: 1})
+	}
+	if err := program.Load(0, theta); err != nil {
+		panic(err)
+	}
+	return program
 }
 
 // goldenShard is the golden shard of toys of a size.
@@ -229,10 +248,16 @@ func newWorker(bus wire.Bus, id string, p *toy) (*worker.Worker, error) {
 // train runs a configuration to its end with the given slots per worker, and returns the hash and the trace.
 func train(t *testing.T, cfg coordinator.Config, bus wire.Bus, slots ...int) (string, string) {
 	t.Helper()
+	return trainProgram(t, cfg, bus, nil, slots...)
+}
+
+// trainProgram is train of a program.
+func trainProgram(t *testing.T, cfg coordinator.Config, bus wire.Bus, program func() *toy, slots ...int) (string, string) {
+	t.Helper()
 	obs := &events{}
 	c := newCoordinator(t, cfg, bus, obs)
 	for i, n := range slots {
-		defer startWorker(t, t.Context(), bus, worker.Config{ID: fmt.Sprintf("w%d", i), Slots: n}, nil)()
+		defer startWorker(t, t.Context(), bus, worker.Config{ID: fmt.Sprintf("w%d", i), Slots: n}, program)()
 	}
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	chunks := wire.NewChunking(length, chunk)
 	state := append(make([]float32, 0, length), theta...)[:length]
 	m := &machine{
-		cfg: cfg, term: 1, chunks: chunks, sums: cfg.Gradients.Chunking(length, chunk), state: state,
+		cfg: cfg, term: 1, chunks: chunks, sums: cfg.Gradients.Chunking(length, 4*chunks.Elements), state: state,
 		integers: newIntegers(grid, state[len(theta):]), opt: newOptimiser(&cfg, state[:len(theta)]),
 		data:  newDataset(cfg.Data, 4*chunks.Elements),
 		byKey: make(map[key]*member), accounts: make(map[uint64]*account),

@@ -31,6 +31,9 @@ var (
 // simulated is the SHA-256 of the simulated run's parameters, whatever befalls it.
 const simulated = "87d0f3860d568be5b7edd5901756823f3d23b0a3072474b49d11e3bb01c37a95"
 
+// simulatedIntegers is that of the run whose gradients travel as integers: every third schedule has one.
+const simulatedIntegers = "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f703f6d0df639"
+
 // Real coordinators and workers, the real codec and the real files live through random faults in simulated time:
 // messages lost, repeated, late, reordered and changed; brokers that are gone for seconds; workers killed, paused, cut
 // off, slow, that leave and that come; workers that compute a NaN, other bits, or confirm what is wrong; coordinators that
@@ -84,9 +87,16 @@ type simulation struct {
 	honest  func(id string) bool
 }
 
-// The undisturbed run, which the schedules are compared with.
+// The undisturbed runs, which the schedules are compared with.
 func TestSimulation_Undisturbed(t *testing.T) {
+	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16} {
+		undisturbed(t, gradients)
+	}
+}
+
+func undisturbed(t *testing.T, gradients wire.Coding) {
 	s := &simulation{t: t, cfg: simulatedConfig(t)}
+	s.cfg.Gradients = gradients
 	bus := wire.NewMemory(nil)
 	c := simulatedCoordinator(t, s.cfg, bus, nil)
 	defer startWorker(t, t.Context(), bus, worker.Config{Numerics: s.cfg.Numerics}, func() *toy { return &toy{size: simulatedSize} })()
@@ -94,9 +104,17 @@ func TestSimulation_Undisturbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta, _ := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != simulated {
-		t.Errorf("SHA-256 %s, want %s", sha, simulated)
+	if sha := coordinator.HashParameters(theta); sha != s.want() {
+		t.Errorf("coding %d: SHA-256 %s, want %s", gradients, sha, s.want())
 	}
+}
+
+// want is the SHA-256 that the run is to end with.
+func (s *simulation) want() string {
+	if s.cfg.Gradients == wire.Int16 {
+		return simulatedIntegers
+	}
+	return simulated
 }
 
 // plan is which faults a schedule has. Not all come together: a fault that only shows when others are absent has to
@@ -153,6 +171,9 @@ func simulate(t *testing.T, seed uint64) *simulation {
 	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
 	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
 	s.cfg.Audit = p.audit
+	if seed%3 == 0 {
+		s.cfg.Gradients = wire.Int16
+	}
 	if p.referee {
 		s.cfg.Referee = trusted(simulatedSize)
 	}
@@ -215,8 +236,8 @@ func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
 		}
 		s.t.Logf("%v simulated, %d incarnations, %d messages refused", time.Since(start), incarnations, s.refused)
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != simulated {
-			s.t.Errorf("SHA-256 %s, want %s", sha, simulated)
+		if sha := coordinator.HashParameters(theta); sha != s.want() {
+			s.t.Errorf("SHA-256 %s, want %s", sha, s.want())
 		}
 		return
 	}

@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt; commit a change
 //	hello W [slots=N]        and so on for ready, beat, bye, need
 //	beat W [running=LEASE [done=SHARDS]]
 //	result W lease=N [lie] [key=value …]    the announcement of a lease, as it should be but for the keys given
-//	chunk W lease=N index=I [nan] [bad] [lie]
+//	chunk W lease=N index=I [nan] [bad] [lie]    needs=E in both: what the gradient, as integers, needs
 //	verdict N [lie] [fault=TEXT]    what the referee says to question N
 //	rewind step=N            back to a checkpoint
 //	fetch W [lacking=FIRST+COUNT,…] [hash=H]
@@ -128,6 +128,9 @@ func (p *player) event(words []string) error {
 		p.cfg.Audit = float64(args.number("audit", 0)) / 100
 		p.cfg.Golden = args["golden"]
 		p.cfg.Job = []byte(args["job"])
+		if args["gradients"] == "int16" {
+			p.cfg.Gradients = wire.Int16
+		}
 		if args["kernels"] != "" {
 			p.cfg.Numerics = numerics(args["kernels"])
 		}
@@ -267,6 +270,9 @@ func partial(l *wire.Lease, args arguments) (values, terms []float32) {
 		for i := range values {
 			values[i] = x
 		}
+		if args["needs"] != "" { // integers: one block of parameters
+			values = append(values, float32(args.number("needs", 0)))
+		}
 	}
 	return values, []float32{float32(l.Count)}
 }
@@ -277,6 +283,9 @@ func token(id string) uint64 { return uint64(wire.Checksum([]byte(id))) }
 // piece is chunk i of a lease's gradient, with a NaN at the end if wanted.
 func piece(l *wire.Lease, i int, args arguments) []byte {
 	values, _ := partial(&wire.Lease{Work: wire.Gradient, Count: l.Count}, args)
+	if len(values) > 40 {
+		return wire.Int16.Chunking(len(values), 64).Encode(nil, values, i)
+	}
 	x := values[min(16*i, 40):min(16*(i+1), 40)]
 	if _, nan := args["nan"]; nan {
 		x[len(x)-1] = float32(math.NaN())
@@ -304,7 +313,11 @@ func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
 		if _, ok := args["lie"]; ok {
 			lie["lie"] = ""
 		}
-		r.Length = args.number("length", 40)
+		r.Length = args.number("length", len(values))
+		if len(values) > 40 {
+			r.Checksum = wire.Int16.Chunking(len(values), 64).ChecksumOf(values)
+			break
+		}
 		r.Checksum = wire.Combine([]uint32{
 			wire.Checksum(piece(l, 0, lie)), wire.Checksum(piece(l, 1, lie)), wire.Checksum(piece(l, 2, last)),
 		})
@@ -336,6 +349,9 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("log step %d, blocks %v", c.entry.Step, c.entry.Blocks)
 	case eventCommand:
 		return fmt.Sprintf("event %s of %s: %s", c.event.Kind, c.event.Worker, c.event.Reason)
+	case widenCommand:
+		return fmt.Sprintf("%d blocks of the gradient do not fit step %d, which is computed once more; exponents %v",
+			c.blocks, c.step, p.m.integers.scales.Exponents())
 	case refereeCommand:
 		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
 	case rollbackCommand:
@@ -361,6 +377,9 @@ func (p *player) describeMessage(m wire.Message) string {
 		if m.DataHash != "" {
 			text += fmt.Sprintf(", data set %.8s of %d bytes", m.DataHash, m.DataSize)
 		}
+		if m.Gradients == wire.Int16 {
+			text += fmt.Sprintf(", gradients as integers for %d shards, tensors %v", m.Shards, m.Tensors)
+		}
 		return text
 	case *wire.Refusal:
 		return fmt.Sprintf("refusal: %s; %s", m.Reason, m.Remedy)
@@ -370,7 +389,11 @@ func (p *player) describeMessage(m wire.Message) string {
 		if m.Audit {
 			audit = ", for the digest"
 		}
-		return fmt.Sprintf("lease %d: %s, step %d, shards %d+%d, attempt %d%s", m.ID, m.Work, m.Step, m.First, m.Count, m.Attempt, audit)
+		pass := ""
+		if m.Pass > 0 {
+			pass = fmt.Sprintf(", pass %d", m.Pass)
+		}
+		return fmt.Sprintf("lease %d: %s, step %d%s, shards %d+%d, attempt %d%s", m.ID, m.Work, m.Step, pass, m.First, m.Count, m.Attempt, audit)
 	case *wire.Pull:
 		return fmt.Sprintf("pull lease %d, chunks %d+%d", m.Lease, m.First, m.Count)
 	case *wire.End:

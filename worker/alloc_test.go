@@ -25,6 +25,18 @@ func TestShards_WarmGradientAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(5, step); n != 0 {
 			t.Errorf("%s: a warm gradient allocates %v times", switching, n)
 		}
+		rounded, state := testRounded(t, p)
+		if err := rounded.Load(0, state); err != nil {
+			t.Fatal(err)
+		}
+		integers := make([]float32, rounded.Size())
+		if n := testing.AllocsPerRun(5, func() {
+			if err := rounded.Gradient(0, 0, 0, integers, terms); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: a warm gradient in integers allocates %v times", switching, n)
+		}
 		if p.Flops() <= 0 {
 			t.Error("work is not counted")
 		}

@@ -3,6 +3,7 @@ package reduce
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -61,6 +62,23 @@ func TestTree_AnyPartitionAnyOrder(t *testing.T) {
 			if got.Terms[0] != want.Terms[0] {
 				t.Fatalf("%v: terms: got %v, want %v", blocks, got.Terms, want.Terms)
 			}
+		}
+	}
+}
+
+// Of the last values the greatest counts, whatever the order.
+func TestTree_Peaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		tree := NewTree(Block{0, 8})
+		tree.Peaks = 2
+		for _, i := range r.Perm(8) {
+			x := float32(i)
+			tree.Add(Block{i, 1}, Partial{Values: []float32{1, x, -x}, Terms: []float32{1}}, func(Partial) {})
+		}
+		got, _ := tree.Take()
+		if want := []float32{8, 7, 0}; !slices.Equal(got.Values, want) || got.Terms[0] != 8 {
+			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
 }

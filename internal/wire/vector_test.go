@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+	"encoding/binary"
 	"bytes"
 	"math"
 	"testing"
@@ -53,6 +55,69 @@ func TestChunking_CoversOnce(t *testing.T) {
 			t.Errorf("%+v: chunks end at %d", c, next)
 		}
 	}
+}
+
+// Integers travel in two bytes each, and as many of them fit a chunk as half as many float32.
+func TestChunking_Int16(t *testing.T) {
+	x := make([]float32, 1000)
+	for i := range x {
+		x[i] = float32(i*65-32768) * float32(1-2*(i%2))
+		x[i] = min(max(x[i], -32768), 32767)
+	}
+	for _, bytes := range []int{1, 7, 64, 500, 4096} {
+		k := Int16.Chunking(len(x), bytes)
+		if want := max(bytes/2, 1); k.Elements != want {
+			t.Errorf("%d bytes: %d elements, want %d", bytes, k.Elements, want)
+		}
+		got, crcs := make([]float32, len(x)), []uint32{}
+		for i := range k.Count() {
+			data := k.Encode(nil, x, i)
+			if len(data) != k.Bytes(i) || len(data) > max(bytes, 2) {
+				t.Fatalf("%d bytes: chunk %d has %d", bytes, i, len(data))
+			}
+			if from, _ := k.Span(i); int16(binary.LittleEndian.Uint16(data)) != int16(x[from]) {
+				t.Errorf("%d bytes: chunk %d begins with %x for %g", bytes, i, data[:2], x[from])
+			}
+			crcs = append(crcs, Checksum(data))
+			k.Decode(got, i, data)
+		}
+		if !slices.Equal(got, x) {
+			t.Errorf("%d bytes: other values come back", bytes)
+		}
+		if k.ChecksumOf(x) != Combine(crcs) {
+			t.Errorf("%d bytes: another checksum", bytes)
+		}
+	}
+	k := NewChunking(len(x), 64)
+	var crcs []uint32
+	for i := range k.Count() {
+		crcs = append(crcs, Checksum(k.Encode(nil, x, i)))
+	}
+	if k.ChecksumOf(x) != Combine(crcs) || k.ChecksumOf(nil) != 0 {
+		t.Error("float32: another checksum")
+	}
+}
+
+// What comes back is what was sent, for any bytes and any cut.
+func FuzzChunking_Int16(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 0xff, 0x7f, 0x80}, 4)
+	f.Fuzz(func(t *testing.T, data []byte, bytes int) {
+		data = data[:len(data)&^1]
+		whole := Int16.Chunking(len(data)/2, max(len(data), 2))
+		if whole.Count() == 0 {
+			return
+		}
+		x := make([]float32, whole.Size)
+		whole.Decode(x, 0, data)
+		k := Int16.Chunking(len(x), bytes)
+		var back []byte
+		for i := range k.Count() {
+			back = append(back, k.Encode(nil, x, i)...)
+		}
+		if !slices.Equal(back, data) {
+			t.Errorf("%x became %x", data, back)
+		}
+	})
 }
 
 func TestChecksum_Castagnoli(t *testing.T) {

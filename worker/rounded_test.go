@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/model/slds"
+)
+
+func testRounded(t *testing.T, p Program) (Program, []float32) {
+	t.Helper()
+	grid, err := quantize.NewGrid([]int{100, p.Size() - 100}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Rounded(p, quantize.Rounder{Grid: grid, Seed: 7})
+	if r.Size() != p.Size()+grid.Blocks() || len(r.TermNames()) != len(p.TermNames()) {
+		t.Fatalf("size %d, terms %v", r.Size(), r.TermNames())
+	}
+	return r, make([]float32, r.Size())
+}
+
+// What a rounded program returns is the gradient of the program to within a unit, as whole numbers, and what they need.
+func TestRounded_Gradient(t *testing.T) {
+	p := testShards(t, slds.Concrete, 1)
+	r, state := testRounded(t, p)
+	n := p.Size()
+	want, terms := make([]float32, n), make([]float32, 5)
+	if err := p.Gradient(0, 3, 1, want, terms); err != nil {
+		t.Fatal(err)
+	}
+	copy(state, p.model.Params().Values)
+	got, gotTerms := make([]float32, r.Size()), make([]float32, 5)
+	for range 2 { // at the second time with the scales that are needed
+		if err := r.Load(3, state); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Gradient(0, 3, 1, got, gotTerms); err != nil {
+			t.Fatal(err)
+		}
+		quantize.Widen(state[n:], got[n:])
+	}
+	if !slices.Equal(gotTerms, terms) {
+		t.Errorf("terms %v, want %v", gotTerms, terms)
+	}
+	for i, v := range got[:n] {
+		block := 0
+		if i >= 100 {
+			block = 1 + (i-100)/quantize.BlockSize
+		}
+		unit := math.Ldexp(1, int(state[n+block]))
+		if v != float32(int16(v)) || math.Abs(float64(v)*unit-float64(want[i])) >= unit {
+			t.Fatalf("parameter %d: %g units of %g for %g", i, v, unit, want[i])
+		}
+	}
+}
+
+func TestRounded_Refuses(t *testing.T) {
+	p := testShards(t, slds.Concrete, 1)
+	r, state := testRounded(t, p)
+	if err := r.Load(0, state[:p.Size()]); err == nil {
+		t.Error("parameters without exponents are loaded")
+	}
+	state[5] = float32(math.NaN())
+	if err := r.Load(0, state); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Gradient(0, 0, 0, make([]float32, r.Size()), make([]float32, 5)); !errors.Is(err, quantize.ErrNotFinite) {
+		t.Errorf("got %v, want ErrNotFinite", err)
+	}
+}
