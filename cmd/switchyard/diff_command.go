@@ -170,6 +170,10 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 		d.Note = "the runs divide a step into other sequences or shards, which cannot be compared one by one"
 		return nil
 	}
+	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
+		d.Note = "the gradients of one run are rounded to integers, those of the other are not"
+		return nil
+	}
 	if d.Place, err = a.compareGradients(ctx, d, ra, rb, common.Theta); err != nil || d.Place != nil {
 		return err
 	}

@@ -70,13 +70,17 @@ func (p *plan) facts(folder string) []fact {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
 	bytes := terminal.Bytes(int64(4 * len(p.theta)))
+	back := bytes
+	if coding := gradientCoding(c); coding != wire.Float32 {
+		back = terminal.Bytes(int64(coding.Width()*len(p.theta))) + " of integers"
+	}
 	return []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", p.source() + ", " + window},
 		{"model", fmt.Sprintf("%s, %s switches with %s weights, %d systems, %s parameters in %d tensors",
 			c.Model.Kind, c.Model.Switching, c.Model.Weights, c.Model.Switches, terminal.Group(len(p.theta)), len(p.layout))},
 		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.flops/1e9)},
-		{"traffic", fmt.Sprintf("%s of parameters to each worker per step, %s back per block of shards", bytes, bytes)},
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per step, %s back per block of shards", bytes, back)},
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, terminal.Count(p.slots, "slot"), kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.memory)))},
 		{"broker", "embedded NATS, " + p.door()},

@@ -145,6 +145,38 @@ func TestVerify_OtherBits(t *testing.T) {
 	}
 }
 
+// A run whose gradients travel as integers is recomputed to the same bits by any number of workers, and a block that is
+// not what it should be is found, in a step that was computed twice, too.
+func TestVerify_Integers(t *testing.T) {
+	c := newCLI(t)
+	for _, workers := range []string{"1", "3"} {
+		c.must("train", "noise/smoke", "--name", "w"+workers, "--quiet", "--workers", workers, "train.gradients=int16")
+	}
+	if a, b := c.info("w1").ParametersSHA256, c.info("w3").ParametersSHA256; a != b {
+		t.Errorf("one worker %s, three %s", a, b)
+	}
+	steps := c.info("w1").Steps
+	for _, from := range []uint64{1, steps} { // from the initial parameters, and from a checkpoint
+		r := c.must("verify", "w3", "--from", fmt.Sprint(from))
+		if want := fmt.Sprintf("steps %d..%d: same bits", from, steps); !strings.Contains(r.out, want) {
+			t.Errorf("%q is not in\n%s", want, r.out)
+		}
+	}
+	for name, step := range map[string]uint64{"w1": 1, "w3": 3} { // the first does not fit its scales
+		was := c.lie(name, step, true)
+		r := c.run("verify", name)
+		want := fmt.Sprintf("shards %s by worker liar of run %s: checksum %08x in the log, %08x computed here", was.Block, name, was.Checksum^0x10, was.Checksum)
+		if r.code != exitFailed || !strings.Contains(r.out, want) || strings.Count(r.out, "by worker") != 1 {
+			t.Errorf("exit code %d: %q is not in\n%s", r.code, want, r.out)
+		}
+	}
+	c.must("train", "noise/smoke", "--name", "f", "--quiet")
+	if r := c.run("diff", "f", "w1"); r.code != exitFailed || !strings.Contains(r.out, "train.gradients is float32 in f, int16 in w1") ||
+		!strings.Contains(r.out, "rounded to integers") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	c := newCLI(t)
 	train := func(name string, settings ...string) {
