@@ -1,10 +1,10 @@
 package wire
 
 import (
-	"slices"
-	"encoding/binary"
 	"bytes"
+	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 )
 
