@@ -89,7 +89,7 @@ func (e *emitter) philox(counter vector, keys GPVirtual) (vector, vector) {
 }
 
 // upper returns the upper halves of 64-bit lanes as lower ones.
-func (e *emitter) upper(v vector) vector { r := e.new(); VPSRLQ(U8(32), v, r); return r }
+func (e *emitter) upper(v vector) vector { r := e.new(); VPSHUFD(U8(0xf5), v, r); return r }
 
 // interleave returns the lower halves of a and b as lower and upper halves.
 func (e *emitter) interleave(a, b vector) vector {
