@@ -5,9 +5,13 @@
 package worker
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // TestShards_WarmGradientAllocatesNothing.
@@ -40,5 +44,50 @@ func TestShards_WarmGradientAllocatesNothing(t *testing.T) {
 		if p.Flops() <= 0 {
 			t.Error("work is not counted")
 		}
+	}
+}
+
+// TestShards_RecordedAllocateNothing, with missing values, prepared or not, once all that is to be met was met.
+func TestShards_RecordedAllocateNothing(t *testing.T) {
+	d := &files.Dataset{Spec: envs.Spec{Name: "files", Observation: 2, Control: 1}}
+	split := files.Split{Validation: []int{0}}
+	for i := range 12 {
+		e := files.Episode{}
+		e.Resize(d.Spec, 25+i)
+		if i%2 == 1 {
+			e.Mask = slices.Repeat([]float32{1, 0}, e.T)
+		}
+		d.Episodes = append(d.Episodes, e)
+		split.Training = append(split.Training, i)
+	}
+	r, err := NewRecorded(d, split, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := slds.New(testConfig(slds.Normal), rng.New(1, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewShards(m, r, Sampling{Seed: 1, Batch: 8, Shards: 2, Window: 20, Validation: 2}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grad, terms := make([]float32, p.Size()), make([]float32, 5)
+	step := uint64(0)
+	run := func() {
+		for p.Prepare(0, step+1, 0) {
+		}
+		for shard := range 2 {
+			if err := p.Gradient(0, step, shard, grad, terms); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step++
+	}
+	for range 10 {
+		run()
+	}
+	if n := testing.AllocsPerRun(20, run); n != 0 {
+		t.Errorf("a warm step allocates %v times", n)
 	}
 }
