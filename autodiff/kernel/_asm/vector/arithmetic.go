@@ -14,7 +14,7 @@ func arithmetic(bytes int) {
 		return dst
 	})
 	binary(bytes, "reluBackward", func(e *emitter, _, dy, y vector) vector {
-		return e.only(e.compare(y, greater, e.word(0)), dy)
+		return e.reg(e.formulas().ReLUBackward(dy, y))
 	}, 0)
 	addScaled(bytes)
 	scale(bytes)
@@ -90,7 +90,7 @@ func finite(bytes int) {
 	e := begin(bytes, "finite", "func(x *float32, n int) bool")
 	x, n := arg("x"), arg("n")
 	greatest := e.zero()
-	magnitude := e.wordReg(^uint32(signBit))
+	magnitude := e.wordReg(0x7fffffff)
 	e.each("loop", n, pointers(x), func(s *span) {
 		VPMAXSD(e.and(s.load(at(x)), magnitude), greatest, greatest)
 	})

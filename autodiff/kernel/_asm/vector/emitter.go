@@ -1,11 +1,11 @@
 package main
 
 import (
-	"math"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 // vector is a register of the width in use.
@@ -51,8 +51,6 @@ func (e *emitter) new() vector {
 	return YMM()
 }
 
-func bits(x float64) uint32 { return math.Float32bits(float32(x)) }
-
 // hoist keeps constants in registers from here on. AVX2 has too few registers and
 // takes constants from memory.
 func (e *emitter) hoist(lists ...[]uint32) {
@@ -87,8 +85,8 @@ func (e *emitter) word(b uint32) Op {
 
 func (e *emitter) wordReg(b uint32) vector { return e.reg(e.word(b)) }
 
-func (e *emitter) value(x float64) Op        { return e.word(bits(x)) }
-func (e *emitter) valueReg(x float64) vector { return e.wordReg(bits(x)) }
+func (e *emitter) value(x float64) Op        { return e.word(formula.Bits(x)) }
+func (e *emitter) valueReg(x float64) vector { return e.wordReg(formula.Bits(x)) }
 
 // reg returns o in a register that must not be written.
 func (e *emitter) reg(o Op) vector {
@@ -125,16 +123,6 @@ func (e *emitter) addProduct(acc, a vector, b Op) { VFMADD231PS(b, a, acc) }
 
 // subProduct is acc -= a*b, in place.
 func (e *emitter) subProduct(acc, a vector, b Op) { VFNMADD231PS(b, a, acc) }
-
-// polynomial returns the value at x of the polynomial with the given coefficients,
-// the highest first.
-func (e *emitter) polynomial(x vector, coefficients []float64) vector {
-	p := e.copy(e.valueReg(coefficients[0]))
-	for _, c := range coefficients[1:] {
-		VFMADD213PS(e.value(c), x, p)
-	}
-	return p
-}
 
 // horner is p = p*x + c, in place.
 func (e *emitter) horner(p, x vector, c Op) { VFMADD213PS(c, x, p) }

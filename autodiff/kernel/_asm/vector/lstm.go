@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 // gates are the places of the four blocks of n values each from p on.
@@ -18,33 +20,33 @@ func byteCounts(n GPVirtual) (by1, by3 GPVirtual) {
 	return by1, by3
 }
 
-func (g gates) input() Mem  { return at(g.p) }
-func (g gates) forget() Mem { return at(g.p).Idx(g.by1, 1) }
-func (g gates) cell() Mem   { return at(g.p).Idx(g.by1, 2) }
-func (g gates) output() Mem { return at(g.p).Idx(g.by3, 1) }
+func (g gates) operands() operands {
+	return operands{
+		formula.InputGate:  at(g.p),
+		formula.ForgetGate: at(g.p).Idx(g.by1, 1),
+		formula.CellGate:   at(g.p).Idx(g.by1, 2),
+		formula.OutputGate: at(g.p).Idx(g.by3, 1),
+	}
+}
+
+// operands are the places of the operands of a formula.
+type operands map[int]Mem
+
+// of returns how to load and store operands in a span.
+func (o operands) of(s *span) (load func(int) Op, store func(Op, int)) {
+	return func(i int) Op { return s.load(o[i]) },
+		func(v Op, i int) { s.store(v.(vector), o[i]) }
+}
 
 func lstmForward(bytes int) {
 	e := begin(bytes, "lstmForward", "func(z, c, cNext, h, tanhC *float32, n int)")
 	z, c, cNext, h, tanhC, n := arg("z"), arg("c"), arg("cNext"), arg("h"), arg("tanhC"), arg("n")
 	by1, by3 := byteCounts(n)
-	g := gates{z, by1, by3}
-	e.hoist(reduceConstants, sigmoidConstants, tanhConstants)
+	o := gates{z, by1, by3}.operands()
+	o[formula.Previous], o[formula.Next], o[formula.Hidden], o[formula.TanhNext] = at(c), at(cNext), at(h), at(tanhC)
+	e.hoist(formula.ReduceConstants, formula.SigmoidConstants, formula.TanhConstants)
 	e.each("loop", n, pointers(z, c, cNext, h, tanhC), func(s *span) {
-		activate := func(place Mem, f func(*emitter, vector) vector) vector {
-			v := f(e, s.load(place))
-			s.store(v, place)
-			return v
-		}
-		i := activate(g.input(), (*emitter).sigmoid)
-		cell := activate(g.cell(), (*emitter).tanh)
-		next := e.mul(i, cell)
-		f := activate(g.forget(), (*emitter).sigmoid)
-		e.addProduct(next, f, s.load(at(c)))
-		s.store(next, at(cNext))
-		t := e.tanh(next)
-		s.store(t, at(tanhC))
-		o := activate(g.output(), (*emitter).sigmoid)
-		s.store(e.mul(o, t), at(h))
+		e.formulas().LSTMForward(o.of(s))
 	})
 	e.end()
 }
@@ -54,25 +56,14 @@ func lstmBackward(bytes int) {
 	act, dz, dh, dc := arg("act"), arg("dz"), arg("dh"), arg("dc")
 	tanhC, cPrev, n := arg("tanhC"), arg("cPrev"), arg("n")
 	by1, by3 := byteCounts(n)
-	a, d := gates{act, by1, by3}, gates{dz, by1, by3}
-	e.hoist([]uint32{oneBits})
+	from, to := gates{act, by1, by3}.operands(), gates{dz, by1, by3}.operands()
+	from[formula.Hidden], from[formula.TanhNext], from[formula.Previous] = at(dh), at(tanhC), at(cPrev)
+	from[formula.Gradient], to[formula.Gradient] = at(dc), at(dc)
+	e.hoist(formula.Ones)
 	e.each("loop", n, pointers(act, dz, dh, dc, tanhC, cPrev), func(s *span) {
-		one := e.valueReg(1)
-		slope := func(g vector) vector { return e.mul(g, e.sub(one, g)) } // g (1-g)
-		tanhSlope := func(t vector) vector {                              // 1 - t²
-			r := e.copy(one)
-			e.subProduct(r, t, t)
-			return r
-		}
-		o, t, h := s.load(a.output()), s.load(at(tanhC)), s.load(at(dh))
-		s.store(e.mul(e.mul(h, t), slope(o)), d.output())
-		cell := s.load(at(dc))
-		e.addProduct(cell, e.mul(h, o), tanhSlope(t))
-		i, g, f := s.load(a.input()), s.load(a.cell()), s.load(a.forget())
-		s.store(e.mul(e.mul(cell, g), slope(i)), d.input())
-		s.store(e.mul(e.mul(cell, i), tanhSlope(g)), d.cell())
-		s.store(e.mul(e.mul(cell, s.load(at(cPrev))), slope(f)), d.forget())
-		s.store(e.mul(cell, f), at(dc))
+		load, _ := from.of(s)
+		_, store := to.of(s)
+		e.formulas().LSTMBackward(load, store)
 	})
 	e.end()
 }
@@ -86,18 +77,14 @@ func adam(bytes int) {
 		k[i] = e.new()
 		VBROADCASTSS(at(step).Offset(4*i), k[i])
 	}
-	beta1, rest1, beta2, rest2, rate, eps := k[0], k[1], k[2], k[3], k[4], k[5]
+	constants := formula.AdamStep[Op]{Beta1: k[0], Rest1: k[1], Beta2: k[2], Rest2: k[3], Rate: k[4], Eps: k[5]}
+	o := operands{
+		formula.Parameter: at(p), formula.FirstMoment: at(m),
+		formula.SecondMoment: at(v), formula.ParameterGradient: at(g),
+	}
 	e.each("loop", n, pointers(p, m, v, g), func(s *span) {
-		grad := s.load(at(g))
-		first := e.mul(grad, rest1)
-		e.addProduct(first, beta1, s.load(at(m)))
-		s.store(first, at(m))
-		second := e.mul(e.mul(grad, grad), rest2)
-		e.addProduct(second, beta2, s.load(at(v)))
-		s.store(second, at(v))
-		param := s.load(at(p))
-		e.subProduct(param, rate, e.div(first, e.add(e.sqrt(second), eps)))
-		s.store(param, at(p))
+		load, store := o.of(s)
+		e.formulas().Adam(constants, load, store)
 	})
 	e.end()
 }

@@ -4,30 +4,22 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
-)
 
-const (
-	rounds       = 10
-	mult0, mult1 = 0xD2511F53, 0xCD9E8D57
-
-	quarterTurn = 1.5707963267948966 / (1 << 30)
-)
-
-var (
-	sinPoly = []float64{-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}
-	cosPoly = []float64{2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1}
-
-	uniformConstants = words(1.0/(1<<31), 1.0/(1<<32))
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 func random(bytes int) {
-	single := func(f func(*emitter, vector) vector) func(*emitter, vector, vector) (vector, vector) {
-		return func(e *emitter, a, b vector) (vector, vector) { return f(e, a), f(e, b) }
+	single := func(f func(formulas, Op) Op) func(*emitter, vector, vector) (vector, vector) {
+		return func(e *emitter, a, b vector) (vector, vector) { return e.apply(f, a), e.apply(f, b) }
 	}
-	groups(bytes, "uniforms", single((*emitter).uniform), uniformConstants)
-	groups(bytes, "normals", (*emitter).boxMuller, uniformConstants, logConstants)
-	groups(bytes, "gumbels", single((*emitter).gumbel), uniformConstants, logConstants)
-	groups(bytes, "logistics", single((*emitter).logistic), uniformConstants)
+	normals := func(e *emitter, a, b vector) (vector, vector) {
+		x, y := e.formulas().BoxMuller(a, b)
+		return x.(vector), y.(vector)
+	}
+	groups(bytes, "uniforms", single(formulas.Uniform), formula.UniformConstants)
+	groups(bytes, "normals", normals, formula.UniformConstants, formula.LogConstants)
+	groups(bytes, "gumbels", single(formulas.Gumbel), formula.UniformConstants, formula.LogConstants)
+	groups(bytes, "logistics", single(formulas.Logistic), formula.UniformConstants)
 }
 
 // groups emits the filling of whole groups of 32 values. One block of the generator
@@ -36,7 +28,7 @@ func random(bytes int) {
 func groups(bytes int, name string, f func(e *emitter, a, b vector) (vector, vector), hoist ...[]uint32) {
 	e := begin(bytes, name, "func(dst *float32, keys *uint32, block uint64, stream0, stream1 uint32, groups int)")
 	dst, keys, n := arg("dst"), arg("keys"), arg("groups")
-	e.hoist(append(hoist, []uint32{mult0, mult1})...)
+	e.hoist(append(hoist, []uint32{formula.Mult0, formula.Mult1})...)
 	counter, step := e.new(), e.new()
 	VPBROADCASTQ(argPlace("block"), counter)
 	VPADDQ(table("blockNumbers", 0), counter, counter)
@@ -72,8 +64,8 @@ func (e *emitter) philox(counter vector, keys GPVirtual) (vector, vector) {
 	x := [4]vector{counter, e.upper(counter), e.new(), e.new()}
 	VBROADCASTSS(argPlace("stream0"), x[2])
 	VBROADCASTSS(argPlace("stream1"), x[3])
-	m0, m1 := e.wordReg(mult0), e.wordReg(mult1)
-	for i := range rounds {
+	m0, m1 := e.wordReg(formula.Mult0), e.wordReg(formula.Mult1)
+	for i := range formula.Rounds {
 		a, b := e.new(), e.new()
 		VPMULUDQ(m0, x[0], a)
 		VPMULUDQ(m1, x[2], b)
@@ -104,53 +96,4 @@ func (e *emitter) interleave(a, b vector) vector {
 		VPBLENDD(U8(0xaa), up, a, r)
 	}
 	return r
-}
-
-// uniform maps words to (0, 1].
-func (e *emitter) uniform(w vector) vector {
-	r := e.copy(e.valueReg(1.0 / (1 << 32)))
-	e.addProduct(r, e.toFloat(e.right(w, 1)), e.value(1.0/(1<<31)))
-	return r
-}
-
-// boxMuller turns radius words a and angle words b into pairs of normal numbers.
-func (e *emitter) boxMuller(a, b vector) (vector, vector) {
-	r := e.sqrt(e.mul(e.logNormal(e.uniform(a)), e.value(-2)))
-	q := e.right(e.addInt(b, e.word(1<<29)), 30) // the nearest quarter turn
-	v := e.subInt(b, e.left(q, 30))
-	x := e.mul(e.toFloat(v), e.value(quarterTurn))
-	x2 := e.mul(x, x)
-	s := e.polynomial(x2, sinPoly)
-	e.horner(s, e.mul(x2, x), x)
-	c := e.polynomial(x2, cosPoly)
-	odd := e.negative(e.left(q, 31))
-	sin, cos := e.choose(odd, c, s), e.choose(odd, s, c)
-	sin = e.xor(sin, e.left(e.right(q, 1), 31))
-	cos = e.xor(cos, e.left(e.right(e.addInt(q, e.word(1)), 1), 31))
-	return e.mul(r, cos), e.mul(r, sin)
-}
-
-// logUnit is ln u in (0, 1], given w = 1-u.
-func (e *emitter) logUnit(u, w vector) vector {
-	near := e.compare(u, greater, e.value(sqrtHalf))
-	f, k := e.logSplit(u)
-	f = e.choose(near, e.negate(w), f)
-	return e.logReduced(f, e.except(near, k))
-}
-
-func (e *emitter) negate(x vector) vector { return e.xor(x, e.word(signBit)) }
-
-// uniformAndRest returns u and 1-u of words.
-func (e *emitter) uniformAndRest(w vector) (u, rest vector) {
-	return e.uniform(w), e.uniform(e.xor(w, e.word(0xffffffff)))
-}
-
-func (e *emitter) gumbel(w vector) vector {
-	u, rest := e.uniformAndRest(w)
-	return e.negate(e.logNormal(e.negate(e.logUnit(u, rest))))
-}
-
-func (e *emitter) logistic(w vector) vector {
-	u, rest := e.uniformAndRest(w)
-	return e.sub(e.logUnit(u, rest), e.logUnit(rest, u))
 }

@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 // normaliser ends a softmax, log or not, given the maximum and the sum of a row in
@@ -30,7 +32,7 @@ func softmax(bytes int, log bool) {
 	e := begin(bytes, softmaxName(log), "func(dst, src *float32, rows, n, dstStride, srcStride int)")
 	dst, src, rows, n := arg("dst"), arg("src"), arg("rows"), arg("n")
 	rest := e.rest(n)
-	e.hoist(reduceConstants, expConstants)
+	e.hoist(formula.ReduceConstants, formula.ExpConstants)
 
 	Label("row")
 	max := e.broadcastLane(e.fold(e.rowMax(src, n, rest), maxTo))
@@ -122,7 +124,7 @@ func (e *emitter) broadcastLane(v VecVirtual) vector {
 func shortSoftmax(bytes, columns int, log bool) {
 	e := begin(bytes, fmt.Sprintf("%s%d", softmaxName(log), columns), "func(dst, src *float32, blocks int)")
 	dst, src, blocks := arg("dst"), arg("src"), arg("blocks")
-	e.hoist(reduceConstants, expConstants)
+	e.hoist(formula.ReduceConstants, formula.ExpConstants)
 	Label("loop")
 	var x []vector
 	for i := range e.perSixteen() {
