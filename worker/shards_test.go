@@ -102,7 +102,7 @@ func TestGoldenRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	for isa := kernel.Portable; isa <= kernel.Best(); isa++ {
+	for _, isa := range kernel.Available() {
 		if err := kernel.Use(isa); err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,10 @@ import (
 
 // benchISAs are the sets worth measuring here: the fast ones, if there are any.
 func benchISAs() []ISA {
-	if Best() == Portable {
-		return []ISA{Portable}
+	if all := Available(); len(all) > 1 {
+		return all[1:]
 	}
-	return []ISA{AVX2, AVX512}[:Best()-Portable]
+	return []ISA{Portable}
 }
 
 // benchProduct measures m x n x k products with every instruction set.

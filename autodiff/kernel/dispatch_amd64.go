@@ -4,15 +4,16 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-func detect() ISA {
+// detect returns the instruction sets beside Portable.
+func detect() []ISA {
 	x := &cpu.X86
 	switch {
+	case !x.HasAVX2 || !x.HasFMA:
+		return nil
 	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
-		return AVX512
-	case x.HasAVX2 && x.HasFMA:
-		return AVX2
+		return []ISA{AVX2, AVX512}
 	}
-	return Portable
+	return []ISA{AVX2}
 }
 
 //go:noinline

@@ -96,7 +96,7 @@ func withChangedBit(p probe, at int) func(func(...float32)) {
 // TestFingerprint_CoversEveryKernel: what is exported and computes has a line. Those below compute nothing that a
 // parameter depends on.
 func TestFingerprint_CoversEveryKernel(t *testing.T) {
-	none := []string{"Active", "Best", "Dense", "Fingerprint", "ISA.String", "NewPhilox", "Packed.Columns", "Packed.Rows", "ParseISA", "Peak", "Use"}
+	none := []string{"Active", "Available", "Best", "Dense", "Fingerprint", "ISA.String", "NewPhilox", "Packed.Columns", "Packed.Rows", "ParseISA", "Peak", "Use"}
 	var lines []string
 	for _, s := range Fingerprint() {
 		lines = append(lines, s.Kernel)
@@ -142,7 +142,7 @@ func qualified(f *ast.FuncDecl) string {
 }
 
 func BenchmarkFingerprint(b *testing.B) {
-	for isa := Portable; isa <= Best(); isa++ {
+	for _, isa := range Available() {
 		b.Run(isa.String(), func(b *testing.B) {
 			use(b, isa)
 			for b.Loop() {

@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package kernel
 
@@ -201,13 +201,13 @@ func multiplyTile(isa ISA, rows, n, panel int, a, b, c, bias *float32, g *geomet
 	tile(isa, rows, a, b, c, bias, g)
 }
 
-// multiplyPlain computes C = A·B with B as it lies in memory. The AVX2 kernels read
-// whole panels, so a narrow last one is packed.
+// multiplyPlain computes C = A·B with B as it lies in memory. Where the kernels read
+// more columns than there are, a narrow last panel is packed.
 func (w *Workspace) multiplyPlain(c *Matrix, a *left, b *Matrix, e *Epilogue) {
 	var r right
 	r.plain(b, active)
 	rest := b.Cols % r.width
-	if r.isa != AVX2 || rest == 0 || b.empty() || c.empty() {
+	if !readsBeyond(r.isa, rest) || b.empty() || c.empty() {
 		multiply(c, a, &r, e)
 		return
 	}

@@ -3,16 +3,19 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // ISA is an instruction set that the kernels are written for.
 type ISA uint8
 
-// The instruction sets, in ascending order of speed.
+// The instruction sets. Those of one processor are in ascending order of speed.
 const (
 	Portable ISA = iota // plain Go, on any machine
 	AVX2                // x86-64 with AVX2 and FMA
 	AVX512              // x86-64 with AVX-512 F, DQ, BW and VL
+	NEON                // 64-bit Arm
 )
 
 // Errors of ParseISA and Use.
@@ -23,7 +26,7 @@ var (
 	ErrNoISA = errors.New("kernel: instruction set not available")
 )
 
-var isaNames = [...]string{"portable", "avx2", "avx512"}
+var isaNames = [...]string{"portable", "avx2", "avx512", "neon"}
 
 // active is the instruction set in use. It is written by Use alone.
 var active = Best()
@@ -36,19 +39,26 @@ func (i ISA) String() string {
 	return fmt.Sprintf("ISA(%d)", uint8(i))
 }
 
-// ParseISA returns the instruction set called name: portable, avx2 or avx512.
+// ParseISA returns the instruction set called name: portable, avx2, avx512 or neon.
 func ParseISA(name string) (ISA, error) {
 	for i, s := range isaNames {
 		if s == name {
 			return ISA(i), nil
 		}
 	}
-	return Portable, fmt.Errorf("%w %q (want portable, avx2 or avx512)", ErrUnknownISA, name)
+	return Portable, fmt.Errorf("%w %q (here: %s)", ErrUnknownISA, name, availableNames())
 }
 
-// Best returns the fastest instruction set of this processor and build. Builds
-// with the tag purego, and processors other than x86-64, have Portable alone.
-func Best() ISA { return detect() }
+// Available returns the instruction sets of this processor and build, in ascending
+// order of speed. Portable is the first; with the tag purego, and on processors that
+// are neither x86-64 nor 64-bit Arm, it is the only one.
+func Available() []ISA { return append([]ISA{Portable}, detect()...) }
+
+// Best returns the fastest instruction set of this processor and build.
+func Best() ISA {
+	all := Available()
+	return all[len(all)-1]
+}
 
 // Active returns the instruction set in use: Best, until Use changes it.
 func Active() ISA { return active }
@@ -57,9 +67,18 @@ func Active() ISA { return active }
 // concurrently with any other function of this package: call it at start-up.
 // It changes speed, never results. The error is ErrNoISA.
 func Use(isa ISA) error {
-	if isa > Best() {
-		return fmt.Errorf("%w: %v (best here: %v)", ErrNoISA, isa, Best())
+	if !slices.Contains(Available(), isa) {
+		return fmt.Errorf("%w: %v (here: %s)", ErrNoISA, isa, availableNames())
 	}
 	active = isa
 	return nil
+}
+
+// availableNames lists the instruction sets for a message.
+func availableNames() string {
+	var names []string
+	for _, isa := range Available() {
+		names = append(names, isa.String())
+	}
+	return strings.Join(names, ", ")
 }

@@ -2,13 +2,14 @@ package kernel
 
 import (
 	"errors"
+	"slices"
 	"testing"
 )
 
 // eachISA runs f under every instruction set of this machine and build.
 func eachISA(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	for isa := Portable; isa <= Best(); isa++ {
+	for _, isa := range Available() {
 		t.Run(isa.String(), func(t *testing.T) {
 			use(t, isa)
 			f(t)
@@ -27,7 +28,7 @@ func use(tb testing.TB, isa ISA) {
 }
 
 func TestISA_Names(t *testing.T) {
-	for isa := Portable; isa <= AVX512; isa++ {
+	for isa := Portable; isa <= NEON; isa++ {
 		got, err := ParseISA(isa.String())
 		if err != nil || got != isa {
 			t.Errorf("ParseISA(%q) = %v, %v", isa.String(), got, err)
@@ -46,11 +47,26 @@ func TestUse(t *testing.T) {
 	if Active() != Portable {
 		t.Errorf("active is %v", Active())
 	}
-	if err := Use(Best() + 1); !errors.Is(err, ErrNoISA) {
-		t.Errorf("Use of more than the best: %v", err)
+	for isa := Portable; isa <= NEON+1; isa++ {
+		here := slices.Contains(Available(), isa)
+		if err := Use(isa); here != (err == nil) || err != nil && !errors.Is(err, ErrNoISA) {
+			t.Errorf("Use(%v), available %v: %v", isa, here, err)
+		}
+		if (Active() == isa) != here {
+			t.Errorf("after Use(%v), available %v, the active set is %v", isa, here, Active())
+		}
+		use(t, Portable)
 	}
-	if Active() != Portable {
-		t.Errorf("a refused Use changed the active set to %v", Active())
+}
+
+// TestAvailable: portable always, and no two processors' sets at once.
+func TestAvailable(t *testing.T) {
+	all := Available()
+	if all[0] != Portable || all[len(all)-1] != Best() || !slices.IsSorted(all) {
+		t.Errorf("available are %v, the best is %v", all, Best())
+	}
+	if slices.Contains(all, NEON) && slices.Contains(all, AVX2) {
+		t.Errorf("available are %v", all)
 	}
 }
 
@@ -62,6 +78,8 @@ func TestPeak(t *testing.T) {
 			perIteration *= 8
 		case AVX512:
 			perIteration *= 16
+		case NEON:
+			perIteration *= 2 * 4
 		}
 		if got, want := Peak(20000), 20000*perIteration; got != want {
 			t.Errorf("%g operations, want %g", got, want)

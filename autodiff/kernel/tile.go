@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package kernel
 
@@ -24,6 +24,7 @@ const (
 	cAhead    // from the C of the last panel to the C that comes next
 )
 
+// What flags says.
 const (
 	fromC    = 1 // start the chains from C
 	fromBias = 2 // start the chains from the bias

@@ -10,6 +10,10 @@ func tileRows(isa ISA) int {
 	return 6
 }
 
+// readsBeyond reports whether the kernels read more of B than the rest columns of a
+// narrow last panel.
+func readsBeyond(isa ISA, rest int) bool { return isa == AVX2 && rest > 0 }
+
 // tile multiplies rows rows of A with the panels of B.
 func tile(isa ISA, rows int, a, b, c, bias *float32, g *geometry) {
 	switch {

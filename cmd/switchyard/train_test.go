@@ -88,7 +88,7 @@ func TestTrain_SameBits(t *testing.T) {
 		}
 		train("3 slots", nil, "--workers", "1", "--slots", "3")
 		train("small chunks", nil, "cluster.chunk=1024", "cluster.credit=2048")
-		for isa := kernel.Portable; isa <= kernel.Best(); isa++ {
+		for _, isa := range kernel.Available() {
 			train(isa.String(), []string{"SWITCHYARD_ISA=" + isa.String()})
 		}
 		for name, digest := range digests {

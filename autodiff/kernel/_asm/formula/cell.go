@@ -11,6 +11,7 @@ const (
 	Hidden   // h; in the reverse, the gradient with respect to it
 	TanhNext // tanh of Next
 	Gradient // with respect to Next, then with respect to Previous
+	Operands // how many there are
 )
 
 // LSTMForward emits the cell of kernel.LSTMForward: load and store are of an operand,

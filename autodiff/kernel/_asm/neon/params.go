@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// params are the parameters of a function with their places in its frame.
+type params struct {
+	list, result string // as Go writes them
+	all          []param
+	resultOffset int
+	bytes        int // of the frame
+}
+
+type param struct {
+	name, kind string
+	offset     int
+}
+
+// parseParams reads a parameter list of Go.
+func parseParams(list, result string) params {
+	p := params{list: list, result: result}
+	fields := strings.Split(list, ", ")
+	kind := ""
+	p.all = make([]param, len(fields))
+	for i := len(fields) - 1; i >= 0; i-- {
+		name, own, typed := strings.Cut(fields[i], " ")
+		if typed {
+			kind = own
+		}
+		p.all[i] = param{name: name, kind: kind}
+	}
+	for i := range p.all {
+		size := 8
+		if k := p.all[i].kind; k == "float32" || k == "uint32" {
+			size = 4
+		}
+		p.bytes = (p.bytes + size - 1) &^ (size - 1)
+		p.all[i].offset = p.bytes
+		p.bytes += size
+	}
+	p.bytes = (p.bytes + 7) &^ 7
+	if result != "" {
+		p.resultOffset = p.bytes
+		p.bytes++ // a bool
+	}
+	return p
+}
+
+func (p params) find(name string) param {
+	for _, q := range p.all {
+		if q.name == name {
+			return q
+		}
+	}
+	panic(fmt.Sprintf("no parameter %s in (%s)", name, p.list))
+}
+
+func (p params) resultSuffix() string {
+	if p.result == "" {
+		return ""
+	}
+	return " " + p.result
+}

@@ -1,0 +1,89 @@
+package main
+
+import "github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
+
+// draw turns the words 0 and 1 of blocks, and the words 2 and 3, into numbers.
+type draw func(e *emitter, a, b *register) (*register, *register)
+
+func (out *file) random() {
+	single := func(f func(formulas, *register) *register) draw {
+		return func(e *emitter, a, b *register) (*register, *register) {
+			return f(e.formulas(), a), f(e.formulas(), b)
+		}
+	}
+	normals := func(e *emitter, a, b *register) (*register, *register) { return e.formulas().BoxMuller(a, b) }
+	out.groups("uniforms", single(formulas.Uniform), formula.UniformConstants)
+	out.groups("normals", normals, formula.UniformConstants)
+	out.groups("gumbels", single(formulas.Gumbel), formula.UniformConstants)
+	out.groups("logistics", single(formulas.Logistic), formula.UniformConstants)
+}
+
+// groups emits the filling of whole groups of 32 values, from eight blocks each: one
+// word of four blocks is in a vector, so a group is two halves of four blocks.
+func (out *file) groups(name string, f draw, hoist []uint32) {
+	e := out.begin(name, "dst *float32, keys *uint32, block uint64, stream0, stream1 uint32, groups int")
+	dst, keys, block, n := e.load("dst"), e.load("keys"), e.load("block"), e.load("groups")
+	stream := [2]*register{e.spread(e.load("stream0")), e.spread(e.load("stream1"))}
+	e.hoist(hoist, []uint32{formula.Mult0, formula.Mult1})
+	e.label("loop")
+	for half := range 2 {
+		x := e.philox([4]*register{nil, nil, stream[0], stream[1]}, block, keys)
+		for i, zip := range []string{"VZIP1", "VZIP2"} {
+			a := e.integer(zip, newVector(), x[0], x[1])
+			b := e.integer(zip, newVector(), x[2], x[3])
+			a, b = f(e, a, b)
+			e.storeVector(a, dst.at(32*half+16*i))
+			e.storeVector(b, dst.at(32*half+16*i+64))
+		}
+	}
+	e.addBytes(dst, 128)
+	e.subtract(n, 1)
+	e.branch("BNE", "loop")
+	e.end()
+}
+
+// spread returns a word of a general register in all lanes.
+func (e *emitter) spread(r *register) *register {
+	d := newVector()
+	e.op("VDUP %s, %s", r.gp(), d.words())
+	return d
+}
+
+// philox returns the four words of the next four blocks, and moves block on. Words 0
+// and 1 of the counters are made here.
+func (e *emitter) philox(x [4]*register, block, keys *register) [4]*register {
+	x[0], x[1] = e.counters(block)
+	m0, m1 := e.Word(formula.Mult0), e.Word(formula.Mult1)
+	at := e.copyGP(keys)
+	for range formula.Rounds {
+		high0, low0 := e.product(x[0], m0)
+		high1, low1 := e.product(x[2], m1)
+		key := [2]*register{newVector(), newVector()}
+		for i := range key {
+			e.op("VLD1R.P 4(%s), [%s]", operand{at, "R%d"}, key[i].words())
+		}
+		x = [4]*register{
+			e.Xor(e.Xor(high1, x[1]), key[0]), low1,
+			e.Xor(e.Xor(high0, x[3]), key[1]), low0,
+		}
+	}
+	return x
+}
+
+// counters returns the lower and the upper words of four numbers from block on.
+func (e *emitter) counters(block *register) (low, high *register) {
+	pairs := [2]*register{newVector(), newVector()}
+	for _, v := range pairs {
+		for i := range 2 {
+			e.op("VMOV %s, %s", block.gp(), operand{v, [2]string{"V%d.D[0]", "V%d.D[1]"}[i]})
+			e.addBytes(block, 1)
+		}
+	}
+	return e.integer("VUZP1", newVector(), pairs[0], pairs[1]), e.integer("VUZP2", newVector(), pairs[0], pairs[1])
+}
+
+// product returns the upper and the lower words of the products of the lanes.
+func (e *emitter) product(a, b *register) (high, low *register) {
+	first, second := e.umull(newVector(), a, b), e.umull2(newVector(), a, b)
+	return e.integer("VUZP2", newVector(), first, second), e.integer("VUZP1", newVector(), first, second)
+}

@@ -1,0 +1,143 @@
+package main
+
+func (out *file) sums() {
+	out.sumLanes()
+	out.sumSquaresLanes()
+	out.sumRows()
+	out.addSumColumns()
+}
+
+// sumLanes emits s[i mod 16] += x[i], i ascending.
+func (out *file) sumLanes() {
+	e := out.begin("sumLanes", "s, x *float32, n int")
+	to, x, n := e.load("s"), e.load("x"), e.load("n")
+	var sum []*register
+	for i := range 4 {
+		sum = append(sum, e.loadVector(to.at(16*i)))
+	}
+	e.addUp("loop", sum, x, n)
+	for i, v := range sum {
+		e.storeVector(v, to.at(16*i))
+	}
+	e.end()
+}
+
+// addUp emits the sum of the n values at x into the 16 lanes. Lanes that do not exist
+// add +0, which changes no lane: none is ever -0.
+func (e *emitter) addUp(label string, sum []*register, x, n *register) {
+	e.eachSixteen(label, n, pointers(x), func(i int, s *span) {
+		e.fadd(sum[i], sum[i], s.existing(s.load(x)))
+	})
+}
+
+func (e *emitter) zeros() []*register {
+	var list []*register
+	for range 4 {
+		list = append(list, e.zero(newVector()))
+	}
+	return list
+}
+
+// sumSquaresLanes emits s[i mod 16] += x[i]² in float64, i ascending.
+func (out *file) sumSquaresLanes() {
+	e := out.begin("sumSquaresLanes", "s *float64, x *float32, n int")
+	to, x, n := e.load("s"), e.load("x"), e.load("n")
+	var sum []*register
+	for i := range 8 {
+		sum = append(sum, e.loadVector(to.at(16*i)))
+	}
+	square := func(v, into *register) {
+		e.op("VFMLA %s, %s, %s", v.doubles(), v.doubles(), into.doubles())
+	}
+	e.eachSixteen("loop", n, pointers(x), func(i int, s *span) {
+		v := s.existing(s.load(x))
+		square(e.fcvtl(newVector(), v), sum[2*i])
+		square(e.fcvtl2(newVector(), v), sum[2*i+1])
+	})
+	for i, v := range sum {
+		e.storeVector(v, to.at(16*i))
+	}
+	e.end()
+}
+
+// sumRows emits dst[i] = Σ src[i, j], by lanes.
+func (out *file) sumRows() {
+	e := out.begin("sumRows", "dst, src *float32, rows, n, stride int")
+	dst, src, rows, n, stride := e.load("dst"), e.load("src"), e.load("rows"), e.load("n"), e.loadStride("stride")
+	e.label("row")
+	sum, x := e.zeros(), e.copyGP(src)
+	e.addUp("loop", sum, x, n)
+	e.op("FMOVS %s, %s", e.fold(sum, e.fadd).f(), dst.at(0))
+	e.addBytes(dst, 4)
+	e.add(src, stride)
+	e.subtract(rows, 1)
+	e.branch("BNE", "row")
+	e.end()
+}
+
+// folding is an instruction that is repeated to join lanes.
+type folding func(d, n, m *register) *register
+
+// fold joins 16 lanes by halves: i and i+8, then i+4, i+2, i+1. Every lane of the
+// result holds the same.
+func (e *emitter) fold(v []*register, f folding) *register {
+	first, second := f(newVector(), v[0], v[2]), f(newVector(), v[1], v[3])
+	return e.foldFour(f(newVector(), first, second), f)
+}
+
+// foldFour joins the four lanes of a vector.
+func (e *emitter) foldFour(v *register, f folding) *register {
+	v = f(newVector(), v, e.halves(v))
+	return f(newVector(), v, e.pairs(v))
+}
+
+// addSumColumns emits dst[j] += src[i, j], i ascending.
+func (out *file) addSumColumns() {
+	e := out.begin("addSumColumns", "dst, src *float32, rows, n, stride int")
+	dst, src, rows, n, stride := e.load("dst"), e.load("src"), e.load("rows"), e.load("n"), e.loadStride("stride")
+	const block = 32 // columns at a time: eight chains
+	e.subtract(n, block)
+	e.branch("BLT", "few")
+	e.label("many")
+	e.columnChains("manyRows", &span{emitter: e}, block/4, dst, src, rows, stride)
+	e.addBytes(dst, 4*block)
+	e.addBytes(src, 4*block)
+	e.subtract(n, block)
+	e.branch("BGE", "many")
+	e.label("few")
+	e.addBytes(n, block)
+	e.branch("CBZ %s,", "end", n.gp())
+	e.each("one", 1, n, pointers(dst, src), true, func(s *span) {
+		label := "oneRows"
+		if s.partial {
+			label = "restRows"
+		}
+		e.columnChains(label, s, 1, dst, src, rows, stride)
+	})
+	e.label("end")
+	e.end()
+}
+
+// columnChains emits the loop over the rows for some vectors of columns.
+func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, rows, stride *register) {
+	part := func(i int) *span {
+		t := *s
+		t.displacement = 16 * i
+		return &t
+	}
+	var sum []*register
+	for i := range vectors {
+		sum = append(sum, part(i).load(dst))
+	}
+	x, left := e.copyGP(src), e.copyGP(rows)
+	e.label(label)
+	for i, v := range sum {
+		e.fadd(v, v, part(i).load(x))
+	}
+	e.add(x, stride)
+	e.subtract(left, 1)
+	e.branch("BNE", label)
+	for i, v := range sum {
+		part(i).store(v, dst)
+	}
+}
