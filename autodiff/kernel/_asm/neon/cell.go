@@ -69,7 +69,7 @@ func (out *file) adam() {
 	for i := range k {
 		one := newVector()
 		e.op("FMOVS %s, %s", step.at(4*i), one.f())
-		k[i] = e.broadcast(one)
+		k[i] = e.new(broadcast, one)
 	}
 	constants := formula.AdamStep[*register]{Beta1: k[0], Rest1: k[1], Beta2: k[2], Rest2: k[3], Rate: k[4], Eps: k[5]}
 	o := operands{

@@ -78,7 +78,7 @@ func (out *file) addScaled() {
 	dst, a, x, n := e.load("dst"), e.load("a"), e.load("x"), e.load("n")
 	e.each("loop", 4, n, pointers(dst, x), false, func(s *span) {
 		sum := s.load(dst)
-		e.fmlaByLane0(sum, s.load(x), a)
+		e.into(sum, fmlaByLane0, s.load(x), a)
 		s.store(sum, dst)
 	})
 	e.end()
@@ -87,18 +87,11 @@ func (out *file) addScaled() {
 // scale emits dst[i] *= a.
 func (out *file) scale() {
 	e := out.begin("scale", "dst *float32, a float32, n int")
-	dst, a, n := e.load("dst"), e.broadcast(e.load("a")), e.load("n")
+	dst, a, n := e.load("dst"), e.new(broadcast, e.load("a")), e.load("n")
 	e.each("loop", 4, n, pointers(dst), false, func(s *span) {
 		s.store(e.Mul(s.load(dst), a), dst)
 	})
 	e.end()
-}
-
-// broadcast returns lane 0 in all lanes.
-func (e *emitter) broadcast(v *register) *register {
-	d := newVector()
-	e.op("VDUP %s, %s", v.lane(0), d.words())
-	return d
 }
 
 // addRow emits dst[i, j] += row[j].
@@ -129,11 +122,11 @@ func (out *file) finite() {
 	e := out.beginResult("finite", "x *float32, n int", "bool")
 	x, n := e.load("x"), e.load("n")
 	e.hoist([]uint32{0x7fffffff})
-	greatest := e.zero(newVector())
+	greatest := e.new(vzero)
 	e.each("loop", 4, n, pointers(x), false, func(s *span) {
-		e.smax(greatest, greatest, e.And(s.load(x), e.Word(0x7fffffff)))
+		e.into(greatest, smax, greatest, e.And(s.load(x), e.Word(0x7fffffff)))
 	})
-	e.smaxv(greatest, greatest)
+	e.into(greatest, smaxv, greatest)
 	found, limit := newGP(), newGP()
 	e.op("FMOVS %s, %s", greatest.f(), found.gp())
 	e.op("MOVW $0x7f800000, %s", limit.gp())

@@ -22,8 +22,6 @@ func (r *register) gp() operand          { return operand{r, "R%d"} }
 func (r *register) at(bytes int) operand { return operand{r, fmt.Sprintf("%d(R%%d)", bytes)} }
 func (r *register) f() operand           { return operand{r, "F%d"} }
 func (r *register) words() operand       { return operand{r, "V%d.S4"} }
-func (r *register) doubles() operand     { return operand{r, "V%d.D2"} }
-func (r *register) bytes() operand       { return operand{r, "V%d.B16"} }
 func (r *register) lane(i int) operand   { return operand{r, fmt.Sprintf("V%%d.S[%d]", i)} }
 
 type operand struct {
@@ -31,16 +29,14 @@ type operand struct {
 	form     string
 }
 
-// line is an instruction, a label or a comment.
+// line is an instruction or a label.
 type line struct {
 	text     string // with a %s for each operand
 	operands []operand
 	label    string // of this line
 	target   string // label that it may branch to
 
-	// What Go's assembler lacks is written as a word.
-	word   uint32
-	shifts []int // where the word has the numbers of the operands
+	word uint32 // of an instruction that Go's assembler lacks
 }
 
 // function is one function of assembly.
@@ -55,15 +51,7 @@ func (f *function) op(text string, operands ...operand) {
 	f.lines = append(f.lines, line{text: text, operands: operands})
 }
 
-// word adds an instruction that Go's assembler lacks: text is its name in the syntax of
-// other assemblers, shifts are the places of the operands in the word.
-func (f *function) word(text string, word uint32, shifts []int, operands ...operand) {
-	f.lines = append(f.lines, line{text: text, word: word, shifts: shifts, operands: operands})
-}
-
 func (f *function) label(name string) { f.lines = append(f.lines, line{label: name}) }
-
-func (f *function) comment(text string) { f.lines = append(f.lines, line{text: "// " + text}) }
 
 // branch adds an instruction that may jump to a label.
 func (f *function) branch(text, target string, operands ...operand) {
@@ -116,7 +104,7 @@ func (l line) print() string {
 	for i, o := range l.operands {
 		names = append(names, fmt.Sprintf(o.form, o.register.number))
 		if l.word != 0 {
-			word |= uint32(o.register.number) << l.shifts[i]
+			word |= uint32(o.register.number) << registerShifts[i]
 		}
 	}
 	text := fmt.Sprintf(l.text, names...)

@@ -2,162 +2,113 @@ package main
 
 import "fmt"
 
-// This file has the instructions that the kernels use, each with its result first and
-// in a new register unless said otherwise. The words are those of the Arm
-// Architecture Reference Manual, with zeros for the registers.
+// instruction is one on vectors, whose result is its first register. It is a text in
+// the syntax of Go's assembler, with the numbers of the registers to be filled in. What
+// that assembler lacks is a word too, as the Arm Architecture Reference Manual has it,
+// with zeros for the registers; the text is then in the syntax of other assemblers.
+type instruction struct {
+	word uint32
+	text string
+}
 
+// Places of the numbers of the registers in a word.
+var registerShifts = []int{0, 5, 16}
+
+// Instructions that Go's assembler has. Where not said otherwise they take the second
+// register and the third, in this order.
 var (
-	threeShifts = []int{0, 5, 16}
-	twoShifts   = []int{0, 5}
+	vmov  = instruction{text: "VMOV V%[2]s.B16, V%[1]s.B16"}
+	vand  = instruction{text: "VAND V%[3]s.B16, V%[2]s.B16, V%[1]s.B16"}
+	vorr  = instruction{text: "VORR V%[3]s.B16, V%[2]s.B16, V%[1]s.B16"}
+	veor  = instruction{text: "VEOR V%[3]s.B16, V%[2]s.B16, V%[1]s.B16"}
+	vzero = instruction{text: "VEOR V%[1]s.B16, V%[1]s.B16, V%[1]s.B16"}
+
+	// The second register's bits where the third has ones, or zeros; the others stay.
+	vbit = instruction{text: "VBIT V%[3]s.B16, V%[2]s.B16, V%[1]s.B16"}
+	vbif = instruction{text: "VBIF V%[3]s.B16, V%[2]s.B16, V%[1]s.B16"}
+
+	// The result, changed in place, plus or minus the product.
+	vfmla        = instruction{text: "VFMLA V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vfmls        = instruction{text: "VFMLS V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vfmlaDoubles = instruction{text: "VFMLA V%[3]s.D2, V%[2]s.D2, V%[1]s.D2"}
+
+	vadd  = instruction{text: "VADD V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vsub  = instruction{text: "VSUB V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vzip1 = instruction{text: "VZIP1 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vzip2 = instruction{text: "VZIP2 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vuzp1 = instruction{text: "VUZP1 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vuzp2 = instruction{text: "VUZP2 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vtrn1 = instruction{text: "VTRN1 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+	vtrn2 = instruction{text: "VTRN2 V%[3]s.S4, V%[2]s.S4, V%[1]s.S4"}
+
+	vtrn1Doubles = instruction{text: "VTRN1 V%[3]s.D2, V%[2]s.D2, V%[1]s.D2"}
+	vtrn2Doubles = instruction{text: "VTRN2 V%[3]s.D2, V%[2]s.D2, V%[1]s.D2"}
+
+	swapHalves = instruction{text: "VEXT $8, V%[2]s.B16, V%[2]s.B16, V%[1]s.B16"}
+	swapPairs  = instruction{text: "VREV64 V%[2]s.S4, V%[1]s.S4"} // the lanes of each half
+	broadcast  = instruction{text: "VDUP V%[2]s.S[0], V%[1]s.S4"} // lane 0
 )
 
-// three is an instruction on vectors of three registers.
-func (f *function) three(name, arrangement string, word uint32, d, n, m *register) *register {
-	text := fmt.Sprintf("%[1]s %%s.%[2]s, %%s.%[2]s, %%s.%[2]s", name, arrangement)
-	f.word(text, word, threeShifts, lower(d), lower(n), lower(m))
+func vshl(bits int) instruction {
+	return instruction{text: fmt.Sprintf("VSHL $%d, V%%[2]s.S4, V%%[1]s.S4", bits)}
+}
+
+func vushr(bits int) instruction {
+	return instruction{text: fmt.Sprintf("VUSHR $%d, V%%[2]s.S4, V%%[1]s.S4", bits)}
+}
+
+// Instructions that Go's assembler lacks, on four values.
+var (
+	fadd  = instruction{0x4e20d400, "fadd v%s.4s, v%s.4s, v%s.4s"}
+	fsub  = instruction{0x4ea0d400, "fsub v%s.4s, v%s.4s, v%s.4s"}
+	fmul  = instruction{0x6e20dc00, "fmul v%s.4s, v%s.4s, v%s.4s"}
+	fdiv  = instruction{0x6e20fc00, "fdiv v%s.4s, v%s.4s, v%s.4s"}
+	fmax  = instruction{0x4e20f400, "fmax v%s.4s, v%s.4s, v%s.4s"}
+	fmin  = instruction{0x4ea0f400, "fmin v%s.4s, v%s.4s, v%s.4s"}
+	fsqrt = instruction{0x6ea1f800, "fsqrt v%s.4s, v%s.4s"}
+	scvtf = instruction{0x4e21d800, "scvtf v%s.4s, v%s.4s"}
+	smax  = instruction{0x4ea06400, "smax v%s.4s, v%s.4s, v%s.4s"}
+	smaxv = instruction{0x4eb0a800, "smaxv s%s, v%s.4s"} // over the lanes, into lane 0
+	bic   = instruction{0x4e601c00, "bic v%s.16b, v%s.16b, v%s.16b"}
+
+	// The result, changed in place, plus the second times lane 0 of the third.
+	fmlaByLane0 = instruction{0x4f801000, "fmla v%s.4s, v%s.4s, v%s.s[0]"}
+
+	// Masks of the lanes where a comparison holds.
+	fcmgt     = instruction{0x6ea0e400, "fcmgt v%s.4s, v%s.4s, v%s.4s"}
+	fcmge     = instruction{0x6e20e400, "fcmge v%s.4s, v%s.4s, v%s.4s"}
+	fcmeq     = instruction{0x4e20e400, "fcmeq v%s.4s, v%s.4s, v%s.4s"}
+	fcmgtZero = instruction{0x4ea0c800, "fcmgt v%s.4s, v%s.4s, #0.0"}
+	fcmgeZero = instruction{0x6ea0c800, "fcmge v%s.4s, v%s.4s, #0.0"}
+	fcmeqZero = instruction{0x4ea0d800, "fcmeq v%s.4s, v%s.4s, #0.0"}
+	fcmltZero = instruction{0x4ea0e800, "fcmlt v%s.4s, v%s.4s, #0.0"}
+	cmltZero  = instruction{0x4ea0a800, "cmlt v%s.4s, v%s.4s, #0"}
+
+	// From the lower or the upper two lanes to two of 64 bits.
+	fcvtl  = instruction{0x0e617800, "fcvtl v%s.2d, v%s.2s"}
+	fcvtl2 = instruction{0x4e617800, "fcvtl2 v%s.2d, v%s.4s"}
+	umull  = instruction{0x2ea0c000, "umull v%s.2d, v%s.2s, v%s.2s"}
+	umull2 = instruction{0x6ea0c000, "umull2 v%s.2d, v%s.4s, v%s.4s"}
+)
+
+// sshr shifts signed integers right.
+func sshr(bits int) instruction {
+	return instruction{0x4f000400 | uint32(64-bits)<<16, fmt.Sprintf("sshr v%%s.4s, v%%s.4s, #%d", bits)}
+}
+
+// into adds an instruction with the result d, which it returns.
+func (e *emitter) into(d *register, i instruction, operands ...*register) *register {
+	l := line{text: i.text, word: i.word, operands: []operand{{d, "%d"}}}
+	for _, r := range operands {
+		l.operands = append(l.operands, operand{e.Register(r), "%d"})
+	}
+	e.lines = append(e.lines, l)
 	return d
 }
 
-// two is an instruction on vectors of two registers, which may differ in arrangement.
-func (f *function) two(text string, word uint32, d, n *register) *register {
-	f.word(text, word, twoShifts, lower(d), lower(n))
-	return d
-}
-
-// lower names a vector register as other assemblers do.
-func lower(r *register) operand { return operand{r, "v%d"} }
-
-func (f *function) fadd(d, n, m *register) *register {
-	return f.three("fadd", "4s", 0x4e20d400, d, n, m)
-}
-func (f *function) fsub(d, n, m *register) *register {
-	return f.three("fsub", "4s", 0x4ea0d400, d, n, m)
-}
-func (f *function) fmul(d, n, m *register) *register {
-	return f.three("fmul", "4s", 0x6e20dc00, d, n, m)
-}
-func (f *function) fdiv(d, n, m *register) *register {
-	return f.three("fdiv", "4s", 0x6e20fc00, d, n, m)
-}
-func (f *function) fmax(d, n, m *register) *register {
-	return f.three("fmax", "4s", 0x4e20f400, d, n, m)
-}
-func (f *function) fmin(d, n, m *register) *register {
-	return f.three("fmin", "4s", 0x4ea0f400, d, n, m)
-}
-func (f *function) smax(d, n, m *register) *register {
-	return f.three("smax", "4s", 0x4ea06400, d, n, m)
-}
-func (f *function) bic(d, n, m *register) *register {
-	return f.three("bic", "16b", 0x4e601c00, d, n, m)
-}
-
-func (f *function) fcmgt(d, n, m *register) *register {
-	return f.three("fcmgt", "4s", 0x6ea0e400, d, n, m)
-}
-func (f *function) fcmge(d, n, m *register) *register {
-	return f.three("fcmge", "4s", 0x6e20e400, d, n, m)
-}
-func (f *function) fcmeq(d, n, m *register) *register {
-	return f.three("fcmeq", "4s", 0x4e20e400, d, n, m)
-}
-
-func (f *function) fsqrt(d, n *register) *register {
-	return f.two("fsqrt %s.4s, %s.4s", 0x6ea1f800, d, n)
-}
-func (f *function) scvtf(d, n *register) *register {
-	return f.two("scvtf %s.4s, %s.4s", 0x4e21d800, d, n)
-}
-func (f *function) fcmgtZero(d, n *register) *register {
-	return f.two("fcmgt %s.4s, %s.4s, #0.0", 0x4ea0c800, d, n)
-}
-func (f *function) fcmgeZero(d, n *register) *register {
-	return f.two("fcmge %s.4s, %s.4s, #0.0", 0x6ea0c800, d, n)
-}
-func (f *function) fcmeqZero(d, n *register) *register {
-	return f.two("fcmeq %s.4s, %s.4s, #0.0", 0x4ea0d800, d, n)
-}
-func (f *function) fcmltZero(d, n *register) *register {
-	return f.two("fcmlt %s.4s, %s.4s, #0.0", 0x4ea0e800, d, n)
-}
-func (f *function) cmltZero(d, n *register) *register {
-	return f.two("cmlt %s.4s, %s.4s, #0", 0x4ea0a800, d, n)
-}
-
-func (f *function) sshr(d, n *register, bits int) *register {
-	return f.two(fmt.Sprintf("sshr %%s.4s, %%s.4s, #%d", bits), 0x4f000400|uint32(64-bits)<<16, d, n)
-}
-
-// smaxv is the greatest lane of n, in lane 0.
-func (f *function) smaxv(d, n *register) *register {
-	f.word("smaxv s%s, %s.4s", 0x4eb0a800, twoShifts, operand{d, "%d"}, lower(n))
-	return d
-}
-
-// fcvtl and fcvtl2 are the lower and the upper lanes of n in float64.
-func (f *function) fcvtl(d, n *register) *register {
-	return f.two("fcvtl %s.2d, %s.2s", 0x0e617800, d, n)
-}
-func (f *function) fcvtl2(d, n *register) *register {
-	return f.two("fcvtl2 %s.2d, %s.4s", 0x4e617800, d, n)
-}
-
-// umull and umull2 are the products, of 64 bits, of the lower and the upper lanes.
-func (f *function) umull(d, n, m *register) *register {
-	f.word("umull %s.2d, %s.2s, %s.2s", 0x2ea0c000, threeShifts, lower(d), lower(n), lower(m))
-	return d
-}
-
-func (f *function) umull2(d, n, m *register) *register {
-	f.word("umull2 %s.2d, %s.4s, %s.4s", 0x6ea0c000, threeShifts, lower(d), lower(n), lower(m))
-	return d
-}
-
-// fmlaByLane0 is d += n * lane 0 of m, in place.
-func (f *function) fmlaByLane0(d, n, m *register) {
-	f.word("fmla %s.4s, %s.4s, %s.s[0]", 0x4f801000, threeShifts, lower(d), lower(n), lower(m))
-}
-
-// fmla and fmls are d += n*m and d -= n*m, in place.
-func (f *function) fmla(d, n, m *register) { f.op("VFMLA %s, %s, %s", m.words(), n.words(), d.words()) }
-func (f *function) fmls(d, n, m *register) { f.op("VFMLS %s, %s, %s", m.words(), n.words(), d.words()) }
-
-// logic is a bitwise instruction: VAND, VORR, VEOR.
-func (f *function) logic(name string, d, n, m *register) *register {
-	f.op(name+" %s, %s, %s", m.bytes(), n.bytes(), d.bytes())
-	return d
-}
-
-// integer is an instruction on 32-bit lanes: VADD, VSUB, VZIP1, VUZP1 and their like.
-func (f *function) integer(name string, d, n, m *register) *register {
-	f.op(name+" %s, %s, %s", m.words(), n.words(), d.words())
-	return d
-}
-
-// shift is VSHL or VUSHR.
-func (f *function) shift(name string, d, n *register, bits int) *register {
-	f.op(fmt.Sprintf("%s $%d, %%s, %%s", name, bits), n.words(), d.words())
-	return d
-}
-
-func (f *function) move(d, n *register) *register {
-	f.op("VMOV %s, %s", n.bytes(), d.bytes())
-	return d
-}
-
-func (f *function) zero(d *register) *register { return f.logic("VEOR", d, d, d) }
-
-// halves returns n with its halves exchanged, pairs with the lanes of each half.
-func (f *function) halves(n *register) *register {
-	d := newVector()
-	f.op("VEXT $8, %s, %s, %s", n.bytes(), n.bytes(), d.bytes())
-	return d
-}
-
-func (f *function) pairs(n *register) *register {
-	d := newVector()
-	f.op("VREV64 %s, %s", n.words(), d.words())
-	return d
+// new is into a new register.
+func (e *emitter) new(i instruction, operands ...*register) *register {
+	return e.into(newVector(), i, operands...)
 }
 
 // loadVector and storeVector move four values.

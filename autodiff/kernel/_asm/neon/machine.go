@@ -77,7 +77,7 @@ func (e *emitter) Register(a *register) *register {
 
 func (e *emitter) loadConstant(d *register, b uint32) {
 	if b == 0 {
-		e.zero(d)
+		e.into(d, vzero)
 		return
 	}
 	e.op("FMOVQ %s, %s", e.constants.at(e.file.constant(b)), d.f())
@@ -89,53 +89,32 @@ func (e *emitter) Copy(a *register) *register {
 		e.loadConstant(d, a.bits)
 		return d
 	}
-	return e.move(d, a)
+	return e.into(d, vmov, a)
 }
 
-// registers are those of the operands.
-func (e *emitter) registers(a, b *register) (x, y *register) { return e.Register(a), e.Register(b) }
+func (e *emitter) Add(a, b *register) *register { return e.new(fadd, a, b) }
+func (e *emitter) Sub(a, b *register) *register { return e.new(fsub, a, b) }
+func (e *emitter) Mul(a, b *register) *register { return e.new(fmul, a, b) }
+func (e *emitter) Div(a, b *register) *register { return e.new(fdiv, a, b) }
+func (e *emitter) Sqrt(a *register) *register   { return e.new(fsqrt, a) }
 
-func (e *emitter) Add(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.fadd(newVector(), a, b)
-}
-
-func (e *emitter) Sub(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.fsub(newVector(), a, b)
-}
-
-func (e *emitter) Mul(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.fmul(newVector(), a, b)
-}
-
-func (e *emitter) Div(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.fdiv(newVector(), a, b)
-}
-
-func (e *emitter) Sqrt(a *register) *register { return e.fsqrt(newVector(), e.Register(a)) }
-
-// Max is FMAX only where that agrees: with a zero it may return the other one, and it
-// returns a NaN where b is to be returned.
+// Max and Min are FMAX and FMIN only where these agree: of two zeros they may return the
+// other one, and they return a NaN where b is to be returned.
 func (e *emitter) Max(a, b *register) *register {
-	b = e.Register(b)
 	switch {
 	case a.constant && a.bits == 0:
-		return e.bic(newVector(), b, e.fcmltZero(newVector(), b))
+		return e.new(bic, b, e.new(fcmltZero, b))
 	case a.ordinary():
-		return e.fmax(newVector(), e.Register(a), b)
+		return e.new(fmax, a, b)
 	}
-	panic("max of what is no constant")
+	panic("the maximum is of a constant and a value")
 }
 
 func (e *emitter) Min(a, b *register) *register {
 	if !a.ordinary() {
-		panic("min of what is no constant")
+		panic("the minimum is of a constant and a value")
 	}
-	a, b = e.registers(a, b)
-	return e.fmin(newVector(), a, b)
+	return e.new(fmin, a, b)
 }
 
 // ordinary reports whether r is a constant other than zero and no NaN.
@@ -143,112 +122,64 @@ func (r *register) ordinary() bool {
 	return r.constant && r.bits<<1 != 0 && r.bits<<1 <= 0xff000000
 }
 
-func (e *emitter) AddProduct(acc, a, b *register) {
-	a, b = e.registers(a, b)
-	e.fmla(acc, a, b)
-}
+func (e *emitter) AddProduct(acc, a, b *register) { e.into(acc, vfmla, a, b) }
+func (e *emitter) SubProduct(acc, a, b *register) { e.into(acc, vfmls, a, b) }
 
-func (e *emitter) SubProduct(acc, a, b *register) {
-	a, b = e.registers(a, b)
-	e.fmls(acc, a, b)
-}
+func (e *emitter) Horner(p, x, c *register) *register { return e.into(e.Copy(c), vfmla, p, x) }
 
-func (e *emitter) Horner(p, x, c *register) *register {
-	d := e.Copy(c)
-	e.fmla(d, p, x)
-	return d
-}
+func (e *emitter) And(a, b *register) *register { return e.new(vand, a, b) }
+func (e *emitter) Or(a, b *register) *register  { return e.new(vorr, a, b) }
+func (e *emitter) Xor(a, b *register) *register { return e.new(veor, a, b) }
 
-func (e *emitter) And(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.logic("VAND", newVector(), a, b)
-}
-
-func (e *emitter) Or(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.logic("VORR", newVector(), a, b)
-}
-
-func (e *emitter) Xor(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.logic("VEOR", newVector(), a, b)
-}
-
-func (e *emitter) AddInt(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.integer("VADD", newVector(), a, b)
-}
-
-func (e *emitter) SubInt(a, b *register) *register {
-	a, b = e.registers(a, b)
-	return e.integer("VSUB", newVector(), a, b)
-}
-
-func (e *emitter) Left(a *register, n int) *register {
-	return e.shift("VSHL", newVector(), e.Register(a), n)
-}
-
-func (e *emitter) Right(a *register, n int) *register {
-	return e.shift("VUSHR", newVector(), e.Register(a), n)
-}
-
-func (e *emitter) RightSigned(a *register, n int) *register {
-	return e.sshr(newVector(), e.Register(a), n)
-}
-
-func (e *emitter) ToFloat(a *register) *register { return e.scvtf(newVector(), e.Register(a)) }
+func (e *emitter) AddInt(a, b *register) *register             { return e.new(vadd, a, b) }
+func (e *emitter) SubInt(a, b *register) *register             { return e.new(vsub, a, b) }
+func (e *emitter) Left(a *register, bits int) *register        { return e.new(vshl(bits), a) }
+func (e *emitter) Right(a *register, bits int) *register       { return e.new(vushr(bits), a) }
+func (e *emitter) RightSigned(a *register, bits int) *register { return e.new(sshr(bits), a) }
+func (e *emitter) ToFloat(a *register) *register               { return e.new(scvtf, a) }
 
 func (e *emitter) Less(a, b *register) condition { return e.Greater(b, a) }
 
 func (e *emitter) Greater(a, b *register) condition {
-	a = e.Register(a)
-	if b.constant && b.bits == 0 {
-		return condition{mask: e.fcmgtZero(newVector(), a)}
-	}
-	return condition{mask: e.fcmgt(newVector(), a, e.Register(b))}
+	return condition{mask: e.compare(a, b, fcmgt, fcmgtZero)}
 }
 
 func (e *emitter) Equal(a, b *register) condition {
-	a = e.Register(a)
-	if b.constant && b.bits == 0 {
-		return condition{mask: e.fcmeqZero(newVector(), a)}
-	}
-	return condition{mask: e.fcmeq(newVector(), a, e.Register(b))}
+	return condition{mask: e.compare(a, b, fcmeq, fcmeqZero)}
 }
 
 func (e *emitter) NotGreaterEqual(a, b *register) condition {
-	a = e.Register(a)
+	return condition{mask: e.compare(a, b, fcmge, fcmgeZero), negated: true}
+}
+
+// compare compares with b or, if that is the constant 0, with zero.
+func (e *emitter) compare(a, b *register, with, withZero instruction) *register {
 	if b.constant && b.bits == 0 {
-		return condition{mask: e.fcmgeZero(newVector(), a), negated: true}
+		return e.new(withZero, a)
 	}
-	return condition{mask: e.fcmge(newVector(), a, e.Register(b)), negated: true}
+	return e.new(with, a, b)
 }
 
 func (e *emitter) Negative(a *register) condition {
-	return condition{mask: e.cmltZero(newVector(), e.Register(a))}
+	return condition{mask: e.new(cmltZero, a)}
 }
 
 func (e *emitter) Choose(c condition, a, b *register) *register {
-	a = e.Register(a)
-	d := e.Copy(b)
-	insert := "VBIT"
 	if c.negated {
-		insert = "VBIF"
+		return e.into(e.Copy(b), vbif, a, c.mask)
 	}
-	return e.logic(insert, d, a, c.mask)
+	return e.into(e.Copy(b), vbit, a, c.mask)
 }
 
-func (e *emitter) Only(c condition, a *register) *register { return e.pick(c, a, c.negated) }
-
-func (e *emitter) Except(c condition, a *register) *register { return e.pick(c, a, !c.negated) }
-
-// pick returns a where the mask is zero, or where it is not, else 0.
-func (e *emitter) pick(c condition, a *register, zero bool) *register {
-	a = e.Register(a)
-	if zero {
-		return e.bic(newVector(), a, c.mask)
+func (e *emitter) Only(c condition, a *register) *register {
+	if c.negated {
+		return e.new(bic, a, c.mask)
 	}
-	return e.And(a, c.mask)
+	return e.new(vand, a, c.mask)
+}
+
+func (e *emitter) Except(c condition, a *register) *register {
+	return e.Only(condition{c.mask, !c.negated}, a)
 }
 
 var _ formula.Machine[*register, condition] = (*emitter)(nil)

@@ -69,17 +69,12 @@ func (out *file) packTransposed() {
 func (e *emitter) transpose(v [4]*register) [4]*register {
 	even, odd := [2]*register{}, [2]*register{} // columns 0 and 2, 1 and 3, of two rows
 	for i := range even {
-		even[i] = e.integer("VTRN1", newVector(), v[2*i], v[2*i+1])
-		odd[i] = e.integer("VTRN2", newVector(), v[2*i], v[2*i+1])
-	}
-	join := func(name string, n, m *register) *register {
-		d := newVector()
-		e.op(name+" %s, %s, %s", m.doubles(), n.doubles(), d.doubles())
-		return d
+		even[i] = e.new(vtrn1, v[2*i], v[2*i+1])
+		odd[i] = e.new(vtrn2, v[2*i], v[2*i+1])
 	}
 	return [4]*register{
-		join("VTRN1", even[0], even[1]), join("VTRN1", odd[0], odd[1]),
-		join("VTRN2", even[0], even[1]), join("VTRN2", odd[0], odd[1]),
+		e.new(vtrn1Doubles, even[0], even[1]), e.new(vtrn1Doubles, odd[0], odd[1]),
+		e.new(vtrn2Doubles, even[0], even[1]), e.new(vtrn2Doubles, odd[0], odd[1]),
 	}
 }
 
@@ -88,15 +83,15 @@ func (e *emitter) transpose(v [4]*register) [4]*register {
 func (out *file) peak() {
 	e := out.begin("peak", "iterations int")
 	n := e.load("iterations")
-	x := e.zero(newVector())
+	x := e.new(vzero)
 	var accs []*register
 	for range 24 {
-		accs = append(accs, e.zero(newVector()))
+		accs = append(accs, e.new(vzero))
 	}
 	e.op("PCALIGN $32")
 	e.label("loop")
 	for _, acc := range accs {
-		e.fmla(acc, x, x)
+		e.into(acc, vfmla, x, x)
 	}
 	e.subtract(n, 1)
 	e.branch("BNE", "loop")

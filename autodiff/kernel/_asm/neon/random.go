@@ -28,9 +28,9 @@ func (out *file) groups(name string, f draw, hoist []uint32) {
 	e.label("loop")
 	for half := range 2 {
 		x := e.philox([4]*register{nil, nil, stream[0], stream[1]}, block, keys)
-		for i, zip := range []string{"VZIP1", "VZIP2"} {
-			a := e.integer(zip, newVector(), x[0], x[1])
-			b := e.integer(zip, newVector(), x[2], x[3])
+		for i, zip := range []instruction{vzip1, vzip2} {
+			a := e.new(zip, x[0], x[1])
+			b := e.new(zip, x[2], x[3])
 			a, b = f(e, a, b)
 			e.storeVector(a, dst.at(32*half+16*i))
 			e.storeVector(b, dst.at(32*half+16*i+64))
@@ -79,11 +79,11 @@ func (e *emitter) counters(block *register) (low, high *register) {
 			e.addBytes(block, 1)
 		}
 	}
-	return e.integer("VUZP1", newVector(), pairs[0], pairs[1]), e.integer("VUZP2", newVector(), pairs[0], pairs[1])
+	return e.new(vuzp1, pairs[0], pairs[1]), e.new(vuzp2, pairs[0], pairs[1])
 }
 
 // product returns the upper and the lower words of the products of the lanes.
 func (e *emitter) product(a, b *register) (high, low *register) {
-	first, second := e.umull(newVector(), a, b), e.umull2(newVector(), a, b)
-	return e.integer("VUZP2", newVector(), first, second), e.integer("VUZP1", newVector(), first, second)
+	first, second := e.new(umull, a, b), e.new(umull2, a, b)
+	return e.new(vuzp2, first, second), e.new(vuzp1, first, second)
 }

@@ -51,9 +51,9 @@ func (out *file) softmax(log bool) {
 		if !log {
 			s.store(v, y)
 		}
-		e.fadd(sum[i], sum[i], s.existing(v))
+		e.into(sum[i], fadd, sum[i], s.existing(v))
 	})
-	norm := e.normaliser(log, max, e.fold(sum, e.fadd))
+	norm := e.normaliser(log, max, e.fold(sum, fadd))
 	from := e.copyGP(dst)
 	if log {
 		from = e.copyGP(src)
@@ -79,9 +79,9 @@ func (e *emitter) rowMax(src, n *register) *register {
 		if s.partial {
 			v = e.Choose(condition{mask: s.mask}, v, e.Word(lowest))
 		}
-		e.fmax(max, max, v)
+		e.into(max, fmax, max, v)
 	})
-	return e.foldFour(max, e.fmax)
+	return e.foldFour(max, fmax)
 }
 
 // shortSoftmax emits the softmax, or its logarithm, of dense rows of 4, 8 or 16 values:
@@ -96,11 +96,11 @@ func (out *file) shortSoftmax(columns int, log bool) {
 	for i := range 4 {
 		x = append(x, e.loadVector(src.at(16*i)))
 	}
-	max := e.foldRows(x, columns, e.fmax)
+	max := e.foldRows(x, columns, fmax)
 	for i, v := range x {
 		exps = append(exps, e.formulas().Exp(e.Sub(v, max[i])))
 	}
-	sum := e.foldRows(exps, columns, e.fadd)
+	sum := e.foldRows(exps, columns, fadd)
 	norms := map[*register]*register{}
 	for i := range 4 {
 		norm := norms[sum[i]]
@@ -123,13 +123,13 @@ func (out *file) shortSoftmax(columns int, log bool) {
 
 // foldRows joins the rows of the given number of columns in 16 values; rows of more than
 // four share a register.
-func (e *emitter) foldRows(v []*register, columns int, f folding) []*register {
+func (e *emitter) foldRows(v []*register, columns int, f instruction) []*register {
 	switch columns {
 	case 4:
 		return []*register{e.foldFour(v[0], f), e.foldFour(v[1], f), e.foldFour(v[2], f), e.foldFour(v[3], f)}
 	case 8:
-		a := e.foldFour(f(newVector(), v[0], v[1]), f)
-		b := e.foldFour(f(newVector(), v[2], v[3]), f)
+		a := e.foldFour(e.new(f, v[0], v[1]), f)
+		b := e.foldFour(e.new(f, v[2], v[3]), f)
 		return []*register{a, a, b, b}
 	}
 	a := e.fold(v, f)

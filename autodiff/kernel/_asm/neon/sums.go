@@ -26,14 +26,14 @@ func (out *file) sumLanes() {
 // add +0, which changes no lane: none is ever -0.
 func (e *emitter) addUp(label string, sum []*register, x, n *register) {
 	e.eachSixteen(label, n, pointers(x), func(i int, s *span) {
-		e.fadd(sum[i], sum[i], s.existing(s.load(x)))
+		e.into(sum[i], fadd, sum[i], s.existing(s.load(x)))
 	})
 }
 
 func (e *emitter) zeros() []*register {
 	var list []*register
 	for range 4 {
-		list = append(list, e.zero(newVector()))
+		list = append(list, e.new(vzero))
 	}
 	return list
 }
@@ -46,13 +46,11 @@ func (out *file) sumSquaresLanes() {
 	for i := range 8 {
 		sum = append(sum, e.loadVector(to.at(16*i)))
 	}
-	square := func(v, into *register) {
-		e.op("VFMLA %s, %s, %s", v.doubles(), v.doubles(), into.doubles())
-	}
 	e.eachSixteen("loop", n, pointers(x), func(i int, s *span) {
 		v := s.existing(s.load(x))
-		square(e.fcvtl(newVector(), v), sum[2*i])
-		square(e.fcvtl2(newVector(), v), sum[2*i+1])
+		low, high := e.new(fcvtl, v), e.new(fcvtl2, v)
+		e.into(sum[2*i], vfmlaDoubles, low, low)
+		e.into(sum[2*i+1], vfmlaDoubles, high, high)
 	})
 	for i, v := range sum {
 		e.storeVector(v, to.at(16*i))
@@ -67,7 +65,7 @@ func (out *file) sumRows() {
 	e.label("row")
 	sum, x := e.zeros(), e.copyGP(src)
 	e.addUp("loop", sum, x, n)
-	e.op("FMOVS %s, %s", e.fold(sum, e.fadd).f(), dst.at(0))
+	e.op("FMOVS %s, %s", e.fold(sum, fadd).f(), dst.at(0))
 	e.addBytes(dst, 4)
 	e.add(src, stride)
 	e.subtract(rows, 1)
@@ -75,20 +73,17 @@ func (out *file) sumRows() {
 	e.end()
 }
 
-// folding is an instruction that is repeated to join lanes.
-type folding func(d, n, m *register) *register
-
 // fold joins 16 lanes by halves: i and i+8, then i+4, i+2, i+1. Every lane of the
 // result holds the same.
-func (e *emitter) fold(v []*register, f folding) *register {
-	first, second := f(newVector(), v[0], v[2]), f(newVector(), v[1], v[3])
-	return e.foldFour(f(newVector(), first, second), f)
+func (e *emitter) fold(v []*register, f instruction) *register {
+	first, second := e.new(f, v[0], v[2]), e.new(f, v[1], v[3])
+	return e.foldFour(e.new(f, first, second), f)
 }
 
 // foldFour joins the four lanes of a vector.
-func (e *emitter) foldFour(v *register, f folding) *register {
-	v = f(newVector(), v, e.halves(v))
-	return f(newVector(), v, e.pairs(v))
+func (e *emitter) foldFour(v *register, f instruction) *register {
+	v = e.new(f, v, e.new(swapHalves, v))
+	return e.new(f, v, e.new(swapPairs, v))
 }
 
 // addSumColumns emits dst[j] += src[i, j], i ascending.
@@ -132,7 +127,7 @@ func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, row
 	x, left := e.copyGP(src), e.copyGP(rows)
 	e.label(label)
 	for i, v := range sum {
-		e.fadd(v, v, part(i).load(x))
+		e.into(v, fadd, v, part(i).load(x))
 	}
 	e.add(x, stride)
 	e.subtract(left, 1)

@@ -114,7 +114,7 @@ func (t *tile) start() {
 	t.wholeOrPartial("fromBias", func(last *span) { t.read(t.accs[0], t.bias, last) })
 	for _, row := range t.accs[1:] {
 		for j, v := range row {
-			t.move(v, t.accs[0][j])
+			t.into(v, vmov, t.accs[0][j])
 		}
 	}
 	t.branch("JMP", "started")
@@ -122,7 +122,7 @@ func (t *tile) start() {
 	t.label("fromZero")
 	for _, row := range t.accs {
 		for _, v := range row {
-			t.zero(v)
+			t.into(v, vzero)
 		}
 	}
 	t.label("started")
@@ -189,7 +189,7 @@ func (t *tile) multiply() {
 			}
 			if i >= ahead {
 				for j, acc := range t.accs[i-ahead] {
-					t.fmlaByLane0(acc, bs[j], as[i-ahead])
+					t.into(acc, fmlaByLane0, bs[j], as[i-ahead])
 				}
 			}
 		}
@@ -230,7 +230,7 @@ func (t *tile) finish() {
 	t.branch(fmt.Sprintf("TBZ $%d, %%s,", withReLU), "store", t.get(flags).gp())
 	for _, row := range t.accs {
 		for _, v := range row {
-			t.bic(v, v, t.fcmltZero(newVector(), v)) // a NaN stays
+			t.into(v, bic, v, t.new(fcmltZero, v)) // a NaN stays
 		}
 	}
 	t.label("store")

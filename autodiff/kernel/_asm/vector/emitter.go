@@ -85,7 +85,6 @@ func (e *emitter) word(b uint32) Op {
 
 func (e *emitter) wordReg(b uint32) vector { return e.reg(e.word(b)) }
 
-func (e *emitter) value(x float64) Op        { return e.word(formula.Bits(x)) }
 func (e *emitter) valueReg(x float64) vector { return e.wordReg(formula.Bits(x)) }
 
 // reg returns o in a register that must not be written.
