@@ -31,13 +31,20 @@
 // is a programmer's error and panics. All functions may run concurrently on
 // different destinations.
 //
+// # Instruction sets
+//
+// AVX2 and AVX-512 on x86-64, NEON on 64-bit Arm, and portable Go, which is also all
+// there is with the build tag purego. Every function is in assembly on each of them.
+// The NEON kernels were tested under emulation; their speed was measured nowhere.
+//
 // # Files
 //
 // elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
 // gemm.go hold the functions and their checks; portable_*.go the loops that define
-// the bits; gemm_blocks.go and tile.go the blocking of products; *_amd64.go the choice of
-// the instruction set; fingerprint.go hashes what each function computes, so that machines can be
-// compared; the .s files come from the generator in _asm, a module of its own.
+// the bits; gemm_blocks.go and tile.go the blocking of products; *_amd64.go and
+// *_arm64.go the choice of the instruction set; fingerprint.go hashes what each function
+// computes, so that machines can be compared; the .s files come from the generators in
+// _asm, a module of its own.
 package kernel
 
 //go:generate ./_asm/generate.sh

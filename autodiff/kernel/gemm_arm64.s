@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func tile1x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile1x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile1x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -170,7 +170,7 @@ writeDone:
 end:
 	RET
 
-// func tile2x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile2x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile2x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -401,7 +401,7 @@ writeDone:
 end:
 	RET
 
-// func tile3x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile3x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile3x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -696,7 +696,7 @@ writeDone:
 end:
 	RET
 
-// func tile4x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile4x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile4x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -1055,7 +1055,7 @@ writeDone:
 end:
 	RET
 
-// func tile5x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile5x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile5x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -1478,7 +1478,7 @@ writeDone:
 end:
 	RET
 
-// func tile6x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile6x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile6x16NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -1965,7 +1965,7 @@ writeDone:
 end:
 	RET
 
-// func tile1x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile1x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile1x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -2111,7 +2111,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile2x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile2x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile2x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -2311,7 +2311,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile3x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile3x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile3x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -2564,7 +2564,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile4x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile4x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile4x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -2870,7 +2870,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile5x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile5x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile5x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -3229,7 +3229,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile6x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile6x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile6x12NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -3641,7 +3641,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile1x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile1x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile1x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -3772,7 +3772,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile2x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile2x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile2x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -3946,7 +3946,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile3x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile3x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile3x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -4162,7 +4162,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile4x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile4x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile4x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -4420,7 +4420,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile5x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile5x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile5x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -4720,7 +4720,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile6x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile6x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile6x8NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5062,7 +5062,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile1x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile1x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile1x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5175,7 +5175,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile2x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile2x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile2x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5316,7 +5316,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile3x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile3x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile3x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5484,7 +5484,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile4x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile4x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile4x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5679,7 +5679,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile5x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile5x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile5x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1
@@ -5901,7 +5901,7 @@ writePartial:
 writeDone:
 	RET
 
-// func tile6x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+// func tile6x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 TEXT ·tile6x4NEON(SB), NOSPLIT, $0-40
 	MOVD geometry+32(FP), R0
 	MOVD b+8(FP), R1

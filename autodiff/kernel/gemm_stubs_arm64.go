@@ -5,76 +5,76 @@
 package kernel
 
 //go:noescape
-func tile1x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile1x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile2x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile3x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile4x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile5x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x16NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile6x16NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile1x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile1x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile2x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile3x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile4x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile5x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x12NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile6x12NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile1x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile1x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile2x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile3x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile4x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile5x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x8NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile6x8NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile1x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile1x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile2x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile2x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile3x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile3x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile4x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile4x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile5x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile5x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
-func tile6x4NEON(a, b, c, bias *float32, geometry *[9]uintptr)
+func tile6x4NEON(a, b, c, bias *float32, geometry *[12]uintptr)
 
 //go:noescape
 func packPanelsNEON(dst, src *float32, panel, srcRow, rows, panels uintptr)
