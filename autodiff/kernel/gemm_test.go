@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -139,6 +140,33 @@ func testProduct(t *testing.T, r *rand.Rand, w *Workspace, p *Packed, m, n, k in
 		form.multiply(w, p, c, a, b, e)
 		g.compare(t, fmt.Sprintf("%s of %d x %d x %d", form.name, m, n, k), want.Data)
 	}
+}
+
+// TestProducts_ReLU has the chains end in what a maximum with 0 could lose: a NaN, and
+// the sign of a zero.
+func TestProducts_ReLU(t *testing.T) {
+	const m, n, k = 7, 19, 2
+	zero, inf := float32(math.Copysign(0, -1)), float32(math.Inf(1))
+	eachISA(t, func(t *testing.T) {
+		a, b, bias := Dense(make([]float32, m*k), m, k), Dense(make([]float32, k*n), k, n), make([]float32, n)
+		for i := range b.Data {
+			b.Data[i] = -1 // and A is 0: each chain ends in its bias
+		}
+		for i := range bias {
+			bias[i] = []float32{float32(math.NaN()), zero, 0, -1, 1, -inf, inf}[i%7]
+		}
+		want := make([]float32, n)
+		reluPortable(want, bias)
+		var w Workspace
+		var p Packed
+		for _, form := range forms {
+			c := Dense(make([]float32, m*n), m, n)
+			form.multiply(&w, &p, c, a, b, Epilogue{Bias: bias, ReLU: true})
+			for i := range m {
+				compare(t, form.name, c.row(i), want)
+			}
+		}
+	})
 }
 
 // TestMulPacked_OtherISA multiplies with what was packed for another set.
