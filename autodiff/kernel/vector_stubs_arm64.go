@@ -105,3 +105,15 @@ func gumbelsNEON(dst *float32, keys *uint32, block uint64, stream0, stream1 uint
 
 //go:noescape
 func logisticsNEON(dst *float32, keys *uint32, block uint64, stream0, stream1 uint32, groups int)
+
+//go:noescape
+func greatestNEON(x *float32, n int) uint32
+
+//go:noescape
+func putInt16NEON(dst *byte, src *float32, n int)
+
+//go:noescape
+func getInt16NEON(dst *float32, src *byte, n int)
+
+//go:noescape
+func roundGroupsNEON(x *float32, keys *uint32, block uint64, stream0, stream1 uint32, a, limit float32, groups int)

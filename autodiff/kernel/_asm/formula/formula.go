@@ -13,12 +13,14 @@ type Machine[V, C any] interface {
 	Word(bits uint32) V // in every lane
 	Register(a V) V     // a itself in a register, for an operand that is used often
 	Copy(a V) V
+	Zero() V // +0 in every lane, in a new register
 
 	Add(a, b V) V
 	Sub(a, b V) V
 	Mul(a, b V) V
 	Div(a, b V) V
 	Sqrt(a V) V
+	Floor(a V) V
 	Max(a, b V) V // b if either is NaN or both are zero
 	Min(a, b V) V // b if either is NaN or both are zero
 

@@ -116,17 +116,23 @@ func (e *emitter) loadStride(name string) *register {
 	return r
 }
 
-// finite emits whether all values are finite: the greatest magnitude, as an integer, is
-// less than that of infinity.
-func (out *file) finite() {
-	e := out.beginResult("finite", "x *float32, n int", "bool")
+// greatestMagnitude emits the loop over the n values at x, and returns the greatest one
+// without its sign, as an integer, in lane 0.
+func (e *emitter) greatestMagnitude() *register {
 	x, n := e.load("x"), e.load("n")
 	e.hoist([]uint32{0x7fffffff})
 	greatest := e.new(vzero)
 	e.each("loop", 4, n, pointers(x), false, func(s *span) {
 		e.into(greatest, smax, greatest, e.And(s.load(x), e.Word(0x7fffffff)))
 	})
-	e.into(greatest, smaxv, greatest)
+	return e.into(greatest, smaxv, greatest)
+}
+
+// finite emits whether all values are finite: the greatest magnitude, as an integer, is
+// less than that of infinity.
+func (out *file) finite() {
+	e := out.beginResult("finite", "x *float32, n int", "bool")
+	greatest := e.greatestMagnitude()
 	found, limit := newGP(), newGP()
 	e.op("FMOVS %s, %s", greatest.f(), found.gp())
 	e.op("MOVW $0x7f800000, %s", limit.gp())

@@ -59,17 +59,19 @@ func vushr(bits int) instruction {
 
 // Instructions that Go's assembler lacks, on four values.
 var (
-	fadd  = instruction{0x4e20d400, "fadd v%s.4s, v%s.4s, v%s.4s"}
-	fsub  = instruction{0x4ea0d400, "fsub v%s.4s, v%s.4s, v%s.4s"}
-	fmul  = instruction{0x6e20dc00, "fmul v%s.4s, v%s.4s, v%s.4s"}
-	fdiv  = instruction{0x6e20fc00, "fdiv v%s.4s, v%s.4s, v%s.4s"}
-	fmax  = instruction{0x4e20f400, "fmax v%s.4s, v%s.4s, v%s.4s"}
-	fmin  = instruction{0x4ea0f400, "fmin v%s.4s, v%s.4s, v%s.4s"}
-	fsqrt = instruction{0x6ea1f800, "fsqrt v%s.4s, v%s.4s"}
-	scvtf = instruction{0x4e21d800, "scvtf v%s.4s, v%s.4s"}
-	smax  = instruction{0x4ea06400, "smax v%s.4s, v%s.4s, v%s.4s"}
-	smaxv = instruction{0x4eb0a800, "smaxv s%s, v%s.4s"} // over the lanes, into lane 0
-	bic   = instruction{0x4e601c00, "bic v%s.16b, v%s.16b, v%s.16b"}
+	fadd   = instruction{0x4e20d400, "fadd v%s.4s, v%s.4s, v%s.4s"}
+	fsub   = instruction{0x4ea0d400, "fsub v%s.4s, v%s.4s, v%s.4s"}
+	fmul   = instruction{0x6e20dc00, "fmul v%s.4s, v%s.4s, v%s.4s"}
+	fdiv   = instruction{0x6e20fc00, "fdiv v%s.4s, v%s.4s, v%s.4s"}
+	fmax   = instruction{0x4e20f400, "fmax v%s.4s, v%s.4s, v%s.4s"}
+	fmin   = instruction{0x4ea0f400, "fmin v%s.4s, v%s.4s, v%s.4s"}
+	fsqrt  = instruction{0x6ea1f800, "fsqrt v%s.4s, v%s.4s"}
+	frintm = instruction{0x4e219800, "frintm v%s.4s, v%s.4s"}
+	fcvtzs = instruction{0x4ea1b800, "fcvtzs v%s.4s, v%s.4s"} // to integers, cut towards zero
+	scvtf  = instruction{0x4e21d800, "scvtf v%s.4s, v%s.4s"}
+	smax   = instruction{0x4ea06400, "smax v%s.4s, v%s.4s, v%s.4s"}
+	smaxv  = instruction{0x4eb0a800, "smaxv s%s, v%s.4s"} // over the lanes, into lane 0
+	bic    = instruction{0x4e601c00, "bic v%s.16b, v%s.16b, v%s.16b"}
 
 	// The result, changed in place, plus the second times lane 0 of the third.
 	fmlaByLane0 = instruction{0x4f801000, "fmla v%s.4s, v%s.4s, v%s.s[0]"}
@@ -89,6 +91,12 @@ var (
 	fcvtl2 = instruction{0x4e617800, "fcvtl2 v%s.2d, v%s.4s"}
 	umull  = instruction{0x2ea0c000, "umull v%s.2d, v%s.2s, v%s.2s"}
 	umull2 = instruction{0x6ea0c000, "umull2 v%s.2d, v%s.4s, v%s.4s"}
+
+	// Integers to the lower or the upper four lanes of 16 bits, cut to their range, and back.
+	sqxtn  = instruction{0x0e614800, "sqxtn v%s.4h, v%s.4s"}
+	sqxtn2 = instruction{0x4e614800, "sqxtn2 v%s.8h, v%s.4s"}
+	sxtl   = instruction{0x0f10a400, "sxtl v%s.4s, v%s.4h"}
+	sxtl2  = instruction{0x4f10a400, "sxtl2 v%s.4s, v%s.8h"}
 )
 
 // sshr shifts signed integers right.

@@ -92,11 +92,15 @@ func (e *emitter) Copy(a *register) *register {
 	return e.into(d, vmov, a)
 }
 
+func (e *emitter) Zero() *register { return e.new(vzero) }
+
 func (e *emitter) Add(a, b *register) *register { return e.new(fadd, a, b) }
 func (e *emitter) Sub(a, b *register) *register { return e.new(fsub, a, b) }
 func (e *emitter) Mul(a, b *register) *register { return e.new(fmul, a, b) }
 func (e *emitter) Div(a, b *register) *register { return e.new(fdiv, a, b) }
 func (e *emitter) Sqrt(a *register) *register   { return e.new(fsqrt, a) }
+
+func (e *emitter) Floor(a *register) *register { return e.new(frintm, a) }
 
 // Max and Min are FMAX and FMIN only where these agree: of two zeros they may return the
 // other one, and they return a NaN where b is to be returned.
@@ -107,14 +111,14 @@ func (e *emitter) Max(a, b *register) *register {
 	case a.ordinary():
 		return e.new(fmax, a, b)
 	}
-	panic("the maximum is of a constant and a value")
+	return e.Choose(e.Greater(a, b), a, b)
 }
 
 func (e *emitter) Min(a, b *register) *register {
-	if !a.ordinary() {
-		panic("the minimum is of a constant and a value")
+	if a.ordinary() {
+		return e.new(fmin, a, b)
 	}
-	return e.new(fmin, a, b)
+	return e.Choose(e.Less(a, b), a, b)
 }
 
 // ordinary reports whether r is a constant other than zero and no NaN.

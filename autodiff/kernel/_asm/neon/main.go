@@ -52,5 +52,6 @@ func vector() *file {
 	f.lstmBackward()
 	f.adam()
 	f.random()
+	f.integers()
 	return &f
 }

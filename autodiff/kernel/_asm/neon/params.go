@@ -44,6 +44,9 @@ func parseParams(list, result string) params {
 	if result != "" {
 		p.resultOffset = p.bytes
 		p.bytes++ // a bool
+		if result == "uint32" {
+			p.bytes += 3
+		}
 	}
 	return p
 }

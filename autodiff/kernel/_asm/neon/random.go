@@ -18,28 +18,36 @@ func (out *file) random() {
 	out.groups("logistics", single(formulas.Logistic), formula.UniformConstants)
 }
 
-// groups emits the filling of whole groups of 32 values, from eight blocks each: one
-// word of four blocks is in a vector, so a group is two halves of four blocks.
+// groups emits the filling of whole groups of 32 values, from eight blocks each.
 func (out *file) groups(name string, f draw, hoist []uint32) {
 	e := out.begin(name, "dst *float32, keys *uint32, block uint64, stream0, stream1 uint32, groups int")
-	dst, keys, block, n := e.load("dst"), e.load("keys"), e.load("block"), e.load("groups")
+	dst := e.load("dst")
+	e.hoist(hoist)
+	e.eachGroup(func(a, b *register, displacement int) {
+		a, b = f(e, a, b)
+		e.storeVector(a, dst.at(displacement))
+		e.storeVector(b, dst.at(displacement+64))
+	}, func() { e.addBytes(dst, 128) })
+	e.end()
+}
+
+// eachGroup emits a loop over groups of blocks: body for the words 0 and 1 of two blocks,
+// and the words 2 and 3, with the place of the former among the words of the group. One
+// word of four blocks is in a vector, so a group is two halves of four blocks.
+func (e *emitter) eachGroup(body func(a, b *register, displacement int), next func()) {
+	keys, block, n := e.load("keys"), e.load("block"), e.load("groups")
 	stream := [2]*register{e.spread(e.load("stream0")), e.spread(e.load("stream1"))}
-	e.hoist(hoist, []uint32{formula.Mult0, formula.Mult1})
+	e.hoist([]uint32{formula.Mult0, formula.Mult1})
 	e.label("loop")
 	for half := range 2 {
 		x := e.philox([4]*register{nil, nil, stream[0], stream[1]}, block, keys)
 		for i, zip := range []instruction{vzip1, vzip2} {
-			a := e.new(zip, x[0], x[1])
-			b := e.new(zip, x[2], x[3])
-			a, b = f(e, a, b)
-			e.storeVector(a, dst.at(32*half+16*i))
-			e.storeVector(b, dst.at(32*half+16*i+64))
+			body(e.new(zip, x[0], x[1]), e.new(zip, x[2], x[3]), 32*half+16*i)
 		}
 	}
-	e.addBytes(dst, 128)
+	next()
 	e.subtract(n, 1)
 	e.branch("BNE", "loop")
-	e.end()
 }
 
 // spread returns a word of a general register in all lanes.

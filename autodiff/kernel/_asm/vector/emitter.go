@@ -113,6 +113,17 @@ func (e *emitter) mul(a vector, b Op) vector { r := e.new(); VMULPS(b, a, r); re
 func (e *emitter) div(a vector, b Op) vector { r := e.new(); VDIVPS(b, a, r); return r }
 func (e *emitter) sqrt(a Op) vector          { r := e.new(); VSQRTPS(a, r); return r }
 
+// floor rounds to the next integer below.
+func (e *emitter) floor(a vector) vector {
+	r := e.new()
+	if e.wide() {
+		VRNDSCALEPS(U8(1), a, r)
+	} else {
+		VROUNDPS(U8(1), a, r)
+	}
+	return r
+}
+
 // max and min return b if either is NaN.
 func (e *emitter) max(a vector, b Op) vector { r := e.new(); VMAXPS(b, a, r); return r }
 func (e *emitter) min(a vector, b Op) vector { r := e.new(); VMINPS(b, a, r); return r }

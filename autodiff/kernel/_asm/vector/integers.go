@@ -3,6 +3,8 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 func integers(bytes int) {
@@ -17,7 +19,7 @@ func greatest(bytes int) {
 	e := begin(bytes, "greatest", "func(x *float32, n int) uint32")
 	x, n := arg("x"), arg("n")
 	most := e.zero()
-	magnitude := e.wordReg(^uint32(signBit))
+	magnitude := e.wordReg(0x7fffffff)
 	e.each("loop", n, pointers(x), func(s *span) {
 		VPMAXSD(e.and(s.load(at(x)), magnitude), most, most)
 	})
@@ -87,7 +89,7 @@ func getInt16(bytes int) {
 func roundGroups(bytes int) {
 	e := begin(bytes, "roundGroups", "func(x *float32, keys *uint32, block uint64, stream0, stream1 uint32, a, limit float32, groups int)")
 	x, keys, n := arg("x"), arg("keys"), arg("groups")
-	e.hoist([]uint32{mult0, mult1, 0xffff}, words(1.0/(1<<16), 1.0/(1<<17), 1))
+	e.hoist([]uint32{formula.Mult0, formula.Mult1, formula.HalfWord}, formula.RoundConstants)
 	counter, step := e.new(), e.new()
 	VPBROADCASTQ(argPlace("block"), counter)
 	VPADDQ(table("blockNumbers", 0), counter, counter)
@@ -98,7 +100,7 @@ func roundGroups(bytes int) {
 	Label("loop")
 	first, second := e.philox(counter, keys)
 	for i, w := range []vector{first, second} {
-		e.roundOnto(at(x).Offset(64*i), e.and(w, e.word(0xffff)))
+		e.roundOnto(at(x).Offset(64*i), e.and(w, e.word(formula.HalfWord)))
 		e.roundOnto(at(x).Offset(64*i+128), e.right(w, 16))
 	}
 	if e.wide() {
@@ -124,17 +126,5 @@ func (e *emitter) roundOnto(place Mem, half vector) {
 	VBROADCASTSS(argPlace("a"), scale)
 	VBROADCASTSS(argPlace("limit"), limit)
 	y := e.mul(scale, place)
-	q := e.new()
-	if e.wide() {
-		VRNDSCALEPS(U8(1), y, q)
-	} else {
-		VROUNDPS(U8(1), y, q)
-	}
-	u := e.copy(e.valueReg(1.0 / (1 << 17)))
-	e.addProduct(u, e.toFloat(half), e.value(1.0/(1<<16)))
-	up := e.only(e.compare(u, less, e.sub(y, q)), e.value(1))
-	q = e.add(q, up)
-	q = e.max(q, e.sub(e.zero(), limit))
-	q = e.min(q, limit)
-	VMOVUPS(e.add(q, e.zero()), place)
+	VMOVUPS(e.formulas().Round(y, half, limit), place)
 }

@@ -27,11 +27,14 @@ func (m machine) Word(b uint32) Op { return m.e.word(b) }
 func (m machine) Register(a Op) Op { return m.e.reg(a) }
 func (m machine) Copy(a Op) Op     { return m.e.copy(m.e.reg(a)) }
 
+func (m machine) Zero() Op { return m.e.zero() }
+
 func (m machine) Add(a, b Op) Op { return m.e.add(m.e.reg(a), b) }
 func (m machine) Sub(a, b Op) Op { return m.e.sub(m.e.reg(a), b) }
 func (m machine) Mul(a, b Op) Op { return m.e.mul(m.e.reg(a), b) }
 func (m machine) Div(a, b Op) Op { return m.e.div(m.e.reg(a), b) }
 func (m machine) Sqrt(a Op) Op   { return m.e.sqrt(a) }
+func (m machine) Floor(a Op) Op  { return m.e.floor(m.e.reg(a)) }
 func (m machine) Max(a, b Op) Op { return m.e.max(m.e.reg(a), b) }
 func (m machine) Min(a, b Op) Op { return m.e.min(m.e.reg(a), b) }
 
