@@ -79,6 +79,7 @@ func (c *cli) lie(name string, step uint64, block bool) coordinator.Credit {
 }
 
 func TestVerify_SameBits(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // what is left behind there is nobody else's
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "a", "--quiet", "--workers", "3")
 	steps := c.info("a").Steps
