@@ -75,15 +75,15 @@ func TestTrain_SameBits(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, switching := range []string{"concrete", "normal"} {
+	for _, mode := range []string{"model.switching=concrete", "model.switching=normal", "train.gradients=int16"} {
 		digests := map[string]string{}
 		train := func(name string, environ []string, flags ...string) {
 			c := newCLI(t)
 			c.environ = environ
-			c.must(append([]string{"train", "noise/smoke", "model.switching=" + switching, "--quiet", "--name", "a"}, flags...)...)
+			c.must(append([]string{"train", "noise/smoke", mode, "--quiet", "--name", "a"}, flags...)...)
 			digests[name] = c.info("a").ParametersSHA256
 		}
-		for _, workers := range []string{"1", "2", "3", "5"} {
+		for _, workers := range []string{"1", "2", "3", "5", "8"} {
 			train(workers+" workers", nil, "--workers", workers)
 		}
 		train("3 slots", nil, "--workers", "1", "--slots", "3")
@@ -93,7 +93,7 @@ func TestTrain_SameBits(t *testing.T) {
 		}
 		for name, digest := range digests {
 			if digest == "" || digest != digests["1 workers"] {
-				t.Errorf("%s, %s: %s, one worker: %s", switching, name, digest, digests["1 workers"])
+				t.Errorf("%s, %s: %s, one worker: %s", mode, name, digest, digests["1 workers"])
 			}
 		}
 	}

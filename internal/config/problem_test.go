@@ -36,6 +36,7 @@ var problemFiles = []struct{ name, text string }{
 	{"rules_shards", "train:\n  shards: 12\n  batch: 24\n  validation_episodes: 24\n"},
 	{"rules_env", "env:\n  kind: noise\n  controls: 1\nmodel:\n  emission: bernoulli\n  switches: 1\n"},
 	{"rules_env_keys", "env:\n  dt: 0.1\n  variant: b\n  balls: 2\n  walls: true\n"},
+	{"rules_gradients", "train:\n  gradients: int16\n  shards: 512\n  batch: 512\n  validation_episodes: 512\n"},
 	{"rules_cluster", "cluster:\n  chunk: 4098\n  credit: 2048\neval:\n  filter_window: 2\n"},
 	{"many", "seed: x\noptim:\n  lr: 1e-3\n  decay: 2\ntrain:\n  batch_size: 3\n"},
 }

@@ -10,7 +10,10 @@
 // different versions can still tell each other what is wrong. The seal is the CRC32C of all bytes before it, except
 // those of a chunk. A vector travels as msgpack bin of little-endian
 // float32, cut into chunks, each with its CRC32C; the announcement of a vector carries the CRC32C of its chunks'
-// CRC32Cs. A data set is an opaque byte string that travels likewise, and is named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is refused.
+// CRC32Cs. If the Welcome says so, gradients travel as int16 instead, with what their blocks need behind them, and behind
+// the parameters are the exponents in force: see package quantize. A data set is an opaque byte string that travels
+// likewise, and is named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older
+// term is refused.
 //
 // # Flow
 //
@@ -39,6 +42,9 @@
 //
 // A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none, and
 // goes where an Assign{run} sends it, also away from the run that it serves.
+//
+// A step whose integers did not fit their scales, or that somebody spoilt, opens once more: a further pass of the step, which
+// ends what was done in the one before.
 //
 // Several workers may hold leases of one block: a copy is given to an idle worker when the first takes too long, and the
 // first sound Result counts. All that is said of a block must agree. Where it does not, the coordinator, or a worker that
