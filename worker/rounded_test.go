@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/model/slds"
 )
 
@@ -70,5 +71,68 @@ func TestRounded_Refuses(t *testing.T) {
 	}
 	if err := r.Gradient(0, 0, 0, make([]float32, r.Size()), make([]float32, 5)); !errors.Is(err, quantize.ErrNotFinite) {
 		t.Errorf("got %v, want ErrNotFinite", err)
+	}
+}
+
+// A coordinator that wants integers of other parameters than it has is not followed.
+func TestRounderOf(t *testing.T) {
+	for _, c := range []struct {
+		tensors []int
+		shards  int
+		ok      bool
+	}{
+		{[]int{300, 700}, 8, true},
+		{[]int{300, 701}, 8, false},
+		{[]int{300}, 8, false},
+		{nil, 8, false},
+		{[]int{wire.MaxCount, wire.MaxCount, 1000}, 8, false},
+		{[]int{1000}, 512, false},
+	} {
+		r, err := rounderOf(&wire.Welcome{Size: 1000, Gradients: wire.Int16, Tensors: c.tensors, Shards: c.shards, Seed: 3})
+		if (err == nil) != c.ok {
+			t.Errorf("tensors %v, %d shards: %v", c.tensors, c.shards, err)
+		}
+		if c.ok && (r.Grid.Parameters() != 1000 || r.Seed != 3) {
+			t.Errorf("tensors %v: %d parameters, seed %d", c.tensors, r.Grid.Parameters(), r.Seed)
+		}
+	}
+	if r, err := rounderOf(&wire.Welcome{Size: 1000}); err != nil || r.Grid != nil {
+		t.Errorf("float32: %v, %v", r, err)
+	}
+}
+
+// A worker that goes from a run to another has the vectors of the other.
+func TestShape(t *testing.T) {
+	w := newWorker(t, wire.NewMemory(nil), func([]byte, []byte, int) (Program, error) { return still{}, nil })
+	w.chunk = 64
+	rounder := func(seed uint64, size int) quantize.Rounder {
+		grid, err := quantize.NewGrid([]int{size}, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return quantize.Rounder{Grid: grid, Seed: seed}
+	}
+	w.install(build{program: still{}})
+	for i, c := range []struct {
+		rounder quantize.Rounder
+		length  int
+		coding  wire.Coding
+		anew    bool
+	}{
+		{quantize.Rounder{}, 4, wire.Float32, false},
+		{rounder(1, 4), 5, wire.Int16, true},
+		{rounder(1, 4), 5, wire.Int16, false},
+		{rounder(2, 4), 5, wire.Int16, true},
+		{quantize.Rounder{}, 4, wire.Float32, true},
+	} {
+		memory := w.memory
+		w.rounder = c.rounder
+		w.shape()
+		if w.chunks.Size != c.length || w.sums.Size != c.length || w.sums.Coding != c.coding || len(w.theta.values) != c.length || w.memory.size != c.length {
+			t.Errorf("%d: chunks %+v, sums %+v, %d values", i, w.chunks, w.sums, len(w.theta.values))
+		}
+		if (w.memory != memory) != c.anew {
+			t.Errorf("%d: made anew: %v", i, !c.anew)
+		}
 	}
 }

@@ -125,6 +125,13 @@ func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
 	if msg.Gradients == wire.Float32 {
 		return quantize.Rounder{}, nil
 	}
+	left := msg.Size
+	for _, n := range msg.Tensors {
+		left -= n
+	}
+	if left != 0 {
+		return quantize.Rounder{}, fmt.Errorf("%d tensors do not make %d parameters", len(msg.Tensors), msg.Size)
+	}
 	grid, err := quantize.NewGrid(msg.Tensors, msg.Shards)
 	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
 }
@@ -134,16 +141,16 @@ func (w *Worker) shape() {
 	if w.program == nil {
 		return
 	}
-	coding := wire.Float32
-	if w.rounder.Grid != nil {
-		coding = wire.Int16
+	var now quantize.Rounder
+	if r, ok := w.served.(*rounded); ok {
+		now = r.rounder
 	}
-	known, _ := w.served.(*rounded)
-	if w.served == nil || (known == nil) != (w.rounder.Grid == nil) || known != nil && !known.rounder.Equal(w.rounder) {
-		w.served = w.program
-		if w.rounder.Grid != nil {
-			w.served = Rounded(w.program, w.rounder)
-		}
+	coding, served := wire.Float32, w.program
+	if w.rounder.Grid != nil {
+		coding, served = wire.Int16, Rounded(w.program, w.rounder)
+	}
+	if w.served == nil || !now.Equal(w.rounder) {
+		w.served = served
 		n := w.served.Size()
 		w.theta = assembly{values: make([]float32, n)}
 		w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
