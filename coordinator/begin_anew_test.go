@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -25,5 +26,24 @@ func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	m.beginAnew(0)
 	if !slices.Equal(m.state, before) || m.narrow != 0 || m.pass != 1 {
 		t.Errorf("exponent %g, want %g; pass %d", m.state[40], before[40], m.pass)
+	}
+}
+
+// A run that goes back has the levels of the checkpoint, or none at the initial parameters.
+func TestMachine_RewindsLevels(t *testing.T) {
+	m := newMachine(Config{
+		Run: "r", Steps: 9, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128, Gradients: wire.Int16,
+		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
+	}, make([]float32, 40), 64)
+	m.start(0)
+	initial, theta := slices.Clone(m.state[40:]), make([]float32, 40)
+	sum := make([]float32, 41)
+	sum[40] = 20
+	m.integers.close(sum)
+	for _, c := range []struct{ levels, exponents []float32 }{{[]float32{7}, []float32{10}}, {nil, initial}} {
+		m.rewind(0, &Checkpoint{Theta: theta, Levels: c.levels, BestLoss: math.Inf(1)})
+		if !slices.Equal(m.state[40:], c.exponents) {
+			t.Errorf("levels %v: exponents %v, want %v", c.levels, m.state[40:], c.exponents)
+		}
 	}
 }

@@ -167,8 +167,8 @@ func TestIntegers_InterruptedAndResumed(t *testing.T) {
 	cfg, bus := integersConfig(t), wire.NewMemory(nil)
 	ctx, interrupt := context.WithCancel(t.Context())
 	c := newCoordinator(t, cfg, bus, &events{onStep: func(r coordinator.StepReport) {
-		if r.Step == 10 {
-			interrupt() // step 11 is under way
+		if r.Step == 13 {
+			interrupt() // step 14 is under way; the levels are still those of the surge
 		}
 	}})
 	wait := startWorker(t, t.Context(), bus, worker.Config{}, surging)
@@ -177,7 +177,7 @@ func TestIntegers_InterruptedAndResumed(t *testing.T) {
 	}
 	wait()
 	cp, _, err := coordinator.Restore(cfg.Dir)
-	if err != nil || cp.Step != 11 || len(cp.Levels) != (toySize+quantize.BlockSize-1)/quantize.BlockSize {
+	if err != nil || cp.Step != 14 || len(cp.Levels) != (toySize+quantize.BlockSize-1)/quantize.BlockSize {
 		t.Fatalf("checkpoint of step %d with %d levels: %v", cp.Step, len(cp.Levels), err)
 	}
 	c = newCoordinator(t, cfg, bus, nil)
