@@ -13,8 +13,8 @@ type allocations struct {
 	records      []runtime.MemProfileRecord
 }
 
-// begin starts to count; stop has to follow. step runs once before, so that what the runtime gives up at a collection and
-// makes anew, such as the memory of goroutines that wait, is there again.
+// begin starts to count; stop has to follow. step runs once before, so that what is given up at a collection and
+// made anew, such as a pool's, is there again.
 func (a *allocations) begin(step func() error) error {
 	a.usual = runtime.MemProfileRate
 	count, bytes := a.total()
@@ -54,15 +54,18 @@ func (a *allocations) total() (count, bytes int64) {
 	return count, bytes
 }
 
-// ofStep reports whether a stack is that of a plain step.
+// ofStep reports whether a stack is that of a plain step. What the runtime keeps and lends to goroutines that wait is not
+// the step's: how much there is follows from who happens to wait for whom.
 func ofStep(stack []uintptr) bool {
 	frames := runtime.CallersFrames(stack)
 	for {
 		frame, more := frames.Next()
-		if strings.Contains(frame.Function, "bench.(*plain).") {
+		switch {
+		case frame.Function == "runtime.acquireSudog":
+			return false
+		case strings.Contains(frame.Function, "bench.(*plain)."):
 			return true
-		}
-		if !more {
+		case !more:
 			return false
 		}
 	}
