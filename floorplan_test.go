@@ -53,8 +53,9 @@ internal/disk:
 internal/runs:         internal/disk
 internal/terminal:
 internal/web:          internal/runs
-internal/reduce:       autodiff/kernel
-internal/optim:        autodiff/kernel
+internal/parallel:
+internal/reduce:       autodiff/kernel internal/parallel
+internal/optim:        autodiff/kernel internal/parallel
 internal/wire:         autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
@@ -67,7 +68,7 @@ internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
 worker:                internal/wire internal/reduce internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/disk autodiff/kernel
+coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
 
 cmd/switchyard:        *
 docs/bench/render:     internal/bench

@@ -27,22 +27,26 @@ func (p trivial) Load(uint64, []float32) error                           { retur
 func (p trivial) Gradient(_ int, _ uint64, _ int, g, _ []float32) error  { g[0] = 1; return nil }
 func (p trivial) Validate(_ int, _ uint64, _ int, terms []float32) error { terms[0] = 0; return nil }
 
-// BenchmarkRound is one step of 150,000 parameters in 4 shards with 2 workers: the cost of distribution.
+// BenchmarkRound is one step of 1,500,000 parameters in 8 shards with 2 workers: the cost of distribution.
 func BenchmarkRound(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		bus := wire.NewMemory(nil)
 		benchmarkRound(b, func() wire.Bus { return bus })
 	})
-	for name, listen := range map[string]string{"nats-inprocess": "", "nats-tcp": "127.0.0.1:0"} {
-		b.Run(name, func(b *testing.B) {
-			server, err := broker.Start(broker.Config{Listen: listen, Log: hclog.NewNullLogger()})
+	for _, c := range []struct {
+		name, listen string
+		local        bool
+	}{{"local", "", true}, {"nats-inprocess", "", false}, {"nats-tcp", "127.0.0.1:0", false}} {
+		b.Run(c.name, func(b *testing.B) {
+			local := wire.NewLocal()
+			server, err := broker.Start(broker.Config{Listen: c.listen, Log: hclog.NewNullLogger()})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer server.Shutdown()
 			benchmarkRound(b, func() wire.Bus {
 				cfg := natsbus.Config{URL: server.URL(), Log: hclog.NewNullLogger()}
-				if listen == "" {
+				if c.listen == "" {
 					cfg.Server = server
 				}
 				bus, err := natsbus.Connect(cfg)
@@ -50,6 +54,9 @@ func BenchmarkRound(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.Cleanup(bus.Close)
+				if c.local {
+					return local.Bus(bus, false)
+				}
 				return bus
 			})
 		})
@@ -57,9 +64,9 @@ func BenchmarkRound(b *testing.B) {
 }
 
 func benchmarkRound(b *testing.B, connect func() wire.Bus) {
-	const size = 150_000
+	const size = 1_500_000
 	cfg := coordinator.Config{
-		Run: "bench", Steps: 1 << 40, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 60 << 10, Credit: 16 << 20,
+		Run: "bench", Steps: 1 << 40, Shards: 8, FailureDetection: 5 * time.Second, Chunk: 60 << 10, Credit: 16 << 20,
 		Optimizer: coordinator.Optimizer{Rate: 1e-3, Clip: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 		TermNames: []string{"loss"}, Dir: b.TempDir(),
 	}
@@ -88,10 +95,13 @@ func benchmarkRound(b *testing.B, connect func() wire.Bus) {
 		<-steps
 	}
 	b.ReportAllocs()
-	before := cpuTime(b)
+	before, least, last := cpuTime(b), time.Hour, time.Now()
 	for b.Loop() {
 		<-steps
+		now := time.Now()
+		least, last = min(least, now.Sub(last)), now
 	}
+	b.ReportMetric(least.Seconds()*1e3, "least-ms/op") // what other processes do on the machine enters the mean
 	b.ReportMetric((cpuTime(b)-before).Seconds()*1e3/float64(b.N), "cpu-ms/op")
 	cancel()
 	for range steps { // the step under way

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -24,9 +23,10 @@ type Coordinator struct {
 	log      hclog.Logger
 
 	encoder  *wire.Encoder
-	crcs     []uint32 // of the chunks of the parameters
-	summed   version  // of the state that crcs belong to
-	inbox    chan []byte
+	encoders sync.Pool // for what several goroutines send
+	crcs     []uint32  // of the chunks of the parameters
+	summed   version   // of the state that crcs belong to
+	inbox    chan incoming
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
 	start    time.Time
 	lastStep time.Time
@@ -85,8 +85,8 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	store.identity, store.data = cfg.identity(), m.data.hash
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
-		encoder: wire.NewEncoder(), crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
-		inbox: make(chan []byte, inboxLength), closing: make(chan struct{}),
+		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
+		inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
 		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
 		referee: newReferee(cfg.Referee),
 	}, nil
@@ -147,13 +147,16 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.closeLog()
-	for _, subject := range []string{c.subjects.Control, c.subjects.Data} {
-		sub, err := c.bus.Subscribe(subject, c.enqueue)
-		if err != nil {
-			return fmt.Errorf("subscribe to %s: %w", subject, err)
-		}
-		defer c.unsubscribe(sub)
+	control, err := c.bus.Subscribe(c.subjects.Control, c.enqueue)
+	if err != nil {
+		return fmt.Errorf("subscribe to %s: %w", c.subjects.Control, err)
 	}
+	defer c.unsubscribe(control)
+	data, err := c.lent(c.subjects.Data, c.takeIn)
+	if err != nil {
+		return fmt.Errorf("subscribe to %s: %w", c.subjects.Data, err)
+	}
+	defer c.unsubscribe(data)
 	c.start = time.Now()
 	c.lastStep = c.start
 	c.log.Info("run opens", "step", c.machine.opt.step, "steps", c.machine.cfg.Steps,
@@ -166,8 +169,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	interrupted := ctx.Done()
 	for !c.finished {
 		select {
-		case data := <-c.inbox:
-			c.receive(data)
+		case in := <-c.inbox:
+			c.receive(in)
 		case <-ticker.C:
 			c.tick()
 		case s := <-c.saver.done:
@@ -211,14 +214,6 @@ func (c *Coordinator) tick() {
 	c.machine.tick(now)
 }
 
-// enqueue passes a message to the coordinator's goroutine.
-func (c *Coordinator) enqueue(data []byte) {
-	select {
-	case c.inbox <- data:
-	case <-c.closing:
-	}
-}
-
 // unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
 func (c *Coordinator) unsubscribe(sub wire.Subscription) {
 	done := make(chan struct{})
@@ -235,22 +230,6 @@ func (c *Coordinator) unsubscribe(sub wire.Subscription) {
 			return
 		}
 	}
-}
-
-// receive decodes a message and gives it to the machine.
-func (c *Coordinator) receive(data []byte) {
-	c.in += int64(len(data))
-	msg, err := wire.Decode(data)
-	if err == nil {
-		c.machine.receive(c.now(), msg)
-		return
-	}
-	reason := ReasonMalformed
-	if errors.Is(err, wire.ErrVersion) {
-		reason = ReasonVersion
-		c.refuseVersion(data)
-	}
-	c.machine.reject("", reason, "%v", err)
 }
 
 // refuseVersion answers a Hello of another protocol version.

@@ -94,52 +94,6 @@ func (c *Coordinator) subject(to, all string) string {
 	return c.subjects.Worker(to)
 }
 
-// publish sends a message. One that cannot be sent now counts as lost, which the protocol provides for. One that can
-// never be sent would be waited for in vain; the first of each kind is told.
-func (c *Coordinator) publish(subject string, msg wire.Message) {
-	data, err := c.encoder.Encode(msg)
-	if err == nil {
-		c.outb += int64(len(data))
-		err = c.bus.Publish(subject, data)
-	}
-	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
-	switch {
-	case never && !c.unfit[msg.Kind()]:
-		c.unfit[msg.Kind()] = true
-		c.log.Error("message cannot be sent", "subject", subject, "kind", msg.Kind(), "error", err)
-	case err != nil:
-		c.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
-	}
-}
-
-// version names a state that is sent out: the number of updates plus 1, and the pass.
-type version struct {
-	step uint64
-	pass int
-}
-
-// sendTheta sends chunks of the parameters, whose checksums are formed once per step.
-func (c *Coordinator) sendTheta(cmd thetaCommand) {
-	m := c.machine
-	step, chunks := m.opt.step, m.chunks
-	chunk := func(i int) []byte {
-		return chunks.Encode(nil, m.state, i)
-	}
-	if now := (version{step + 1, m.pass}); c.summed != now {
-		for i := range c.crcs {
-			c.crcs[i] = wire.Checksum(chunk(i))
-		}
-		c.summed = now
-	}
-	subject := c.subject(cmd.to, c.subjects.Theta)
-	for i := cmd.first; i < cmd.first+cmd.count; i++ {
-		c.publish(subject, &wire.Theta{
-			Header: wire.Header{Run: m.cfg.Run, Term: m.term},
-			Step:   step, Pass: m.pass, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: chunk(i),
-		})
-	}
-}
-
 func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	m := c.machine
 	from, to := m.data.pieces.Span(cmd.index)

@@ -46,7 +46,7 @@ type lease struct {
 	// from the announcement on
 	said    *claim
 	values  []float32 // nil until the first chunk is asked for
-	crcs    []uint32
+	box     *box      // where they are stored; nil: nowhere
 	got     []bool
 	next    int           // first chunk never asked for
 	missing int           // chunks not yet there
@@ -246,6 +246,10 @@ func (m *machine) forget(l *lease) {
 		if l.state == pulling && !l.got[i] {
 			m.inFlight -= m.sums.Bytes(i)
 		}
+	}
+	if l.box != nil {
+		m.intake.close(l.id)
+		l.box = nil
 	}
 	if l.values != nil {
 		m.pool = append(m.pool, l.values)

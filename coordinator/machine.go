@@ -38,6 +38,7 @@ type machine struct {
 	lastID       uint64
 	lastQuestion uint64
 	inFlight     int // bytes of gradients asked for and not there; see affords
+	intake       intake
 	data         dataset
 	typical      typicalTimes
 	asked        map[uint64]*task // what the referee is asked, by question
@@ -85,7 +86,8 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		data:  newDataset(cfg.Data, 4*chunks.Elements),
 		byKey: make(map[key]*member), accounts: make(map[uint64]*account),
 		names: make(map[string]uint64), shared: make(map[string]bool),
-		byID: make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
+		intake: intake{boxes: make(map[uint64]*box)},
+		byID:   make(map[uint64]*lease), asked: make(map[uint64]*task), best: math.Inf(1), saved: never, waitTold: -time.Second,
 	}
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)

@@ -34,7 +34,9 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	if cfg.Outer.Every > 0 {
 		o.rule = optim.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
 	} else {
-		o.rule = optim.NewAdam(cfg.Optimizer, len(theta))
+		adam := optim.NewAdam(cfg.Optimizer, len(theta))
+		adam.Spread = true // the workers wait for it
+		o.rule = adam
 	}
 	return o
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -38,8 +37,11 @@ func (m *machine) pull(now time.Duration) {
 			return
 		}
 		if l.values == nil {
-			l.values, l.crcs, l.got = m.vector(), make([]uint32, n), make([]bool, n)
+			l.values, l.got = m.vector(), make([]bool, n)
+			l.box = &box{from: m.headOf(l.owner), step: m.opt.step, chunks: m.sums, values: l.values}
+			m.intake.open(l.id, l.box)
 		}
+		l.box.want(first, l.next)
 		l.movedAt = now
 		l.owner.account.allow(l.next - first)
 		m.tell(l.owner.id, l.owner.mark, &wire.Pull{Lease: l.id, First: first, Count: l.next - first})
@@ -112,10 +114,15 @@ func (m *machine) pullMissing(l *lease) {
 	}
 }
 
-// arrive handles a chunk. A chunk that fails a check is asked for again when time is up.
+// headOf is what a worker's messages bear.
+func (m *machine) headOf(w *member) wire.Header {
+	return wire.Header{Run: m.cfg.Run, From: w.id, Term: m.term, Token: w.token}
+}
+
+// arrive handles a chunk, or hears that it is stored. A chunk that fails a check is asked for again when time is up.
 func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	l, reason, detail := m.find(w, msg.Lease, msg.Step)
-	if reason == "" {
+	if reason == "" && (l.state != pulling || msg.Index >= l.next || l.got[msg.Index] || !l.box.has(msg.Index) && !m.intake.store(msg)) {
 		reason, detail = m.checkChunk(l, msg)
 	}
 	if reason != "" {
@@ -123,11 +130,10 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 		m.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && msg.Lease > m.lastID, "%s", detail)
 		return
 	}
-	m.sums.Decode(l.values, msg.Index, msg.Data)
-	l.crcs[msg.Index], l.got[msg.Index] = msg.CRC, true
+	l.got[msg.Index] = true
 	l.movedAt, l.strikes, m.arrivedAt = now, 0, now
 	l.missing--
-	m.inFlight -= len(msg.Data)
+	m.inFlight -= m.sums.Bytes(msg.Index)
 	if l.missing == 0 {
 		m.complete(now, l)
 	}
@@ -136,30 +142,31 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	}
 }
 
+// checkChunk says why a chunk was not stored.
 func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
 	switch {
 	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
-	case l.state != pulling, msg.Index >= l.next:
+	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
 	case len(msg.Data) != m.sums.Bytes(msg.Index):
 		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), m.sums.Bytes(msg.Index))
 	case wire.Checksum(msg.Data) != msg.CRC:
 		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
 	}
-	return "", ""
+	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is being stored", msg.Index, l.block)
 }
 
 // complete checks a block of which all chunks are there.
 func (m *machine) complete(now time.Duration, l *lease) {
-	if wire.Combine(l.crcs) != l.said.checksum {
+	if wire.Combine(l.box.crcs) != l.said.checksum {
 		m.refuse(l.owner, ReasonChecksum, true, "shards %s are not what was announced", l.block)
 		l.task.unsay(func(c *claim) bool { return c == l.said })
 		m.lose(now, l, l.owner.account)
 		m.assign(now)
 		return
 	}
-	if !kernel.Finite(l.values) {
+	if l.box.odd.Load() {
 		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
 		return
 	}

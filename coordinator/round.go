@@ -67,8 +67,10 @@ type failure struct {
 
 func newRound(work wire.Work, shards int) *round {
 	root := reduce.Block{Count: shards}
+	tree := reduce.NewTree(root)
+	tree.Spread = true
 	return &round{
-		work: work, tree: reduce.NewTree(root), free: []reduce.Block{root}, open: shards, tasks: make(map[reduce.Block]*task),
+		work: work, tree: tree, free: []reduce.Block{root}, open: shards, tasks: make(map[reduce.Block]*task),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // as it would have in a process of its own.
 type transport struct {
 	broker *broker.Broker
+	local  *wire.Local
 	buses  []*natsbus.Bus
 	keys   string // folder; empty: the broker asks for none
 	log    hclog.Logger
@@ -35,10 +36,11 @@ func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*transport
 	if url := b.URL(); url != "" {
 		log.Info("the broker listens", "url", url)
 	}
-	return &transport{broker: b, keys: f.keys, log: log}, nil
+	return &transport{broker: b, local: wire.NewLocal(), keys: f.keys, log: log}, nil
 }
 
-// connect opens a connection for one party, with the key of its role: coordinator, or else worker.
+// connect opens a connection for one party, with the key of its role: coordinator, or else worker. Parties of this process
+// hand each other vectors directly.
 func (t *transport) connect(party string) (wire.Bus, error) {
 	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
 	if t.keys != "" {
@@ -52,7 +54,7 @@ func (t *transport) connect(party string) (wire.Bus, error) {
 		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
 	}
 	t.buses = append(t.buses, bus)
-	return bus, nil
+	return t.local.Bus(bus, t.broker.URL() != ""), nil
 }
 
 // close closes the connections and then the broker.

@@ -3,8 +3,10 @@ package optim
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 )
 
 // Adam is the optimiser of Kingma and Ba (2015), algorithm 1, with clipping and a decaying rate.
@@ -14,6 +16,8 @@ type Adam struct {
 	schedule       Schedule
 	m, v           []float32
 	power1, power2 float64
+	// Spread lets all cores update, for an owner who has them to itself meanwhile. The bits are the same.
+	Spread bool
 }
 
 // NewAdam returns Adam for so many parameters, with moments that are zero.
@@ -58,28 +62,57 @@ func (a *Adam) raise() {
 // finite afterwards it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
-	kernel.Scale(sum, 1/float32(shards))
+	a.ranges(len(sum), func(from, to int) { kernel.Scale(sum[from:to], 1/float32(shards)) })
 	norm, rate = math.Sqrt(kernel.SumSquares(sum)), c.At(step)
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, rate, ErrOverflow
 	}
-	applied := norm
+	clip, applied := float32(1), norm
 	if c.Clip > 0 && norm > c.Clip {
-		kernel.Scale(sum, float32(c.Clip/norm))
-		applied = c.Clip
+		clip, applied = float32(c.Clip/norm), c.Clip
 	}
 	if applied > maxNorm {
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32", applied, maxNorm)
 	}
 	a.raise()
 	root := math.Sqrt(1 - a.power2)
-	kernel.Adam(theta, a.m, a.v, sum, kernel.AdamStep{
+	finite := a.apply(theta, sum, clip, kernel.AdamStep{
 		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),
 		Beta2: float32(c.Beta2), OneMinusBeta2: float32(1 - c.Beta2),
 		Rate: float32(rate * root / (1 - a.power1)), Eps: float32(c.Epsilon * root),
 	})
-	if !kernel.Finite(theta) {
+	if !finite {
 		return norm, rate, ErrParameters
 	}
 	return norm, rate, nil
+}
+
+// strip is the number of elements that go through all of an update before the next ones: they stay in the cache.
+const strip = 1 << 13
+
+// apply moves theta by a gradient that is multiplied by clip first, and reports whether theta is finite afterwards.
+func (a *Adam) apply(theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
+	var odd atomic.Bool
+	a.ranges(len(theta), func(from, to int) {
+		for ; from < to; from += strip {
+			end := min(from+strip, to)
+			if clip != 1 {
+				kernel.Scale(gradient[from:end], clip)
+			}
+			kernel.Adam(theta[from:end], a.m[from:end], a.v[from:end], gradient[from:end], step)
+			if !kernel.Finite(theta[from:end]) {
+				odd.Store(true)
+			}
+		}
+	})
+	return !odd.Load()
+}
+
+// ranges calls f on all of [0, n), on all cores if they are to be used.
+func (a *Adam) ranges(n int, f func(from, to int)) {
+	if a.Spread {
+		parallel.Ranges(n, parallel.Elements, f)
+		return
+	}
+	f(0, n)
 }

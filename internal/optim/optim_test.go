@@ -3,11 +3,13 @@ package optim
 import (
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 )
 
 func TestAdam_Reference(t *testing.T) {
@@ -112,6 +114,33 @@ func TestNesterov_Quadratic(t *testing.T) {
 	}
 	if _, _, err := n.Update(x, []float32{float32(math.NaN())}, 1, 6); !errors.Is(err, ErrOverflow) || x[0] != 2.625 || n.velocity[0] != 4.5 {
 		t.Errorf("a NaN: %v, x %v, velocity %v", err, x, n.velocity)
+	}
+}
+
+// The bits do not depend on the cores that an update is spread over.
+func TestAdam_SameBitsOnAllCores(t *testing.T) {
+	const size = 3*parallel.Elements + 5
+	s := Schedule{Rate: 0.01, Clip: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	run := func(spread bool) []float32 {
+		a, theta, sum := NewAdam(s, size), make([]float32, size), make([]float32, size)
+		a.Spread = spread
+		for step := range uint64(3) {
+			for i := range sum {
+				sum[i] = float32(i%331)/7 - float32(step)
+			}
+			if _, _, err := a.Update(theta, sum, 4, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return theta
+	}
+	want := run(false)
+	for _, cores := range []int{1, 2, 3} {
+		before := runtime.GOMAXPROCS(cores)
+		if !slices.Equal(run(true), want) {
+			t.Errorf("%d cores: other bits", cores)
+		}
+		runtime.GOMAXPROCS(before)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 )
 
 // Block is an aligned subtree: the shards [First, First+Count), Count a power of two that divides First.
@@ -46,9 +47,13 @@ func PowerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }
 type Partial struct{ Values, Terms []float32 }
 
 // add sets p to p + q, and each of the last values of p, as many as peaks, to the greater one of p and q.
-func (p Partial) add(q Partial, peaks int) {
+func (p Partial) add(q Partial, peaks int, spread bool) {
 	sums := max(len(p.Values)-peaks, 0)
-	kernel.Add(p.Values[:sums], q.Values[:sums])
+	if spread {
+		parallel.Ranges(sums, parallel.Elements, func(from, to int) { kernel.Add(p.Values[from:to], q.Values[from:to]) })
+	} else {
+		kernel.Add(p.Values[:sums], q.Values[:sums])
+	}
 	for i := sums; i < len(p.Values); i++ {
 		p.Values[i] = max(p.Values[i], q.Values[i])
 	}
@@ -57,13 +62,15 @@ func (p Partial) add(q Partial, peaks int) {
 	}
 }
 
-// Tree sums the partials of a block as they arrive. It has no clock and no goroutine; the zero value is not ready.
+// Tree sums the partials of a block as they arrive. It has no clock; the zero value is not ready.
 //
 // Invariant: the blocks in nodes are disjoint and no two are siblings.
 type Tree struct {
 	// Peaks is how many of the last values of a partial are not summed: of them the greatest counts. It is set before the
 	// first Add.
 	Peaks int
+	// Spread lets all cores add, for a tree whose owner has them to itself. The bits are the same.
+	Spread bool
 
 	root  Block
 	nodes map[Block]Partial
@@ -87,7 +94,7 @@ func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 		if !left {
 			p, q, b = q, p, sibling
 		}
-		p.add(q, t.Peaks)
+		p.add(q, t.Peaks, t.Spread)
 		free(q)
 		b.Count *= 2
 	}

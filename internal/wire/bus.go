@@ -31,15 +31,26 @@ type Subjects struct {
 	worker  string
 }
 
+// The ends of the subjects of vectors.
+const (
+	dataSubject  = ".data"
+	thetaSubject = ".theta"
+)
+
+// carries reports whether a subject is the one of a run with that end. A worker's has one part more.
+func carries(subject, end string) bool {
+	return strings.HasSuffix(subject, end) && strings.Count(subject, ".") == 2
+}
+
 // SubjectsOf returns the subjects of a run, or an error if the name cannot be part of a subject.
 func SubjectsOf(run string) (Subjects, error) {
 	if err := CheckName(run); err != nil {
 		return Subjects{}, fmt.Errorf("run name: %w", err)
 	}
-	base := "sy." + run + "."
+	base := "sy." + run
 	return Subjects{
-		Control: base + "control", Data: base + "data", Theta: base + "theta", All: base + "all",
-		worker: base + "worker.",
+		Control: base + ".control", Data: base + dataSubject, Theta: base + thetaSubject, All: base + ".all",
+		worker: base + ".worker.",
 	}, nil
 }
 

@@ -1,0 +1,65 @@
+package coordinator
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// incoming is a message for the coordinator's goroutine: its bytes, or a chunk of which they are stored.
+type incoming struct {
+	data  []byte
+	chunk *wire.Chunk
+	size  int // of the whole message
+}
+
+// enqueue passes a message to the coordinator's goroutine.
+func (c *Coordinator) enqueue(data []byte) { c.pass(incoming{data: data, size: len(data)}) }
+
+func (c *Coordinator) pass(in incoming) {
+	select {
+	case c.inbox <- in:
+	case <-c.closing:
+	}
+}
+
+// lent subscribes for a handler that keeps nothing, without a copy of the messages where the bus can do without.
+func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscription, error) {
+	if lender, ok := c.bus.(wire.Lender); ok {
+		return lender.Lend(subject, handle)
+	}
+	return c.bus.Subscribe(subject, handle)
+}
+
+// takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may call
+// it at the same time.
+func (c *Coordinator) takeIn(data []byte) {
+	msg, err := wire.Decode(data)
+	if chunk, ok := msg.(*wire.Chunk); ok && err == nil && c.machine.intake.store(chunk) {
+		chunk.Data = nil
+		c.pass(incoming{chunk: chunk, size: len(data)})
+		return
+	}
+	c.enqueue(bytes.Clone(data))
+}
+
+// receive decodes a message and gives it to the machine.
+func (c *Coordinator) receive(in incoming) {
+	c.in += int64(in.size)
+	if in.chunk != nil {
+		c.machine.receive(c.now(), in.chunk)
+		return
+	}
+	msg, err := wire.Decode(in.data)
+	if err == nil {
+		c.machine.receive(c.now(), msg)
+		return
+	}
+	reason := ReasonMalformed
+	if errors.Is(err, wire.ErrVersion) {
+		reason = ReasonVersion
+		c.refuseVersion(in.data)
+	}
+	c.machine.reject("", reason, "%v", err)
+}
