@@ -85,4 +85,4 @@ func (in *intake) store(msg *wire.Chunk) bool {
 }
 
 // has reports whether a chunk is in its box.
-func (b *box) has(chunk int) bool { return chunk < len(b.states) && b.states[chunk].Load() == stored }
+func (b *box) has(chunk int) bool { return b.states[chunk].Load() == stored }

@@ -122,7 +122,7 @@ func (m *machine) headOf(w *member) wire.Header {
 // arrive handles a chunk, or hears that it is stored. A chunk that fails a check is asked for again when time is up.
 func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	l, reason, detail := m.find(w, msg.Lease, msg.Step)
-	if reason == "" && (l.state != pulling || msg.Index >= l.next || l.got[msg.Index] || !l.box.has(msg.Index) && !m.intake.store(msg)) {
+	if reason == "" && !m.hasStored(l, msg) {
 		reason, detail = m.checkChunk(l, msg)
 	}
 	if reason != "" {
@@ -142,6 +142,17 @@ func (m *machine) arrive(now time.Duration, w *member, msg *wire.Chunk) {
 	}
 }
 
+// hasStored reports whether a chunk that nobody has counted yet is in its box now. One without data was put there before.
+func (m *machine) hasStored(l *lease, msg *wire.Chunk) bool {
+	switch {
+	case l.state != pulling || msg.Index >= l.next || l.got[msg.Index]:
+		return false
+	case msg.Data == nil:
+		return l.box.has(msg.Index)
+	}
+	return m.intake.store(msg)
+}
+
 // checkChunk says why a chunk was not stored.
 func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
 	switch {
@@ -154,7 +165,7 @@ func (m *machine) checkChunk(l *lease, msg *wire.Chunk) (Reason, string) {
 	case wire.Checksum(msg.Data) != msg.CRC:
 		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
 	}
-	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is being stored", msg.Index, l.block)
+	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.block)
 }
 
 // complete checks a block of which all chunks are there.

@@ -31,15 +31,17 @@ type Subjects struct {
 	worker  string
 }
 
-// The ends of the subjects of vectors.
+// How the subjects of all runs begin, and those of their vectors end.
 const (
+	prefixOfRuns = "sy."
+
 	dataSubject  = ".data"
 	thetaSubject = ".theta"
 )
 
 // carries reports whether a subject is the one of a run with that end. A worker's has one part more.
 func carries(subject, end string) bool {
-	return strings.HasSuffix(subject, end) && strings.Count(subject, ".") == 2
+	return strings.HasPrefix(subject, prefixOfRuns) && strings.HasSuffix(subject, end) && strings.Count(subject, ".") == 2
 }
 
 // SubjectsOf returns the subjects of a run, or an error if the name cannot be part of a subject.
@@ -47,7 +49,7 @@ func SubjectsOf(run string) (Subjects, error) {
 	if err := CheckName(run); err != nil {
 		return Subjects{}, fmt.Errorf("run name: %w", err)
 	}
-	base := "sy." + run
+	base := prefixOfRuns + run
 	return Subjects{
 		Control: base + ".control", Data: base + dataSubject, Theta: base + thetaSubject, All: base + ".all",
 		worker: base + ".worker.",

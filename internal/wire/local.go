@@ -15,11 +15,12 @@ type Local struct {
 	// Another lock: a reader may let its publisher wait for somebody who puts something into a queue.
 	sharing sync.RWMutex
 	queues  map[string][]*queue // of parameters, by subject
+	limit   int                 // bytes that may wait in a queue
 }
 
 // NewLocal returns the short way of one process.
 func NewLocal() *Local {
-	return &Local{readers: make(map[string]func([]byte)), queues: make(map[string][]*queue)}
+	return &Local{readers: make(map[string]func([]byte)), queues: make(map[string][]*queue), limit: queueBytes}
 }
 
 // Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
@@ -150,7 +151,7 @@ type queue struct {
 
 func (q *queue) put(data []byte) {
 	q.mu.Lock()
-	if q.bytes+len(data) <= queueBytes {
+	if q.bytes+len(data) <= q.local.limit {
 		q.waits = append(q.waits, data)
 		q.bytes += len(data)
 	}
