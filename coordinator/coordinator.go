@@ -34,6 +34,7 @@ type Coordinator struct {
 	in, outb int64              // bytes since the last step
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
+	made     []Entry   // made, and not logged yet: the last step, or none
 	initial  []float32 // parameters before the first update
 	expected *Log      // the steps that an earlier coordinator made, and that are compared
 	journal  *journal  // nil: there is no log

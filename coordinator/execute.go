@@ -14,6 +14,7 @@ import (
 // execute does what the machine wants done, and publishes the figures.
 func (c *Coordinator) execute() {
 	defer func() { c.snapshot(c.now(), c.finished) }()
+	defer c.logMade()
 	for _, cmd := range c.machine.take() {
 		if c.halted {
 			return
@@ -28,8 +29,12 @@ func (c *Coordinator) execute() {
 		case rejectCommand:
 			c.count(cmd)
 		case logCommand:
-			c.logStep(cmd.entry)
+			c.made = append(c.made, cmd.entry)
+			if c.repeats(cmd.entry.Step) {
+				c.logMade()
+			}
 		case eventCommand:
+			c.logMade()
 			c.note(cmd.event)
 		case checkpointCommand:
 			c.saver.save(cmd)

@@ -77,9 +77,14 @@ type Event struct {
 // differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row. Against contents that
 // somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256.
 func HashTheta(theta []float32) string {
-	b := wire.FloatBytes(theta)
-	sum := binary.BigEndian.AppendUint32(nil, wire.Checksum(b))
-	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum, crc32.ChecksumIEEE(b)))
+	const block = 1 << 14 // stays in the cache for the second sum
+	table, castagnoli, ieee := crc32.MakeTable(crc32.Castagnoli), uint32(0), uint32(0)
+	for ; len(theta) > 0; theta = theta[min(block, len(theta)):] {
+		b := wire.FloatBytes(theta[:min(block, len(theta))])
+		castagnoli, ieee = crc32.Update(castagnoli, table, b), crc32.Update(ieee, crc32.IEEETable, b)
+	}
+	sum := binary.BigEndian.AppendUint32(nil, castagnoli)
+	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum, ieee))
 }
 
 // Floats are numbers that JSON gives back with the same bits; what is not finite stands as a string.
@@ -269,10 +274,10 @@ func (l *Log) Chunk(term uint64) int {
 	return 0
 }
 
-// entry is the line of the log for the step that was just made from round r.
+// entry is the line of the log for the step that was just made from round r, but for the hash of the parameters.
 func (m *machine) entry(r *round, norm, rate float64) Entry {
 	e := Entry{
-		Step: m.opt.step, Term: m.term, Theta: HashTheta(m.opt.theta),
+		Step: m.opt.step, Term: m.term,
 		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
 	}
 	if m.narrow > 0 {

@@ -119,6 +119,22 @@ func (c *Coordinator) raiseTerm(ctx context.Context) error {
 	}
 }
 
+// repeats reports whether the log holds a step already: it is compared before anything is sent out.
+func (c *Coordinator) repeats(step uint64) bool {
+	_, ok := c.expected.Entries[step]
+	return ok
+}
+
+// logMade logs the step that was made. If it is a new one that is done when its parameters are on their way, which need
+// not wait for their hash.
+func (c *Coordinator) logMade() {
+	for _, e := range c.made {
+		e.Theta = HashTheta(c.machine.opt.theta)
+		c.logStep(e)
+	}
+	c.made = c.made[:0]
+}
+
 // logStep compares a step with the log, or appends it. A difference ends the run.
 func (c *Coordinator) logStep(e Entry) {
 	logged, ok := c.expected.Entries[e.Step]

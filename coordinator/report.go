@@ -26,6 +26,12 @@ type StepReport struct {
 	BytesIn, BytesOut int64
 }
 
+// WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut, and
+// reaches each.
+func (r *StepReport) WorkerBytes() float64 {
+	return float64(r.BytesIn)/float64(max(r.Workers, 1)) + float64(r.BytesOut)
+}
+
 // ValidationReport tells of a validation of the parameters after Step updates.
 type ValidationReport struct {
 	Step uint64

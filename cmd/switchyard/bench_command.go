@@ -6,13 +6,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/worker"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -158,68 +156,4 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of objects")
 	return c
-}
-
-func (a *app) benchWireCommand() *cobra.Command {
-	var f benchFlags
-	var turns int
-	c := &cobra.Command{
-		Use:   "wire PRESET|FILE.yaml [key=value]...",
-		Short: "Time steps with messages beside the same arithmetic without",
-		Long: `Time updates of a preset with a coordinator and one worker per core over an embedded
-broker, by turns with the same arithmetic on as many cores without messages.`,
-		Args:              atLeastOne("PRESET or FILE.yaml"),
-		ValidArgsFunction: completeConfig,
-		RunE: func(c *cobra.Command, args []string) error {
-			if turns < 1 {
-				return usagef("--turns %d: at least one is needed", turns)
-			}
-			return a.benchWire(c, args, f, turns)
-		},
-	}
-	f.add(c, a.cores)
-	c.Flags().IntVar(&turns, "turns", 5, "turns of steps with and without messages")
-	return c
-}
-
-func (a *app) benchWire(c *cobra.Command, args []string, f benchFlags, turns int) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	p, err := a.benchPlan(args)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "switchyard-bench-*")
-	if err != nil {
-		return fmt.Errorf("make a folder for checkpoints: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	link, err := openTransport("", a.logger(a.err, hclog.Warn))
-	if err != nil {
-		return err
-	}
-	defer link.close()
-	w, err := bench.MeasureWire(c.Context(), bench.WireConfig{
-		Run: stepConfig(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: turns, Steps: f.steps,
-		Program: func(slots int) (worker.Program, error) { return newProgram(p.config, p.data.dataset(), slots) },
-	})
-	if err != nil {
-		return fmt.Errorf("measure the messages of %s: %w", p.config.Preset, err)
-	}
-	if f.json {
-		return a.printJSON(struct {
-			Preset     string `json:"preset"`
-			Parameters int    `json:"parameters"`
-			bench.Wire
-		}{p.config.Preset, len(p.theta), w})
-	}
-	t := terminal.NewTable("messages of "+p.config.Preset, terminal.Group(len(p.theta))+" parameters").Left(1)
-	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS")
-	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
-	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
-	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
-	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
-	_, err = t.WriteTo(a.out)
-	return err
 }

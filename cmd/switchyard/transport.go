@@ -16,7 +16,8 @@ import (
 // as it would have in a process of its own.
 type transport struct {
 	broker *broker.Broker
-	local  *wire.Local
+	local  *wire.Local // nil: vectors go through the broker, too
+	dial   bool        // connections are those of other processes: over the network
 	buses  []*natsbus.Bus
 	keys   string // folder; empty: the broker asks for none
 	log    hclog.Logger
@@ -43,6 +44,9 @@ func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*transport
 // hand each other vectors directly.
 func (t *transport) connect(party string) (wire.Bus, error) {
 	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
+	if t.dial {
+		cfg.Server, cfg.URL = nil, t.broker.URL()
+	}
 	if t.keys != "" {
 		cfg.NKeyFile = filepath.Join(t.keys, keys.WorkerKey)
 		if party == "coordinator" {
@@ -54,6 +58,9 @@ func (t *transport) connect(party string) (wire.Bus, error) {
 		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
 	}
 	t.buses = append(t.buses, bus)
+	if t.local == nil {
+		return bus, nil
+	}
 	return t.local.Bus(bus, t.broker.URL() != ""), nil
 }
 

@@ -69,6 +69,8 @@ func (w *watch) Step(r coordinator.StepReport) {
 	values := w.values(r.Loss)
 	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
+	p.WorkerBytes = r.WorkerBytes()
+	values["bytes_per_worker"], w.latest["bytes_per_worker"] = p.WorkerBytes, p.WorkerBytes
 	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
 	if now.Sub(w.saved) > saveInterval {
 		w.save(func(*runs.Info) {})
@@ -156,7 +158,7 @@ func (w *watch) show(now time.Time) {
 func progressFields(p terminal.Progress) []any {
 	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
 	if p.StepRate > 0 { // there were steps
-		fields = append(fields, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate))
+		fields = append(fields, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
 	}
 	if p.Note != "" {
 		fields = append(fields, "waiting_for", p.Note)

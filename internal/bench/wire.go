@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 // Wire is what distribution costs: a step of n workers with messages beside the same arithmetic on as many threads
 // without.
 type Wire struct {
+	Carrier      string  `json:"carrier"` // as in WireConfig
 	Workers      int     `json:"workers"`
 	Steps        int     `json:"steps"`
 	Seconds      Spread  `json:"step_seconds"`
@@ -35,11 +38,13 @@ type WireConfig struct {
 	Workers int
 	// Program makes a program with the given number of slots.
 	Program func(slots int) (worker.Program, error)
-	// Connect opens a connection to a broker for one party. The caller closes it.
+	// Connect opens a connection to a broker for one party. The caller closes it. Carrier says how vectors go.
 	Connect func(party string) (wire.Bus, error)
-	Dir     string // for checkpoints
-	Turns   int    // how often plain and distributed steps take turns
-	Steps   int    // counted steps of a turn
+	Carrier string
+	Dir     string    // for checkpoints
+	Turns   int       // how often plain and distributed steps take turns
+	Steps   int       // counted steps of a turn
+	Profile io.Writer // gets a CPU profile of all turns; nil: none
 }
 
 // MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages.
@@ -54,7 +59,13 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	if err != nil {
 		return Wire{}, err
 	}
-	w := Wire{Workers: cfg.Workers, Steps: cfg.Turns * cfg.Steps}
+	if cfg.Profile != nil {
+		if err := pprof.StartCPUProfile(cfg.Profile); err != nil {
+			return Wire{}, fmt.Errorf("start the profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	w := Wire{Carrier: cfg.Carrier, Workers: cfg.Workers, Steps: cfg.Turns * cfg.Steps}
 	var with, without []float64
 	for turn := range cfg.Turns {
 		for i := range warmUp + cfg.Steps {
@@ -74,12 +85,12 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 			with = append(with, r.Seconds)
 			w.BytesIn += float64(r.BytesIn) / float64(w.Steps)
 			w.BytesOut += float64(r.BytesOut) / float64(w.Steps)
+			w.PerWorker += r.WorkerBytes() / float64(w.Steps)
 		}
 	}
 	w.Seconds, w.PlainSeconds = spread(with), spread(without)
 	w.MessageCost = w.Seconds.Median - w.PlainSeconds.Median
 	w.Overhead = w.MessageCost / w.PlainSeconds.Median
-	w.PerWorker = w.BytesIn/float64(cfg.Workers) + w.BytesOut
 	return w, nil
 }
 
@@ -117,6 +128,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	run.Run = fmt.Sprintf("bench-%d", turn)
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
 	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
+	run.Log = run.Dir + ".jsonl" // as every run has one
 	obs := &listener{}
 	lead, err := coordinator.New(run, c.cfg.Theta, c.lead, obs, hclog.NewNullLogger())
 	if err != nil {

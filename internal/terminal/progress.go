@@ -19,7 +19,8 @@ type Progress struct {
 	StepRate     float64 // steps per second; 0: not known yet
 	FLOPsPerStep float64 // 0: not known
 	Workers      int
-	Note         string // e.g. what the run waits for
+	WorkerBytes  float64 // that a step moves to and from each worker; 0: not known
+	Note         string  // e.g. what the run waits for
 }
 
 // Term is a named part of the ELBO.
@@ -47,10 +48,11 @@ func (p Progress) Line(width int) string {
 		{p.rate(), 3},
 		{p.flops(), 7},
 		{Count(p.Workers, "worker"), 4},
+		{p.traffic(), 8},
 		{p.eta(), 1},
 		{p.Note, 0},
 	}
-	for limit := 7; ; limit-- {
+	for limit := 8; ; limit-- {
 		var kept []string
 		for _, part := range parts {
 			if part.text != "" && part.rank <= limit {
@@ -94,6 +96,13 @@ func (p Progress) flops() string {
 	}
 	g := p.FLOPsPerStep * p.StepRate / 1e9
 	return strconv.FormatFloat(g, 'f', decimals(g), 64) + " GFLOP/s"
+}
+
+func (p Progress) traffic() string {
+	if p.WorkerBytes <= 0 {
+		return ""
+	}
+	return Bytes(int64(p.WorkerBytes)) + " each per step"
 }
 
 func (p Progress) eta() string {

@@ -1,6 +1,7 @@
 // Package wire is the protocol between the coordinator of a run and its workers, in one place: messages,
 // subjects, version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model,
-// no optimizer and no NATS; package natsbus is the carrier of real runs and Memory its twin in one process.
+// no optimizer and no NATS; package natsbus is the carrier of real runs, Local a short way for
+// the vectors between parties of one process, and Memory the twin of a carrier in tests.
 //
 // A message is one msgpack array
 //

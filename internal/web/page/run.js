@@ -8,7 +8,7 @@ import { stateOf, dot } from './table.js';
 import { workersPanel, faultsPanel } from './cluster.js';
 
 const termNames = { reconstruction: 'reconstruction', kl_initial: 'KL initial', kl_state: 'KL state', kl_switch: 'KL switch' };
-const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'workers', 'bytes_in', 'bytes_out']);
+const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
 // remembered options of the charts.
@@ -44,6 +44,7 @@ export class RunView {
     this.rate = new Chart(g, { title: 'Learning rate', smoothing: false });
     this.speed = new Chart(g, { title: 'Steps per second', zero: true });
     this.crew = new Chart(g, { title: 'Workers', smoothing: false, steps: true, zero: true, whole: true });
+    this.traffic = new Chart(g, { title: 'Bytes to and from each worker', unit: 'MiB per step', zero: true });
     const o = g.options;
     const change = (part) => {
       Object.assign(o, part);
@@ -127,6 +128,7 @@ export class RunView {
     if (inverse.low) [inverse.low, inverse.high] = [inverse.high, inverse.low];
     this.speed.set([inverse]);
     this.crew.set([line('train', 'workers', 'workers', 'c1')]);
+    this.traffic.set([line('train', 'bytes_per_worker', 'MiB', 'c1', {}, (bytes) => bytes / 2 ** 20)]);
   }
 
   show(r) {
