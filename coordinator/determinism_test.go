@@ -66,6 +66,33 @@ func TestRun_OverNATS(t *testing.T) {
 	}
 }
 
+// Vectors that are handed over within the process, by some of the workers or all, come to the same bits.
+func TestRun_WithinTheProcess(t *testing.T) {
+	for _, n := range []struct{ inside, outside int }{{1, 0}, {2, 0}, {5, 0}, {8, 0}, {1, 1}, {2, 3}} {
+		memory, local := wire.NewMemory(nil), wire.NewLocal()
+		bus := local.Bus(memory, n.outside > 0)
+		cfg := config(t)
+		cfg.Chunk = 64 // many
+		c := newCoordinator(t, cfg, bus, nil)
+		for range n.outside {
+			defer startWorker(t, t.Context(), memory, worker.Config{}, nil)()
+		}
+		for range n.inside {
+			defer startWorker(t, t.Context(), local.Bus(memory, n.outside > 0), worker.Config{}, nil)()
+		}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		theta, _ := c.Parameters()
+		if sha := coordinator.HashParameters(theta); sha != golden {
+			t.Errorf("%+v: SHA-256 %s, want %s", n, sha, golden)
+		}
+		if r := c.Rejections(); len(r) > 0 {
+			t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
+		}
+	}
+}
+
 // A run interrupted at step 13 and resumed from its checkpoint goes on with the same bits.
 func TestRun_InterruptedAndResumed(t *testing.T) {
 	cfg, bus := config(t), wire.NewMemory(nil)

@@ -171,6 +171,11 @@ func (a *app) lead(s *session) error {
 		run.Folder(), terminal.Group(info.Step), terminal.Short(time.Since(began)), info.ParametersSHA256); err != nil {
 		return err
 	}
+	if moved := info.Metrics["bytes_per_worker"]; moved > 0 {
+		if err := a.printf("traffic  %s to and from each worker per step\n", terminal.Bytes(int64(moved))); err != nil {
+			return err
+		}
+	}
 	return a.report(run, p)
 }
 

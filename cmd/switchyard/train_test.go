@@ -32,7 +32,7 @@ func (c *cli) info(name string) runs.Info {
 func TestTrain_SmokeEndToEnd(t *testing.T) {
 	c := newCLI(t)
 	r := c.must("train", "fhn/smoke", "--name", "first", "--workers", "2")
-	for _, want := range []string{"trained", "params_sha256", "model, stimulus unknown", "paper: ours", "figures/fhn.png", "next\n"} {
+	for _, want := range []string{"trained", "params_sha256", "to and from each worker per step", "model, stimulus unknown", "paper: ours", "figures/fhn.png", "next\n"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("stdout lacks %q:\n%s", want, r.out)
 		}

@@ -35,6 +35,8 @@ type watch struct {
 	said     time.Time // when a validation was
 	saved    time.Time // when run.json was last written
 	latest   runs.Values
+	moved    float64 // bytes to and from each worker
+	steps    int     // in which they were
 }
 
 var _ coordinator.Observer = (*watch)(nil)
@@ -70,7 +72,9 @@ func (w *watch) Step(r coordinator.StepReport) {
 	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
-	values["bytes_per_worker"], w.latest["bytes_per_worker"] = p.WorkerBytes, p.WorkerBytes
+	values["bytes_per_worker"] = p.WorkerBytes
+	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
+	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
 	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
 	if now.Sub(w.saved) > saveInterval {
 		w.save(func(*runs.Info) {})
