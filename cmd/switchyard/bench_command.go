@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/worker"
 )
 
 func (a *app) benchCommand() *cobra.Command {
