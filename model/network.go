@@ -67,9 +67,25 @@ func NewBody(p *autodiff.Params, name string, in, width, blocks int, draws *rng.
 
 // Apply returns the hidden features of every row.
 func (b Body) Apply(t *autodiff.Tape, x autodiff.Tensor) autodiff.Tensor {
-	s := b.Steps(t, x, x.Rows)
-	s.Step(0)
-	return s.Y
+	if b.blocks == nil {
+		return t.Linear(x, b.dense.W, b.dense.B, autodiff.ReLU)
+	}
+	for _, r := range b.blocks {
+		x = r.apply(t, x)
+	}
+	return x
+}
+
+// apply is the block for all rows at once, layer by layer, so that the VJP of a layer forms its weight gradient while
+// the gradient of its output is still in the cache.
+func (r residual) apply(t *autodiff.Tape, x autodiff.Tensor) autodiff.Tensor {
+	y := r.second.Apply(t, t.Linear(x, r.first.W, r.first.B, autodiff.ReLU))
+	skip := x
+	if r.shortcut != nil {
+		skip = t.Linear(x, r.shortcut, nil, autodiff.Identity)
+	}
+	t.AddReLU(y, skip)
+	return y
 }
 
 // MaxBlocks is the largest number of residual blocks of a body.
