@@ -13,6 +13,8 @@ type Epilogue struct {
 // grows to what the largest product needs and is for one goroutine at a time.
 type Workspace struct {
 	//lint:ignore U1000 the portable products need none
+	left scratch // a block of A by columns
+	//lint:ignore U1000 the portable products need none
 	tail   scratch // the last columns of B, if they are not a whole panel
 	turned scratch // Cᵀ
 }

@@ -201,9 +201,48 @@ func multiplyTile(isa ISA, rows, n, panel int, a, b, c, bias *float32, g *geomet
 	tile(isa, rows, a, b, c, bias, g)
 }
 
+// apart reports whether the rows of A and B of a product Aᵀ·B lie so that few fit into the first-level cache, whose sets
+// repeat every 4 KiB, and whether there is enough to do for copying them. AVX-512 hides what that costs.
+func apart(a *left, b *Matrix, isa ISA) bool {
+	const far, many, deep = 1024, 64, 64
+	return isa == AVX2 && a.col > 1 && a.col+b.Stride >= far && min(a.rows, b.Cols) >= many && b.Rows >= deep
+}
+
+// multiplyApart is multiplyPlain on copies of A and B, block by block.
+func (w *Workspace) multiplyApart(c *Matrix, a *left, b *Matrix, e *Epilogue) {
+	part := *e
+	for k := 0; k < b.Rows; k += plainDepth {
+		rows := min(plainDepth, b.Rows-k)
+		part.Accumulate = e.Accumulate || k > 0
+		part.ReLU = e.ReLU && k+rows == b.Rows
+		lines := Matrix{Data: a.data[k*a.col:], Rows: rows, Cols: a.rows, Stride: a.col}
+		copyA, copyB := lines.copyTo(&w.left), b.rowRange(k, k+rows).copyTo(&w.tail)
+		var l left
+		var r right
+		l.byColumns(&copyA)
+		r.plain(&copyB, active)
+		multiply(c, &l, &r, &part)
+	}
+}
+
+// copyTo returns a copy of m in s, with a stride of an odd number of cache lines.
+func (m Matrix) copyTo(s *scratch) Matrix {
+	stride := (m.Cols/cacheLine + 1 | 1) * cacheLine
+	s.resize(m.Rows * stride)
+	dst := Matrix{Data: s.buf, Rows: m.Rows, Cols: m.Cols, Stride: stride}
+	for i := range m.Rows {
+		copy(dst.row(i), m.row(i))
+	}
+	return dst
+}
+
 // multiplyPlain computes C = A·B with B as it lies in memory. Where the kernels read
 // more columns than there are, a narrow last panel is packed.
 func (w *Workspace) multiplyPlain(c *Matrix, a *left, b *Matrix, e *Epilogue) {
+	if apart(a, b, active) {
+		w.multiplyApart(c, a, b, e)
+		return
+	}
 	var r right
 	r.plain(b, active)
 	rest := b.Cols % r.width

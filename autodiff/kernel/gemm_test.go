@@ -124,6 +124,7 @@ func TestProducts_Blocks(t *testing.T) {
 		var p Packed
 		testProduct(t, source(), &w, &p, 2, 1100, 600)
 		testProduct(t, source(), &w, &p, 37, 290, 500)
+		testProduct(t, source(), &w, &p, 70, 970, 150)
 	})
 }
 
