@@ -63,11 +63,11 @@ internal/broker:
 internal/keys:
 internal/pool:         internal/wire
 internal/control:      internal/runs
-internal/bench:        internal/wire internal/reduce autodiff/kernel coordinator worker
+internal/bench:        internal/wire internal/reduce internal/parallel autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
-worker:                internal/wire internal/reduce internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+worker:                internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
 
 cmd/switchyard:        *

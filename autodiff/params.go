@@ -87,19 +87,31 @@ func (p *Params) Layout() []Named {
 
 // Load copies new values and packs every matrix once for all tapes. No tape may be in use.
 func (p *Params) Load(values []float32) error {
+	if err := p.Set(values); err != nil {
+		return err
+	}
+	p.Pack()
+	return nil
+}
+
+// Set copies new values, which have to be packed before a tape uses them. No tape may be in use.
+func (p *Params) Set(values []float32) error {
 	if len(values) != len(p.Values) {
 		return fmt.Errorf("load parameters: %d values for a model of %d", len(values), len(p.Values))
 	}
 	copy(p.Values, values)
-	p.Pack()
 	return nil
 }
 
 // Pack rearranges every matrix for the kernels, W for the forward and Wᵀ for the backward pass.
 // It must follow every change of Values.
-func (p *Params) Pack() {
+func (p *Params) Pack() { p.PackRange(0, len(p.Values)+1) }
+
+// PackRange packs the matrices whose middle lies in [from, to) of the buffer. Ranges that make up the buffer pack all
+// of them, and may do so at the same time.
+func (p *Params) PackRange(from, to int) {
 	for _, w := range p.weights {
-		if w.packed {
+		if middle := w.Offset + w.Size()/2; w.packed && middle >= from && middle < to {
 			m := kernel.Dense(w.Values(), w.Rows, w.Cols)
 			w.forward.Pack(m)
 			w.backward.PackTransposed(m)

@@ -36,7 +36,7 @@ func NewTape(p *Params) *Tape {
 	return t
 }
 
-// NewInferenceTape returns a tape that only evaluates, until Record is called: it keeps no records and no gradients.
+// NewInferenceTape returns a tape that only evaluates, as after Evaluate, until Record is called.
 func NewInferenceTape(p *Params) *Tape {
 	t := &Tape{params: p}
 	t.Reset()
@@ -50,6 +50,12 @@ func (t *Tape) Record(gradient []float32) {
 	}
 	t.Reset()
 	t.Gradient = gradient
+}
+
+// Evaluate is Reset for a pass that keeps no records and no gradients.
+func (t *Tape) Evaluate() {
+	t.Reset()
+	t.Gradient = nil
 }
 
 // Reset forgets the recording and reclaims all tensors; the memory is kept for the next one.
@@ -183,9 +189,10 @@ func record[R any, P interface {
 
 // arena hands out float32 buffers and takes them all back at once.
 type arena struct {
-	blocks [][]float32
-	free   []float32
-	total  int
+	blocks     [][]float32
+	free       []float32
+	total      int // values of the blocks
+	used, most int // values that are handed out, and were at most since the last reset
 }
 
 const arenaBlock = 1 << 16
@@ -200,33 +207,39 @@ func (a *arena) alloc(n int) []float32 {
 		a.total += len(block)
 		a.free = block
 	}
+	a.used += padded
+	a.most = max(a.most, a.used)
 	x := a.free[:n:n]
 	a.free = a.free[padded:]
 	return x
 }
 
-// reset reclaims everything; several blocks become one, so that the next recording fits without growing.
+// reset reclaims everything; several blocks become one of what they were used for, so that the next recording fits
+// without growing.
 func (a *arena) reset() {
 	if len(a.blocks) > 1 {
-		a.blocks = [][]float32{make([]float32, a.total)}
+		a.blocks = [][]float32{make([]float32, a.most)}
+		a.total = a.most
 	}
 	if len(a.blocks) == 1 {
 		a.free = a.blocks[0]
 	}
+	a.used, a.most = 0, 0
 }
 
 // mark remembers what is free; release gives back everything that was allocated since.
-func (a *arena) mark() arenaMark { return arenaMark{a.free, len(a.blocks)} }
+func (a *arena) mark() arenaMark { return arenaMark{a.free, len(a.blocks), a.used} }
 
 func (a *arena) release(m arenaMark) {
 	if len(a.blocks) == m.blocks { // else a new block began: it stays in use until reset
-		a.free = m.free
+		a.free, a.used = m.free, m.used
 	}
 }
 
 type arenaMark struct {
 	free   []float32
 	blocks int
+	used   int
 }
 
 func (a *arena) size() int { return a.total }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -25,6 +26,9 @@ type Shards struct {
 	sampling  Sampling
 	slots     []slot
 	batches   batches
+
+	team parallel.Team      // packs the parameters, where there are several slots
+	pack func(from, to int) // a range of them
 
 	windows, noise rng.Key
 }
@@ -54,6 +58,7 @@ func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, e
 		windows: rng.New(s.Seed, rng.Batch),
 		noise:   rng.New(s.Seed, rng.Noise),
 	}
+	p.pack = m.Params().PackRange
 	for range slots {
 		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params())})
 		b := new(batch)
@@ -70,7 +75,17 @@ func (p *Shards) Size() int { return p.model.Params().Len() }
 func (p *Shards) TermNames() []string { return p.model.TermNames() }
 
 // Load installs the parameters of a step.
-func (p *Shards) Load(_ uint64, theta []float32) error { return p.model.Params().Load(theta) }
+func (p *Shards) Load(_ uint64, theta []float32) error {
+	params := p.model.Params()
+	if len(p.slots) == 1 {
+		return params.Load(theta)
+	}
+	if err := params.Set(theta); err != nil {
+		return err
+	}
+	p.team.Ranges(len(theta), parallel.Elements, p.pack)
+	return nil
+}
 
 // Gradient computes the mean loss of the shard's sequences and its gradient.
 func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
@@ -126,8 +141,7 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 		p.sequences.Validation(&s.window, &b.draws, index, p.sampling.Window)
 		b.place(&s.window)
 	}
-	s.tape.Gradient = nil // only evaluate
-	s.tape.Reset()
+	s.tape.Evaluate()
 	p.model.Loss(s.tape, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
 	p.batches.release(b)
 	return nil

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -31,6 +33,11 @@ type plain struct {
 	tree *reduce.Tree
 	err  error
 
+	team          parallel.Team
+	scale, update func(from, to int) // of a range of the gradient and the parameters
+	gradient      []float32
+	factor        float32
+
 	lending sync.Mutex
 	free    []reduce.Partial
 }
@@ -42,6 +49,7 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
 		tree: reduce.NewTree(reduce.Block{Count: shards}),
 	}
+	p.scale, p.update = p.scaleRange, p.updateRange
 	for range threads * bits.Len(uint(p.block)) { // of each thread those that can wait for their siblings, and one in hand
 		p.put(reduce.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
 	}
@@ -80,16 +88,37 @@ func (p *plain) run() error {
 		return p.err
 	}
 	sum, _ := p.tree.Take()
-	kernel.Scale(sum.Values, 1/float32(p.shards))
+	p.gradient, p.factor = sum.Values, 1/float32(p.shards)
+	p.ranges(p.scale)
+	p.factor = 1
 	if norm := math.Sqrt(kernel.SumSquares(sum.Values)); norm > 1 {
-		kernel.Scale(sum.Values, float32(1/norm))
+		p.factor = float32(1 / norm)
 	}
-	kernel.Adam(p.theta, p.m, p.v, sum.Values, kernel.AdamStep{
-		Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-5, Eps: 1e-8,
-	})
+	p.ranges(p.update)
 	p.put(sum)
 	p.step++
 	return nil
+}
+
+// ranges calls f on the parameters, on all cores if all are measured.
+func (p *plain) ranges(f func(from, to int)) {
+	if len(p.start) < runtime.GOMAXPROCS(0) {
+		f(0, len(p.theta))
+		return
+	}
+	p.team.Ranges(len(p.theta), parallel.Elements, f)
+}
+
+func (p *plain) scaleRange(from, to int) { kernel.Scale(p.gradient[from:to], p.factor) }
+
+func (p *plain) updateRange(from, to int) {
+	g := p.gradient[from:to]
+	if p.factor != 1 {
+		kernel.Scale(g, p.factor)
+	}
+	kernel.Adam(p.theta[from:to], p.m[from:to], p.v[from:to], g, kernel.AdamStep{
+		Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-5, Eps: 1e-8,
+	})
 }
 
 // compute takes blocks of shards until none is left, and adds their sums to the tree of the step.

@@ -12,7 +12,24 @@ const Elements = 1 << 15
 // Ranges calls f on consecutive ranges that make up [0, n), on as many goroutines as there are cores, and returns when all
 // are done. No range is shorter than the grain, unless n is. What f does to an element must not depend on the others: then
 // the ranges do not enter the result.
-func Ranges(n, grain int, f func(from, to int)) {
+func Ranges(n, grain int, f func(from, to int)) { new(Team).Ranges(n, grain, f) }
+
+// Team is Ranges for an owner who calls it often, once at a time: it keeps what its goroutines need, so that a call
+// allocates nothing. The zero value is ready.
+type Team struct {
+	shares []*share
+	all    sync.WaitGroup
+}
+
+// share is what one goroutine of a call does.
+type share struct {
+	from, to int
+	f        func(from, to int)
+	work     func()
+}
+
+// Ranges is the function of the same name.
+func (t *Team) Ranges(n, grain int, f func(from, to int)) {
 	parts := min(runtime.GOMAXPROCS(0), n/grain)
 	if parts < 2 {
 		if n > 0 {
@@ -20,10 +37,24 @@ func Ranges(n, grain int, f func(from, to int)) {
 		}
 		return
 	}
-	var all sync.WaitGroup
 	for part := 1; part < parts; part++ {
-		all.Go(func() { f(part*n/parts, (part+1)*n/parts) })
+		if len(t.shares) < part {
+			t.shares = append(t.shares, t.newShare())
+		}
+		s := t.shares[part-1]
+		s.from, s.to, s.f = part*n/parts, (part+1)*n/parts, f
+		t.all.Add(1)
+		go s.work()
 	}
 	f(0, n/parts)
-	all.Wait()
+	t.all.Wait()
+}
+
+func (t *Team) newShare() *share {
+	s := &share{}
+	s.work = func() {
+		defer t.all.Done()
+		s.f(s.from, s.to)
+	}
+	return s
 }

@@ -7,12 +7,13 @@ import (
 )
 
 func TestRanges_CoverEachElementOnce(t *testing.T) {
+	var team Team
 	for _, cores := range []int{1, 2, 3, 16} {
 		before := runtime.GOMAXPROCS(cores)
 		for _, n := range []int{0, 1, Elements, 2*Elements - 1, 2 * Elements, 5*Elements + 7, 1_431_020} {
 			seen := make([]uint8, n)
 			var calls atomic.Int64
-			Ranges(n, Elements, func(from, to int) {
+			team.Ranges(n, Elements, func(from, to int) {
 				calls.Add(1)
 				if from >= to || to-from < min(n, Elements) {
 					t.Errorf("range [%d,%d)", from, to)
