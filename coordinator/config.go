@@ -142,6 +142,9 @@ func (c *Config) rounds() error {
 		return nil
 	}
 	var errs []error
+	if c.Gradients != wire.Float32 {
+		errs = append(errs, errors.New("what replicas have gone travels as float32 only"))
+	}
 	if c.Outer.Rate <= 0 || c.Outer.Momentum < 0 || c.Outer.Momentum >= 1 {
 		errs = append(errs, fmt.Errorf("outer rate %g and momentum %g: want a positive one and one in [0,1)", c.Outer.Rate, c.Outer.Momentum))
 	}

@@ -139,7 +139,7 @@ func (c *Coordinator) Rejections() []Rejection {
 }
 
 // Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
-// workers, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
+// workers and it is no round of local steps, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
 // step that differs from the log with ErrReplay. A disk that takes nothing does not end it: what could not be written is
 // tried again until ctx ends, and only then the error is returned. All its goroutines have ended when it returns.
 func (c *Coordinator) Run(ctx context.Context) error {
@@ -184,7 +184,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
-			c.log.Info("interrupted: the step under way is finished first", "step", c.machine.opt.step)
+			c.log.Info("interrupted: "+c.machine.underWay(), "step", c.machine.opt.step)
 			c.machine.stop(c.now())
 		}
 		c.execute()

@@ -40,7 +40,7 @@ type lease struct {
 	nudgedAt time.Duration // when it, or its missing chunks, were last asked for in passing
 	nudges   int           // times that it was sent again in passing
 	strikes  int           // times that it had to be asked for again
-	done     int           // shards that the worker has computed, as its heartbeats tell
+	done     int           // of its parts that the worker has computed, as its heartbeats tell
 	grewAt   time.Duration // when that last grew, or the lease was given
 
 	// from the announcement on
@@ -158,6 +158,16 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 	if !m.finished && !m.suspended {
 		m.pull(now)
 	}
+}
+
+// parts is how many steps of computation a lease has: one for each shard, or one for each local step of each replica.
+func (m *machine) parts(l *lease) int { return l.block.Count * m.partsOf(l.round) }
+
+func (m *machine) partsOf(r *round) int {
+	if r.work == wire.Validate {
+		return 1
+	}
+	return int(m.opt.Stride())
 }
 
 // batches is how many shards a worker computes one after the other for a lease.

@@ -55,6 +55,7 @@ type machine struct {
 	unsaved   bool   // a checkpoint is due when the validation is done
 	spare     *Checkpoint
 
+	shownAt   time.Duration // when something was last said to all workers
 	waitSince time.Duration // when the run began to wait
 	waitTold  time.Duration // when that was last reported
 	stopping  bool
@@ -138,25 +139,35 @@ func (m *machine) start(now time.Duration) {
 	m.open(now)
 }
 
-// stop ends the run when the step under way is done, or at once if nobody works on one.
+// stop ends the run when the step under way is done, or at once if nobody works on one or it is a round of local steps.
 func (m *machine) stop(now time.Duration) {
 	m.stopping = true
 	m.stopIdle()
 }
 
-// stopIdle ends a run that is to stop and has nothing to wait for.
+// stopIdle ends a run that is to stop and has nothing to wait for. A round of local steps is not waited for: it can take
+// minutes, and begins again when the run is resumed.
 func (m *machine) stopIdle() {
 	if !m.stopping || m.finished || m.suspended {
 		return
 	}
-	if n := len(m.rounds); m.ready() == 0 || n == 0 || m.rounds[n-1].work != wire.Gradient {
+	if n := len(m.rounds); m.ready() == 0 || n == 0 || m.rounds[n-1].work != wire.Gradient || m.opt.Stride() > 1 {
 		m.finish(ErrInterrupted)
 	}
+}
+
+// underWay says what becomes of the step under way when the run is to stop.
+func (m *machine) underWay() string {
+	if m.opt.Stride() > 1 {
+		return "the round under way is given up"
+	}
+	return "the step under way is finished first"
 }
 
 // open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
 func (m *machine) open(now time.Duration) {
 	a := m.opt
+	m.shownAt = now
 	m.clear(now)
 	validate := m.validationDue()
 	if validate {
@@ -165,6 +176,7 @@ func (m *machine) open(now time.Duration) {
 	if a.step < m.cfg.Steps {
 		r := newRound(wire.Gradient, m.cfg.Shards)
 		r.tree.Peaks = m.integers.peaks()
+		r.apart = a.Stride() > 1
 		m.rounds = append(m.rounds, r)
 	}
 	if len(m.rounds) == 0 {
@@ -342,7 +354,7 @@ func (m *machine) closeStep(now time.Duration) {
 	if m.cfg.Log != "" {
 		m.emit(logCommand{m.entry(r, norm, rate)}) // before the messages: a step that does not replay is not sent out
 	}
-	report := StepReport{Step: m.opt.step, Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
+	report := StepReport{Step: m.opt.step, Updates: m.opt.Stride(), Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
 	m.waitSince = now
 	m.doubtIdle()
 	m.pass, m.narrow = 0, 0

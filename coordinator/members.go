@@ -75,7 +75,7 @@ func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 		}
 		i := slices.IndexFunc(msg.Running, func(p wire.Progress) bool { return p.Lease == l.id })
 		if i >= 0 {
-			if done := min(msg.Running[i].Done, l.block.Count); done > l.done {
+			if done := min(msg.Running[i].Done, m.parts(l)); done > l.done {
 				l.done, l.grewAt = done, now
 			}
 		} else if now-l.sentAt >= m.patience() {
@@ -144,6 +144,15 @@ func (m *machine) dismiss(now time.Duration) {
 	}
 }
 
+// show tells the workers that the coordinator is there, if it has had nothing to say to all of them for a while, as in a long
+// round: they would introduce themselves anew, and be sent the parameters once more.
+func (m *machine) show(now time.Duration) {
+	if m.ready() > 0 && now-m.shownAt >= 2*m.cfg.FailureDetection {
+		m.shownAt = now
+		m.send("", &wire.Introduce{})
+	}
+}
+
 // tick looks after all else that time decides: lost chunks, stragglers, and the report of a run that waits.
 func (m *machine) tick(now time.Duration) {
 	if m.finished || m.suspended {
@@ -155,6 +164,7 @@ func (m *machine) tick(now time.Duration) {
 		}
 	}
 	m.groundLost(now)
+	m.show(now)
 	m.seekAudits(now)
 	m.hearThirds(now)
 	m.assign(now)

@@ -17,6 +17,7 @@ type round struct {
 	tree    *reduce.Tree
 	total   reduce.Partial // the sum, once done
 	done    bool
+	apart   bool           // a shard takes long, as a replica does: nobody gets more at a time than he has slots
 	open    int            // shards that are not in the tree
 	free    []reduce.Block // not leased, by first shard
 	retry   []retry
@@ -115,6 +116,9 @@ func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 	if part < even {
 		part = min(even, evenness*part)
 	}
+	if r.apart {
+		part = min(part, float64(w.slots))
+	}
 	return r.cut(max(1, int(part))), true
 }
 
@@ -151,10 +155,12 @@ func (r *round) release(now time.Duration, t *task) {
 }
 
 // median is the middle of the times of finished leases; false if there are none.
-func (r *round) median() (time.Duration, bool) {
-	if len(r.times) == 0 {
+func (r *round) median() (time.Duration, bool) { return median(r.times) }
+
+func median(times []time.Duration) (time.Duration, bool) {
+	if len(times) == 0 {
 		return 0, false
 	}
-	sorted := slices.Sorted(slices.Values(r.times))
+	sorted := slices.Sorted(slices.Values(times))
 	return sorted[len(sorted)/2], true
 }

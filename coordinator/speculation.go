@@ -16,13 +16,31 @@ const (
 	copies = 2
 )
 
-// expected is the time that a lease should take, by the median of this round's leases, or of the last round like it.
+// expected is the time that a shard should take: the median of this round's leases, or of the last round like it, or what
+// those promise that have told of their progress.
 func (m *machine) expected(r *round) (time.Duration, bool) {
 	if each, ok := r.median(); ok {
 		return each, true
 	}
-	each := m.typical[r.work]
-	return each, each > 0
+	if each := m.typical[r.work]; each > 0 {
+		return each, true
+	}
+	return m.promised(r)
+}
+
+// promised is the middle of the times that the replicas of a round will take, at their pace until now.
+func (m *machine) promised(r *round) (time.Duration, bool) {
+	if m.partsOf(r) == 1 {
+		return 0, false
+	}
+	var times []time.Duration
+	for _, l := range m.leases {
+		if l.round == r && l.done > 0 {
+			whole := float64(l.grewAt-l.givenAt) * float64(m.parts(l)) / float64(l.done)
+			times = append(times, time.Duration(whole)/time.Duration(l.batches()))
+		}
+	}
+	return median(times)
 }
 
 // limit is the age at which a lease is overdue. It doubles with each worker that the block was given to, so that a block

@@ -29,7 +29,7 @@ type MemberStats struct {
 	ID       string
 	Slots    int
 	Busy     int     // shards in its hands
-	Speed    float64 // shards per second; 0: not measured yet
+	Speed    float64 // shards per second, or local updates of replicas; 0: not measured yet
 	LastSeen time.Time
 	State    string // "preparing", "idle" or "computing"
 }
@@ -73,7 +73,7 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots), State: state})
+		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.opt.Stride()), State: state})
 	}
 	return &s
 }

@@ -51,7 +51,7 @@ func (m *machine) waitingFor(now time.Duration, l *lease) string {
 	case silent > m.cfg.FailureDetection/2:
 		return fmt.Sprintf("%s, silent for %.1f s; after %v others get them", who, silent.Seconds(), m.cfg.FailureDetection)
 	case l.state == leased && now-l.grewAt > m.stuck(l):
-		return fmt.Sprintf("%s: %d of %d done, none for %.0f s; %s", who, l.done, l.block.Count, (now - l.grewAt).Seconds(), m.helpFor(l))
+		return fmt.Sprintf("%s: %d of %d done, none for %.0f s; %s", who, l.done, m.parts(l), (now - l.grewAt).Seconds(), m.helpFor(l))
 	case l.state == pulling && now-l.movedAt > m.cfg.FailureDetection/2:
 		return fmt.Sprintf("%s: done, but nothing arrived for %.1f s; check the network to it", who, (now - l.movedAt).Seconds())
 	case l.state == delivered && now-l.task.heldAt > m.patienceFor(l.round):
@@ -60,15 +60,15 @@ func (m *machine) waitingFor(now time.Duration, l *lease) string {
 	return ""
 }
 
-// stuck is how long a worker may be busy with one shard: the failure detection, or three times what it or the others
-// took for one so far.
+// stuck is how long a worker may be busy with one part of a lease: the failure detection, or three times what it or the
+// others took for one so far.
 func (m *machine) stuck(l *lease) time.Duration {
 	each, _ := m.expected(l.round)
-	limit := max(m.cfg.FailureDetection, 3*each)
+	longest := 3 * each
 	if rate, ok := l.owner.pace.rate(); ok {
-		limit = max(limit, time.Duration(min(3/rate, 1e6)*float64(time.Second)))
+		longest = max(longest, time.Duration(min(3/rate, 1e6)*float64(time.Second)))
 	}
-	return limit
+	return max(m.cfg.FailureDetection, longest/time.Duration(m.partsOf(l.round)))
 }
 
 // helpFor says what helps with a worker that gets nowhere.

@@ -91,3 +91,23 @@ func TestShards_RecordedAllocateNothing(t *testing.T) {
 		t.Errorf("a warm step allocates %v times", n)
 	}
 }
+
+// TestReplicas_WarmRoundAllocatesNothing.
+func TestReplicas_WarmRoundAllocatesNothing(t *testing.T) {
+	p := newLocal(t, 1, 2)
+	delta, terms := make([]float32, p.Size()), make([]float32, len(p.TermNames()))
+	goOn := func() bool { return true }
+	if err := p.Load(0, testShards(t, slds.Concrete, 1).model.Params().Values); err != nil {
+		t.Fatal(err)
+	}
+	round := func() {
+		if err := p.GradientWhile(0, 0, 0, delta, terms, goOn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	round()
+	round()
+	if n := testing.AllocsPerRun(5, round); n != 0 {
+		t.Errorf("a warm round allocates %v times", n)
+	}
+}

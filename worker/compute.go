@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -13,13 +14,15 @@ import (
 // done, and the worker's afterwards.
 type lease struct {
 	wire.Lease
-	block   reduce.Block
-	program Program
-	memory  *vectors
-	chunks  wire.Chunking
-	handed  int // shards given to slots
-	done    int // shards computed
-	dropped bool
+	block    reduce.Block
+	program  Program
+	memory   *vectors
+	chunks   wire.Chunking
+	handed   int // shards given to slots
+	done     int // shards computed
+	dropped  bool
+	steps    atomic.Int64 // computed: a shard takes one, or those of a Gradual
+	unwanted atomic.Bool  // slots give it up
 
 	mu    sync.Mutex
 	tree  *reduce.Tree
@@ -81,9 +84,18 @@ func (w *Worker) account(l *lease) {
 func (w *Worker) dropLeases() {
 	for _, l := range w.leases {
 		l.dropped = true
+		l.unwanted.Store(true)
 		w.reclaim(l)
 	}
 	w.leases, w.sending = w.leases[:0], w.sending[:0]
+}
+
+// abandon lets the slots end as soon as they can.
+func (w *Worker) abandon() {
+	for _, l := range w.leases {
+		l.unwanted.Store(true)
+	}
+	close(w.tasks)
 }
 
 // reclaim takes the memory of a dropped lease back once no slot works on it.
@@ -98,14 +110,20 @@ func (w *Worker) reclaim(l *lease) {
 
 // compute is the life of a slot: shards, and in between what can be prepared for the next step.
 func (w *Worker) compute(slot int) {
+	var l *lease
+	goOn := func() bool {
+		l.steps.Add(1)
+		return !l.unwanted.Load()
+	}
 	for t := range w.tasks {
-		l := t.lease
+		l = t.lease
 		p := l.memory.partial(l.Work == wire.Gradient)
 		var err error
 		if l.Work == wire.Gradient {
-			err = l.program.Gradient(slot, l.Step, t.shard, p.Values, p.Terms)
+			err = GradientWhile(l.program, slot, l.Step, t.shard, p.Values, p.Terms, goOn)
 		} else {
 			err = l.program.Validate(slot, l.Step, t.shard, p.Terms)
+			l.steps.Add(1)
 		}
 		if err != nil {
 			err = fmt.Errorf("shard %d: %w", t.shard, err)

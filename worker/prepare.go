@@ -64,11 +64,16 @@ func (w *Worker) tellMemory(p Program) {
 	}
 }
 
-// goldenShard is the hash of what a program makes of shard 0 of step 0 at its initial parameters. It is empty if the
+// goldenShard is the hash of what a program makes of shard 0 of step 0 at its initial parameters, with local steps of the
+// first update alone. It is empty if the
 // program fails there, which the coordinator may refuse.
 func (w *Worker) goldenShard(p Program) string {
 	grad, terms := make([]float32, p.Size()), make([]float32, len(p.TermNames()))
-	if err := p.Gradient(0, 0, 0, grad, terms); err != nil {
+	golden := func(grad, terms []float32) error { return p.Gradient(0, 0, 0, grad, terms) }
+	if g, ok := p.(Gradual); ok {
+		golden = g.Golden
+	}
+	if err := golden(grad, terms); err != nil {
 		w.log.Error("the golden shard cannot be computed", "error", err)
 		return ""
 	}

@@ -1,5 +1,10 @@
 package worker
 
+import "errors"
+
+// ErrGivenUp is returned by a Gradual that was told not to go on.
+var ErrGivenUp = errors.New("worker: given up")
+
 // Program is the arithmetic of one run: what a worker computes for the shards that it leases. Every
 // result is a pure function of θ, the step and the shard, so any worker may compute any of them again.
 // Before the first Load a program holds the initial parameters of its job.
@@ -23,4 +28,24 @@ type Preparer interface {
 	// Prepare does a small part, well below a millisecond, of what Gradient will need for a shard of a later step, and
 	// says whether there is more of it. It may run at the same time as any other method, of a slot one call at a time.
 	Prepare(slot int, step uint64, shard int) (more bool)
+}
+
+// Gradual is a Program whose gradients take many steps of their own, between which they can be given up.
+type Gradual interface {
+	Program
+	// GradientWhile is Gradient. It calls goOn after each of its steps, and returns ErrGivenUp if that is false.
+	GradientWhile(slot int, step uint64, shard int, grad, terms []float32, goOn func() bool) error
+	// Golden overwrites grad and terms with the program's golden shard, which is quick to compute: the first gradient at
+	// the initial parameters.
+	Golden(grad, terms []float32) error
+}
+
+// GradientWhile computes a gradient of any program, step by step if that is how it is computed.
+func GradientWhile(p Program, slot int, step uint64, shard int, grad, terms []float32, goOn func() bool) error {
+	if g, ok := p.(Gradual); ok {
+		return g.GradientWhile(slot, step, shard, grad, terms, goOn)
+	}
+	err := p.Gradient(slot, step, shard, grad, terms)
+	goOn()
+	return err
 }

@@ -185,7 +185,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.goroutines.Go(func() { w.compute(slot) })
 	}
 	defer w.goroutines.Wait()
-	defer close(w.tasks)
+	defer w.abandon()
 	defer close(w.closing)
 	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(w.cfg.ID): true}
 	for subject, direct := range subscriptions {
@@ -358,7 +358,7 @@ func (w *Worker) beat(now time.Time) {
 	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {
-			msg.Running = append(msg.Running, wire.Progress{Lease: l.ID, Done: l.done})
+			msg.Running = append(msg.Running, wire.Progress{Lease: l.ID, Done: int(l.steps.Load())})
 		}
 	}
 	w.publish(w.subjects.Control, msg)

@@ -49,6 +49,9 @@ func (a *app) benchPlan(args []string) (*plan, error) {
 		return nil, err
 	}
 	c := resolved.Config
+	if localSteps(c) {
+		return nil, usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
+	}
 	data, err := loadOwnData(&c, nil)
 	if err != nil {
 		return nil, err

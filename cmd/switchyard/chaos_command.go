@@ -25,8 +25,9 @@ var errBits = errors.New("the parameters differ from those of the run without fa
 
 const (
 	chaosRun = "chaos"
-	// chaosCheckpoints is set for runs under faults: what a killed coordinator has to compute again. It changes no bits.
-	chaosCheckpoints = "train.checkpoint_every=2"
+	// chaosCheckpoints is how many steps or rounds lie between two checkpoints of a run under faults, unless the command line
+	// says it: what a killed coordinator has to compute again. It changes no bits.
+	chaosCheckpoints = 2
 )
 
 // defaultMix are the faults of a command line that names none.
@@ -144,8 +145,12 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	if flags.workers < 1 || flags.duration < 0 || flags.measure < 0 {
 		return usagef("--workers %d, --duration %v, --measure %d: at least one worker, and nothing negative", flags.workers, flags.duration, flags.measure)
 	}
-	resolved, _, err := a.resolve(slices.Insert(slices.Clone(args), 1, chaosCheckpoints))
+	resolved, _, err := a.resolve(args)
 	if err != nil {
+		return err
+	}
+	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*stride(resolved.Config))
+	if resolved, _, err = a.resolve(slices.Insert(slices.Clone(args), 1, every)); err != nil {
 		return err
 	}
 	folder, err := os.MkdirTemp("", "switchyard-chaos-")
@@ -193,7 +198,7 @@ func (j *chaosJob) run(ctx context.Context) error {
 	}
 	cfg := chaos.Config{
 		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
-		Shards: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Shards: roundShards(j.config), Stride: stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
 		Log: j.log.Named("chaos"), Progress: j.progress,
 	}
 	if j.flags.measure > 0 {

@@ -28,7 +28,12 @@ type comparison struct {
 	Place    *place              `json:"place,omitempty"`    // where the programs part; null: nowhere
 	Suspects []suspect           `json:"suspects,omitempty"` // who did not compute what this machine does
 	Note     string              `json:"note,omitempty"`     // what else can be said
+
+	stride uint64 // updates between two lines of a log
 }
+
+// before is the step before the one at which the runs part.
+func (d *comparison) before() uint64 { return d.Step - d.stride }
 
 // place is the first number that differs.
 type place struct {
@@ -92,7 +97,7 @@ func (a *app) diff(ctx context.Context, nameA, nameB string, workers int) (*comp
 	if err != nil {
 		return nil, err
 	}
-	d := &comparison{A: nameA, B: nameB, Keys: config.Differences(ra.plan.config, rb.plan.config)}
+	d := &comparison{stride: max(stride(ra.config), stride(rb.config)), A: nameA, B: nameB, Keys: config.Differences(ra.plan.config, rb.plan.config)}
 	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
 		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.theta), coordinator.HashTheta(rb.plan.theta)
 		return d, nil
@@ -102,8 +107,8 @@ func (a *app) diff(ctx context.Context, nameA, nameB string, workers int) (*comp
 		return d, nil
 	}
 	d.HashA, d.HashB = ea.Theta, eb.Theta
-	if d.Step > d.Common+1 {
-		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1, d.Step-1)
+	if d.before() > d.Common {
+		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1, d.before())
 		return d, nil
 	}
 	return d, a.explain(ctx, d, ra, rb)
@@ -166,8 +171,9 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 	if err != nil || common == nil {
 		return err
 	}
-	if ta, tb := ra.plan.config.Train, rb.plan.config.Train; ta.Shards != tb.Shards || ta.Batch != tb.Batch {
-		d.Note = "the runs divide a step into other sequences or shards, which cannot be compared one by one"
+	ca, cb := ra.plan.config, rb.plan.config
+	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || roundShards(ca) != roundShards(cb) || stride(ca) != stride(cb) {
+		d.Note = "the runs divide a step into other sequences, shards or local steps, which cannot be compared one by one"
 		return nil
 	}
 	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
@@ -197,9 +203,9 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 
 // common is the state after the last common step, nil if this machine does not reach it.
 func (a *app) common(ctx context.Context, d *comparison, ra, rb *record) (*coordinator.Checkpoint, error) {
-	best := &recomputation{to: d.Step - 1, check: true}
+	best := &recomputation{to: d.before(), check: true}
 	for _, r := range []*record{ra, rb} {
-		cp, err := r.before(d.Step - 1)
+		cp, err := r.before(d.before())
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +231,7 @@ func (a *app) again(ctx context.Context, r *recomputation) (*coordinator.Checkpo
 
 // compareGradients computes every shard of the step with both programs, and returns where they part first.
 func (a *app) compareGradients(ctx context.Context, d *comparison, ra, rb *record, theta []float32) (*place, error) {
-	step := d.Step - 1
+	step := d.before()
 	pa, err := ra.program(step, theta)
 	if err != nil {
 		return nil, err
@@ -238,9 +244,10 @@ func (a *app) compareGradients(ctx context.Context, d *comparison, ra, rb *recor
 	for i := range gradients {
 		gradients[i], terms[i] = make([]float32, len(theta)), make([]float32, len(ra.plan.terms))
 	}
-	for shard := range ra.plan.config.Train.Shards {
+	for shard := range roundShards(ra.plan.config) {
 		for i, p := range []worker.Program{pa, pb} {
-			if err := errors.Join(ctx.Err(), p.Gradient(0, step, shard, gradients[i], terms[i])); err != nil {
+			err := worker.GradientWhile(p, 0, step, shard, gradients[i], terms[i], func() bool { return ctx.Err() == nil })
+			if err := errors.Join(ctx.Err(), err); err != nil {
 				return nil, fmt.Errorf("compute shard %d of step %d: %w", shard, d.Step, err)
 			}
 		}

@@ -152,7 +152,7 @@ func (h *host) begin(r *hosted) error {
 	h.mu.Lock()
 	h.runs[r.name] = r
 	h.mu.Unlock()
-	h.pool.Open(pool.Run{Name: r.name, Limit: r.plan.config.Train.Shards}, r.from != nil)
+	h.pool.Open(pool.Run{Name: r.name, Limit: roundShards(r.plan.config)}, r.from != nil)
 	h.all.Go(func() { h.conduct(r) })
 	return nil
 }

@@ -142,7 +142,7 @@ func buildJob(job, data []byte, slots int) (worker.Program, error) {
 			return nil, err
 		}
 	}
-	return newProgram(c, set, slots)
+	return newRunProgram(c, set, slots)
 }
 
 // show asks the coordinator for a run.

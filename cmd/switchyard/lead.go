@@ -37,12 +37,7 @@ func leadConfig(p *plan, name, folder string) coordinator.Config {
 func stepConfig(p *plan) coordinator.Config {
 	c := p.config
 	return coordinator.Config{
-		Seed: c.Seed, Shards: c.Train.Shards,
-		Optimizer: coordinator.Optimizer{
-			Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
-			Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
-		},
-		Gradients:        gradientCoding(c),
+		Seed: c.Seed, Shards: roundShards(c), Optimizer: optimizer(c), Outer: outer(c), Gradients: gradientCoding(c),
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), TermNames: p.terms, Layout: p.layout,
 	}
@@ -99,7 +94,7 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.program == nil {
-		program, err := newProgram(r.plan.config, r.plan.data.dataset(), 1)
+		program, err := newRunProgram(r.plan.config, r.plan.data.dataset(), 1)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,7 +129,7 @@ func (p *plan) sumBlock(ctx context.Context, program worker.Program, step uint64
 			} else {
 				part.Values = make([]float32, program.Size())
 			}
-			err = program.Gradient(0, step, shard, part.Values, part.Terms)
+			err = worker.GradientWhile(program, 0, step, shard, part.Values, part.Terms, func() bool { return ctx.Err() == nil })
 		} else {
 			err = program.Validate(0, step, shard, part.Terms)
 		}

@@ -53,6 +53,13 @@ func newPlan(c config.Config, data *ownData, flags trainFlags) (*plan, error) {
 	}
 	p.golden, p.flops = wire.DigestPartial(gradient, terms), program.Flops()
 	p.memory = program.Memory(max(p.slots, 1)).Total()
+	if localSteps(c) {
+		replicas, err := newReplicas(c, program)
+		if err != nil {
+			return nil, err
+		}
+		p.memory = replicas.Memory(max(p.slots, 1)).Total()
+	}
 	return p, nil
 }
 
@@ -69,10 +76,13 @@ func (p *plan) facts(folder string) []fact {
 	if c.Env.Window > 0 {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
-	bytes := terminal.Bytes(int64(4 * len(p.theta)))
+	bytes, exchange, unit := terminal.Bytes(int64(4*len(p.theta))), "step", "shards"
 	back := bytes
 	if coding := gradientCoding(c); coding != wire.Float32 {
 		back = terminal.Bytes(int64(coding.Width()*len(p.theta))) + " of integers"
+	}
+	if localSteps(c) {
+		exchange, unit = "round", "replicas"
 	}
 	return []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
@@ -80,13 +90,24 @@ func (p *plan) facts(folder string) []fact {
 		{"model", fmt.Sprintf("%s, %s switches with %s weights, %d systems, %s parameters in %d tensors",
 			c.Model.Kind, c.Model.Switching, c.Model.Weights, c.Model.Switches, terminal.Group(len(p.theta)), len(p.layout))},
 		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.flops/1e9)},
-		{"traffic", fmt.Sprintf("%s of parameters to each worker per step, %s back per block of shards", bytes, back)},
+		{"method", p.method()},
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, terminal.Count(p.slots, "slot"), kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.memory)))},
 		{"broker", "embedded NATS, " + p.door()},
 		{"training", fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps),
 			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},
 	}
+}
+
+// method says how the updates are made.
+func (p *plan) method() string {
+	t := p.config.Train
+	if !localSteps(p.config) {
+		return "synchronous: one exchange per step"
+	}
+	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", terminal.Count(int(t.LocalSteps), "local step"),
+		terminal.Count(t.Replicas, "replica"), terminal.Count(t.Shards/t.Replicas, "shard"))
 }
 
 // source says where the sequences come from.

@@ -18,14 +18,39 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// newProgram builds what a worker computes: the sequences and the model that the configuration
-// describes, with room for as many gradients at a time as slots. set is the data of a run on own files.
-func newProgram(c config.Config, set *files.Dataset, slots int) (*worker.Shards, error) {
-	m, err := newModel(c)
+// newRunProgram builds what a worker computes for a run: the shards of an update, or the replicas of a run with local steps.
+// set is the data of a run on own files.
+func newRunProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
+	if !localSteps(c) {
+		return newProgram(c, set, slots)
+	}
+	sequences, window, err := newSequences(c, set)
 	if err != nil {
 		return nil, err
 	}
+	var programs []worker.Program
+	for range slots {
+		p, err := newShards(c, sequences, window, 1)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, p)
+	}
+	return newReplicas(c, programs...)
+}
+
+// newProgram builds the program of an update's shards: the sequences and the model that the configuration describes, with
+// room for as many gradients at a time as slots.
+func newProgram(c config.Config, set *files.Dataset, slots int) (*worker.Shards, error) {
 	sequences, window, err := newSequences(c, set)
+	if err != nil {
+		return nil, err
+	}
+	return newShards(c, sequences, window, slots)
+}
+
+func newShards(c config.Config, sequences worker.Sequences, window, slots int) (*worker.Shards, error) {
+	m, err := newModel(c)
 	if err != nil {
 		return nil, err
 	}
@@ -39,19 +64,19 @@ func newProgram(c config.Config, set *files.Dataset, slots int) (*worker.Shards,
 }
 
 // newJobProgram makes the program of a job, which is a resolved configuration, and of the data set that came with it.
-func newJobProgram(job, data []byte, slots int) (*worker.Shards, error) {
+func newJobProgram(job, data []byte, slots int) (worker.Program, error) {
 	c, err := config.Parse("job", job)
 	if err != nil {
 		return nil, err
 	}
 	if len(data) == 0 {
-		return newProgram(c, nil, slots)
+		return newRunProgram(c, nil, slots)
 	}
 	set, err := files.Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("decode the data set: %w", err)
 	}
-	return newProgram(c, set, slots)
+	return newRunProgram(c, set, slots)
 }
 
 // newSequences builds what training draws from, and says how many steps a sequence has.

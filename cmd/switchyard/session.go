@@ -117,7 +117,7 @@ func (s *session) build(job, data []byte, slots int) (worker.Program, error) {
 		return nil, err
 	}
 	if own := s.plan.data; own != nil && c.Env.Hash == s.plan.config.Env.Hash {
-		return newProgram(c, own.set, slots)
+		return newRunProgram(c, own.set, slots)
 	}
 	return newJobProgram(job, data, slots)
 }

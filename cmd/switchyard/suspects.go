@@ -53,7 +53,7 @@ func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordi
 
 // sums computes the blocks of a step as workers deliver them. As they are logged they fit their scales.
 func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
-	raw, err := newProgram(r.plan.config, r.plan.data.dataset(), 1)
+	raw, err := newRunProgram(r.plan.config, r.plan.data.dataset(), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +61,17 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 	if err != nil {
 		return nil, err
 	}
-	n := len(theta)
+	n, start := len(theta), e.Step-stride(r.config)
 	state := append(slices.Clone(theta), levels...)
 	quantize.Exponents(state[n:], levels)
 	for {
-		if err := program.Load(e.Step-1, state); err != nil {
-			return nil, fmt.Errorf("install the parameters of step %d: %w", e.Step-1, err)
+		if err := program.Load(start, state); err != nil {
+			return nil, fmt.Errorf("install the parameters of step %d: %w", start, err)
 		}
 		var sums [][]float32
 		wider := 0
 		for _, b := range e.Blocks {
-			sum, err := r.plan.sumBlock(ctx, program, e.Step-1, wire.Gradient, b.Block)
+			sum, err := r.plan.sumBlock(ctx, program, start, wire.Gradient, b.Block)
 			if err != nil {
 				return nil, fmt.Errorf("compute shards %s of step %d: %w", b.Block, e.Step, err)
 			}
@@ -86,7 +86,7 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 
 // program builds the run's program with one slot, at the parameters after some steps.
 func (r *record) program(step uint64, theta []float32) (worker.Program, error) {
-	program, err := newProgram(r.plan.config, r.plan.data.dataset(), 1)
+	program, err := newRunProgram(r.plan.config, r.plan.data.dataset(), 1)
 	if err != nil {
 		return nil, err
 	}

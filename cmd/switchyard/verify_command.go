@@ -23,7 +23,7 @@ type verdict struct {
 	From    uint64      `json:"from"`
 	To      uint64      `json:"to"`
 	Start   uint64      `json:"start"`   // step of the checkpoint that it began at; 0: the initial parameters
-	Missing uint64      `json:"missing"` // steps of these that the log does not hold
+	Missing uint64      `json:"missing"` // steps or rounds of these that the log does not hold
 	Equal   bool        `json:"equal"`
 	Differs *difference `json:"difference,omitempty"`
 	Kernels string      `json:"kernels"`
@@ -49,7 +49,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Recompute steps of a run on this machine, from the newest checkpoint before them, and
 compare the parameters after each with the hash in the run's log. The run is not
 changed, and may be under way. If a step differs, the blocks of that step are computed
-one by one, which says whose are not what the log says.`,
+one by one, which says whose are not what the log says. A run with local steps is
+recomputed by whole rounds.`,
 		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -86,13 +87,15 @@ func (a *app) verify(ctx context.Context, name string, from, to uint64, workers 
 	if from < 1 || from > to || to > r.log.Last {
 		return nil, usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
 	}
+	h := stride(r.config)
+	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
 	start, err := r.before(from - 1)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	v := &verdict{Run: name, From: from, To: to, Start: stepOf(start), Equal: true, Kernels: kernel.Active().String()}
-	for step := from; step <= to; step++ {
+	for step := from - 1 + h; step <= to; step += h {
 		if _, ok := r.log.Entries[step]; !ok {
 			v.Missing++
 		}
@@ -104,7 +107,7 @@ func (a *app) verify(ctx context.Context, name string, from, to uint64, workers 
 	if errors.As(err, &replay) {
 		v.Equal, err = false, nil
 		v.Differs = &difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
-		if again.step+1 == replay.Step {
+		if again.step+h == replay.Step {
 			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
 		}
 	}

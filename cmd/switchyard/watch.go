@@ -69,7 +69,7 @@ func (w *watch) Step(r coordinator.StepReport) {
 		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(shortTerms[name], name), Value: float64(r.Loss[i+1])})
 	}
 	values := w.values(r.Loss)
-	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds
+	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds/float64(r.Updates)
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
 	values["bytes_per_worker"] = p.WorkerBytes

@@ -37,8 +37,11 @@ type Config struct {
 	Folder   string   // takes run folder, keys, logs and samples; it exists
 	Settings string   // file with the configuration of the run
 	Name     string   // of the run
-	Shards   int      // of a step, and of a validation
+	Shards   int      // of a step, or replicas of a round
+	Stride   uint64   // updates of a step: 1, or those of a round
 	Workers  int
+	// Validation is the number of shards of a validation.
+	Validation int
 	// Detection is the run's time of failure detection, which Measure waits for.
 	Detection time.Duration
 	Plan      Plan

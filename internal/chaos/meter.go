@@ -72,5 +72,5 @@ func (k *conductor) useful(info runs.Info) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count the validations: %w", err)
 	}
-	return uint64(k.cfg.Shards) * (info.Checkpoint + validations), nil
+	return uint64(k.cfg.Shards)*(info.Checkpoint/k.cfg.Stride) + uint64(k.cfg.Validation)*validations, nil
 }

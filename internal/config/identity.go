@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -17,8 +18,14 @@ var indifferent = [...]string{
 // an identity stays what it was.
 var younger = map[string]string{"train.gradients": "float32"}
 
+// local are the keys that decide nothing in a synchronous run, which has the identity that it had before they were there.
+var local = [...]string{"train.method", "train.replicas", "train.local_steps", "train.outer_rate", "train.outer_momentum"}
+
 // decides reports whether a key decides the parameters' bits.
-func (k Key) decides() bool {
+func (k Key) decides(c *Config) bool {
+	if c.Train.Method != "diloco" && slices.Contains(local[:], k.Path) {
+		return false
+	}
 	for _, other := range indifferent {
 		if k.Path == other || strings.HasSuffix(other, ".") && strings.HasPrefix(k.Path, other) {
 			return false
@@ -32,7 +39,7 @@ func (k Key) decides() bool {
 func (c Config) Identity() string {
 	h := sha256.New()
 	for _, k := range Keys() {
-		if value := format(k.value(&c)); k.decides() && (younger[k.Path] == "" || value != younger[k.Path]) {
+		if value := format(k.value(&c)); k.decides(&c) && (younger[k.Path] == "" || value != younger[k.Path]) {
 			h.Write([]byte(k.Path + "=" + value + "\n"))
 		}
 	}
@@ -50,7 +57,7 @@ type Difference struct {
 func Differences(a, b Config) []Difference {
 	var list []Difference
 	for _, k := range Keys() {
-		if x, y := format(k.value(&a)), format(k.value(&b)); k.decides() && x != y {
+		if x, y := format(k.value(&a)), format(k.value(&b)); x != y && (k.decides(&a) || k.decides(&b)) {
 			list = append(list, Difference{k.Path, x, y})
 		}
 	}

@@ -97,6 +97,12 @@ type Train struct {
 	ValidateEvery      uint64 `yaml:"validate_every" want:"[0,1000000000]" doc:"updates between two validations; 0: only at the end"`
 	ValidationEpisodes int    `yaml:"validation_episodes" want:"[1,1048576]" doc:"sequences per validation, a multiple of shards"`
 	CheckpointEvery    uint64 `yaml:"checkpoint_every" want:"[0,1000000000]" doc:"updates between two checkpoints; 0: only at the end"`
+
+	Method        string  `yaml:"method" values:"synchronous diloco" doc:"synchronous: gradients are exchanged at every update; diloco: replicas make updates by themselves and exchange what they have moved (Douillard et al. 2023), for slow links"`
+	Replicas      int     `yaml:"replicas" want:"[0,65536]" doc:"replicas that train apart, each on its part of the batch, diloco only; a power of two that divides shards"`
+	LocalSteps    uint64  `yaml:"local_steps" want:"[0,1000000]" doc:"updates of a replica between two exchanges, diloco only; what counts updates (steps, validate_every, checkpoint_every) is a multiple"`
+	OuterRate     float64 `yaml:"outer_rate" want:"(0,10]" doc:"rate of the update from the mean of what the replicas have moved, diloco only" source:"Douillard et al. 2023: 0.7"`
+	OuterMomentum float64 `yaml:"outer_momentum" want:"[0,1)" doc:"Nesterov momentum of that update, diloco only" source:"Douillard et al. 2023: 0.9"`
 }
 
 // Eval describes the evaluation protocol.

@@ -22,6 +22,12 @@ var rules = []rule{
 	{[]string{"train.validation_episodes", "train.shards"}, func(c *Config) (string, string) {
 		return multiple(c.Train.ValidationEpisodes, c.Train.Shards, "train.shards")
 	}},
+	{[]string{"train.gradients", "train.method"}, func(c *Config) (string, string) {
+		if c.Train.Gradients == "int16" && c.Train.Method == "diloco" {
+			return "what replicas have moved (train.method=diloco) travels as float32 only", "set train.gradients=float32, or train.method=synchronous"
+		}
+		return "", ""
+	}},
 	{[]string{"train.gradients", "train.shards"}, func(c *Config) (string, string) {
 		if c.Train.Gradients == "int16" && c.Train.Shards > maxIntegerShards {
 			return fmt.Sprintf("sums of 16-bit integers have room for %d shards, not for train.shards=%d", maxIntegerShards, c.Train.Shards),
@@ -29,6 +35,32 @@ var rules = []rule{
 		}
 		return "", ""
 	}},
+	{[]string{"train.replicas", "train.method", "train.shards"}, func(c *Config) (string, string) {
+		k := c.Train.Replicas
+		switch {
+		case c.Train.Method != "diloco" && k != 0:
+			return fmt.Sprintf("train.method=%s has no replicas", c.Train.Method), "set train.method=diloco, or leave it 0"
+		case c.Train.Method == "diloco" && k == 0:
+			return "train.method=diloco needs at least 1", "e.g. train.replicas=4"
+		case k&(k-1) != 0:
+			return fmt.Sprintf("%d is not a power of two", k), fmt.Sprintf("use %d or %d", powerBelow(k), 2*powerBelow(k))
+		case k > c.Train.Shards:
+			return fmt.Sprintf("%d replicas for the %d shards of a batch (train.shards): each needs one", k, c.Train.Shards), fmt.Sprintf("use at most %d", c.Train.Shards)
+		}
+		return "", ""
+	}},
+	{[]string{"train.local_steps", "train.method"}, func(c *Config) (string, string) {
+		switch h := c.Train.LocalSteps; {
+		case c.Train.Method != "diloco" && h != 0:
+			return fmt.Sprintf("train.method=%s has no local steps", c.Train.Method), "set train.method=diloco, or leave it 0"
+		case c.Train.Method == "diloco" && h == 0:
+			return "train.method=diloco needs at least 1", "e.g. train.local_steps=16"
+		}
+		return "", ""
+	}},
+	{[]string{"train.steps", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.Steps) }},
+	{[]string{"train.validate_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.ValidateEvery) }},
+	{[]string{"train.checkpoint_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.CheckpointEvery) }},
 	{[]string{"env.hash", "env.kind"}, func(c *Config) (string, string) {
 		if c.Env.Hash != "" && c.Env.Kind != "files" {
 			return fmt.Sprintf("env.kind=%s has no data set", c.Env.Kind), `leave it ""`
@@ -192,6 +224,14 @@ func multiple(n, of int, name string) (message, hint string) {
 		hint = fmt.Sprintf("use %d or %d", n-n%of, n-n%of+of)
 	}
 	return fmt.Sprintf("%d is not a multiple of %s (%d)", n, name, of), hint
+}
+
+// rounds checks that a number of updates is one of whole rounds of local steps.
+func (c *Config) rounds(updates uint64) (message, hint string) {
+	if c.Train.LocalSteps == 0 || c.Train.Method != "diloco" {
+		return "", ""
+	}
+	return multiple(int(updates), int(c.Train.LocalSteps), "train.local_steps")
 }
 
 func powerBelow(n int) int {

@@ -16,6 +16,8 @@ func (i *Injector) Program(p worker.Program) worker.Program {
 	return &faultyProgram{Program: p, faults: i, spoilt: make(map[int]bool)}
 }
 
+var _ worker.Gradual = (*faultyProgram)(nil)
+
 type faultyProgram struct {
 	worker.Program
 	faults *Injector
@@ -39,7 +41,20 @@ func (p *faultyProgram) Load(step uint64, theta []float32) error {
 
 // Gradient implements worker.Program.
 func (p *faultyProgram) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
-	if err := p.Program.Gradient(slot, step, shard, grad, terms); err != nil {
+	return p.GradientWhile(slot, step, shard, grad, terms, func() bool { return true })
+}
+
+// Golden implements worker.Gradual.
+func (p *faultyProgram) Golden(grad, terms []float32) error {
+	if g, ok := p.Program.(worker.Gradual); ok {
+		return g.Golden(grad, terms)
+	}
+	return p.Program.Gradient(0, 0, 0, grad, terms)
+}
+
+// GradientWhile implements worker.Gradual.
+func (p *faultyProgram) GradientWhile(slot int, step uint64, shard int, grad, terms []float32, goOn func() bool) error {
+	if err := worker.GradientWhile(p.Program, slot, step, shard, grad, terms, goOn); err != nil {
 		return err
 	}
 	if at, ok := p.strike(step, shard, len(grad)); ok {

@@ -123,7 +123,7 @@ func (f *follower) add(r runs.Record) {
 		return
 	}
 	if s, ok := r.Values["step_seconds"]; ok && !math.IsNaN(s) {
-		f.seconds.observe(s)
+		f.seconds.observe(s, f.since(r.Step))
 	}
 	f.in += r.Values["bytes_in"]
 	f.out += r.Values["bytes_out"]
@@ -136,6 +136,14 @@ func (f *follower) add(r runs.Record) {
 		old++
 	}
 	f.recent = f.recent[old:]
+}
+
+// since is how many updates a record at a step stands for: with local steps it is one of a round.
+func (f *follower) since(step uint64) uint64 {
+	if n := len(f.recent); n > 0 && step > f.recent[n-1].step {
+		return step - f.recent[n-1].step
+	}
+	return 1
 }
 
 // rate is in steps per second up to now, so that it sinks while no step is done.

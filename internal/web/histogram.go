@@ -15,12 +15,13 @@ type histogram struct {
 
 func newHistogram() histogram { return histogram{counts: make([]uint64, len(stepBuckets))} }
 
-func (h *histogram) observe(seconds float64) {
+// observe counts a duration so many times.
+func (h *histogram) observe(seconds float64, times uint64) {
 	if i, _ := slices.BinarySearch(stepBuckets, seconds); i < len(h.counts) {
-		h.counts[i]++
+		h.counts[i] += times
 	}
-	h.count++
-	h.sum += seconds
+	h.count += times
+	h.sum += seconds * float64(times)
 }
 
 // cumulative is what Prometheus wants: for each bound, how many were not above it.

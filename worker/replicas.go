@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+)
+
+// Optimizer holds the constants of a replica's Adam.
+type Optimizer = optim.Schedule
+
+// Local says how the replicas of a run train by themselves.
+type Local struct {
+	Replicas  int // a power of two
+	Steps     int // updates in a round
+	Shards    int // of the batch of an update, over all replicas; a power of two
+	Optimizer Optimizer
+}
+
+// Replicas is the Program of a run with local steps (DiLoCo, Douillard et al. 2023). Its shards are the replicas, its step
+// is the first update of a round, and its gradient is what a replica has gone in the round: Δ = θ − θₖ after Steps updates
+// by Adam from θ, whose moments begin at zero in every round. At an update t replica k of K computes the shards
+// [kS/K, (k+1)S/K) of the S that an update has, so that data and noise are those of a synchronous run.
+type Replicas struct {
+	local Local
+	theta []float32 // that the round begins with; nil before the first Load
+	slots []replica
+}
+
+// replica is what one slot trains with.
+type replica struct {
+	program Program // of one slot
+	common  bool    // it has the parameters of the round
+	adam    *optim.Adam
+	theta   []float32
+	tree    *reduce.Tree
+	free    []reduce.Partial
+}
+
+var _ Gradual = (*Replicas)(nil)
+
+// NewReplicas returns the program with a slot for each of the given programs, which compute the shards of an update. They
+// have a slot each, parameters of their own, and belong to it.
+func NewReplicas(programs []Program, l Local) (*Replicas, error) {
+	if !reduce.PowerOfTwo(l.Replicas) || !reduce.PowerOfTwo(l.Shards) || l.Replicas > l.Shards || l.Steps < 1 {
+		return nil, fmt.Errorf("new replicas: %d replicas with %d local steps for %d shards: want powers of two, the first not above the second, and at least one step",
+			l.Replicas, l.Steps, l.Shards)
+	}
+	if err := l.Optimizer.Validate(); err != nil {
+		return nil, fmt.Errorf("new replicas: %w", err)
+	}
+	p := &Replicas{local: l}
+	for _, program := range programs {
+		n := program.Size()
+		p.slots = append(p.slots, replica{
+			program: program, adam: optim.NewAdam(l.Optimizer, n), theta: make([]float32, n), tree: reduce.NewTree(reduce.Block{Count: 1}),
+		})
+	}
+	return p, nil
+}
+
+// Size is the number of parameters.
+func (p *Replicas) Size() int { return p.slots[0].program.Size() }
+
+// TermNames names the loss terms.
+func (p *Replicas) TermNames() []string { return p.slots[0].program.TermNames() }
+
+// Load installs the parameters that a round begins with.
+func (p *Replicas) Load(_ uint64, theta []float32) error {
+	p.theta = append(p.theta[:0], theta...)
+	for i := range p.slots {
+		p.slots[i].common = false
+	}
+	return nil
+}
+
+// Golden computes shard 0 of update 0 at the initial parameters, as a synchronous run does.
+func (p *Replicas) Golden(grad, terms []float32) error {
+	return p.slots[0].program.Gradient(0, 0, 0, grad, terms)
+}
+
+// Gradient is GradientWhile to the end.
+func (p *Replicas) Gradient(slot int, step uint64, k int, grad, terms []float32) error {
+	return p.GradientWhile(slot, step, k, grad, terms, func() bool { return true })
+}
+
+// GradientWhile lets replica k make the updates step to step+Steps−1. It overwrites grad with what that has moved the
+// parameters, before minus after, and terms with the mean over updates and shards.
+func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []float32, goOn func() bool) error {
+	if p.theta == nil {
+		return errors.New("local steps before the first parameters")
+	}
+	r := &p.slots[slot]
+	r.common = false
+	r.adam.Reset()
+	copy(r.theta, p.theta)
+	clear(terms)
+	n := p.local.Shards / p.local.Replicas
+	for i := range p.local.Steps {
+		at := step + uint64(i)
+		if err := r.update(at, reduce.Block{First: k * n, Count: n}, terms); err != nil {
+			return fmt.Errorf("local update %d: %w", at+1, err)
+		}
+		if !goOn() {
+			return ErrGivenUp
+		}
+	}
+	kernel.Sub(grad, p.theta, r.theta)
+	kernel.Scale(terms, 1/float32(p.local.Steps))
+	return nil
+}
+
+// update makes one update from a block of shards, and adds their mean terms.
+func (r *replica) update(step uint64, b reduce.Block, terms []float32) error {
+	if err := r.program.Load(step, r.theta); err != nil {
+		return fmt.Errorf("load the parameters: %w", err)
+	}
+	r.tree.Reset(b, r.put)
+	for shard := b.First; shard < b.First+b.Count; shard++ {
+		g := r.get(len(terms))
+		if err := r.program.Gradient(0, step, shard, g.Values, g.Terms); err != nil {
+			r.put(g)
+			return fmt.Errorf("shard %d: %w", shard, err)
+		}
+		r.tree.Add(reduce.Block{First: shard, Count: 1}, g, r.put)
+	}
+	sum, _ := r.tree.Take()
+	defer r.put(sum)
+	kernel.AddScaled(terms, 1/float32(b.Count), sum.Terms)
+	_, _, err := r.adam.Update(r.theta, sum.Values, b.Count, step)
+	return err
+}
+
+func (r *replica) get(terms int) reduce.Partial {
+	n := len(r.free)
+	if n == 0 {
+		return reduce.Partial{Values: make([]float32, len(r.theta)), Terms: make([]float32, terms)}
+	}
+	g := r.free[n-1]
+	r.free = r.free[:n-1]
+	return g
+}
+
+func (r *replica) put(g reduce.Partial) { r.free = append(r.free, g) }
+
+// Validate computes a shard of the validation at the parameters that the round begins with.
+func (p *Replicas) Validate(slot int, step uint64, shard int, terms []float32) error {
+	r := &p.slots[slot]
+	if !r.common && p.theta != nil {
+		if err := r.program.Load(step, p.theta); err != nil {
+			return fmt.Errorf("load the parameters: %w", err)
+		}
+		r.common = true
+	}
+	return r.program.Validate(0, step, shard, terms)
+}
+
+// Memory is what a worker needs for such a program with so many slots, as Shards.Memory.
+func (p *Replicas) Memory(slots int) Memory {
+	size, n := 4*p.Size(), p.local.Shards/p.local.Replicas
+	var m Memory
+	if known, ok := p.slots[0].program.(interface{ Memory(slots int) Memory }); ok {
+		m = known.Memory(1)
+	}
+	return Memory{
+		Tensors: slots * m.Tensors,
+		// Of each slot what it has gone, what waits for its sibling, and the gradients in the tree of an update.
+		Gradients: slots * (2 + bits.Len(uint(n))) * size,
+		// θ as it arrives and as the round begins; of each slot the model's in three arrangements, the replica's, and two moments.
+		Parameters: (2 + 6*slots) * size,
+		Episodes:   m.Episodes,
+		Batches:    slots * m.Batches / p.local.Shards, // one at a time
+	}
+}
