@@ -1,5 +1,5 @@
 // Package coordinator leads a run: it leases the shards of each step to workers, pulls and checks their partial sums,
-// reduces them in a fixed tree, updates the parameters with Adam and sends them out. Workers that lack the run's data
+// reduces them in a fixed tree, updates the parameters and sends them out. Workers that lack the run's data
 // set fetch it here. It sees vectors, layouts and bytes, never a model.
 //
 // The decisions are made by machine, which has no clock, no network and no goroutine: messages and times go in,
