@@ -173,7 +173,7 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 	}
 	ca, cb := ra.plan.config, rb.plan.config
 	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || roundShards(ca) != roundShards(cb) || stride(ca) != stride(cb) {
-		d.Note = "the runs divide a step into other sequences, shards or local steps, which cannot be compared one by one"
+		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared one by one"
 		return nil
 	}
 	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
