@@ -31,7 +31,7 @@ type StepReport struct {
 // WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut, and
 // reaches each.
 func (r *StepReport) WorkerBytes() float64 {
-	return float64(r.BytesIn)/float64(max(r.Workers, 1)) + float64(r.BytesOut)
+	return (float64(r.BytesIn)/float64(max(r.Workers, 1)) + float64(r.BytesOut)) / float64(max(r.Updates, 1))
 }
 
 // ValidationReport tells of a validation of the parameters after Step updates.

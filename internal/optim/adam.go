@@ -62,7 +62,7 @@ func (a *Adam) raise() {
 // finite afterwards it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
-	a.ranges(len(sum), func(from, to int) { kernel.Scale(sum[from:to], 1/float32(shards)) })
+	a.scale(sum, 1/float32(shards))
 	norm, rate = math.Sqrt(kernel.SumSquares(sum)), c.At(step)
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, rate, ErrOverflow
@@ -92,27 +92,37 @@ const strip = 1 << 13
 
 // apply moves theta by a gradient that is multiplied by clip first, and reports whether theta is finite afterwards.
 func (a *Adam) apply(theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
+	if !a.Spread {
+		return a.applyTo(0, len(theta), theta, gradient, clip, step)
+	}
 	var odd atomic.Bool
-	a.ranges(len(theta), func(from, to int) {
-		for ; from < to; from += strip {
-			end := min(from+strip, to)
-			if clip != 1 {
-				kernel.Scale(gradient[from:end], clip)
-			}
-			kernel.Adam(theta[from:end], a.m[from:end], a.v[from:end], gradient[from:end], step)
-			if !kernel.Finite(theta[from:end]) {
-				odd.Store(true)
-			}
+	parallel.Ranges(len(theta), parallel.Elements, func(from, to int) {
+		if !a.applyTo(from, to, theta, gradient, clip, step) {
+			odd.Store(true)
 		}
 	})
 	return !odd.Load()
 }
 
-// ranges calls f on all of [0, n), on all cores if they are to be used.
-func (a *Adam) ranges(n int, f func(from, to int)) {
-	if a.Spread {
-		parallel.Ranges(n, parallel.Elements, f)
+// applyTo is apply for the elements [from, to).
+func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
+	finite := true
+	for ; from < to; from += strip {
+		end := min(from+strip, to)
+		if clip != 1 {
+			kernel.Scale(gradient[from:end], clip)
+		}
+		kernel.Adam(theta[from:end], a.m[from:end], a.v[from:end], gradient[from:end], step)
+		finite = kernel.Finite(theta[from:end]) && finite
+	}
+	return finite
+}
+
+// scale multiplies a vector.
+func (a *Adam) scale(x []float32, by float32) {
+	if !a.Spread {
+		kernel.Scale(x, by)
 		return
 	}
-	f(0, n)
+	parallel.Ranges(len(x), parallel.Elements, func(from, to int) { kernel.Scale(x[from:to], by) })
 }
