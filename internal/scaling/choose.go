@@ -1,0 +1,78 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Choice is a change to a run or its cluster, and what it would make of an update.
+type Choice struct {
+	Change  string  `json:"change"`
+	Seconds float64 `json:"seconds"`
+}
+
+const (
+	// worthwhile is the part of the time that a change has to save.
+	worthwhile = 0.05
+	// localSteps of DiLoCo are enough to make messages cheap, and few enough to stay near the synchronous run.
+	localSteps = 16
+)
+
+// Choices are the changes that would save time without stragglers, the best first.
+func Choices(l Load, c Cluster, w Wire) []Choice {
+	var all []Choice
+	try := func(change string, l Load, c Cluster, w Wire) {
+		all = append(all, Choice{change, Predict(l, c, w).Seconds})
+	}
+	if shards := powerAbove(c.Workers); w.LocalSteps <= 1 && l.Shards < c.Workers {
+		finer := l
+		finer.Shards, finer.Shard = shards, l.Shard*float64(l.Shards)/float64(shards)
+		try(fmt.Sprintf("train.shards=%d", shards), finer, c, w)
+	}
+	if n, seconds := best(l, c, w); n < c.Workers {
+		all = append(all, Choice{fmt.Sprintf("only %s", count(n, "worker")), seconds})
+	}
+	if w == Float32 {
+		try("train.gradients=int16", l, c, Int16)
+	}
+	if replicas := powerBelow(min(c.Workers, l.Shards)); w.LocalSteps <= 1 {
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
+	}
+	if !c.OneMachine && c.Workers > c.Machines {
+		each := (c.Workers + c.Machines - 1) / c.Machines
+		relay := c
+		relay.Workers, relay.Slots = c.Machines, c.Slots*each
+		try(fmt.Sprintf("one worker of %s on each machine", count(relay.Slots, "slot")), l, relay, w)
+		leaf := c
+		leaf.Leaf = true
+		try("a leaf node on each machine", l, leaf, w)
+	}
+	if !c.OneMachine && !c.Leaf && c.Brokers <= 1 {
+		cluster := c
+		cluster.Brokers = int(math.Ceil(math.Sqrt(float64(c.Workers))))
+		try(fmt.Sprintf("a cluster of %d brokers", cluster.Brokers), l, cluster, w)
+	}
+	now := Predict(l, c, w).Seconds
+	all = slices.DeleteFunc(all, func(x Choice) bool { return x.Seconds > (1-worthwhile)*now })
+	slices.SortStableFunc(all, func(x, y Choice) int { return int(math.Copysign(1, x.Seconds-y.Seconds)) })
+	return all
+}
+
+// best is the number of workers, of those that are there, with the shortest update.
+func best(l Load, c Cluster, w Wire) (workers int, seconds float64) {
+	each := (c.Workers + c.Machines - 1) / c.Machines
+	for n := 1; n <= c.Workers; n++ {
+		some := c
+		some.Workers, some.Machines = n, min(c.Machines, (n+each-1)/each)
+		if t := Predict(l, some, w).Seconds; workers == 0 || t < seconds {
+			workers, seconds = n, t
+		}
+	}
+	return workers, seconds
+}
+
+func powerBelow(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
+
+func powerAbove(n int) int { return 1 << bits.Len(uint(n-1)) }

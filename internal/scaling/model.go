@@ -1,0 +1,237 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Load is what a step asks of machines, measured on one of their cores. Times are in seconds.
+type Load struct {
+	Shards     int     `json:"shards"`     // S
+	Parameters int     `json:"parameters"` // P
+	Shard      float64 `json:"shard_seconds"`
+	Install    float64 `json:"install_seconds"`
+	Merge      float64 `json:"merge_seconds"`
+	Update     float64 `json:"update_seconds"`
+	Send       float64 `json:"send_seconds"`    // κ
+	Deliver    float64 `json:"deliver_seconds"` // δ
+	Chunk      int     `json:"chunk_bytes"`     // M
+	Credit     int     `json:"credit_bytes"`    // C
+}
+
+// Cluster is what the step runs on.
+type Cluster struct {
+	Workers    int     `json:"workers"`  // W, all alike
+	Slots      int     `json:"slots"`    // s, shards that a worker computes at a time
+	Machines   int     `json:"machines"` // H, with as many workers each, as far as that goes
+	Cores      int     `json:"cores"`    // K, of each machine, and of the one with coordinator and broker
+	OneMachine bool    `json:"one_machine"`
+	Link       float64 `json:"link_bytes_per_second"` // b
+	Latency    float64 `json:"latency_seconds"`       // ℓ
+	Leaf       bool    `json:"leaf"`                  // a leaf node of the broker on each machine
+	Brokers    int     `json:"brokers"`               // B, in a cluster; 0 and 1: a single one
+}
+
+// Wire is how gradients travel.
+type Wire struct {
+	Bytes      float64 `json:"bytes_per_parameter"` // of a gradient
+	LocalSteps int     `json:"local_steps"`         // updates between exchanges; 0 and 1: gradients of each update are exchanged
+	Replicas   int     `json:"replicas"`            // that make local steps
+}
+
+// Float32 is the default, Int16 halves gradients.
+var (
+	Float32 = Wire{Bytes: 4}
+	Int16   = Wire{Bytes: 2}
+)
+
+// Local is the wire of DiLoCo: replicas that make steps by themselves.
+func Local(replicas, steps int) Wire { return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas} }
+
+// Resource is what a part of the step waits for.
+type Resource string
+
+// The resources.
+const (
+	Cores       Resource = "cores of the workers"
+	Uplink      Resource = "link of the coordinator, outward"
+	Downlink    Resource = "link of the coordinator, inward"
+	WorkerLink  Resource = "links of the workers"
+	Coordinator Resource = "coordinator and broker"
+	Delay       Resource = "latency"
+)
+
+// Prediction is the time of one update and its parts, in seconds.
+type Prediction struct {
+	Seconds    float64  `json:"seconds"`
+	Down       float64  `json:"down_seconds"`    // parameters to the workers, and installed
+	Compute    float64  `json:"compute_seconds"` // gradients
+	Up         float64  `json:"up_seconds"`      // gradients to the coordinator, as far as nothing is computed meanwhile
+	Update     float64  `json:"update_seconds"`
+	Bottleneck Resource `json:"bottleneck"` // with the largest part of the time
+
+	bySource map[Resource]float64
+}
+
+// Messages is the part of the time in which nothing is computed.
+func (p Prediction) Messages() float64 { return p.Seconds - p.Compute }
+
+// Check joins what is wrong with the numbers.
+func Check(l Load, c Cluster, w Wire) error {
+	switch {
+	case l.Shards < 1 || l.Parameters < 1 || l.Chunk < 1 || l.Credit < 1:
+		return fmt.Errorf("scaling: %d shards, %d parameters, chunks of %d and credit of %d bytes: all have to be positive", l.Shards, l.Parameters, l.Chunk, l.Credit)
+	case l.Shard <= 0 || min(l.Install, l.Merge, l.Update, l.Send, l.Deliver) < 0:
+		return fmt.Errorf("scaling: times have to be positive: %+v", l)
+	case c.Workers < 1 || c.Slots < 1 || c.Machines < 1 || c.Machines > c.Workers || c.Cores < 1:
+		return fmt.Errorf("scaling: %d workers of %d slots on %d machines of %d cores: at least one of each is needed, and no machine without worker", c.Workers, c.Slots, c.Machines, c.Cores)
+	case c.OneMachine && c.Machines != 1:
+		return fmt.Errorf("scaling: all is on one machine, but there are %d", c.Machines)
+	case !c.OneMachine && c.Link <= 0 || c.Latency < 0 || c.Brokers < 0:
+		return fmt.Errorf("scaling: a link of %g bytes per second with a latency of %g s, %d brokers", c.Link, c.Latency, c.Brokers)
+	case w.Bytes <= 0 || w.LocalSteps > 1 && (w.Replicas < 1 || l.Shards%w.Replicas != 0):
+		return fmt.Errorf("scaling: %g bytes per parameter; %d replicas for %d shards: they have to divide them", w.Bytes, w.Replicas, l.Shards)
+	}
+	return nil
+}
+
+// local turns a step of exchanges after h updates into one whose shards are the replicas' h updates, each of S/R shards:
+//
+//	S ← R,  c ← h·(c·S/R + a)
+func (l Load) local(w Wire) Load {
+	if w.LocalSteps > 1 {
+		l.Shard = float64(w.LocalSteps) * (l.Shard*float64(l.Shards/w.Replicas) + l.Update)
+		l.Shards = w.Replicas
+	}
+	return l
+}
+
+// wave is one lease for each worker.
+type wave struct{ leases, shards int } // shards of each lease
+
+// waves are the leases of a step for workers alike. See the package comment.
+func waves(shards, workers int) (all []wave) {
+	for shards > 0 {
+		size := 1 << (bits.Len(uint(max(1, shards/workers))) - 1)
+		w := wave{min(workers, shards/size), size}
+		all = append(all, w)
+		shards -= w.leases * w.shards
+	}
+	return all
+}
+
+// Predict is the time of an update without stragglers. The arguments are as Check wants them.
+func Predict(l Load, c Cluster, w Wire) Prediction {
+	l = l.local(w)
+	all := waves(l.Shards, c.Workers)
+	p := Prediction{Update: l.Update, bySource: map[Resource]float64{}}
+	p.add(&p.Down, c.down(l))
+	p.Down += l.Install * c.crowd(c.Workers)
+	blocks, first := 0, 0.0
+	for i, w := range all {
+		blocks += w.leases
+		t := float64((w.shards+c.Slots-1)/c.Slots) * l.Shard * c.crowd(w.leases*min(c.Slots, w.shards))
+		if p.Compute += t; i == 0 {
+			first = t
+		}
+	}
+	whole, last := c.up(l, w, blocks), c.up(l, w, all[len(all)-1].leases)
+	if rest := p.Compute - first; whole.seconds-rest > last.seconds {
+		last = whole
+		last.seconds -= rest
+	}
+	p.add(&p.Up, last)
+	p.bySource[Cores] += p.Compute + l.Install
+	p.bySource[Coordinator] += p.Update
+	p.Seconds = p.Down + p.Compute + p.Up + p.Update
+	if h := float64(w.LocalSteps); h > 1 {
+		p.Seconds, p.Down, p.Compute, p.Up, p.Update = p.Seconds/h, p.Down/h, p.Compute/h, p.Up/h, p.Update/h
+	}
+	p.bottleneck()
+	return p
+}
+
+// bottleneck finds the resource with the largest part.
+func (p *Prediction) bottleneck() {
+	p.Bottleneck = Cores
+	for _, r := range []Resource{Uplink, Downlink, WorkerLink, Coordinator, Delay} {
+		if p.bySource[r] > p.bySource[p.Bottleneck] {
+			p.Bottleneck = r
+		}
+	}
+}
+
+// transfer is a part of the step in which messages go one way.
+type transfer struct {
+	seconds float64 // without latency
+	by      Resource
+	latency float64
+}
+
+func (p *Prediction) add(part *float64, t transfer) {
+	*part += t.seconds + t.latency
+	p.bySource[t.by] += t.seconds
+	p.bySource[Delay] += t.latency
+}
+
+// slower keeps the busier resource.
+func (t *transfer) slower(seconds float64, by Resource) {
+	if seconds > t.seconds {
+		t.seconds, t.by = seconds, by
+	}
+}
+
+// crowd is how much longer work takes when so many threads share the cores of the machines.
+func (c Cluster) crowd(threads int) float64 {
+	each := float64(threads) / float64(min(c.Machines, threads))
+	return max(1, each/float64(c.Cores))
+}
+
+// chunks are the messages of a vector.
+func (l Load) chunks(bytesPerParameter float64) float64 {
+	return math.Ceil(bytesPerParameter * float64(l.Parameters) / float64(l.Chunk))
+}
+
+// down is the way of the parameters to the workers.
+func (c Cluster) down(l Load) transfer {
+	n, workers, cores := l.chunks(4), float64(c.Workers), float64(c.Cores)
+	t := transfer{by: Coordinator}
+	t.slower(n*l.Send, Coordinator)
+	if c.OneMachine {
+		t.slower((n*l.Send+workers*n*l.Deliver)/cores, Coordinator)
+		return t
+	}
+	bytes, each := 4*float64(l.Parameters), math.Ceil(workers/float64(c.Machines))
+	copies := workers
+	switch {
+	case c.Leaf:
+		copies = float64(c.Machines)
+	case c.Brokers > 1:
+		copies = math.Ceil(workers/float64(c.Brokers)) + float64(c.Brokers) - 1
+	}
+	t.latency = c.Latency
+	t.slower(copies*bytes/c.Link, Uplink)
+	t.slower((n*l.Send+copies*n*l.Deliver/2)/cores, Coordinator)
+	t.slower(each*n*l.Deliver/2/cores, Cores)
+	if !c.Leaf {
+		t.slower(each*bytes/c.Link, WorkerLink)
+	}
+	return t
+}
+
+// up is the way of so many blocks to the coordinator.
+func (c Cluster) up(l Load, w Wire, blocks int) transfer {
+	n, count := l.chunks(w.Bytes), float64(blocks)
+	t := transfer{by: Coordinator}
+	t.slower(count*(n*l.Deliver/2+l.Merge), Coordinator)
+	if c.OneMachine {
+		t.slower(count*(n*(l.Send+l.Deliver)+l.Merge)/float64(c.Cores), Coordinator)
+		return t
+	}
+	bytes := w.Bytes * float64(l.Parameters)
+	t.latency = 3 * c.Latency
+	t.slower(count*bytes/c.Link, Downlink)
+	t.slower(count*bytes*2*c.Latency/float64(l.Credit), Delay)
+	return t
+}

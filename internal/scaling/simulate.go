@@ -1,0 +1,179 @@
+package scaling
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Speculation is when the coordinator gives a block to a second worker: see package coordinator.
+type Speculation struct {
+	Tardiness float64 // times the median of the leases that are done; 0: never
+	Patience  float64 // seconds, at least
+}
+
+// Simulate is the mean time of an update over so many simulated ones, with stragglers, and its parts. Compute is the time
+// until the last block is announced. The same seed gives the same figures.
+func Simulate(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, seed uint64, updates int) Prediction {
+	p := Predict(l, c, w)
+	key := rng.New(seed, rng.Fault)
+	h := float64(max(1, w.LocalSteps))
+	compute, up := 0.0, 0.0
+	for i := range updates {
+		r := newRace(l.local(w), c, w, s, spec, key.At(uint64(i), 0, 0), p.Down*h)
+		r.run()
+		compute += r.announced
+		up += r.arrived - r.announced
+	}
+	scale := 1 / (float64(updates) * h)
+	p.bySource[Cores] += h * (compute*scale - p.Compute)
+	p.Seconds += compute*scale - p.Compute + up*scale - p.Up
+	p.Compute, p.Up = compute*scale, up*scale
+	p.bottleneck()
+	return p
+}
+
+// event is the end of a lease at its worker.
+type event struct {
+	at    float64
+	lease *lease
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	last := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return last
+}
+
+// lease is a block in the hands of a worker.
+type lease struct {
+	block *block
+	given float64
+}
+
+// block is a number of shards that are computed together.
+type block struct {
+	shards, copies int
+	done           bool
+	last           float64 // when it was last given out
+}
+
+// race is one simulated step, from the time that the workers have the parameters: who has which block, and when what
+// they are to send has arrived. Times are in seconds.
+type race struct {
+	load    Load
+	cluster Cluster
+	wire    Wire
+	factors Stragglers
+	spec    Speculation
+	stream  rng.Stream
+	given   float64 // how long the parameters take, which a lease's age includes
+
+	free   []int // shards of the leases to come
+	blocks []*block
+	idle   int
+	events events
+	times  []float64 // of the leases that are done, for one shard after the other, in ascending order
+	crowd  float64
+
+	open               int // blocks that are not announced
+	announced, arrived float64
+	link               float64 // when the way to the coordinator is free
+	each, latency      float64 // of a block on that way
+}
+
+func newRace(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, stream rng.Stream, given float64) *race {
+	r := &race{load: l, cluster: c, wire: w, factors: s, spec: spec, stream: stream, given: given, idle: c.Workers}
+	for _, wave := range waves(l.Shards, c.Workers) {
+		for range wave.leases {
+			r.free = append(r.free, wave.shards)
+		}
+	}
+	r.open = len(r.free)
+	r.crowd = c.crowd(min(c.Workers, len(r.free)) * min(c.Slots, r.free[0]))
+	t := c.up(l, w, 1)
+	r.each, r.latency = t.seconds, t.latency
+	return r
+}
+
+// run computes all blocks.
+func (r *race) run() {
+	for now := 0.0; r.open > 0; {
+		for len(r.free) > 0 && r.idle > 0 {
+			r.give(now, &block{shards: r.free[0]})
+			r.free = r.free[1:]
+		}
+		next, late := math.Inf(1), (*block)(nil)
+		if len(r.events) > 0 {
+			next = r.events[0].at
+		}
+		if r.idle > 0 && len(r.free) == 0 {
+			next, late = r.overdue(now, next)
+		}
+		now = next
+		if late != nil {
+			r.give(now, late)
+			continue
+		}
+		r.finish(now, heap.Pop(&r.events).(event).lease)
+	}
+}
+
+func (r *race) give(now float64, b *block) {
+	if b.copies == 0 {
+		r.blocks = append(r.blocks, b)
+	}
+	b.copies++
+	b.last = now
+	r.idle--
+	took := r.batches(b) * r.load.Shard * r.crowd * r.factors.quantile(r.stream.Float64())
+	heap.Push(&r.events, event{now + took, &lease{b, now}})
+}
+
+func (r *race) batches(b *block) float64 {
+	return float64((b.shards + r.cluster.Slots - 1) / r.cluster.Slots)
+}
+
+// finish makes a worker idle and, if it is the first with its block, sends that on its way.
+func (r *race) finish(now float64, l *lease) {
+	r.idle++
+	if l.block.done {
+		return
+	}
+	l.block.done = true
+	r.open--
+	took := (now - l.given + r.given) / r.batches(l.block)
+	at, _ := slices.BinarySearch(r.times, took)
+	r.times = slices.Insert(r.times, at, took)
+	r.announced = now
+	r.link = max(r.link, now) + r.each
+	r.arrived = r.link + r.latency
+}
+
+// overdue finds the first block that is to be given to a second worker before the next event, and when. A block is given
+// to two at most at a time; the coordinator's third and later copies, of ever longer patience, are left out.
+func (r *race) overdue(now, next float64) (at float64, late *block) {
+	if r.spec.Tardiness == 0 || len(r.times) == 0 {
+		return next, nil
+	}
+	median := r.times[len(r.times)/2]
+	for _, b := range r.blocks {
+		if b.done || b.copies > 1 {
+			continue
+		}
+		due := max(now, b.last-r.given+max(r.spec.Patience, r.spec.Tardiness*median*r.batches(b)))
+		if due < next {
+			next, late = due, b
+		}
+	}
+	return next, late
+}

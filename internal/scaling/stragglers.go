@@ -1,0 +1,62 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Stragglers is the distribution of the factor X on the time of a lease.
+type Stragglers struct {
+	Kind  string  // "none": X = 1; "lognormal": ln X is normal; "pareto": P(X > x) = x^−α
+	Param float64 // standard deviation of ln X, or α
+}
+
+// ParseStragglers reads "none", "lognormal:0.2" or "pareto:3".
+func ParseStragglers(text string) (Stragglers, error) {
+	kind, number, _ := strings.Cut(text, ":")
+	if kind == "none" && number == "" {
+		return Stragglers{Kind: kind}, nil
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err != nil, kind != "lognormal" && kind != "pareto", math.IsInf(x, 0), !(x > 0), kind == "pareto" && x <= 1:
+		return Stragglers{}, fmt.Errorf("scaling: stragglers %q: none, lognormal:SIGMA with SIGMA above 0, or pareto:ALPHA with ALPHA above 1", text)
+	}
+	return Stragglers{kind, x}, nil
+}
+
+// quantile is the x with P(X ≤ x) = u, for u in [0, 1).
+func (s Stragglers) quantile(u float64) float64 {
+	switch s.Kind {
+	case "lognormal":
+		return math.Exp(s.Param * math.Sqrt2 * math.Erfinv(2*u-1))
+	case "pareto":
+		return math.Pow(1-u, -1/s.Param)
+	}
+	return 1
+}
+
+// intervals of the numerical integral below.
+const intervals = 20_000
+
+// ExpectedMax is the mean of the greatest of n independent factors:
+//
+//	E[max] = ∫₀¹ Q(u)·n·uⁿ⁻¹ du = ∫₀¹ Q(v^(1/n)) dv
+//
+// with Q the quantile; for Pareto it is Γ(n+1)·Γ(1−1/α)/Γ(n+1−1/α), and otherwise the midpoint rule's value.
+func (s Stragglers) ExpectedMax(n int) float64 {
+	if s.Kind == "pareto" {
+		a, _ := math.Lgamma(float64(n) + 1)
+		b, _ := math.Lgamma(1 - 1/s.Param)
+		c, _ := math.Lgamma(float64(n) + 1 - 1/s.Param)
+		return math.Exp(a + b - c)
+	}
+	sum := 0.0
+	for i := range intervals {
+		v := (float64(i) + 0.5) / intervals
+		sum += s.quantile(math.Pow(v, 1/float64(n)))
+	}
+	return sum / intervals
+}
