@@ -146,6 +146,7 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 		return
 	}
 	w.pace.deliver(l.block.Count, w.slots)
+	w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(l.block.Count, w.slots)) / time.Duration(w.slots)
 	l.round.times = append(l.round.times, (now-l.sentAt)/time.Duration(l.batches()))
 	l.state, l.movedAt = announced, now
 	l.said = &claim{

@@ -211,6 +211,7 @@ func (m *machine) clear(now time.Duration) {
 	m.leases, m.rounds, m.disputes, m.inFlight = m.leases[:0], m.rounds[:0], m.disputes[:0], 0
 	for _, w := range m.members {
 		m.load(now, w, -w.busy)
+		w.computed = 0
 	}
 }
 
@@ -355,6 +356,7 @@ func (m *machine) closeStep(now time.Duration) {
 		m.emit(logCommand{m.entry(r, norm, rate)}) // before the messages: a step that does not replay is not sent out
 	}
 	report := StepReport{Step: m.opt.step, Updates: m.opt.Stride(), Loss: r.total.Terms, GradNorm: norm, Rate: rate, Workers: m.ready()}
+	report.Compute, report.Work = m.worked()
 	m.waitSince = now
 	m.doubtIdle()
 	m.pass, m.narrow = 0, 0

@@ -18,6 +18,7 @@ type member struct {
 	fresh    bool // it has said Hello, and not Ready since
 	asked    bool // it was given a lease in this step
 	busy     int  // shards leased to it and not announced
+	computed time.Duration // how long all its slots computed in this step, as it says
 	lastSeen time.Duration
 	// doubtedAt is when a block of its was last given to another because it was late. Until it speaks again it gets no more.
 	doubtedAt time.Duration
@@ -46,6 +47,15 @@ func (m *machine) ready() int {
 		}
 	}
 	return n
+}
+
+// worked is how long the busiest worker computed in this step, and how long all did together, in seconds.
+func (m *machine) worked() (busiest, all float64) {
+	for _, w := range m.members {
+		busiest = max(busiest, w.computed.Seconds())
+		all += w.computed.Seconds()
+	}
+	return busiest, all
 }
 
 func (m *machine) slots() int {

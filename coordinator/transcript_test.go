@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt; commit a change
 //	start | stop | tick TIME
 //	hello W [slots=N]        and so on for ready, beat, bye, need
 //	beat W [running=LEASE [done=SHARDS]]
-//	result W lease=N [lie] [key=value …]    the announcement of a lease, as it should be but for the keys given
+//	result W lease=N [lie] [took=MILLISECONDS] [key=value …]    the announcement of a lease, as it should be but for the keys given
 //	chunk W lease=N index=I [nan] [bad] [lie]    needs=E in both: what the gradient, as integers, needs
 //	verdict N [lie] [fault=TEXT]    what the referee says to question N
 //	rewind step=N            back to a checkpoint
@@ -298,6 +298,7 @@ func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
 	r := &wire.Result{
 		Lease: l.ID, Step: uint64(args.number("step", int(l.Step))), Attempt: l.Attempt, Work: l.Work,
 		First: args.number("first", l.First), Count: l.Count, Terms: terms, Fault: args["fault"],
+		Took: time.Duration(args.number("took", 0)) * time.Millisecond,
 	}
 	switch {
 	case l.Audit:
@@ -359,7 +360,11 @@ func (p *player) describe(c command) string {
 	case finishCommand:
 		return fmt.Sprintf("finish: %v", c.err)
 	case StepReport:
-		return fmt.Sprintf("step %d: loss %v, norm %g, rate %g, workers %d", c.Step, c.Loss, c.GradNorm, c.Rate, c.Workers)
+		text := fmt.Sprintf("step %d: loss %v, norm %g, rate %g, workers %d", c.Step, c.Loss, c.GradNorm, c.Rate, c.Workers)
+		if c.Work > 0 {
+			text += fmt.Sprintf(", computed %g s, together %g s", c.Compute, c.Work)
+		}
+		return text
 	case ValidationReport:
 		return fmt.Sprintf("validation at step %d: loss %v, best %v", c.Step, c.Loss, c.Best)
 	case MembershipReport:

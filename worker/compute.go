@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -23,6 +24,8 @@ type lease struct {
 	dropped  bool
 	steps    atomic.Int64 // computed: a shard takes one, or those of a Gradual
 	unwanted atomic.Bool  // slots give it up
+	began    time.Time     // when a slot got the first shard
+	took     time.Duration // from then to the end of the last
 
 	mu    sync.Mutex
 	tree  *reduce.Tree
@@ -61,6 +64,9 @@ func (w *Worker) advance() error {
 	}
 	for _, l := range w.leases {
 		for w.running < w.cfg.Slots && l.handed < l.block.Count {
+			if l.handed == 0 {
+				l.began = time.Now()
+			}
 			w.tasks <- task{l, l.First + l.handed}
 			l.handed++
 			w.running++
@@ -76,6 +82,7 @@ func (w *Worker) account(l *lease) {
 	case l.dropped:
 		w.reclaim(l)
 	case l.finished():
+		l.took = time.Since(l.began)
 		w.announce(l)
 	}
 }

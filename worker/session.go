@@ -223,6 +223,7 @@ func (w *Worker) announce(l *lease) {
 		text := l.err.Error()
 		r.Fault = text[:min(len(text), wire.MaxText)]
 	} else {
+		r.Took = min(l.took, wire.MaxDuration)
 		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, l.length, wire.Combine(l.crcs), l.digest
 	}
 	w.publish(w.subjects.Control, r)

@@ -134,6 +134,7 @@ func (h *host) begin(r *hosted) error {
 	quiet := terminal.NewScreen(io.Discard, terminal.Options{Quiet: true})
 	s := &session{plan: r.plan, run: r.run, checkpoint: r.from, screen: quiet, log: log, json: true}
 	r.watch = &hostWatch{watch: s.watch()}
+	r.watch.adviser = newAdviser(r.plan.config)
 	bus, err := h.connect("run " + r.name)
 	if err != nil {
 		return err

@@ -56,6 +56,9 @@ func (s *session) train(ctx context.Context) error {
 	defer stop(nil)
 	defer s.link.close()
 	w := s.watch()
+	if s.plan.listen != "" {
+		w.adviser = newAdviser(s.plan.config)
+	}
 	lead, err := s.coordinator(w)
 	if err != nil {
 		return err

@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -37,6 +39,7 @@ type watch struct {
 	latest   runs.Values
 	moved    float64 // bytes to and from each worker
 	steps    int     // in which they were
+	adviser  *scaling.Adviser // of a run with workers elsewhere; nil: nobody is advised
 }
 
 var _ coordinator.Observer = (*watch)(nil)
@@ -75,11 +78,30 @@ func (w *watch) Step(r coordinator.StepReport) {
 	values["bytes_per_worker"] = p.WorkerBytes
 	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
 	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
+	w.advise(r)
 	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
 	if now.Sub(w.saved) > saveInterval {
 		w.save(func(*runs.Info) {})
 	}
 	w.show(now)
+}
+
+// newAdviser advises a run of that configuration.
+func newAdviser(config.Config) *scaling.Adviser {
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: true, Local: true}}
+}
+
+// advise logs what would help if the step waits for messages.
+func (w *watch) advise(r coordinator.StepReport) {
+	if w.adviser == nil {
+		return
+	}
+	advice, ok := w.adviser.Step(scaling.Sample{
+		Seconds: r.Seconds, Compute: r.Compute, Work: r.Work, BytesIn: float64(r.BytesIn), BytesOut: float64(r.BytesOut), Workers: r.Workers,
+	})
+	if ok {
+		w.log.Info(advice)
+	}
 }
 
 func (w *watch) Validation(r coordinator.ValidationReport) {

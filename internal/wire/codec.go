@@ -314,7 +314,7 @@ func (c *codec) coding(v *Coding) {
 func (c *codec) duration(v *time.Duration) {
 	x := uint64(*v)
 	c.number(&x)
-	if !c.counting && c.bound("duration", x, uint64(24*time.Hour)) {
+	if !c.counting && c.bound("duration", x, uint64(MaxDuration)) {
 		*v = time.Duration(x)
 	}
 }

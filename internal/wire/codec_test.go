@@ -26,7 +26,7 @@ func samples() []Message {
 		&Theta{h, 17, 1, 2, 3, 0xdeadbeef, []byte{1, 2, 3, 4}},
 		&Need{h, 17, []Range{{0, 2}, {5, 1}}},
 		&Lease{h, 99, 17, 1, 2, Validate, 4, 2, true},
-		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "fault"},
+		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "fault", 3 * time.Second},
 		&Pull{h, 99, 1, 2},
 		&Chunk{h, 99, 17, 1, 0xffffffff, []byte{9, 8, 7, 6}},
 		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}},

@@ -97,6 +97,7 @@ func (m *Result) fields(c *codec) {
 	c.crc(&m.Checksum)
 	c.text(&m.Digest, HashLength)
 	c.text(&m.Fault, MaxText)
+	c.duration(&m.Took)
 }
 
 func (m *Pull) fields(c *codec) {

@@ -47,8 +47,9 @@ const (
 	MaxChunk  = 1 << 20 // bytes of one chunk
 	MaxCount  = 1 << 31 // shards, chunks, parameters
 
-	MaxNumerics = 64      // kernels listed in a fingerprint
-	MaxTensors  = 1 << 14 // tensors of a model
+	MaxNumerics = 64             // kernels listed in a fingerprint
+	MaxTensors  = 1 << 14        // tensors of a model
+	MaxDuration = 24 * time.Hour // of a heartbeat's interval, of a computation
 )
 
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
@@ -200,7 +201,7 @@ type Lease struct {
 
 // Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of
 // the gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
-// the block could not be computed.
+// the block could not be computed. Took is how long it was computed, for people.
 type Result struct {
 	Header
 	Lease        uint64
@@ -213,6 +214,7 @@ type Result struct {
 	Checksum     uint32
 	Digest       string
 	Fault        string
+	Took         time.Duration
 }
 
 // Pull asks for the chunks [First, First+Count) of a lease's result.
