@@ -63,7 +63,7 @@ internal/broker:
 internal/keys:
 internal/pool:         internal/wire
 internal/control:      internal/runs
-internal/bench:        internal/wire internal/reduce internal/parallel autodiff/kernel coordinator worker
+internal/bench:        internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
@@ -71,7 +71,7 @@ worker:                internal/wire internal/reduce internal/parallel internal/
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
 
 cmd/switchyard:        *
-docs/bench/render:     internal/bench
+docs/bench/render:     internal/bench internal/scaling
 `
 
 // outside says which packages alone may import a dependency. One that is not listed

@@ -73,6 +73,7 @@ func (w *watch) Step(r coordinator.StepReport) {
 	}
 	values := w.values(r.Loss)
 	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds/float64(r.Updates)
+	values["compute_seconds"] = r.Compute / float64(r.Updates)
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
 	values["bytes_per_worker"] = p.WorkerBytes
@@ -87,9 +88,13 @@ func (w *watch) Step(r coordinator.StepReport) {
 }
 
 // newAdviser advises a run of that configuration.
-func newAdviser(config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: true, Local: true}}
+func newAdviser(c config.Config) *scaling.Adviser {
+	w := wireOf(c)
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: w.Bytes == scaling.Int16.Bytes, Local: w.LocalSteps > 1}}
 }
+
+// wireOf is how gradients travel in a run of that configuration.
+func wireOf(config.Config) scaling.Wire { return scaling.Float32 }
 
 // advise logs what would help if the step waits for messages.
 func (w *watch) advise(r coordinator.StepReport) {

@@ -109,7 +109,7 @@ func (c collector) run(s sink, run Run) {
 
 // system are the metrics of a record that are no terms of the loss.
 var system = map[string]bool{
-	"elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
+	"elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
 }
 
 // recorded sends what the metrics of a run say.

@@ -1,5 +1,6 @@
 // Command render writes the report of a sitting of measurements: it reads the records that docs/bench/run.sh keeps, a
-// JSON list, from standard input, and writes Markdown to standard output. It measures nothing.
+// JSON list, from standard input, and writes Markdown to standard output. As `render scaling` it compares what
+// docs/bench/scaling.sh has measured with the predictions. It measures nothing.
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 
 // record is one measurement, or a fact about the sitting. Its kind says which fields it has.
 type record struct {
-	Kind string `json:"kind"` // machine, step, peer, wire, kernels, profile, command, end
+	Kind string `json:"kind"` // machine, step, peer, wire, kernels, profile, scale, link, command, end
 
 	// machine
 	Day     string `json:"day"`
@@ -44,6 +45,12 @@ type record struct {
 	Milliseconds float64 `json:"milliseconds"`
 	Share        float64 `json:"share"` // per cent
 
+	// scale and link
+	Scale   prediction `json:"scale"`
+	Link    string     `json:"link"` // empty: all on one machine
+	Workers int        `json:"workers"`
+	Steps   []metrics  `json:"steps"`
+
 	Command string  `json:"command"`
 	Took    float64 `json:"seconds"`
 }
@@ -57,13 +64,17 @@ type step struct {
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	write := report
+	if len(os.Args) > 1 && os.Args[1] == "scaling" {
+		write = comparison
+	}
+	if err := run(os.Stdin, os.Stdout, write); err != nil {
 		fmt.Fprintln(os.Stderr, "render:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, out io.Writer) error {
+func run(in io.Reader, out io.Writer, report func([]record) (string, error)) error {
 	var records []record
 	if err := json.NewDecoder(in).Decode(&records); err != nil {
 		return fmt.Errorf("read the records: %w", err)

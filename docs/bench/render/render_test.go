@@ -24,7 +24,7 @@ const sitting = `[
 
 func TestReport(t *testing.T) {
 	var out strings.Builder
-	if err := run(strings.NewReader(sitting), &out); err != nil {
+	if err := run(strings.NewReader(sitting), &out, report); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -52,8 +52,37 @@ func TestReport_SaysWhatIsMissing(t *testing.T) {
 		{"[]", "kind machine"},
 		{`[{"kind":"machine"},{"kind":"profile","function":"f"}]`, "no time"},
 	} {
-		if err := run(strings.NewReader(c.records), new(strings.Builder)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := run(strings.NewReader(c.records), new(strings.Builder), report); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want an error about %q", c.records, err, c.want)
 		}
+	}
+}
+
+// scalingRecords: a run of two workers takes 0.42 s instead of 0.4 s here, and 2.2 s instead of 2 s over a link.
+const scalingRecords = `[
+{"kind":"scale","scale":{"preset":"maze","load":{"install_seconds":0.01},"rows":[{"cluster":{"workers":2},"prediction":{"seconds":0.4,"compute_seconds":0.3,"update_seconds":0.01}}]}},
+{"kind":"wire","preset":"maze","wire":{"workers":2,"step_seconds":{"median":0.42,"min":0.4,"max":0.5},"plain_step_seconds":{"median":0.35}}},
+{"kind":"scale","link":"1Gbit/s","scale":{"preset":"maze","rows":[{"cluster":{"workers":2},"prediction":{"seconds":2,"compute_seconds":0.5}}]}},
+{"kind":"link","preset":"maze","link":"1Gbit/s","workers":2,"steps":[
+  {"values":{"step_seconds":2.2,"compute_seconds":0.4}},{"values":{"step_seconds":9,"compute_seconds":8}},{"values":{"step_seconds":2.0,"compute_seconds":0.6}}]}
+]`
+
+func TestComparison(t *testing.T) {
+	var out strings.Builder
+	if err := run(strings.NewReader(scalingRecords), &out, comparison); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| maze | 2 | 420 ms | 400 ms | -5 % | 350 ms | 320 ms | +20 % | +25 % |\n",
+		// medians: 2.2 s a step, 1.4 s of it without gradients
+		"| maze | 1Gbit/s | 2 | 2200 ms | 2000 ms | -9 % | 1400 ms | 1500 ms | +7 % |\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwithout %q", out.String(), want)
+		}
+	}
+	missing := strings.Replace(scalingRecords, `"workers":2},"prediction":{"seconds":0.4`, `"workers":3},"prediction":{"seconds":0.4`, 1)
+	if err := run(strings.NewReader(missing), new(strings.Builder), comparison); err == nil {
+		t.Error("a measurement without a prediction is no error")
 	}
 }

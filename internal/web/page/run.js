@@ -8,7 +8,7 @@ import { stateOf, dot } from './table.js';
 import { workersPanel, faultsPanel } from './cluster.js';
 
 const termNames = { reconstruction: 'reconstruction', kl_initial: 'KL initial', kl_state: 'KL state', kl_switch: 'KL switch' };
-const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
+const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
 // remembered options of the charts.

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Checks the model of docs/scaling.md against measurement, and prints what was measured
+# beside what was predicted, in Markdown: steps of n workers on this machine, and steps over
+# slow links between network namespaces of this machine. Let nothing else run meanwhile.
+#
+#	docs/bench/scaling.sh [PRESET...]       default: maze fhn
+#
+# WORKERS ("1 2 4 8") run on this machine; LINKS ("100Mbit/s 1Gbit/s") are tried with
+# LINK_WORKERS ("1 2"), of one core each, and STEPS (24) steps. Links need root, ip and tc;
+# without them that part is left out. JSON names a file for the records.
+set -euo pipefail
+shopt -s inherit_errexit
+cd "$(dirname "$0")/../.."
+unset GOFLAGS "${!SWITCHYARD_@}"
+
+if [ "$#" -gt 0 ]; then presets=("$@"); else presets=(maze fhn); fi
+read -ra workers <<<"${WORKERS:-1 2 4 8}"
+read -ra links <<<"${LINKS:-100Mbit/s 1Gbit/s}"
+read -ra link_workers <<<"${LINK_WORKERS:-1 2}"
+steps=${STEPS:-24}
+json=${JSON:-}
+work=$(mktemp -d)
+records=$work/records
+prefix=sy$$
+pids=()
+
+say() { printf '%4d s  %s\n' "$SECONDS" "$*" >&2; }
+record() { printf '{"kind":"%s",%s}\n' "$1" "$2" | tr -d '\n' >>"$records" && echo >>"$records"; }
+
+stop() {
+	local pid
+	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+	for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+	pids=()
+}
+
+lower() {
+	local name
+	for name in $(ip netns list 2>/dev/null | sed -nE "s/^($prefix-[a-z0-9]+).*/\1/p"); do ip netns del "$name"; done
+}
+
+trap 'stop; lower; rm -rf "$work"' EXIT
+
+# lacking says why links cannot be tried; nothing if they can.
+lacking() {
+	[ "$(id -u)" = 0 ] || { echo "root is needed"; return; }
+	command -v ip tc >/dev/null || { echo "ip and tc are needed"; return; }
+	ip netns add "$prefix-try" 2>/dev/null || { echo "there are no network namespaces"; return; }
+	ip netns del "$prefix-try"
+}
+
+# machine NAME ADDRESS RATE BURST: a namespace with a link to the switch, which carries RATE kbit/s
+# of payload each way. The bucket is small beside the messages of a step.
+machine() {
+	local name=$1 address=$2 rate=$3 burst=$4
+	ip netns add "$prefix-$name"
+	ip link add "$name-a" netns "$prefix-$name" type veth peer name "$name-b" netns "$prefix-switch"
+	ip -n "$prefix-$name" address add "$address/24" dev "$name-a"
+	ip -n "$prefix-$name" link set "$name-a" up
+	ip -n "$prefix-$name" link set lo up
+	ip -n "$prefix-switch" link set "$name-b" master bridge up
+	tc -n "$prefix-$name" qdisc add dev "$name-a" root tbf rate "${rate}kbit" burst "$burst" latency 400ms
+	tc -n "$prefix-switch" qdisc add dev "$name-b" root tbf rate "${rate}kbit" burst "$burst" latency 400ms
+}
+
+# kilobits LINK: 94 % of the speed, which is what a real link has for payload: the segments
+# between namespaces are large and have next to no headers.
+kilobits() {
+	case $1 in
+	*Gbit/s) awk "BEGIN { print int(${1%Gbit/s} * 940000) }" ;;
+	*Mbit/s) awk "BEGIN { print int(${1%Mbit/s} * 940) }" ;;
+	esac
+}
+
+within() {
+	local name=$1
+	shift
+	ip netns exec "$prefix-$name" "$@"
+}
+
+# overLink PRESET LINK N: a run of N workers, each at the end of a link.
+overLink() {
+	local preset=$1 link=$2 n=$3 rate burst i url=nats://10.77.0.1:4222 metrics
+	rate=$(kilobits "$link")
+	burst=$((rate > 500000 ? 524288 : 131072))
+	ip netns add "$prefix-switch"
+	ip -n "$prefix-switch" link add bridge type bridge
+	ip -n "$prefix-switch" link set bridge up
+	machine lead 10.77.0.1 "$rate" "$burst"
+	for ((i = 1; i <= n; i++)); do machine "w$i" "10.77.0.$((10 + i))" "$rate" "$burst"; done
+	printf 'preset: %s\ntrain:\n  steps: 1000000\n  validate_every: 0\n  checkpoint_every: 0\n' "$preset" >"$work/run.yaml"
+	rm -rf "$work/runs"
+	within lead "$work/switchyard" broker --listen 10.77.0.1:4222 --quiet 2>"$work/broker.log" &
+	pids+=($!)
+	within lead "$work/switchyard" coordinator --nats "$url" --config "$work/run.yaml" --name link --runs-dir "$work/runs" 2>"$work/coordinator.log" &
+	pids+=($!)
+	for ((i = 1; i <= n; i++)); do
+		within "w$i" "$work/switchyard" worker --nats "$url" --id "w$i" --slots 1 2>"$work/worker-$i.log" &
+		pids+=($!)
+	done
+	metrics=$work/runs/link/metrics.jsonl
+	for ((i = 0; i < 1200; i++)); do
+		[ "$(wc -l 2>/dev/null <"$metrics" || echo 0)" -lt "$steps" ] || break
+		sleep 0.5
+	done
+	stop
+	lower
+	grep -h 'messages take' "$work/coordinator.log" >&2 || true
+	# The first steps come before all workers are there and before the pace is known.
+	record link "\"preset\":\"$preset\",\"link\":\"$link\",\"workers\":$n,\"steps\":[$(sed -n "4,${steps}p" "$metrics" | paste -sd ,)]"
+}
+
+say build
+go build -o "$work/switchyard" ./cmd/switchyard
+touch "$records"
+reason=$(lacking)
+[ -z "$reason" ] || say "links are left out: $reason"
+for preset in "${presets[@]}"; do
+	say "$preset: constants"
+	"$work/switchyard" bench scale "$preset" --json >"$work/$preset.json"
+	list=$(IFS=,; echo "${workers[*]}")
+	record scale "\"scale\":$("$work/switchyard" bench scale "$preset" --one-machine --workers "$list" --measured "$work/$preset.json" --json)"
+	for n in "${workers[@]}"; do
+		say "$preset: $n workers"
+		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --threads "$n" --steps 10 --turns 4 --json)"
+	done
+	[ -z "$reason" ] || continue
+	for link in "${links[@]}"; do
+		list=$(IFS=,; echo "${link_workers[*]}")
+		record scale "\"link\":\"$link\",\"scale\":$("$work/switchyard" bench scale "$preset" --link "$link" --latency 0s --workers "$list" --measured "$work/$preset.json" --json)"
+		for n in "${link_workers[@]}"; do
+			say "$preset: $n workers at $link"
+			overLink "$preset" "$link" "$n"
+		done
+	done
+done
+{ echo '['; sed '$!s/$/,/' "$records"; echo ']'; } >"$work/records.json"
+[ -z "$json" ] || cp "$work/records.json" "$json"
+go run ./docs/bench/render scaling <"$work/records.json"

@@ -1,0 +1,225 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// LoadConfig says what to measure of a run.
+type LoadConfig struct {
+	Run     coordinator.Config
+	Theta   []float32
+	Program worker.Program // of one slot
+	// Connect opens a connection to a broker for one party. The caller closes it.
+	Connect func(party string) (wire.Bus, error)
+	Turns   int // of which the median counts
+}
+
+// MeasureLoad measures what a step asks of one core of this machine. Messages go through the broker in this process: their
+// cost is the processor time of all parties.
+func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
+	l := scaling.Load{Shards: cfg.Run.Shards, Parameters: len(cfg.Theta), Chunk: cfg.Run.Chunk, Credit: cfg.Run.Credit}
+	if err := measureWorker(&l, cfg); err != nil {
+		return l, err
+	}
+	if err := measureLead(&l, cfg); err != nil {
+		return l, err
+	}
+	return l, measureMessages(&l, cfg)
+}
+
+// seconds is the processor time of a call, on whatever core it runs.
+func seconds(call func() error) (float64, error) {
+	before := processorTime()
+	err := call()
+	return (processorTime() - before).Seconds(), err
+}
+
+// measureWorker times the installation of parameters and the gradient of a shard, with its place in the sum.
+func measureWorker(l *scaling.Load, cfg LoadConfig) error {
+	grad, sum := make([]float32, l.Parameters), make([]float32, l.Parameters)
+	terms := make([]float32, len(cfg.Program.TermNames()))
+	var install, shard []float64
+	for turn := range uint64(cfg.Turns + 1) {
+		t, err := seconds(func() error { return cfg.Program.Load(turn, cfg.Theta) })
+		if err != nil {
+			return fmt.Errorf("load the parameters: %w", err)
+		}
+		all, err := seconds(func() error {
+			for s := range l.Shards {
+				if err := cfg.Program.Gradient(0, turn, s, grad, terms); err != nil {
+					return fmt.Errorf("gradient of shard %d: %w", s, err)
+				}
+				kernel.Add(sum, grad)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if turn > 0 { // the first warms up
+			install, shard = append(install, t), append(shard, all/float64(l.Shards))
+		}
+	}
+	l.Install, l.Shard = spread(install).Median, spread(shard).Median
+	return nil
+}
+
+// measureLead times what the coordinator does for a block and for an update.
+func measureLead(l *scaling.Load, cfg LoadConfig) error {
+	tree := reduce.NewTree(reduce.Block{Count: 2})
+	one, two := make([]float32, l.Parameters), make([]float32, l.Parameters)
+	theta := append([]float32(nil), cfg.Theta...)
+	for i := range one {
+		one[i], two[i] = 1e-4, 1e-4
+	}
+	o, chunks := optim.NewAdam(cfg.Run.Optimizer, l.Parameters), wire.NewChunking(l.Parameters, l.Chunk)
+	var merge, update []float64
+	for turn := range cfg.Turns + 1 {
+		m, _ := seconds(func() error {
+			for i, v := range [][]float32{one, two} {
+				kernel.Finite(v)
+				tree.Add(reduce.Block{First: i, Count: 1}, reduce.Partial{Values: v}, func(reduce.Partial) {})
+			}
+			return nil
+		})
+		tree.Reset(reduce.Block{Count: 2}, func(reduce.Partial) {})
+		u, err := seconds(func() error {
+			if _, _, err := o.Update(theta, one, l.Shards, uint64(turn)); err != nil {
+				return fmt.Errorf("update: %w", err)
+			}
+			for i := range chunks.Count() {
+				from, to := chunks.Span(i)
+				wire.Checksum(wire.FloatBytes(theta[from:to]))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if turn > 0 {
+			merge, update = append(merge, m/2), append(update, u)
+		}
+	}
+	l.Merge, l.Update = spread(merge).Median, spread(update).Median
+	return nil
+}
+
+// copies is to how many receivers a message goes at once, to tell what one copy costs from what the message does.
+const copies = 4
+
+// measureMessages times chunks of the parameters on their way to one receiver and to several. With C₁ and C_k the time for
+// each message, δ = (C_k − C₁)/(k − 1) and κ = C₁ − δ.
+func measureMessages(l *scaling.Load, cfg LoadConfig) error {
+	from, err := cfg.Connect("coordinator")
+	if err != nil {
+		return err
+	}
+	post := &post{from: from, load: l, theta: cfg.Theta, encoder: wire.NewEncoder()}
+	for i := range copies {
+		bus, err := cfg.Connect(fmt.Sprintf("worker %d", i+1))
+		if err != nil {
+			return err
+		}
+		post.to = append(post.to, bus)
+	}
+	var send, deliver []float64
+	for turn := range cfg.Turns + 1 {
+		single, err := post.each(1)
+		if err != nil {
+			return err
+		}
+		several, err := post.each(copies)
+		if err != nil {
+			return err
+		}
+		if turn > 0 {
+			d := math.Max(0, (several-single)/(copies-1))
+			send, deliver = append(send, math.Max(0, single-d)), append(deliver, d)
+		}
+	}
+	l.Send, l.Deliver = spread(send).Median, spread(deliver).Median
+	return nil
+}
+
+// post sends parameters as a coordinator does, to those who take them as a worker does.
+type post struct {
+	from    wire.Bus
+	to      []wire.Bus
+	load    *scaling.Load
+	theta   []float32
+	encoder *wire.Encoder
+}
+
+// sendings are the vectors that are sent, one after the other, so that the time can be told.
+const sendings = 8
+
+// arrival is how long a vector may take.
+const arrival = time.Minute
+
+// each is the processor time for each message that goes to so many receivers.
+func (p *post) each(receivers int) (float64, error) {
+	chunks := wire.NewChunking(p.load.Parameters, p.load.Chunk)
+	var arrived sync.WaitGroup
+	for _, bus := range p.to[:receivers] {
+		values := make([]float32, p.load.Parameters)
+		sub, err := bus.Subscribe("sy.bench.theta", func(data []byte) {
+			if msg, err := wire.Decode(data); err == nil {
+				if t := msg.(*wire.Theta); wire.Checksum(t.Data) == t.CRC {
+					a, b := chunks.Span(t.Index)
+					wire.GetFloats(values[a:b], t.Data)
+				}
+			}
+			arrived.Done()
+		})
+		if err != nil {
+			return 0, fmt.Errorf("subscribe: %w", err)
+		}
+		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
+	}
+	t, err := seconds(func() error {
+		for range sendings {
+			arrived.Add(receivers * chunks.Count())
+			if err := p.send(chunks, &arrived); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return t / float64(sendings*chunks.Count()), err
+}
+
+// send publishes a vector and waits until all copies are there.
+func (p *post) send(chunks wire.Chunking, arrived *sync.WaitGroup) error {
+	for i := range chunks.Count() {
+		from, to := chunks.Span(i)
+		part := wire.FloatBytes(p.theta[from:to])
+		data, err := p.encoder.Encode(&wire.Theta{
+			Header: wire.Header{Run: "bench"}, Index: i, Count: chunks.Count(), CRC: wire.Checksum(part), Data: part,
+		})
+		if err == nil {
+			err = p.from.Publish("sy.bench.theta", data)
+		}
+		if err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+	}
+	done := make(chan struct{})
+	go func() { arrived.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(arrival):
+		return fmt.Errorf("messages of the measurement did not arrive within %v", arrival)
+	}
+}
