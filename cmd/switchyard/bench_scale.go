@@ -158,18 +158,26 @@ func (a *app) printScale(t scaleTable) error {
 	table := terminal.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
 	for _, r := range t.Rows {
 		p := r.Prediction
-		table.Row(fmt.Sprint(r.Cluster.Workers), milliseconds(p.Seconds), milliseconds(p.Down), milliseconds(p.Compute), milliseconds(p.Up),
-			milliseconds(p.Update), string(p.Bottleneck), better(r.Choices))
+		table.Row(fmt.Sprint(r.Cluster.Workers), readable(p.Seconds), readable(p.Down), readable(p.Compute), readable(p.Up), readable(p.Update),
+			string(p.Bottleneck), better(r.Choices))
 	}
 	_, err := table.WriteTo(a.out)
 	return err
+}
+
+// readable is a time in milliseconds or, from one on, in seconds.
+func readable(seconds float64) string {
+	if seconds < 1 {
+		return milliseconds(seconds)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
 }
 
 // better names the best changes.
 func better(choices []scaling.Choice) string {
 	var list []string
 	for _, c := range choices[:min(len(choices), 3)] {
-		list = append(list, fmt.Sprintf("%s: %s", c.Change, milliseconds(c.Seconds)))
+		list = append(list, fmt.Sprintf("%s: %s", c.Change, readable(c.Seconds)))
 	}
 	return strings.Join(list, "; ")
 }

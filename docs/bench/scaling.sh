@@ -7,7 +7,8 @@
 #
 # WORKERS ("1 2 4 8") run on this machine; LINKS ("100Mbit/s 1Gbit/s") are tried with
 # LINK_WORKERS ("1 2"), of one core each, and STEPS (24) steps. Links need root, ip and tc;
-# without them that part is left out. JSON names a file for the records.
+# without them that part is left out. TURNS (6) is how often steps with and without messages
+# take turns here. JSON names a file for the records, from which the table can be made again.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/../.."
@@ -18,6 +19,7 @@ read -ra workers <<<"${WORKERS:-1 2 4 8}"
 read -ra links <<<"${LINKS:-100Mbit/s 1Gbit/s}"
 read -ra link_workers <<<"${LINK_WORKERS:-1 2}"
 steps=${STEPS:-24}
+turns=${TURNS:-6}
 json=${JSON:-}
 work=$(mktemp -d)
 records=$work/records
@@ -122,7 +124,7 @@ for preset in "${presets[@]}"; do
 	record scale "\"scale\":$("$work/switchyard" bench scale "$preset" --one-machine --workers "$list" --measured "$work/$preset.json" --json)"
 	for n in "${workers[@]}"; do
 		say "$preset: $n workers"
-		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --threads "$n" --steps 10 --turns 4 --json)"
+		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --threads "$n" --steps 5 --turns "$turns" --json)"
 	done
 	[ -z "$reason" ] || continue
 	for link in "${links[@]}"; do

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -174,5 +175,27 @@ func TestShapes_CoverTheStudy(t *testing.T) {
 	}
 	for _, f := range functions() {
 		f.run()
+	}
+}
+
+func TestMeasureLoad(t *testing.T) {
+	bus := wire.NewMemory(nil)
+	cfg := LoadConfig{
+		Run: coordinator.Config{
+			Shards: 4, Chunk: 400, Credit: 1 << 20,
+			Optimizer: coordinator.Optimizer{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+		},
+		Theta: make([]float32, 300), Program: &toy{}, Turns: 3, Connect: func(string) (wire.Bus, error) { return bus, nil },
+	}
+	l, err := MeasureLoad(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Shards != 4 || l.Parameters != 300 || l.Chunk != 400 || l.Credit != 1<<20 || min(l.Shard, l.Install, l.Merge, l.Update, l.Send, l.Deliver) < 0 {
+		t.Errorf("%+v", l)
+	}
+	cfg.Connect = func(string) (wire.Bus, error) { return nil, errors.New("no broker") }
+	if _, err := MeasureLoad(cfg); err == nil {
+		t.Error("no connection is no error")
 	}
 }

@@ -37,7 +37,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	if w == Float32 {
 		try("train.gradients=int16", l, c, Int16)
 	}
-	if replicas := powerBelow(min(c.Workers, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
+	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
 		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
