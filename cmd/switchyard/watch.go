@@ -89,12 +89,16 @@ func (w *watch) Step(r coordinator.StepReport) {
 
 // newAdviser advises a run of that configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	w := wireOf(c)
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: w.Bytes == scaling.Int16.Bytes, Local: w.LocalSteps > 1}}
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: true}}
 }
 
 // wireOf is how gradients travel in a run of that configuration.
-func wireOf(config.Config) scaling.Wire { return scaling.Float32 }
+func wireOf(c config.Config) scaling.Wire {
+	if c.Train.Gradients == "int16" {
+		return scaling.Int16
+	}
+	return scaling.Float32
+}
 
 // advise logs what would help if the step waits for messages.
 func (w *watch) advise(r coordinator.StepReport) {
