@@ -63,6 +63,7 @@ internal/broker:
 internal/keys:
 internal/pool:         internal/wire
 internal/control:      internal/runs
+internal/scaling:       rng
 internal/bench:        internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng

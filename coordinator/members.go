@@ -15,9 +15,9 @@ type member struct {
 	id       string
 	slots    int
 	ready    bool
-	fresh    bool // it has said Hello, and not Ready since
-	asked    bool // it was given a lease in this step
-	busy     int  // shards leased to it and not announced
+	fresh    bool          // it has said Hello, and not Ready since
+	asked    bool          // it was given a lease in this step
+	busy     int           // shards leased to it and not announced
 	computed time.Duration // how long all its slots computed in this step, as it says
 	lastSeen time.Duration
 	// doubtedAt is when a block of its was last given to another because it was late. Until it speaks again it gets no more.

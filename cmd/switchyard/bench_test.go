@@ -89,8 +89,13 @@ func TestBench_Scale(t *testing.T) {
 		t.Errorf("%s", table)
 	}
 	for _, wrong := range [][]string{
-		{"fhn/smoke", "--link", "fast"}, {"fhn/smoke", "--link", "-1Gbit/s"}, {"fhn/smoke", "--workers", "0"}, {"fhn/smoke", "--stragglers", "many"},
-		{"fhn/smoke", "--cores-per-worker", "0"}, {"maze/smoke", "--measured", file}, {"fhn/smoke", "--measured", file + "x"},
+		{"fhn/smoke", "--link", "fast"},
+		{"fhn/smoke", "--link", "-1Gbit/s"},
+		{"fhn/smoke", "--workers", "0"},
+		{"fhn/smoke", "--stragglers", "many"},
+		{"fhn/smoke", "--cores-per-worker", "0"},
+		{"maze/smoke", "--measured", file},
+		{"fhn/smoke", "--measured", file + "x"},
 	} {
 		r := c.run(append([]string{"bench", "scale", "--measured", file}, wrong...)...)
 		if r.code != exitUsage {

@@ -20,17 +20,20 @@ func TestAdvise(t *testing.T) {
 		want   string
 	}{
 		{
-			"link", slow, Habits{},
+			"link", slow,
+			Habits{},
 			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.gradients=int16 would save about 0.8 s, " +
 				"train.method=diloco with 16 local steps would save about 3 s, 1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
 		},
 		{
-			"int16 already", slow, Habits{Int16: true},
+			"int16 already", slow,
+			Habits{Int16: true},
 			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.method=diloco with 16 local steps would save about 3 s, " +
 				"1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
 		},
 		{
-			"nothing helps", change(func(s *Sample) { s.Workers, s.BytesIn, s.Work = 1, 4e6, 0.2 }), Habits{Local: true},
+			"nothing helps", change(func(s *Sample) { s.Workers, s.BytesIn, s.Work = 1, 4e6, 0.2 }),
+			Habits{Local: true},
 			"messages take 3.2 s of 3.4 s per step (8 MB, at about 20 Mbit/s); see docs/scaling.md",
 		},
 		{"compute is the limit", change(func(s *Sample) { s.Compute = 1.8 }), Habits{}, ""},

@@ -70,7 +70,9 @@ func TestSimulate_SpeculationHelpsWhereSomebodyIsIdle(t *testing.T) {
 	l.Shards = 32
 	c := Cluster{Workers: 40, Slots: 1, Machines: 40, Cores: 1, Link: 1e15}
 	s := Stragglers{"pareto", 1.5}
-	run := func(spec Speculation, seed uint64) float64 { return Simulate(l, c, Float32, s, spec, seed, 300).Compute }
+	run := func(spec Speculation, seed uint64) float64 {
+		return Simulate(l, c, Float32, s, spec, seed, 300).Compute
+	}
 	without, with, late := run(Speculation{}, 1), run(Speculation{1.5, 0}, 1), run(Speculation{1.5, 1e6}, 1)
 	if with > 0.8*without || late != without {
 		t.Errorf("compute takes %g s with speculation, %g without, %g with speculation that comes too late", with, without, late)
