@@ -37,8 +37,8 @@ type watch struct {
 	said     time.Time // when a validation was
 	saved    time.Time // when run.json was last written
 	latest   runs.Values
-	moved    float64 // bytes to and from each worker
-	steps    int     // in which they were
+	moved    float64          // bytes to and from each worker
+	steps    int              // in which they were
 	adviser  *scaling.Adviser // of a run with workers elsewhere; nil: nobody is advised
 }
 

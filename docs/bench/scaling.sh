@@ -124,7 +124,7 @@ for preset in "${presets[@]}"; do
 	record scale "\"scale\":$("$work/switchyard" bench scale "$preset" --one-machine --workers "$list" --measured "$work/$preset.json" --json)"
 	for n in "${workers[@]}"; do
 		say "$preset: $n workers"
-		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --threads "$n" --steps 5 --turns "$turns" --json)"
+		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --carrier broker --threads "$n" --steps 5 --turns "$turns" --json)"
 	done
 	[ -z "$reason" ] || continue
 	for link in "${links[@]}"; do
