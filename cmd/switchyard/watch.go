@@ -89,12 +89,15 @@ func (w *watch) Step(r coordinator.StepReport) {
 
 // newAdviser advises a run of that configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: true}}
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
 }
 
 // wireOf is how gradients travel in a run of that configuration.
 func wireOf(c config.Config) scaling.Wire {
-	if c.Train.Gradients == "int16" {
+	switch {
+	case c.Train.Method == "diloco":
+		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+	case c.Train.Gradients == "int16":
 		return scaling.Int16
 	}
 	return scaling.Float32
