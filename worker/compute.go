@@ -22,8 +22,8 @@ type lease struct {
 	handed   int // shards given to slots
 	done     int // shards computed
 	dropped  bool
-	steps    atomic.Int64 // computed: a shard takes one, or those of a Gradual
-	unwanted atomic.Bool  // slots give it up
+	steps    atomic.Int64  // computed: a shard takes one, or those of a Gradual
+	unwanted atomic.Bool   // slots give it up
 	began    time.Time     // when a slot got the first shard
 	took     time.Duration // from then to the end of the last
 
