@@ -68,7 +68,7 @@ type Result struct {
 	Faults       map[string]int64 // by the names on the command line; what a process injected in its last 100 ms may be missing
 	Exits        int              // processes that ended by themselves, and were started again
 	Useful       uint64           // shards of which the parameters are made, those of validations included
-	Issued       uint64           // shards that workers were asked for
+	Issued       uint64           // shards that workers were asked for; what a coordinator asked for just before it was killed may be missing
 	Coordinators int              // processes that led the run, one after the other
 	Growth       []Growth
 }

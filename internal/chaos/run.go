@@ -77,9 +77,11 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 	if r.Step == 0 {
 		return nil, fmt.Errorf("%w: it has written no checkpoint (state %s)", ErrFailed, info.State)
 	}
-	r.Issued = k.meter.issued(info)
-	r.Useful, err = k.useful(info)
-	return r, err
+	if r.Useful, err = k.useful(info); err != nil {
+		return nil, err
+	}
+	r.Issued = max(k.meter.issued(info), r.Useful) // what is useful was asked for, even if nobody looked in time
+	return r, nil
 }
 
 // conduct does what the schedule says until the run is over.
