@@ -74,10 +74,11 @@ kilobits() {
 	esac
 }
 
+# within NAME COMMAND...: in the background, so that $! is the command itself and not a shell around it.
 within() {
 	local name=$1
 	shift
-	ip netns exec "$prefix-$name" "$@"
+	exec ip netns exec "$prefix-$name" "$@"
 }
 
 # overLink PRESET LINK N: a run of N workers, each at the end of a link.
