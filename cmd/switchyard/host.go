@@ -217,13 +217,8 @@ func (h *host) resumeAll() error {
 func (h *host) view() pool.View {
 	var v pool.View
 	for _, r := range h.under() {
-		s := r.lead.Stats()
-		for _, m := range s.Members {
-			v.Members = append(v.Members, pool.Member{Run: r.name, ID: m.ID, Slots: m.Slots})
-		}
-		for _, id := range s.Quarantined {
-			v.Banned = append(v.Banned, pool.Ban{Run: r.name, ID: id})
-		}
+		one := viewOf(r.name, r.lead.Stats())
+		v.Members, v.Banned = append(v.Members, one.Members...), append(v.Banned, one.Banned...)
 	}
 	return v
 }

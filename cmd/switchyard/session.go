@@ -11,8 +11,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -59,9 +61,16 @@ func (s *session) train(ctx context.Context) error {
 	if s.plan.listen != "" {
 		w.adviser = newAdviser(s.plan.config)
 	}
-	lead, err := s.coordinator(w)
+	bus, err := s.link.connect("coordinator")
 	if err != nil {
 		return err
+	}
+	lead, err := s.coordinator(w, bus)
+	if err != nil {
+		return err
+	}
+	if s.plan.listen != "" {
+		defer s.dispatch(ctx, lead, bus)()
 	}
 	crew, err := s.hire(s.link, s.run.Name(), func(err error) { stop(err) })
 	if err != nil {
@@ -94,11 +103,39 @@ func (s *session) watch() *watch {
 	return w
 }
 
-func (s *session) coordinator(w *watch) (*coordinator.Coordinator, error) {
-	bus, err := s.link.connect("coordinator")
-	if err != nil {
-		return nil, err
+// dispatch sends workers from outside, who seek a run, to this one, until the function that it returns is called.
+func (s *session) dispatch(ctx context.Context, lead *coordinator.Coordinator, bus wire.Bus) (end func()) {
+	d := pool.NewDispatcher(pool.Config{
+		Numerics: numerics(), Log: s.log.Named("pool"),
+		View: func() pool.View { return viewOf(s.run.Name(), lead.Stats()) },
+	}, bus)
+	d.Open(pool.Run{Name: s.run.Name(), Limit: roundShards(s.plan.config)}, s.checkpoint != nil)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := d.Run(ctx); err != nil {
+			s.log.Warn("workers from outside do not find this run", "error", err)
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
 	}
+}
+
+// viewOf is what a run knows of its workers.
+func viewOf(run string, s coordinator.Stats) pool.View {
+	var v pool.View
+	for _, m := range s.Members {
+		v.Members = append(v.Members, pool.Member{Run: run, ID: m.ID, Slots: m.Slots})
+	}
+	for _, id := range s.Quarantined {
+		v.Banned = append(v.Banned, pool.Ban{Run: run, ID: id})
+	}
+	return v
+}
+
+func (s *session) coordinator(w *watch, bus wire.Bus) (*coordinator.Coordinator, error) {
 	lead, err := coordinator.New(coordinatorConfig(s.plan, s.run), s.plan.theta, bus, w, s.log.Named("coordinator"))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the run: %w", err)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -335,6 +336,33 @@ func TestTrain_FullDiskAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must("resume", "a", "--quiet") // with space again
+}
+
+// TestTrain_WorkerFromOutside trains without workers of its own: the one that seeks a run finds this one.
+func TestTrain_WorkerFromOutside(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--name", "here", "--quiet")
+	lead := c.party("train", "noise/smoke", "--name", "away", "--workers", "0", "--listen", "127.0.0.1:0")
+	address := regexp.MustCompile(`nats://127\.0\.0\.1:\d+`)
+	await(t, func() bool { return address.MatchString(lead.err.String()) })
+	outside := c.party("worker", "--nats", address.FindString(lead.err.String()))
+	code := -1
+	await(t, func() bool {
+		select {
+		case code = <-lead.done:
+		default:
+		}
+		return code >= 0
+	})
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, lead.err.String())
+	}
+	if text := outside.end(); !strings.Contains(text, "serving run") {
+		t.Errorf("the worker says:\n%s", text)
+	}
+	if here, away := c.info("here"), c.info("away"); away.State != runs.Finished || away.ParametersSHA256 != here.ParametersSHA256 {
+		t.Errorf("%s with %s, want %s", away.State, away.ParametersSHA256, here.ParametersSHA256)
+	}
 }
 
 // TestTrain_BusyPort: an address that is taken leaves no run behind.
