@@ -98,11 +98,7 @@ func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j,
 	tiles := (c.Rows + most - 1) / most
 	for i, tile := 0, 0; tile < tiles; tile++ {
 		rows := (c.Rows - i + tiles - tile - 1) / (tiles - tile)
-		at := &c.Data[i*c.Stride+j]
-		bias := at // not used, but moved along: it must stay within something
-		if e.Bias != nil {
-			bias = &e.Bias[j]
-		}
+		at, bias := place(c, e, i, j)
 		g[cAhead] = uintptr((rows*c.Stride - wide*b.width) * 4)
 		if a.col == 1 {
 			fetchNextRows(a, g, k, i+rows, rows, wide)
@@ -112,6 +108,16 @@ func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j,
 		multiplyTile(b.isa, rows, n, b.width, &a.data[i*a.row+k*a.col], first, at, bias, g)
 		i += rows
 	}
+}
+
+// place returns where element (i, j) of C lies, and the bias of its column. Without a bias that is C, too: it is not used,
+// but moved along, and must stay within something.
+func place(c *Matrix, e *Epilogue, i, j int) (at, bias *float32) {
+	at = &c.Data[i*c.Stride+j]
+	if e.Bias != nil {
+		return at, &e.Bias[j]
+	}
+	return at, at
 }
 
 // few reports whether C has so few rows, for a packed B that fills much of the second-level cache, that it pays to go
@@ -132,11 +138,7 @@ func multiplyFew(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j, n
 		g[width] = uintptr(min(b.width, end-j))
 		for i, t := 0, 0; t < tiles; t++ {
 			rows := (c.Rows - i + tiles - t - 1) / (tiles - t)
-			at := &c.Data[i*c.Stride+j]
-			bias := at
-			if e.Bias != nil {
-				bias = &e.Bias[j]
-			}
+			at, bias := place(c, e, i, j)
 			g[panels] = 1
 			g[cAhead] = uintptr((rows*c.Stride - b.width) * 4)
 			if t == tiles-1 {
