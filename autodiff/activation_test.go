@@ -72,3 +72,16 @@ func TestUndefinedGradients(t *testing.T) {
 		t.Errorf("%d of %d gradients are zero", zeros, p.Len())
 	}
 }
+
+// A loss may be an activation.
+func TestUndefinedGradients_OfTheLoss(t *testing.T) {
+	p := NewParams()
+	w := p.Matrix("w", 2, 1)
+	w.Fill(3)
+	p.Pack()
+	tape := NewTape(p)
+	tape.Backward(tape.Linear(tape.Constant([]float32{5, 7}, 1, 2), w, nil, Identity))
+	if g := tape.Gradient; g[0] != 5 || g[1] != 7 {
+		t.Errorf("got %v, want 5 and 7", g)
+	}
+}

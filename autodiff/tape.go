@@ -91,6 +91,7 @@ func (t *Tape) Backward(loss Tensor) {
 			clear(t.gradient(w))
 		}
 	}
+	loss.settle()
 	loss.Grad[0] = 1
 	for i := len(t.records) - 1; i >= 0; i-- {
 		t.records[i].backward(t)

@@ -159,7 +159,7 @@ func multiplyPortable(c *Matrix, a *left, b *right, e *Epilogue) {
 				clear(row)
 			}
 		}
-		for j := 0; j < b.n; j += b.width {
+		for j := 0; j < b.n && b.k > 0; j += b.width {
 			part := row[j:min(j+b.width, b.n)]
 			panel := b.data[j/b.width*b.panel:]
 			for k := range b.k {

@@ -124,7 +124,7 @@ func place(c *Matrix, e *Epilogue, i, j int) (at, bias *float32) {
 // over them panel by panel: each comes into the first-level cache once, and the next one meanwhile.
 func few(rows int, b *right) bool {
 	const tiles, large = 5, 1 << 17
-	return b.row == b.width && b.k*b.n > large && rows <= tiles*tileRows(b.isa)
+	return b.panel > b.width && b.k*b.n > large && rows <= tiles*tileRows(b.isa)
 }
 
 // multiplyFew is multiplyBlock, panel by panel.

@@ -211,6 +211,26 @@ func TestPack_Padding(t *testing.T) {
 	})
 }
 
+// TestMul_TrimmedB multiplies with a B in memory whose rows are as far apart as those of a panel, and which ends with its
+// last value; and with one without rows.
+func TestMul_TrimmedB(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
+		r, stride := source(), panelWidth(Active())
+		k, n := 8192, stride-4
+		a, _ := randomMatrix(r, 1, k, normal)
+		b := Matrix{Data: normal(r, (k-1)*stride+n), Rows: k, Cols: n, Stride: stride}
+		got, want := Dense(make([]float32, n), 1, n), Dense(make([]float32, n), 1, n)
+		var w Workspace
+		w.Mul(got, a, b, Epilogue{})
+		chains(want, a, b, Epilogue{})
+		compare(t, "trimmed B", got.Data, want.Data)
+
+		wide := Dense(normal(r, 3*stride), 1, 3*stride)
+		w.Mul(wide, Matrix{Rows: 1}, Matrix{Cols: 3 * stride, Stride: 3 * stride}, Epilogue{})
+		compare(t, "no rows", wide.Data, make([]float32, 3*stride))
+	})
+}
+
 func TestProducts_DoNotAllocate(t *testing.T) {
 	eachISA(t, func(t *testing.T) {
 		r := source()

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"os"
 	"strconv"
 	"strings"
@@ -141,10 +142,12 @@ func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
 		return scaling.Load{}, err
 	}
 	defer link.close()
+	link.local = nil // messages of a cluster go through its broker
 	load, err := bench.MeasureLoad(bench.LoadConfig{Run: stepConfig(p), Theta: p.theta, Program: program, Connect: link.connect, Turns: 5})
 	if err != nil {
 		return load, fmt.Errorf("measure a step of %s: %w", p.config.Preset, err)
 	}
+	load.MostShards = mostShards(p.config.Train.Batch, p.config.Train.ValidationEpisodes)
 	return load, nil
 }
 
@@ -199,3 +202,6 @@ func parseLink(text string) (float64, error) {
 	}
 	return 0, usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
 }
+
+// mostShards is the greatest power of two that divides both.
+func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }

@@ -18,6 +18,8 @@ const (
 	worthwhile = 0.05
 	// localSteps of DiLoCo are enough to make messages cheap, and few enough to stay near the synchronous run.
 	localSteps = 16
+	// integerShards is the most shards whose sum fits integers of 16 bits (internal/quantize).
+	integerShards = 256
 )
 
 // Choices are the changes that would save time without stragglers, the best first.
@@ -26,7 +28,11 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	try := func(change string, l Load, c Cluster, w Wire) {
 		all = append(all, Choice{change, Predict(l, c, w).Seconds})
 	}
-	if shards := powerAbove(c.Workers); w.LocalSteps <= 1 && l.Shards < c.Workers {
+	shards := powerAbove(c.Workers)
+	if l.MostShards > 0 {
+		shards = min(shards, l.MostShards)
+	}
+	if w.LocalSteps <= 1 && l.Shards < shards {
 		finer := l
 		finer.Shards, finer.Shard = shards, l.Shard*float64(l.Shards)/float64(shards)
 		try(fmt.Sprintf("train.shards=%d", shards), finer, c, w)
@@ -34,7 +40,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	if n, seconds := best(l, c, w); n < c.Workers {
 		all = append(all, Choice{fmt.Sprintf("only %s", count(n, "worker")), seconds})
 	}
-	if w == Float32 {
+	if w == Float32 && l.Shards <= integerShards {
 		try("train.gradients=int16", l, c, Int16)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {

@@ -18,6 +18,7 @@ type Load struct {
 	Deliver    float64 `json:"deliver_seconds"` // δ
 	Chunk      int     `json:"chunk_bytes"`     // M
 	Credit     int     `json:"credit_bytes"`    // C
+	MostShards int     `json:"most_shards"`     // that the batch divides into; 0: not known
 }
 
 // Cluster is what the step runs on.

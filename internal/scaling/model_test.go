@@ -120,4 +120,17 @@ func TestChoices(t *testing.T) {
 	if got := changes(many, Float32); !slices.Contains(got, "train.shards=16") {
 		t.Errorf("16 workers, 8 shards: got %q", got)
 	}
+	bounded := load
+	bounded.MostShards = 8
+	for _, x := range Choices(bounded, many, Float32) {
+		if x.Change == "train.shards=16" {
+			t.Error("a batch that divides into 8 shards is to have 16")
+		}
+	}
+	bounded.Shards, bounded.MostShards = 512, 512
+	for _, x := range Choices(bounded, four, Float32) {
+		if x.Change == "train.gradients=int16" {
+			t.Error("512 shards are to be summed in 16 bits")
+		}
+	}
 }

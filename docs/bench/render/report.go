@@ -184,8 +184,8 @@ func writeWire(b *strings.Builder, records []record) {
 	if len(records) == 0 {
 		return
 	}
-	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each over an embedded broker, by turns with the same arithmetic on as many\n" +
-		"cores without messages.\n\n| workers | step, s | without messages, s | cost | in, MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each in one process, as in `train` (vectors go " + records[0].Wire.Carrier + "), by turns with\n" +
+		"the same arithmetic on as many cores without messages.\n\n| workers | step, s | without messages, s | cost | in, MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range records {
 		w := r.Wire
 		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, seconds(w.Seconds), seconds(w.PlainSeconds), 100*w.Overhead,
