@@ -37,6 +37,7 @@ func (c *Coordinator) execute() {
 			c.logMade()
 			c.note(cmd.event)
 		case checkpointCommand:
+			c.logMade() // the log is ahead of every checkpoint
 			c.saver.save(cmd)
 		case refereeCommand:
 			c.referee.ask(cmd, c.machine.opt.step, c.machine.state)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
@@ -69,16 +70,18 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 			return nil, fmt.Errorf("install the parameters of step %d: %w", start, err)
 		}
 		var sums [][]float32
-		wider := 0
+		needs := slices.Repeat([]float32{float32(math.Inf(-1))}, len(levels)) // of all shards, as the tree of a step has them
 		for _, b := range e.Blocks {
 			sum, err := r.plan.sumBlock(ctx, program, start, wire.Gradient, b.Block)
 			if err != nil {
 				return nil, fmt.Errorf("compute shards %s of step %d: %w", b.Block, e.Step, err)
 			}
-			wider += quantize.Widen(state[n:], sum.Values[n:])
+			for i, need := range sum.Values[n:] {
+				needs[i] = max(needs[i], need)
+			}
 			sums = append(sums, sum.Values)
 		}
-		if wider == 0 {
+		if quantize.Widen(state[n:], needs) == 0 {
 			return sums, nil
 		}
 	}

@@ -150,7 +150,7 @@ func TestVerify_OtherBits(t *testing.T) {
 // not what it should be is found, in a step that was computed twice, too.
 func TestVerify_Integers(t *testing.T) {
 	c := newCLI(t)
-	for _, workers := range []string{"1", "3"} {
+	for _, workers := range []string{"1", "3", "8"} {
 		c.must("train", "noise/smoke", "--name", "w"+workers, "--quiet", "--workers", workers, "train.gradients=int16")
 	}
 	if a, b := c.info("w1").ParametersSHA256, c.info("w3").ParametersSHA256; a != b {
@@ -163,7 +163,7 @@ func TestVerify_Integers(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, r.out)
 		}
 	}
-	for name, step := range map[string]uint64{"w1": 1, "w3": 3} { // the first does not fit its scales
+	for name, step := range map[string]uint64{"w1": 1, "w8": 1, "w3": 3} { // the first step does not fit its scales
 		was := c.lie(name, step, true)
 		r := c.run("verify", name)
 		want := fmt.Sprintf("shards %s by worker liar of run %s: checksum %08x in the log, %08x computed here", was.Block, name, was.Checksum^0x10, was.Checksum)
