@@ -52,6 +52,29 @@ func takeUp(t *testing.T, ctx context.Context, cfg coordinator.Config, obs coord
 	return c.Run(ctx)
 }
 
+// A checkpoint is on disk no earlier than the line of its step, however long those who hear of the step take.
+func TestRun_LogIsAheadOfCheckpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, checked := logged(t), 0
+		obs := &events{onStep: func(r coordinator.StepReport) {
+			synctest.Wait() // until the checkpoint is written
+			if _, err := os.Stat(filepath.Join(cfg.Dir, fmt.Sprintf("step-%010d.json", r.Step))); err != nil {
+				return
+			}
+			checked++
+			if _, ok := readLog(t, cfg.Log).Entries[r.Step]; !ok {
+				t.Errorf("the checkpoint of step %d is there, its line in the log is not", r.Step)
+			}
+		}}
+		if err := takeUp(t, t.Context(), cfg, obs, nil); err != nil {
+			t.Fatal(err)
+		}
+		if checked == 0 {
+			t.Error("no checkpoint was looked at")
+		}
+	})
+}
+
 func readLog(t *testing.T, path string) *coordinator.Log {
 	t.Helper()
 	l, err := coordinator.ReadLog(path, 0)
