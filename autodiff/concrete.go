@@ -90,9 +90,9 @@ func (r *binaryRecord) backward(*Tape) {
 
 // perturbed writes y = (l + noise)·scale.
 func perturbed(y, logits, noise []float32, scale float32) {
-	for i, l := range logits {
-		y[i] = float32((l + noise[i]) * scale)
-	}
+	copy(y, logits)
+	kernel.Add(y, noise)
+	kernel.Scale(y, scale)
 }
 
 func oneHot(s, p Tensor) {
@@ -165,14 +165,10 @@ func (t *Tape) density(n int, lambdaQ, lambdaP float32) density {
 	return d
 }
 
-// tau sets τ = lp − λp·y of the sample y = (lq + noise)/λq, which f normalises.
-func (d *density) tau(tau, lq, lp, noise []float32, f func(y []float32)) {
-	copy(tau, lq)
-	kernel.Add(tau, noise)
-	kernel.Scale(tau, d.scale)
-	f(tau)
-	kernel.Scale(tau, d.lambdaP)
-	kernel.Sub(tau, lp, tau)
+// tau turns y into τ = lp − λp·y.
+func (d *density) tau(y, lp []float32) {
+	kernel.Scale(y, d.lambdaP)
+	kernel.Sub(y, lp, y)
 }
 
 // addSlope adds c·p − 1 to the derivative with respect to τ; p is overwritten.
@@ -197,7 +193,9 @@ func (d *density) concrete(slope Tensor, ratio []float32, lq, lp, noise Tensor) 
 		sum, lse := sumAndLSE(b, a, row*cols, cols)
 		ratio[row] += sum - float32(m*lse)
 	}
-	d.tau(a, lq.Value, lp.Value, noise.Value, func(y []float32) { logSoftmax(y, y) })
+	perturbed(a, lq.Value, noise.Value, d.scale)
+	logSoftmax(a, a)
+	d.tau(a, lp.Value)
 	logSoftmax(b, a)
 	for row := range ratio {
 		sum, lse := sumAndLSE(a, b, row*cols, cols)
@@ -263,7 +261,8 @@ func (d *density) binary(slope, ratio, lq, lp, noise []float32) {
 	kernel.Scale(term, 2)
 	kernel.Add(term, noise)
 	kernel.Sub(ratio, ratio, term)
-	d.tau(tau, lq, lp, noise, func([]float32) {})
+	perturbed(tau, lq, noise, d.scale)
+	d.tau(tau, lp)
 	kernel.Softplus(term, tau)
 	kernel.Scale(term, 2)
 	kernel.Sub(term, term, tau)
