@@ -30,7 +30,7 @@ rng:                   autodiff/kernel
 envs:                  rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat rng
+envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat internal/readable rng
 envs/files/mat:        envs/files/ndarray
 envs/files/ndarray:
 envs/files/npy:        envs/files/ndarray
@@ -45,13 +45,14 @@ envs/trig:
 model:                 autodiff autodiff/kernel rng
 model/slds:            model autodiff autodiff/kernel rng
 
-eval:                  model envs envs/fhn rng
+eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
 
 internal/config:
 internal/disk:
 internal/runs:         internal/disk
-internal/terminal:
+internal/readable:
+internal/terminal:     internal/readable
 internal/web:          internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel
@@ -63,7 +64,7 @@ internal/broker:
 internal/keys:
 internal/pool:         internal/wire
 internal/control:      internal/runs
-internal/scaling:       rng
+internal/scaling:      internal/readable rng
 internal/bench:        internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng

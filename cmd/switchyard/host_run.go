@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -188,7 +189,7 @@ func (h *host) conduct(r *hosted) {
 	}
 	switch state {
 	case runs.Finished:
-		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", terminal.Short(time.Since(began)))
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", readable.Short(time.Since(began)))
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
