@@ -143,21 +143,9 @@ func (a *Agent) enqueue(data []byte) {
 	}
 }
 
-// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
 func (a *Agent) unsubscribe(sub wire.Subscription) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := sub.Unsubscribe(); err != nil {
-			a.log.Debug("unsubscribe", "error", err)
-		}
-	}()
-	for {
-		select {
-		case <-a.inbox:
-		case <-done:
-			return
-		}
+	if err := wire.Unsubscribe(sub, a.inbox); err != nil {
+		a.log.Debug("unsubscribe", "error", err)
 	}
 }
 

@@ -22,6 +22,20 @@ type Subscription interface {
 	Unsubscribe() error
 }
 
+// Unsubscribe ends a subscription whose handler may wait for room in an inbox. It takes from the inbox what comes
+// meanwhile, so that the handler returns.
+func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
+	done := make(chan error, 1)
+	go func() { done <- sub.Unsubscribe() }()
+	for {
+		select {
+		case <-inbox:
+		case err := <-done:
+			return err
+		}
+	}
+}
+
 // Subjects are the subjects of one run. Data and control are apart so that a heartbeat never waits behind a gradient.
 type Subjects struct {
 	Control string // to the coordinator: everything but chunks
