@@ -50,18 +50,19 @@ eval/figure:           eval envs/files envs/planar
 
 internal/config:
 internal/disk:
-internal/runs:         internal/disk
+internal/names:
+internal/runs:         internal/disk internal/names
 internal/readable:
 internal/terminal:     internal/readable
 internal/web:          internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel internal/parallel
-internal/wire:         autodiff/kernel
+internal/wire:         internal/names autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
 internal/broker:
-internal/keys:
+internal/keys:         internal/names
 internal/pool:         internal/wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
@@ -69,7 +70,7 @@ internal/bench:        internal/wire internal/reduce internal/parallel internal/
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
-worker:                internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+worker:                internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
 
 cmd/switchyard:        *

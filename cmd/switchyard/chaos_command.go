@@ -17,7 +17,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -242,7 +241,7 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	run, err := runs.Create(j.folder, "reference", "", c.YAML(), nil, runs.Info{Steps: steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest()})
+	run, err := p.makeRun(j.folder, "reference", nil, nil, false)
 	if err != nil {
 		return "", err
 	}

@@ -47,11 +47,7 @@ func (h *host) create(o order) (control.Submitted, error) {
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	c := o.config
-	run, err := runs.Create(h.app.runsDir, o.name, stem(c), c.YAML(), o.overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
-		Versions: versions(), GitRevision: gitRevision(), Command: o.command, Host: true,
-	})
+	run, err := p.makeRun(h.app.runsDir, o.name, o.overrides, o.command, true)
 	if err != nil {
 		return control.Submitted{}, h.app.diskHint(err, nil)
 	}

@@ -109,11 +109,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
-	stem := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
-	run, err := runs.Create(a.runsDir, name, stem, c.YAML(), overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
-		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
-	})
+	run, err := p.makeRun(a.runsDir, name, overrides, append([]string{"train"}, args...), false)
 	if err != nil {
 		s.link.close()
 	}

@@ -61,14 +61,6 @@ func TestMemory_Faults(t *testing.T) {
 	})
 }
 
-func TestCheckName(t *testing.T) {
-	for name, ok := range map[string]bool{"fhn-1_A": true, "": false, "a.b": false, "a b": false, "*": false, "a>": false, "é": false} {
-		if err := CheckName(name); (err == nil) != ok {
-			t.Errorf("%q: got %v", name, err)
-		}
-	}
-}
-
 // A handler that waits for room in its inbox does not keep its subscription from ending.
 func TestUnsubscribe_EmptiesTheInbox(t *testing.T) {
 	bus, inbox := NewMemory(nil), make(chan []byte)
