@@ -51,6 +51,8 @@ eval/figure:           eval envs/files envs/planar
 internal/config:
 internal/disk:
 internal/runs:         internal/disk
+internal/tensorfile:
+internal/checkpoint:   internal/disk internal/tensorfile
 internal/terminal:
 internal/web:          internal/runs
 internal/parallel:
@@ -69,7 +71,7 @@ internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
 worker:                internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
+coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
 cmd/switchyard:        *
 docs/bench/render:     internal/bench internal/scaling
