@@ -27,10 +27,10 @@ autodiff:              autodiff/kernel
 autodiff/gradcheck:    autodiff rng
 rng:                   autodiff/kernel
 
-envs:                  rng
+envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat rng
+envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat internal/readable rng
 envs/files/mat:        envs/files/ndarray
 envs/files/ndarray:
 envs/files/npy:        envs/files/ndarray
@@ -42,35 +42,39 @@ envs/reacher:          envs envs/trig rng
 envs/hopper:           envs envs/trig rng
 envs/trig:
 
-model:                 autodiff autodiff/kernel rng
+model:                 internal/setting autodiff autodiff/kernel rng
 model/slds:            model autodiff autodiff/kernel rng
 
-eval:                  model envs envs/fhn rng
+eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
 
-internal/config:
+internal/setting:
+internal/config:       internal/setting
+internal/registry:     internal/config internal/setting model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
-internal/runs:         internal/disk
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
-internal/terminal:
+internal/names:
+internal/runs:         internal/disk internal/names
+internal/readable:
+internal/terminal:     internal/readable
 internal/web:          internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel internal/parallel
-internal/wire:         autodiff/kernel
+internal/wire:         internal/names autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
 internal/broker:
-internal/keys:
+internal/keys:         internal/names
 internal/pool:         internal/wire
 internal/control:      internal/runs
-internal/scaling:       rng
+internal/scaling:      internal/readable rng
 internal/bench:        internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
-worker:                internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+worker:                internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
 cmd/switchyard:        *

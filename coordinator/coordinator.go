@@ -219,21 +219,9 @@ func (c *Coordinator) tick() {
 	c.machine.tick(now)
 }
 
-// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
 func (c *Coordinator) unsubscribe(sub wire.Subscription) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := sub.Unsubscribe(); err != nil {
-			c.log.Debug("unsubscribe", "error", err)
-		}
-	}()
-	for {
-		select {
-		case <-c.inbox:
-		case <-done:
-			return
-		}
+	if err := wire.Unsubscribe(sub, c.inbox); err != nil {
+		c.log.Debug("unsubscribe", "error", err)
 	}
 }
 

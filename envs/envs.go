@@ -53,6 +53,14 @@ type Env interface {
 	Simulate(dst *Episode, key rng.Key, index uint32, T int)
 }
 
+// Indicator is the label of a fact: 1 where it holds, 0 where it does not.
+func Indicator(holds bool) float32 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

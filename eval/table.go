@@ -7,7 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Table is a rectangle of numbers with named rows and columns. It prints for people with
@@ -30,34 +31,23 @@ type Row struct {
 
 // WriteText prints the table in aligned columns with fixed decimals, missing values as a dash.
 func (t Table) WriteText(w io.Writer) error {
-	cells := make([][]string, len(t.Rows))
-	first := utf8.RuneCountInString(t.Corner)
-	widths := make([]int, len(t.Columns))
-	for j, c := range t.Columns {
-		widths[j] = utf8.RuneCountInString(c)
-	}
-	for i, r := range t.Rows {
-		first = max(first, utf8.RuneCountInString(r.Name))
-		for j, v := range r.Values {
-			s := t.cell(v)
-			cells[i] = append(cells[i], s)
-			widths[j] = max(widths[j], utf8.RuneCountInString(s))
-		}
-	}
 	var b strings.Builder
 	if t.Title != "" {
 		fmt.Fprintln(&b, t.Title)
 	}
-	writeLine(&b, first, widths, t.Corner, t.Columns)
-	rule := strings.Repeat("─", first+sum(widths)+2*len(widths))
-	fmt.Fprintln(&b, rule)
-	for i, r := range t.Rows {
+	table := readable.NewTable(append([]string{t.Corner}, t.Columns...)...).Ruled("─")
+	for _, r := range t.Rows {
 		if len(r.Values) == 0 {
-			fmt.Fprintln(&b, rule)
+			table.Rule()
 			continue
 		}
-		writeLine(&b, first, widths, r.Name, cells[i])
+		row := []string{r.Name}
+		for _, v := range r.Values {
+			row = append(row, t.cell(v))
+		}
+		table.Row(row...)
 	}
+	table.WriteTo(&b) // a Builder takes everything
 	for _, n := range t.Notes {
 		fmt.Fprintln(&b, n)
 	}
@@ -65,14 +55,6 @@ func (t Table) WriteText(w io.Writer) error {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
-}
-
-func writeLine(b *strings.Builder, first int, widths []int, name string, cells []string) {
-	fmt.Fprintf(b, "%-*s", first, name)
-	for j, c := range cells {
-		fmt.Fprintf(b, "  %*s", widths[j], c)
-	}
-	b.WriteByte('\n')
 }
 
 func (t Table) cell(v float64) string {
@@ -106,12 +88,4 @@ func (t Table) WriteCSV(w io.Writer) error {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil
-}
-
-func sum(x []int) int {
-	n := 0
-	for _, v := range x {
-		n += v
-	}
-	return n
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -143,21 +143,9 @@ func (a *Agent) enqueue(data []byte) {
 	}
 }
 
-// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
 func (a *Agent) unsubscribe(sub wire.Subscription) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := sub.Unsubscribe(); err != nil {
-			a.log.Debug("unsubscribe", "error", err)
-		}
-	}()
-	for {
-		select {
-		case <-a.inbox:
-		case <-done:
-			return
-		}
+	if err := wire.Unsubscribe(sub, a.inbox); err != nil {
+		a.log.Debug("unsubscribe", "error", err)
 	}
 }
 
@@ -198,7 +186,7 @@ func (a *Agent) receive(data []byte) error {
 // assign goes to a run. An empty one is the answer to a Seek that there is none: it ends nothing.
 func (a *Agent) assign(run string) {
 	switch {
-	case run == "" || strings.HasPrefix(run, "-") || wire.CheckName(run) != nil:
+	case names.CheckRun(run) != nil:
 	case a.worker == nil && run == a.avoided && time.Now().Before(a.until):
 	case a.worker == nil:
 		a.serve(run)

@@ -30,6 +30,15 @@ type Preparer interface {
 	Prepare(slot int, step uint64, shard int) (more bool)
 }
 
+// Prepare is the Prepare of any program: one that is no Preparer has nothing to prepare. Programs that wrap another one
+// pass it on with this.
+func Prepare(p Program, slot int, step uint64, shard int) (more bool) {
+	if ahead, ok := p.(Preparer); ok {
+		return ahead.Prepare(slot, step, shard)
+	}
+	return false
+}
+
 // Gradual is a Program whose gradients take many steps of their own, between which they can be given up.
 type Gradual interface {
 	Program

@@ -14,7 +14,10 @@ type rounded struct {
 	exponents []float32
 }
 
-var _ Program = (*rounded)(nil)
+var (
+	_ Program  = (*rounded)(nil)
+	_ Preparer = (*rounded)(nil)
+)
 
 // Rounded returns the program whose gradients are those of p, rounded by r. r's grid is of p's parameters.
 func Rounded(p Program, r quantize.Rounder) Program {
@@ -40,4 +43,9 @@ func (r *rounded) Gradient(slot int, step uint64, shard int, grad, terms []float
 		return err
 	}
 	return r.rounder.Round(grad, r.exponents, step, shard)
+}
+
+// Prepare implements Preparer: what does not depend on θ is not rounded.
+func (r *rounded) Prepare(slot int, step uint64, shard int) (more bool) {
+	return Prepare(r.Program, slot, step, shard)
 }

@@ -59,6 +59,44 @@ func TestRounded_Gradient(t *testing.T) {
 	}
 }
 
+// What is prepared of a rounded program is prepared of the program, and the integers are the same.
+func TestRounded_PreparesAhead(t *testing.T) {
+	p := testShards(t, slds.Concrete, 1)
+	r, state := testRounded(t, p)
+	copy(state, p.model.Params().Values)
+	if err := r.Load(3, state); err != nil {
+		t.Fatal(err)
+	}
+	gradient := func() (grad, terms []float32) {
+		grad, terms = make([]float32, r.Size()), make([]float32, 5)
+		if err := r.Gradient(0, 3, 1, grad, terms); err != nil {
+			t.Fatal(err)
+		}
+		return grad, terms
+	}
+	want, wantTerms := gradient()
+	var f foresight
+	f.expect(r, 3, 1)
+	parts := 0
+	for f.prepare(0) {
+		parts++
+	}
+	if parts != 2 { // a shard has two sequences
+		t.Errorf("%d parts were prepared, want 2", parts)
+	}
+	if got, gotTerms := gradient(); !slices.Equal(got, want) || !slices.Equal(gotTerms, wantTerms) {
+		t.Errorf("terms %v, want %v, or other integers", gotTerms, wantTerms)
+	}
+}
+
+// A rounded program that has nothing to prepare says so.
+func TestRounded_NothingToPrepare(t *testing.T) {
+	r, _ := testRounded(t, struct{ Program }{testShards(t, slds.Concrete, 1)})
+	if Prepare(r, 0, 3, 1) {
+		t.Error("there is more to prepare of a program that prepares nothing")
+	}
+}
+
 func TestRounded_Refuses(t *testing.T) {
 	p := testShards(t, slds.Concrete, 1)
 	r, state := testRounded(t, p)

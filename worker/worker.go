@@ -259,21 +259,9 @@ func (w *Worker) enqueue(d delivery) {
 	}
 }
 
-// unsubscribe empties the inbox meanwhile, so that a handler that waits can return.
 func (w *Worker) unsubscribe(sub wire.Subscription) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := sub.Unsubscribe(); err != nil {
-			w.log.Debug("unsubscribe", "error", err)
-		}
-	}()
-	for {
-		select {
-		case <-w.inbox:
-		case <-done:
-			return
-		}
+	if err := wire.Unsubscribe(sub, w.inbox); err != nil {
+		w.log.Debug("unsubscribe", "error", err)
 	}
 }
 

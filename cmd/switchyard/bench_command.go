@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -113,12 +113,12 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 			bench.Step
 		}{p.config.Preset, p.config.Model.Switching, kernel.Active().String(), memory.Total(), memory, s})
 	}
-	t := terminal.NewTable("step of "+p.config.Preset, p.config.Model.Switching).Left(1)
-	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
+	t := readable.NewTable("step of "+p.config.Preset, p.config.Model.Switching).Left(1)
+	t.Row("on", fmt.Sprintf("%s, %s kernels", readable.Count(s.Threads, "thread"), kernel.Active()))
 	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
 	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
-	size := func(n int) string { return terminal.Bytes(int64(n)) }
+	size := func(n int) string { return readable.Bytes(int64(n)) }
 	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
 		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
 	_, err = t.WriteTo(a.out)
@@ -142,7 +142,7 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			if asJSON {
 				return a.printJSON(list)
 			}
-			t := terminal.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
+			t := readable.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
 			for _, k := range list {
 				if k.M == 0 {
 					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))

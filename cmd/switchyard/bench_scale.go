@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // scaleFlags describe the clusters of a prediction.
@@ -154,22 +154,22 @@ func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
 func (a *app) printScale(t scaleTable) error {
 	l := t.Load
 	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for each receiver\n\n", t.Preset,
-		l.Shards, milliseconds(l.Shard), terminal.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
+		l.Shards, milliseconds(l.Shard), readable.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
 		milliseconds(l.Send), milliseconds(l.Deliver)); err != nil {
 		return err
 	}
-	table := terminal.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
+	table := readable.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
 	for _, r := range t.Rows {
 		p := r.Prediction
-		table.Row(fmt.Sprint(r.Cluster.Workers), readable(p.Seconds), readable(p.Down), readable(p.Compute), readable(p.Up), readable(p.Update),
+		table.Row(fmt.Sprint(r.Cluster.Workers), duration(p.Seconds), duration(p.Down), duration(p.Compute), duration(p.Up), duration(p.Update),
 			string(p.Bottleneck), better(r.Choices))
 	}
 	_, err := table.WriteTo(a.out)
 	return err
 }
 
-// readable is a time in milliseconds or, from one on, in seconds.
-func readable(seconds float64) string {
+// duration is a time in milliseconds or, from one on, in seconds.
+func duration(seconds float64) string {
 	if seconds < 1 {
 		return milliseconds(seconds)
 	}
@@ -180,7 +180,7 @@ func readable(seconds float64) string {
 func better(choices []scaling.Choice) string {
 	var list []string
 	for _, c := range choices[:min(len(choices), 3)] {
-		list = append(list, fmt.Sprintf("%s: %s", c.Change, readable(c.Seconds)))
+		list = append(list, fmt.Sprintf("%s: %s", c.Change, duration(c.Seconds)))
 	}
 	return strings.Join(list, "; ")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -125,12 +125,12 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 			bench.Wire
 		}{p.config.Preset, len(p.theta), w})
 	}
-	t := terminal.NewTable("messages of "+p.config.Preset, terminal.Group(len(p.theta))+" parameters").Left(1)
-	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[f.carrier])
+	t := readable.NewTable("messages of "+p.config.Preset, readable.Group(len(p.theta))+" parameters").Left(1)
+	t.Row("workers", readable.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[f.carrier])
 	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
-	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", readable.Bytes(int64(w.BytesIn)), readable.Bytes(int64(w.BytesOut)), readable.Bytes(int64(w.PerWorker))))
 	_, err = t.WriteTo(a.out)
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/chaos"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -241,7 +241,7 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	run, err := runs.Create(j.folder, "reference", "", c.YAML(), nil, runs.Info{Steps: steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest()})
+	run, err := p.makeRun(j.folder, "reference", nil, nil, false)
 	if err != nil {
 		return "", err
 	}
@@ -258,14 +258,14 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 
 // progress shows how far the run under faults is.
 func (j *chaosJob) progress(s chaos.Status) {
-	done := terminal.Group(s.Step) + "/" + terminal.Group(s.Steps)
+	done := readable.Group(s.Step) + "/" + readable.Group(s.Steps)
 	if j.flags.duration > 0 {
-		done = fmt.Sprintf("%s, %s of %s", terminal.Group(s.Step), terminal.Short(s.Elapsed), terminal.Short(j.flags.duration))
+		done = fmt.Sprintf("%s, %s of %s", readable.Group(s.Step), readable.Short(s.Elapsed), readable.Short(j.flags.duration))
 	}
-	line := fmt.Sprintf("under faults: step %s  %s", done, terminal.Count(s.Workers, "worker"))
+	line := fmt.Sprintf("under faults: step %s  %s", done, readable.Count(s.Workers, "worker"))
 	for _, name := range slices.Sorted(keysOf(s.Faults)) {
 		if n := s.Faults[name]; n > 0 {
-			line += fmt.Sprintf("  %s %s", name, terminal.Group(n))
+			line += fmt.Sprintf("  %s %s", name, readable.Group(n))
 		}
 	}
 	j.screen.Status(line)

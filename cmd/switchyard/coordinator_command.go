@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/pool"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -234,7 +234,7 @@ func (h *host) awaitBroker(ctx context.Context, url string) bool {
 		}
 		if now := time.Now(); now.Sub(told) >= brokerWait {
 			told = now
-			h.log.Info("waiting for the broker", "url", url, "for", terminal.Short(now.Sub(began)), "reason", trouble)
+			h.log.Info("waiting for the broker", "url", url, "for", readable.Short(now.Sub(began)), "reason", trouble)
 		}
 		select {
 		case <-ctx.Done():

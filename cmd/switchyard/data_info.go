@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // dataInfo is what `data info --json` prints.
@@ -61,7 +61,7 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 	if err := a.printf("\n"); err != nil {
 		return err
 	}
-	table := terminal.NewTable("channel", "min", "max", "mean", "sd", "missing", "").Left(6)
+	table := readable.NewTable("channel", "min", "max", "mean", "sd", "missing", "").Left(6)
 	for _, c := range info.Channels {
 		low, high, mean, sd, note := short(c.Min), short(c.Max), short(c.Mean), short(c.SD), ""
 		switch {
@@ -70,7 +70,7 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 		case c.Constant:
 			note = "constant"
 		}
-		table.Row(c.Name, low, high, mean, sd, terminal.Group(c.Missing), note)
+		table.Row(c.Name, low, high, mean, sd, readable.Group(c.Missing), note)
 	}
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
@@ -88,17 +88,17 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 	if info.Lengths.Min < info.Lengths.Max {
 		lengths = fmt.Sprintf("of %d to %d steps, median %d", info.Lengths.Min, info.Lengths.Max, info.Lengths.Median)
 	}
-	shape := fmt.Sprintf("%s, %s", terminal.Count(d.Spec.Observation, "observation"), terminal.Count(d.Spec.Control, "control"))
+	shape := fmt.Sprintf("%s, %s", readable.Count(d.Spec.Observation, "observation"), readable.Count(d.Spec.Control, "control"))
 	values := info.Steps * d.Spec.Observation
 	if info.Image != nil {
-		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], terminal.Count(info.Image[2], "channel"), terminal.Count(d.Spec.Control, "control"))
+		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], readable.Count(info.Image[2], "channel"), readable.Count(d.Spec.Control, "control"))
 	}
 	return []fact{
 		{"data", strings.Join(info.Files, " ")},
-		{"episodes", fmt.Sprintf("%s %s, %s steps in all", terminal.Group(info.Episodes), lengths, terminal.Group(info.Steps))},
+		{"episodes", fmt.Sprintf("%s %s, %s steps in all", readable.Group(info.Episodes), lengths, readable.Group(info.Steps))},
 		{"a step", shape},
 		{"dt", orUnknown(info.DT > 0, short(info.DT))},
-		{"missing", fmt.Sprintf("%s of %s values (%.3g %%)", terminal.Group(info.Missing), terminal.Group(values), 100*float64(info.Missing)/float64(values))},
+		{"missing", fmt.Sprintf("%s of %s values (%.3g %%)", readable.Group(info.Missing), readable.Group(values), 100*float64(info.Missing)/float64(values))},
 		{"truth", truth(info.Summary)},
 		{"split", info.splitText()},
 		{"sha256", info.Hash},
@@ -108,17 +108,17 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 func truth(s files.Summary) string {
 	var parts []string
 	if s.States > 0 {
-		parts = append(parts, terminal.Count(s.States, "state"))
+		parts = append(parts, readable.Count(s.States, "state"))
 	}
 	if len(s.Labels) > 0 {
 		names := strings.Join(s.Labels, " ")
 		if len(s.Labels) > 6 {
 			names = strings.Join(s.Labels[:6], " ") + " …"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s)", terminal.Count(len(s.Labels), "label"), names))
+		parts = append(parts, fmt.Sprintf("%s (%s)", readable.Count(len(s.Labels), "label"), names))
 	}
 	if s.Modes > 0 {
-		parts = append(parts, terminal.Count(s.Modes, "mode"))
+		parts = append(parts, readable.Count(s.Modes, "mode"))
 	}
 	if len(parts) == 0 {
 		return "unknown"

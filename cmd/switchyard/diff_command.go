@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -282,9 +282,9 @@ func (a *app) blameUpdate(ctx context.Context, d *comparison, common *coordinato
 
 func (a *app) printComparison(d *comparison) error {
 	if d.Equal {
-		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, terminal.Group(d.Common))
+		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, readable.Group(d.Common))
 	}
-	lines := []string{fmt.Sprintf("runs %s and %s part at step %s", d.A, d.B, terminal.Group(d.Step))}
+	lines := []string{fmt.Sprintf("runs %s and %s part at step %s", d.A, d.B, readable.Group(d.Step))}
 	if d.Step == 0 {
 		lines[0] = fmt.Sprintf("runs %s and %s begin with different parameters", d.A, d.B)
 	}

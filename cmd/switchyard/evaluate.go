@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model/slds"
 )
 
@@ -75,7 +75,7 @@ func (a *app) evaluate(c config.Config, folder string, cp *checkpoint.Checkpoint
 func (e *evaluation) writeTables(report eval.FHNReport, step uint64, dir, stem string) error {
 	var text, curve bytes.Buffer
 	table, summary := report.Table(), report.Report()
-	table.Notes = append(table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(step)))
+	table.Notes = append(table.Notes, fmt.Sprintf("Parameters after step %s.", readable.Group(step)))
 	summary.Metrics = append(summary.Metrics, eval.Metric{Name: "step", Values: []float64{float64(step)}})
 	if err := errors.Join(table.WriteText(&text), report.CurveTable().WriteCSV(&curve)); err != nil {
 		return err

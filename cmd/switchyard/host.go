@@ -63,15 +63,6 @@ type order struct {
 	scale     []byte // scaling of the data set of a run on own data, as JSON
 }
 
-// stem is what the name of a run begins with if it was given none.
-func stem(c config.Config) string {
-	name := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
-	if wire.CheckName(name+"-1") != nil {
-		return "run"
-	}
-	return name
-}
-
 // open opens a run, or goes on with the one that is meant.
 func (h *host) open(o order) (control.Submitted, error) {
 	if o.name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -46,11 +47,7 @@ func (h *host) create(o order) (control.Submitted, error) {
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	c := o.config
-	run, err := runs.Create(h.app.runsDir, o.name, stem(c), c.YAML(), o.overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
-		Versions: versions(), GitRevision: gitRevision(), Command: o.command, Host: true,
-	})
+	run, err := p.makeRun(h.app.runsDir, o.name, o.overrides, o.command, true)
 	if err != nil {
 		return control.Submitted{}, h.app.diskHint(err, nil)
 	}
@@ -188,7 +185,7 @@ func (h *host) conduct(r *hosted) {
 	}
 	switch state {
 	case runs.Finished:
-		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", terminal.Short(time.Since(began)))
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", readable.Short(time.Since(began)))
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // renewal is how long before its end the broker's certificate is called old.
@@ -108,8 +108,8 @@ var keyFiles = map[string][2]string{
 	keys.TLS:            {"TLS of a NATS server", "broker, with TLS"},
 }
 
-func keyTable(report *keys.Report) *terminal.Table {
-	table := terminal.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
+func keyTable(report *keys.Report) *readable.Table {
+	table := readable.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
 	for _, f := range report.Files {
 		about, known := keyFiles[f.Name]
 		if !known {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // ownData is the data set of a run on a user's files, as training sees it.
@@ -136,7 +136,7 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 		held = max(held, set.Episodes[i].T)
 	}
 	if c.Env.Window > held {
-		return 0, withHint(usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
+		return 0, withHint(usagef("env.window=%d is longer than all of %s", c.Env.Window, readable.Count(len(split.Validation), "validation episode")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
 	if k := c.Model.InitialObservations; k >= c.Env.Window {

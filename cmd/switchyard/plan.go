@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -76,10 +76,10 @@ func (p *plan) facts(folder string) []fact {
 	if c.Env.Window > 0 {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
-	bytes, exchange, unit := terminal.Bytes(int64(4*len(p.theta))), "step", "shards"
+	bytes, exchange, unit := readable.Bytes(int64(4*len(p.theta))), "step", "shards"
 	back := bytes
 	if coding := gradientCoding(c); coding != wire.Float32 {
-		back = terminal.Bytes(int64(coding.Width()*len(p.theta))) + " of integers"
+		back = readable.Bytes(int64(coding.Width()*len(p.theta))) + " of integers"
 	}
 	if localSteps(c) {
 		exchange, unit = "round", "replicas"
@@ -88,14 +88,14 @@ func (p *plan) facts(folder string) []fact {
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", p.source() + ", " + window},
 		{"model", fmt.Sprintf("%s, %s switches with %s weights, %d systems, %s parameters in %d tensors",
-			c.Model.Kind, c.Model.Switching, c.Model.Weights, c.Model.Switches, terminal.Group(len(p.theta)), len(p.layout))},
+			c.Model.Kind, c.Model.Switching, c.Model.Weights, c.Model.Switches, readable.Group(len(p.theta)), len(p.layout))},
 		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.flops/1e9)},
 		{"method", p.method()},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
-		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, terminal.Count(p.slots, "slot"), kernel.Active())},
-		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.memory)))},
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", p.workers, readable.Count(p.slots, "slot"), kernel.Active())},
+		{"memory", fmt.Sprintf("about %s of values for each worker", readable.Bytes(int64(p.memory)))},
 		{"broker", "embedded NATS, " + p.door()},
-		{"training", fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps),
+		{"training", fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps),
 			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},
 	}
 }
@@ -106,22 +106,22 @@ func (p *plan) method() string {
 	if !localSteps(p.config) {
 		return "synchronous: one exchange per step"
 	}
-	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", terminal.Count(int(t.LocalSteps), "local step"),
-		terminal.Count(t.Replicas, "replica"), terminal.Count(t.Shards/t.Replicas, "shard"))
+	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", readable.Count(int(t.LocalSteps), "local step"),
+		readable.Count(t.Replicas, "replica"), readable.Count(t.Shards/t.Replicas, "shard"))
 }
 
 // source says where the sequences come from.
 func (p *plan) source() string {
 	c := p.config.Env
 	if p.data == nil {
-		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, terminal.Group(c.Episodes), c.Length)
+		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, readable.Group(c.Episodes), c.Length)
 	}
 	used := ""
 	if p.data.short > 0 {
 		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.data.short)
 	}
-	return fmt.Sprintf("%s: %s training episodes of up to %s steps%s; %s and %s, %s", c.Files, terminal.Group(c.Episodes), terminal.Group(c.Length), used,
-		terminal.Count(c.Observations, "channel"), terminal.Count(c.Controls, "control"), terminal.Bytes(int64(len(p.data.encoded))))
+	return fmt.Sprintf("%s: %s training episodes of up to %s steps%s; %s and %s, %s", c.Files, readable.Group(c.Episodes), readable.Group(c.Length), used,
+		readable.Count(c.Observations, "channel"), readable.Count(c.Controls, "control"), readable.Bytes(int64(len(p.data.encoded))))
 }
 
 // writeFacts writes one line per fact.
@@ -147,5 +147,5 @@ func every(what string, steps uint64) string {
 	if steps == 0 {
 		return what + " at the end"
 	}
-	return fmt.Sprintf("%s every %s", what, terminal.Group(steps))
+	return fmt.Sprintf("%s every %s", what, readable.Group(steps))
 }

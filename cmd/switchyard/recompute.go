@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -91,7 +92,7 @@ type recomputation struct {
 // Step implements coordinator.Observer.
 func (r *recomputation) Step(s coordinator.StepReport) {
 	r.keep()
-	r.screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", r.record.name, terminal.Group(s.Step), terminal.Group(r.to)))
+	r.screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", r.record.name, readable.Group(s.Step), readable.Group(r.to)))
 }
 
 // keep notes the state of the run.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
@@ -46,9 +46,9 @@ func (a *app) runsListCommand() *cobra.Command {
 			if len(list) == 0 {
 				return a.printf("no runs %s\n", where)
 			}
-			table := terminal.NewTable("name", "state", "step", "best elbo", "preset", "started").Left(1, 4, 5)
+			table := readable.NewTable("name", "state", "step", "best elbo", "preset", "started").Left(1, 4, 5)
 			for _, r := range list {
-				table.Row(r.Name, string(r.State), terminal.Group(r.Step)+"/"+terminal.Group(r.Steps), metric(r, "best_validation_elbo"), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_elbo"), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -158,9 +158,9 @@ func (a *app) stopRun(ctx context.Context, client *control.Client, name string) 
 		case err != nil:
 			return err
 		case r.State == runs.Interrupted:
-			return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, terminal.Group(r.Checkpoint))
+			return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, readable.Group(r.Checkpoint))
 		case r.State != runs.Running:
-			return a.printf("run %s is %s at step %s\n", name, r.State, terminal.Group(r.Step))
+			return a.printf("run %s is %s at step %s\n", name, r.State, readable.Group(r.Step))
 		}
 		select {
 		case <-ctx.Done():
@@ -172,15 +172,15 @@ func (a *app) stopRun(ctx context.Context, client *control.Client, name string) 
 
 func (a *app) showRun(r web.Run, folder string) error {
 	info := r.Info
-	table := terminal.NewTable("run", info.Name).Left(1)
+	table := readable.NewTable("run", info.Name).Left(1)
 	state := string(info.State)
 	if info.ExitReason != "" {
 		state += ": " + info.ExitReason
 	}
 	table.Row("state", state)
-	table.Row("step", terminal.Group(info.Step)+" of "+terminal.Group(info.Steps))
+	table.Row("step", readable.Group(info.Step)+" of "+readable.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
-	table.Row("parameters", terminal.Group(info.Parameters))
+	table.Row("parameters", readable.Group(info.Parameters))
 	table.Row("checkpoint", checkpointOf(info))
 	table.Row("validation", validationOf(info))
 	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime), info.Updated.Local().Format(time.DateTime)))
@@ -198,16 +198,16 @@ func checkpointOf(info runs.Info) string {
 	case info.Checkpoint == 0:
 		return "none yet"
 	case info.ParametersSHA256 == "":
-		return "step " + terminal.Group(info.Checkpoint)
+		return "step " + readable.Group(info.Checkpoint)
 	}
-	return fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256)
+	return fmt.Sprintf("step %s, params_sha256 %s", readable.Group(info.Checkpoint), info.ParametersSHA256)
 }
 
 func validationOf(info runs.Info) string {
 	if _, validated := info.Metrics["validation_elbo"]; !validated {
 		return "none yet"
 	}
-	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), terminal.Group(uint64(info.Metrics["best_step"])))
+	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), readable.Group(uint64(info.Metrics["best_step"])))
 }
 
 // workersOf says who works on a run, and what it waits for.
@@ -218,7 +218,7 @@ func workersOf(live web.Live) string {
 	}
 	text := "none"
 	if len(live.Workers) > 0 {
-		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), terminal.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
+		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), readable.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
 	}
 	if live.Waiting != "" {
 		text += "; it waits: " + live.Waiting

@@ -14,8 +14,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // trainFlags are the flags that train and resume share.
@@ -109,11 +109,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
-	stem := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
-	run, err := runs.Create(a.runsDir, name, stem, c.YAML(), overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
-		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
-	})
+	run, err := p.makeRun(a.runsDir, name, overrides, append([]string{"train"}, args...), false)
 	if err != nil {
 		s.link.close()
 	}
@@ -168,11 +164,11 @@ func (a *app) lead(s *session) error {
 	}
 	info := run.Info()
 	if err := a.printf("trained  %s: %s steps in %s, params_sha256 %s\n",
-		run.Folder(), terminal.Group(info.Step), terminal.Short(time.Since(began)), info.ParametersSHA256); err != nil {
+		run.Folder(), readable.Group(info.Step), readable.Short(time.Since(began)), info.ParametersSHA256); err != nil {
 		return err
 	}
 	if moved := info.Metrics["bytes_per_worker"]; moved > 0 {
-		if err := a.printf("traffic  %s to and from each worker per step\n", terminal.Bytes(int64(moved))); err != nil {
+		if err := a.printf("traffic  %s to and from each worker per step\n", readable.Bytes(int64(moved))); err != nil {
 			return err
 		}
 	}
@@ -212,7 +208,7 @@ type interrupted struct {
 }
 
 func (e interrupted) Error() string {
-	return fmt.Sprintf("run %s is interrupted, with a checkpoint of step %s", e.run, terminal.Group(e.step))
+	return fmt.Sprintf("run %s is interrupted, with a checkpoint of step %s", e.run, readable.Group(e.step))
 }
 
 func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // errOtherBits is the error of steps that do not have the bits that they should have.
@@ -134,19 +134,19 @@ func (a *app) judge(v *verdict, asJSON bool) error {
 func (a *app) printVerdict(v *verdict) error {
 	start := "the initial parameters"
 	if v.Start > 0 {
-		start = fmt.Sprintf("the checkpoint of step %s", terminal.Group(v.Start))
+		start = fmt.Sprintf("the checkpoint of step %s", readable.Group(v.Start))
 	}
 	if v.Equal {
 		missing := ""
 		if v.Missing > 0 {
-			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", terminal.Group(v.Missing))
+			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", readable.Group(v.Missing))
 		}
 		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
-			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
+			readable.Group(v.From), readable.Group(v.To), start, readable.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
 	}
 	d := v.Differs
 	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  computed here    %s\n",
-		terminal.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
+		readable.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
 		return err
 	}
 	switch {

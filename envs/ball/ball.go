@@ -101,9 +101,9 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 		state, label := dst.States[4*t:4*t+4], dst.Labels[3*t:3*t+3]
 		state[0], state[1] = float32(b.P.X), float32(b.P.Y)
 		state[2], state[3] = float32(b.V.X), float32(b.V.Y)
-		label[0] = indicator(b.Hit&planar.AnyWall != 0)
-		label[1] = indicator(b.Hit&planar.VerticalWall != 0)
-		label[2] = indicator(b.Hit&planar.HorizontalWall != 0)
+		label[0] = envs.Indicator(b.Hit&planar.AnyWall != 0)
+		label[1] = envs.Indicator(b.Hit&planar.VerticalWall != 0)
+		label[2] = envs.Indicator(b.Hit&planar.HorizontalWall != 0)
 	}
 }
 
@@ -149,10 +149,3 @@ func (e *Env) Render(image []float32, x, y float64) {
 
 // widths is how far the disc dx² + dy² ≤ 12 reaches to either side, by |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
-
-func indicator(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -104,8 +104,8 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 		x := dst.Observations[2*t : 2*t+2]
 		x[0], x[1] = float32(v), float32(w)
 		copy(dst.States[2*t:], x)
-		dst.Labels[2*t] = indicator(v <= -1)
-		dst.Labels[2*t+1] = indicator(v >= 1)
+		dst.Labels[2*t] = envs.Indicator(v <= -1)
+		dst.Labels[2*t+1] = envs.Indicator(v >= 1)
 	}
 }
 
@@ -135,11 +135,4 @@ func (e *Env) Field(v, w, u float64) (dv, dw float64) {
 func (e *Env) Nullclines(v float64) (ofV, ofW float64) {
 	c := e.cfg
 	return v - float64(float64(v*v)*v)/3 + c.StimulusMean, (v + c.A) / c.B
-}
-
-func indicator(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
 }

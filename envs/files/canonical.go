@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // canonicalMagic begins the canonical encoding; its number is the version.
@@ -145,7 +146,7 @@ func (d *Dataset) checkNames() error {
 		want  int
 	}{{d.ObservationNames, d.Spec.Observation}, {d.ControlNames, d.Spec.Control}, {d.StateNames, d.Spec.State}} {
 		if n.names != nil && len(n.names) != n.want {
-			return faultf("", "", "%d names for %s", len(n.names), plural(n.want, "channel"))
+			return faultf("", "", "%d names for %s", len(n.names), readable.Count(n.want, "channel"))
 		}
 	}
 	return nil

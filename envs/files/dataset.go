@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Dataset is a list of episodes of the same system. It is immutable once read.
@@ -65,7 +66,7 @@ func (d *Dataset) check() error {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		if e.T < minSteps {
-			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", plural(e.T, "step"), minSteps)
+			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", readable.Count(e.T, "step"), minSteps)
 		}
 		if err := e.maskMissing(d); err != nil {
 			return err
@@ -190,11 +191,4 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 		p.Modes = e.Modes[first:end:end]
 	}
 	return p
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // perStep reads a field with a row of values for each step of each episode; nil if there is none.
@@ -16,7 +17,7 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 		return nil, err
 	}
 	if len(p.data) != len(b.data.Episodes) {
-		return nil, faultf(p.name, "", "it has %s, the observations have %d", plural(len(p.data), "episode"), len(b.data.Episodes))
+		return nil, faultf(p.name, "", "it has %s, the observations have %d", readable.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
 	if err := p.sameWidth(); err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 	for i := range p.data {
 		want := b.data.Episodes[i].T
 		if rows := p.shapes[i][0]; rows != want && rows != want-fewer {
-			return nil, faultf(p.name, "", "episode %d has %s, its observations have %d", i, plural(rows, "step"), want)
+			return nil, faultf(p.name, "", "episode %d has %s, its observations have %d", i, readable.Count(rows, "step"), want)
 		}
 	}
 	return p, nil
@@ -139,7 +140,7 @@ func (b *builder) lengths() error {
 		e := &b.data.Episodes[i]
 		n, ok := wholeNumber(values[i], 1, e.T)
 		if !ok {
-			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], plural(e.T, "step"))
+			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], readable.Count(e.T, "step"))
 		}
 		source := e.Source
 		*e = e.slice(b.data.Spec, 0, n)
@@ -158,7 +159,7 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 		return nil, faultf(b.found[key], "", "it is no array of numbers")
 	}
 	if f.array.Len() != n {
-		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, plural(n, "episode"))
+		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, readable.Count(n, "episode"))
 	}
 	return f.array.Float64s(), nil
 }
@@ -214,7 +215,7 @@ func (b *builder) columnNames() error {
 			names = f.array.Strings()
 		}
 		if len(names) != n.want || slices.Contains(names, "") {
-			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), plural(n.want, "channel"))
+			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), readable.Count(n.want, "channel"))
 		}
 		*n.dst = names
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -94,7 +95,7 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 			remedy = fmt.Sprintf("cut long recordings into pieces, e.g. --cut %d", max(steps/10, 20))
 		}
 		return Split{}, faultf("", remedy,
-			"%s cannot be divided into training, validation and test by episode", plural(n, "episode"))
+			"%s cannot be divided into training, validation and test by episode", readable.Count(n, "episode"))
 	}
 	part := make([]Part, n)
 	order := permutation(n, rng.New(seed, rng.Batch).At(0, 0, splitSample))

@@ -140,7 +140,7 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 		for j, v := range u {
 			dst.Controls[hinges*t+j] = float32(v)
 		}
-		dst.Labels[labels*t], dst.Labels[labels*t+1] = indicator(touching), indicator(fallen)
+		dst.Labels[labels*t], dst.Labels[labels*t+1] = envs.Indicator(touching), envs.Indicator(fallen)
 		state := dst.States[states*t : states*t+states]
 		m.record(state, &e.body, start, touching)
 		for i, column := range observed {
@@ -203,7 +203,7 @@ func (m *motion) record(dst []float32, b *body, start float64, touching bool) {
 		values[8+2*j] = (2*angle - limit.low - limit.high) / (limit.high - limit.low)
 		values[9+2*j] = float64(rateScale * rate)
 	}
-	values[14] = float64(indicator(touching))
+	values[14] = float64(envs.Indicator(touching))
 	for i, v := range values {
 		dst[i] = float32(clip(v, clipAt))
 	}
@@ -234,11 +234,4 @@ func clip(x, bound float64) float64 {
 		return -bound
 	}
 	return x
-}
-
-func indicator(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
 }

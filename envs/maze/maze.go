@@ -172,17 +172,10 @@ func (e *Env) record(dst *envs.Episode, t int, balls []planar.Disc) {
 		b := &balls[i]
 		state[2*i], state[2*i+1] = float32(b.P.X), float32(b.P.Y)
 		state[2*n+2*i], state[2*n+2*i+1] = float32(b.V.X), float32(b.V.Y)
-		labels[i] = indicator(b.Hit&planar.AnyWall != 0)
-		labels[n+i] = indicator(b.Hit&planar.VerticalWall != 0)
-		labels[2*n+i] = indicator(b.Hit&planar.HorizontalWall != 0)
-		labels[3*n+i] = indicator(b.Hit&planar.OtherDisc != 0)
+		labels[i] = envs.Indicator(b.Hit&planar.AnyWall != 0)
+		labels[n+i] = envs.Indicator(b.Hit&planar.VerticalWall != 0)
+		labels[2*n+i] = envs.Indicator(b.Hit&planar.HorizontalWall != 0)
+		labels[3*n+i] = envs.Indicator(b.Hit&planar.OtherDisc != 0)
 	}
 	copy(dst.Observations[2*n*t:], state[:2*n])
-}
-
-func indicator(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
 }

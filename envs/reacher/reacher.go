@@ -117,7 +117,7 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 			s = e.Step(s, u)
 		}
 		dst.Controls[controls*t], dst.Controls[controls*t+1] = float32(u[0]), float32(u[1])
-		dst.Labels[t] = indicator(math.Abs(s.Gamma/e.cfg.ElbowLimit) > atLimit)
+		dst.Labels[t] = envs.Indicator(math.Abs(s.Gamma/e.cfg.ElbowLimit) > atLimit)
 		e.record(dst.Observations[observations*t:], dst.States[states*t:], s, target)
 	}
 }
@@ -158,10 +158,3 @@ func drawControl(r *rng.Stream) [controls]float64 {
 }
 
 func clip(x, bound float64) float64 { return max(-bound, min(bound, x)) }
-
-func indicator(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -215,4 +216,4 @@ func (f *figures) add(path []State, reference, episodes int) {
 	}
 }
 
-func indicatorOf(b bool) float64 { return float64(indicator(b)) }
+func indicatorOf(b bool) float64 { return float64(envs.Indicator(b)) }

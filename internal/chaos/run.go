@@ -2,11 +2,9 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -150,19 +148,11 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 	return k.cfg.Duration > 0 && elapsed >= k.cfg.Duration, nil
 }
 
-// info reads run.json. It takes no lock, which a coordinator that starts might meet.
 func (k *conductor) info() (runs.Info, error) { return readRun(k.cfg) }
 
+// readRun reads run.json without a lock, which a coordinator that starts might meet.
 func readRun(cfg Config) (runs.Info, error) {
-	var info runs.Info
-	data, err := os.ReadFile(filepath.Join(cfg.Folder, "runs", cfg.Name, "run.json"))
-	if err != nil {
-		return info, fmt.Errorf("read the state of the run: %w", err)
-	}
-	if err := json.Unmarshal(data, &info); err != nil {
-		return info, fmt.Errorf("read the state of the run: %w", err)
-	}
-	return info, nil
+	return runs.Peek(filepath.Join(cfg.Folder, "runs"), cfg.Name)
 }
 
 // present counts the workers that run and are not stopped.

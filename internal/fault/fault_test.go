@@ -19,6 +19,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -205,6 +206,27 @@ func (*program) Gradient(_ int, _ uint64, _ int, grad, _ []float32) error {
 	return nil
 }
 func (*program) Validate(int, uint64, int, []float32) error { return nil }
+
+// ahead is a program that has as many parts to prepare as the number of the shard.
+type ahead struct {
+	program
+	parts int
+}
+
+func (p *ahead) Prepare(_ int, _ uint64, shard int) bool {
+	p.parts++
+	return p.parts < shard
+}
+
+func TestProgram_PreparesAhead(t *testing.T) {
+	inner := new(ahead)
+	p := inject(t, Spec{Seed: 1, NaN: 0.05}, "w").Program(inner)
+	for worker.Prepare(p, 0, 4, 3) {
+	}
+	if inner.parts != 3 {
+		t.Errorf("%d parts were prepared, want 3", inner.parts)
+	}
+}
 
 func TestProgram_SpoilsOnce(t *testing.T) {
 	const steps, shards = 500, 8

@@ -16,7 +16,10 @@ func (i *Injector) Program(p worker.Program) worker.Program {
 	return &faultyProgram{Program: p, faults: i, spoilt: make(map[int]bool)}
 }
 
-var _ worker.Gradual = (*faultyProgram)(nil)
+var (
+	_ worker.Gradual  = (*faultyProgram)(nil)
+	_ worker.Preparer = (*faultyProgram)(nil)
+)
 
 type faultyProgram struct {
 	worker.Program
@@ -62,6 +65,11 @@ func (p *faultyProgram) GradientWhile(slot int, step uint64, shard int, grad, te
 		p.faults.counts.add(NaN)
 	}
 	return nil
+}
+
+// Prepare implements worker.Preparer.
+func (p *faultyProgram) Prepare(slot int, step uint64, shard int) (more bool) {
+	return worker.Prepare(p.Program, slot, step, shard)
 }
 
 // strike decides whether a shard is spoilt, and where.

@@ -11,8 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // Config says which keys there are to be.
@@ -75,7 +76,7 @@ func Init(cfg Config, now time.Time) (*Report, error) {
 }
 
 // initUsers completes the nkeys and returns who there is, in a fixed order.
-func initUsers(f *folder, names []string) ([]user, error) {
+func initUsers(f *folder, called []string) ([]user, error) {
 	workers, err := filepath.Glob(f.join("worker-*.nk"))
 	if err != nil {
 		return nil, fmt.Errorf("look for the keys of workers: %w", err)
@@ -83,9 +84,9 @@ func initUsers(f *folder, names []string) ([]user, error) {
 	for i, path := range workers {
 		workers[i] = filepath.Base(path)
 	}
-	for _, name := range names {
-		if name == "" || strings.Trim(name, letters+"-_") != "" {
-			return nil, fmt.Errorf("%w: %q: letters, digits, '-' and '_' are allowed", ErrWorker, name)
+	for _, name := range called {
+		if err := names.Check(name); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrWorker, err)
 		}
 		workers = append(workers, "worker-"+name+".nk")
 	}

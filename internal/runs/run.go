@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // What can be wrong with a run.
@@ -44,10 +44,6 @@ const (
 
 // subfolders are made with a run.
 var subfolders = [...]string{Checkpoints, "figures", "tables"}
-
-// nameForm is what a run may be called: safe as a folder on every system, as an
-// argument, and as one token of a message subject.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 // Run is a run folder held by this process. Its methods are not safe for
 // concurrent use.
@@ -115,8 +111,8 @@ func unborn(folder string) bool {
 // name ours once the lock is, too.
 func claim(dir, name, stem string) (string, error) {
 	if name != "" {
-		if !nameForm.MatchString(name) {
-			return "", fmt.Errorf("%w: %q (letters, digits, - and _, at most 64)", ErrName, name)
+		if err := names.CheckRun(name); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrName, err)
 		}
 		err := os.Mkdir(filepath.Join(dir, name), 0o755)
 		if errors.Is(err, fs.ErrExist) && !unborn(filepath.Join(dir, name)) {
@@ -283,8 +279,8 @@ func Config(dir, name string) (data []byte, path string, err error) {
 // find returns the folder of the named run.
 func find(dir, name string) (string, error) {
 	folder := filepath.Join(dir, name)
-	if !nameForm.MatchString(name) {
-		return "", fmt.Errorf("%w: %q (letters, digits, - and _, at most 64)", ErrName, name)
+	if err := names.CheckRun(name); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrName, err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, infoFile)); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s", ErrNotFound, folder)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Sample is what a coordinator saw of a step. Work is what all workers computed together, Compute what the busiest did; what
@@ -53,20 +55,13 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
 	}
 	if n := fewer(s); n < s.Workers {
-		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", count(n, "worker"), s.Workers)
+		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", readable.Count(n, "worker"), s.Workers)
 	}
 	text = fmt.Sprintf("messages take %.2g s of %.2g s per step (%.3g MB, at about %.3g Mbit/s)", messages, s.Seconds, moved/1e6, 8*moved/messages/1e6)
 	if len(help) > 0 {
 		text += ": " + strings.Join(help, ", ")
 	}
 	return text + "; see docs/scaling.md", true
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // fewer is the number of workers with the shortest step, √(Work·W/M), or as many as there are.

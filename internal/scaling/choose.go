@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Choice is a change to a run or its cluster, and what it would make of an update.
@@ -38,19 +40,19 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try(fmt.Sprintf("train.shards=%d", shards), finer, c, w)
 	}
 	if n, seconds := best(l, c, w); n < c.Workers {
-		all = append(all, Choice{fmt.Sprintf("only %s", count(n, "worker")), seconds})
+		all = append(all, Choice{fmt.Sprintf("only %s", readable.Count(n, "worker")), seconds})
 	}
 	if w == Float32 && l.Shards <= integerShards {
 		try("train.gradients=int16", l, c, Int16)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines
 		relay := c
 		relay.Workers, relay.Slots = c.Machines, c.Slots*each
-		try(fmt.Sprintf("one worker of %s on each machine", count(relay.Slots, "slot")), l, relay, w)
+		try(fmt.Sprintf("one worker of %s on each machine", readable.Count(relay.Slots, "slot")), l, relay, w)
 		leaf := c
 		leaf.Leaf = true
 		try("a leaf node on each machine", l, leaf, w)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Progress is what the status line of a training run says.
@@ -40,14 +42,14 @@ func (p Progress) Line(width int) string {
 		text string
 		rank int // the highest is dropped first
 	}{
-		{fmt.Sprintf("step %s/%s", Group(p.Step), Group(p.Steps)), 0},
+		{fmt.Sprintf("step %s/%s", readable.Group(p.Step), readable.Group(p.Steps)), 0},
 		{fmt.Sprintf("%d%%", percent(p.Step, p.Steps)), 2},
 		{p.elbo(), 0},
 		{strings.Join(terms, " "), 6},
 		{p.best(), 5},
 		{p.rate(), 3},
 		{p.flops(), 7},
-		{Count(p.Workers, "worker"), 4},
+		{readable.Count(p.Workers, "worker"), 4},
 		{p.traffic(), 8},
 		{p.eta(), 1},
 		{p.Note, 0},
@@ -77,7 +79,7 @@ func (p Progress) best() string {
 	if p.BestStep == 0 {
 		return ""
 	}
-	return fmt.Sprintf("best %s @%s", number(p.Best), Group(p.BestStep))
+	return fmt.Sprintf("best %s @%s", number(p.Best), readable.Group(p.BestStep))
 }
 
 func (p Progress) rate() string {
@@ -102,59 +104,14 @@ func (p Progress) traffic() string {
 	if p.WorkerBytes <= 0 {
 		return ""
 	}
-	return Bytes(int64(p.WorkerBytes)) + " each per step"
+	return readable.Bytes(int64(p.WorkerBytes)) + " each per step"
 }
 
 func (p Progress) eta() string {
 	if p.StepRate <= 0 || p.Step >= p.Steps {
 		return ""
 	}
-	return "eta " + Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
-}
-
-// Short writes a duration as people say it: 8s, 4m05s, 3h07m, 2d04h.
-func Short(d time.Duration) string {
-	s := int64(d.Round(time.Second) / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	case s < 86400:
-		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
-	default:
-		return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
-	}
-}
-
-// Group writes a whole number with commas: 20,000.
-func Group[T ~int | ~int64 | ~uint64](n T) string {
-	s := strconv.FormatInt(int64(n), 10)
-	start := len(s) % 3
-	if start == 0 {
-		start = 3
-	}
-	var b strings.Builder
-	b.WriteString(s[:start])
-	for i := start; i < len(s); i += 3 {
-		b.WriteString("," + s[i:i+3])
-	}
-	return b.String()
-}
-
-// Bytes writes a number of bytes with a binary unit: 512 B, 1.5 MiB.
-func Bytes(n int64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, unit := float64(n)/1024, "KiB"
-	for _, next := range []string{"MiB", "GiB", "TiB"} {
-		if v < 1024 {
-			break
-		}
-		v, unit = v/1024, next
-	}
-	return fmt.Sprintf("%.1f %s", v, unit)
+	return "eta " + readable.Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
 }
 
 // number writes four significant digits without an exponent where that is short.
@@ -185,12 +142,4 @@ func percent(a, b uint64) int {
 		return 0
 	}
 	return int(float64(a) / float64(b) * 100)
-}
-
-// Count writes a number of things: 1 worker, 2 workers.
-func Count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
 }

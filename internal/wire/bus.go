@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // Bus carries messages between the parties of a run, at most once each: any of them may be lost.
@@ -20,6 +22,20 @@ type Bus interface {
 // Subscription ends a subscription. No call of the handler begins after Unsubscribe returns.
 type Subscription interface {
 	Unsubscribe() error
+}
+
+// Unsubscribe ends a subscription whose handler may wait for room in an inbox. It takes from the inbox what comes
+// meanwhile, so that the handler returns.
+func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
+	done := make(chan error, 1)
+	go func() { done <- sub.Unsubscribe() }()
+	for {
+		select {
+		case <-inbox:
+		case err := <-done:
+			return err
+		}
+	}
 }
 
 // Subjects are the subjects of one run. Data and control are apart so that a heartbeat never waits behind a gradient.
@@ -68,16 +84,5 @@ func AssignSubject(id string) string { return "sypool.worker." + id }
 // Worker is the subject of one worker: control and the chunks that it asked for.
 func (s Subjects) Worker(id string) string { return s.worker + id }
 
-// CheckName reports whether a name can be part of a subject: 1 to MaxName letters, digits, '-' and '_'.
-func CheckName(name string) error {
-	if name == "" || len(name) > MaxName {
-		return fmt.Errorf("%q has %d characters, want 1 to %d", name, len(name), MaxName)
-	}
-	odd := strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-	})
-	if odd >= 0 {
-		return fmt.Errorf("%q: only letters, digits, '-' and '_' are allowed", name)
-	}
-	return nil
-}
+// CheckName returns what is wrong with a name that is to be part of a subject.
+func CheckName(name string) error { return names.Check(name) }

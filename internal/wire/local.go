@@ -12,15 +12,14 @@ import (
 type Local struct {
 	lending sync.RWMutex
 	readers map[string]func(data []byte) // of gradients, by subject
-	// Another lock: a reader may let its publisher wait for somebody who puts something into a queue.
-	sharing sync.RWMutex
-	queues  map[string][]*queue // of parameters, by subject
-	limit   int                 // bytes that may wait in a queue
+	// With a lock of their own: a reader may let its publisher wait for somebody who puts something into a queue.
+	sharing queues // of parameters
+	limit   int    // bytes that may wait in a queue
 }
 
 // NewLocal returns the short way of one process.
 func NewLocal() *Local {
-	return &Local{readers: make(map[string]func([]byte)), queues: make(map[string][]*queue), limit: queueBytes}
+	return &Local{readers: make(map[string]func([]byte)), limit: queueBytes}
 }
 
 // Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
@@ -64,7 +63,7 @@ func (b *localBus) Publish(subject string, data []byte) error {
 // Subscribe implements Bus. Parameters come from this process alone.
 func (b *localBus) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
 	if carries(subject, thetaSubject) {
-		return b.local.queue(subject, handle), nil
+		return b.local.sharing.subscribe(subject, b.local.limit, handle), nil
 	}
 	return b.Bus.Subscribe(subject, handle)
 }
@@ -111,93 +110,15 @@ func (s *loan) Unsubscribe() error {
 
 // share gives one copy of data to all who wait for it in this process: nobody changes what has come.
 func (l *Local) share(subject string, data []byte) {
-	l.sharing.RLock()
-	defer l.sharing.RUnlock()
-	if len(l.queues[subject]) == 0 {
+	subscribers := l.sharing.of(subject)
+	if len(subscribers) == 0 {
 		return
 	}
 	data = bytes.Clone(data)
-	for _, q := range l.queues[subject] {
+	for _, q := range subscribers {
 		q.put(data)
 	}
 }
 
-// queue subscribes to parameters.
-func (l *Local) queue(subject string, handle func([]byte)) *queue {
-	q := &queue{local: l, subject: subject, wake: make(chan struct{}, 1), stop: make(chan struct{})}
-	l.sharing.Lock()
-	l.queues[subject] = append(l.queues[subject], q)
-	l.sharing.Unlock()
-	q.done.Add(1)
-	go q.run(handle)
-	return q
-}
-
 // queueBytes is what may wait in a queue; messages beyond are lost.
 const queueBytes = 64 << 20
-
-// queue holds what a subscriber has not taken, so that a publisher never waits for it, and the goroutine that calls it.
-type queue struct {
-	local   *Local
-	subject string
-	wake    chan struct{}
-	stop    chan struct{}
-	done    sync.WaitGroup
-
-	mu    sync.Mutex
-	waits [][]byte
-	bytes int
-}
-
-func (q *queue) put(data []byte) {
-	q.mu.Lock()
-	if q.bytes+len(data) <= q.local.limit {
-		q.waits = append(q.waits, data)
-		q.bytes += len(data)
-	}
-	q.mu.Unlock()
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (q *queue) run(handle func([]byte)) {
-	defer q.done.Done()
-	var batch [][]byte
-	for {
-		select {
-		case <-q.stop:
-			return
-		case <-q.wake:
-		}
-		q.mu.Lock()
-		batch, q.waits, q.bytes = q.waits, batch[:0], 0
-		q.mu.Unlock()
-		for i, data := range batch {
-			batch[i] = nil
-			select {
-			case <-q.stop:
-				return
-			default:
-				handle(data)
-			}
-		}
-	}
-}
-
-// Unsubscribe implements Subscription. It waits for a handler that is running.
-func (q *queue) Unsubscribe() error {
-	q.local.sharing.Lock()
-	all := q.local.queues[q.subject]
-	for i, other := range all {
-		if other == q {
-			q.local.queues[q.subject] = append(all[:i:i], all[i+1:]...)
-			close(q.stop)
-			break
-		}
-	}
-	q.local.sharing.Unlock()
-	q.done.Wait()
-	return nil
-}

@@ -61,10 +61,22 @@ func TestMemory_Faults(t *testing.T) {
 	})
 }
 
-func TestCheckName(t *testing.T) {
-	for name, ok := range map[string]bool{"fhn-1_A": true, "": false, "a.b": false, "a b": false, "*": false, "a>": false, "é": false} {
-		if err := CheckName(name); (err == nil) != ok {
-			t.Errorf("%q: got %v", name, err)
-		}
+// A handler that waits for room in its inbox does not keep its subscription from ending.
+func TestUnsubscribe_EmptiesTheInbox(t *testing.T) {
+	bus, inbox := NewMemory(nil), make(chan []byte)
+	waits := make(chan bool, 3)
+	sub, err := bus.Subscribe("a", func(data []byte) { waits <- true; inbox <- data })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		publish(t, bus, "a", "text")
+	}
+	<-waits
+	if err := Unsubscribe(sub, inbox); err != nil {
+		t.Fatal(err)
+	}
+	if len(bus.subscribers.of("a")) != 0 {
+		t.Error("it is still subscribed")
 	}
 }

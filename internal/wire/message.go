@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/names"
+)
 
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
 // that this program still reads: parties whose versions lie in each other's range work together.
@@ -37,15 +41,15 @@ const (
 // Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are
 // there before it allocates anything.
 const (
-	MaxName   = 64      // bytes in a run's name and in a worker's id
-	MaxText   = 1024    // bytes in a reason, a remedy, a build id, a fault
-	MaxTerms  = 64      // loss terms of a block
-	MaxJob    = 1 << 19 // bytes in a job
-	MaxData   = 1 << 30 // bytes in a data set
-	MaxLeases = 1024    // leases listed in a heartbeat, slots of a worker
-	MaxRanges = 1024    // ranges of missing chunks in one Need or Fetch
-	MaxChunk  = 1 << 20 // bytes of one chunk
-	MaxCount  = 1 << 31 // shards, chunks, parameters
+	MaxName   = names.Max // bytes in a run's name and in a worker's id
+	MaxText   = 1024      // bytes in a reason, a remedy, a build id, a fault
+	MaxTerms  = 64        // loss terms of a block
+	MaxJob    = 1 << 19   // bytes in a job
+	MaxData   = 1 << 30   // bytes in a data set
+	MaxLeases = 1024      // leases listed in a heartbeat, slots of a worker
+	MaxRanges = 1024      // ranges of missing chunks in one Need or Fetch
+	MaxChunk  = 1 << 20   // bytes of one chunk
+	MaxCount  = 1 << 31   // shards, chunks, parameters
 
 	MaxNumerics = 64             // kernels listed in a fingerprint
 	MaxTensors  = 1 << 14        // tensors of a model

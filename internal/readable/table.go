@@ -1,4 +1,4 @@
-package terminal
+package readable
 
 import (
 	"fmt"
@@ -9,14 +9,22 @@ import (
 
 // Table is a table of text: the first column is set left, the others right.
 type Table struct {
-	rows [][]string
+	rows [][]string // nil: a rule
 	left map[int]bool
+	sign string // of which rules are made
 }
 
 // NewTable returns a table with the given header.
 func NewTable(header ...string) *Table {
-	t := &Table{left: map[int]bool{0: true}}
+	t := &Table{left: map[int]bool{0: true}, sign: "-"}
 	t.Row(header...)
+	t.Rule()
+	return t
+}
+
+// Ruled makes rules of the given sign instead of a hyphen and returns the table.
+func (t *Table) Ruled(sign string) *Table {
+	t.sign = sign
 	return t
 }
 
@@ -31,6 +39,9 @@ func (t *Table) Left(columns ...int) *Table {
 // Row appends a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
+// Rule appends a rule, which separates groups of rows.
+func (t *Table) Rule() { t.rows = append(t.rows, nil) }
+
 // WriteTo writes the table with a rule below the header.
 func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	var widths []int
@@ -42,15 +53,16 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
 	var b strings.Builder
-	for n, row := range t.rows {
-		b.WriteString(t.line(row, widths))
-		if n == 0 {
-			total := 2 * (len(widths) - 1)
-			for _, w := range widths {
-				total += w
-			}
-			b.WriteString(strings.Repeat("-", total) + "\n")
+	for _, row := range t.rows {
+		if row == nil {
+			b.WriteString(strings.Repeat(t.sign, total) + "\n")
+		} else {
+			b.WriteString(t.line(row, widths))
 		}
 	}
 	n, err := io.WriteString(w, b.String())
