@@ -27,7 +27,7 @@ autodiff:              autodiff/kernel
 autodiff/gradcheck:    autodiff rng
 rng:                   autodiff/kernel
 
-envs:                  rng
+envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
 envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat internal/readable rng
@@ -42,14 +42,18 @@ envs/reacher:          envs envs/trig rng
 envs/hopper:           envs envs/trig rng
 envs/trig:
 
-model:                 autodiff autodiff/kernel rng
+model:                 internal/setting autodiff autodiff/kernel rng
 model/slds:            model autodiff autodiff/kernel rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
 
-internal/config:
+internal/setting:
+internal/config:       internal/setting
+internal/registry:     internal/config internal/setting model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
+internal/tensorfile:
+internal/checkpoint:   internal/disk internal/tensorfile
 internal/names:
 internal/runs:         internal/disk internal/names
 internal/readable:
@@ -71,7 +75,7 @@ internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
 worker:                internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
+coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
 cmd/switchyard:        *
 docs/bench/render:     internal/bench internal/scaling

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -269,5 +270,5 @@ func trainProgram(t *testing.T, cfg coordinator.Config, bus wire.Bus, program fu
 	if step != cfg.Steps {
 		t.Errorf("ended at step %d", step)
 	}
-	return coordinator.HashParameters(theta), obs.trace()
+	return checkpoint.Hash(theta), obs.trace()
 }

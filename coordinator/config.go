@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
@@ -66,14 +67,6 @@ type Optimizer = optim.Schedule
 // and what a worker delivers is how far it has gone. Steps, intervals and all that is reported count updates of a replica.
 type Outer = optim.Outer
 
-// Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
-type Tensor struct {
-	Name   string
-	Shape  []int
-	Offset int
-	Size   int
-}
-
 // identity names what decides the parameters' bits.
 func (c *Config) identity() string {
 	if c.Identity != "" {
@@ -113,16 +106,9 @@ func (c *Config) validate(size int) error {
 	if err := c.rounds(); err != nil {
 		errs = append(errs, err)
 	}
-	at := 0
-	for _, t := range c.Layout {
-		n := 1
-		for _, d := range t.Shape {
-			n *= d
-		}
-		check(t.Offset == at && t.Size == n && n >= 0, "layout: tensor %s: %d elements at %d, shape %v, want offset %d", t.Name, t.Size, t.Offset, t.Shape, at)
-		at = t.Offset + t.Size
+	if err := checkpoint.CheckLayout(c.Layout, size); err != nil {
+		errs = append(errs, err)
 	}
-	check(len(c.Layout) == 0 || at == size, "layout covers %d of %d parameters", at, size)
 	if _, err := c.grid(size); err != nil {
 		errs = append(errs, err)
 	}
@@ -161,7 +147,7 @@ func (c *Config) rounds() error {
 
 // limits checks what messages and checkpoints can hold.
 func (c *Config) limits(size int, check func(ok bool, format string, args ...any)) {
-	check(size <= maxParameters, "%d parameters exceed %d, the most that a checkpoint holds", size, maxParameters)
+	check(size <= checkpoint.MaxParameters, "%d parameters exceed %d, the most that a checkpoint holds", size, checkpoint.MaxParameters)
 	check(int64(c.Shards) <= wire.MaxCount, "shards: %d exceed %d", c.Shards, int64(wire.MaxCount))
 	check(int64(c.ValidationShards) <= wire.MaxCount, "validation shards: %d exceed %d", c.ValidationShards, int64(wire.MaxCount))
 	check(len(c.TermNames) > 0 && len(c.TermNames) <= wire.MaxTerms, "term names: %d, want 1 to %d", len(c.TermNames), wire.MaxTerms)
@@ -181,13 +167,6 @@ var (
 	ErrDiverged = errors.New("coordinator: run diverged")
 	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee fails.
 	ErrDisputed = errors.New("coordinator: workers disagree")
-	// ErrNoCheckpoint is returned by Restore when a folder holds no checkpoint.
-	ErrNoCheckpoint = errors.New("coordinator: no checkpoint")
-	// ErrVoid is what ErrNoCheckpoint comes with when the run went back to its initial parameters: all that was written
-	// before does not count, and it is to begin again.
-	ErrVoid = errors.New("coordinator: the run went back to its initial parameters")
-	// ErrCorrupt is returned by Restore when all checkpoints of a folder are damaged, by RestoreBest when the best is.
-	ErrCorrupt = errors.New("coordinator: no valid checkpoint")
 	// ErrMismatch is returned by Resume for a checkpoint of another run or another number of parameters.
 	ErrMismatch = errors.New("coordinator: checkpoint does not belong to this run")
 	// ErrReplay is returned by Run when a step that the log holds, made once more, gives other parameters.

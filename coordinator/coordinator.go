@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -77,13 +79,15 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		return nil, fmt.Errorf("%w: the job of %d bytes does not fit the broker's payload limit of %d bytes, %d of which are needed beside it",
 			ErrConfig, len(cfg.Job), bus.MaxPayload(), job-len(cfg.Job))
 	}
+	if cfg.Disk == nil {
+		cfg.Disk = disk.System()
+	}
 	m := newMachine(cfg, theta, chunk)
 	rand.Read(m.key[:])
 	if obs == nil {
 		obs = Silent{}
 	}
-	store := newStore(cfg.Disk, cfg.Dir, cfg.Layout, len(theta))
-	store.identity, store.data = cfg.identity(), m.data.hash
+	store := &checkpoint.Store{Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(), Data: m.data.hash}
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
 		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
@@ -114,7 +118,7 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	if err := m.opt.fits(cp); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
-	if err := c.saver.store.resume(cp.Step, cp.BestStep); err != nil {
+	if err := c.saver.store.Resume(cp.Step, cp.BestStep); err != nil {
 		c.log.Warn("best.json is out of date until the next checkpoint", "error", err)
 	}
 	m.resume(cp)

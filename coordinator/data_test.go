@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -110,7 +111,7 @@ func fetchOnce(t *testing.T, connect func() wire.Bus) {
 				interrupt()
 			}
 		}}, joined})
-		if cp, _, err := coordinator.Restore(cfg.Dir); err == nil {
+		if cp, _, err := checkpoint.Restore(cfg.Dir); err == nil {
 			if err := c.Resume(cp); err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +171,7 @@ func TestRun_FetchDoesNotHoldUp(t *testing.T) {
 		fair.wait(t)
 		wait()
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
+		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("SHA-256 %s, want %s", sha, golden)
 		}
 		if d := time.Since(start); d > 4*time.Second {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -84,7 +85,7 @@ func TestRun_WithinTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
+		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("%+v: SHA-256 %s, want %s", n, sha, golden)
 		}
 		if r := c.Rejections(); len(r) > 0 {
@@ -112,7 +113,7 @@ func TestRun_InterruptedAndResumed(t *testing.T) {
 	for _, wait := range waits {
 		wait() // the workers were told
 	}
-	cp, skipped, err := coordinator.Restore(cfg.Dir)
+	cp, skipped, err := checkpoint.Restore(cfg.Dir)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
@@ -128,14 +129,14 @@ func TestRun_InterruptedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta, step := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != golden || step != cfg.Steps {
+	if sha := checkpoint.Hash(theta); sha != golden || step != cfg.Steps {
 		t.Errorf("step %d, SHA-256 %s, want %s", step, sha, golden)
 	}
-	last, _, err := coordinator.Restore(cfg.Dir)
+	last, _, err := checkpoint.Restore(cfg.Dir)
 	if err != nil || last.Step != cfg.Steps || last.ParamsSHA256 != golden || last.Term != 2 {
 		t.Errorf("last checkpoint: step %d, term %d, %s, %v", last.Step, last.Term, last.ParamsSHA256, err)
 	}
-	best, err := coordinator.RestoreBest(cfg.Dir)
+	best, err := checkpoint.RestoreBest(cfg.Dir)
 	if err != nil || best.Step != best.BestStep {
 		t.Errorf("best checkpoint: step %d, best step %d, %v", best.Step, best.BestStep, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -34,8 +35,8 @@ func logged(t *testing.T) coordinator.Config {
 // takeUp leads a run on from what is in its folder, with one worker, until it ends or ctx does.
 func takeUp(t *testing.T, ctx context.Context, cfg coordinator.Config, obs coordinator.Observer, program func() *toy) error {
 	t.Helper()
-	from, _, err := coordinator.Restore(cfg.Dir)
-	if err != nil && !errors.Is(err, coordinator.ErrNoCheckpoint) {
+	from, _, err := checkpoint.Restore(cfg.Dir)
+	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 		t.Fatal(err)
 	}
 	bus := wire.NewMemory(nil)
@@ -186,10 +187,10 @@ func TestKilled_AtEveryAct(t *testing.T) {
 				if after.Term <= before.Term {
 					t.Errorf("killed at %s: term %d, then %d", what, before.Term, after.Term)
 				}
-				if cp, skipped, err := coordinator.Restore(cfg.Dir); err != nil || len(skipped) > 0 || cp.Step != cfg.Steps || coordinator.HashTheta(cp.Theta) != reference.Entries[12].Theta {
+				if cp, skipped, err := checkpoint.Restore(cfg.Dir); err != nil || len(skipped) > 0 || cp.Step != cfg.Steps || coordinator.HashTheta(cp.Theta) != reference.Entries[12].Theta {
 					t.Errorf("killed at %s: checkpoint %+v, %v, %v", what, cp, skipped, err)
 				}
-				if best, err := coordinator.RestoreBest(cfg.Dir); err != nil || best.Step != best.BestStep {
+				if best, err := checkpoint.RestoreBest(cfg.Dir); err != nil || best.Step != best.BestStep {
 					t.Errorf("killed at %s: best %+v, %v", what, best, err)
 				}
 			})
@@ -293,7 +294,7 @@ func TestReplay_Difference(t *testing.T) {
 				t.Errorf("%q is not in %v", part, err)
 			}
 		}
-		if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step != 4 {
+		if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step != 4 {
 			t.Errorf("checkpoint %+v, %v", cp, err)
 		}
 		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
@@ -442,10 +443,10 @@ func TestDiskFull_ForAWhile(t *testing.T) {
 					t.Fatal(err)
 				}
 				sameSteps(t, "after the outage", readLog(t, cfg.Log), reference, cfg.Steps)
-				if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step != cfg.Steps {
+				if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step != cfg.Steps {
 					t.Errorf("checkpoint %+v, %v", cp, err)
 				}
-				best, err := coordinator.RestoreBest(cfg.Dir)
+				best, err := checkpoint.RestoreBest(cfg.Dir)
 				if err != nil || best.Step != best.BestStep {
 					t.Errorf("best %+v, %v", best, err)
 				}
@@ -491,7 +492,7 @@ func TestDiskFull_ToTheEnd(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		cfg.Disk = nil
-		if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step == 12 || cp.Step == 0 {
+		if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step == 12 || cp.Step == 0 {
 			t.Errorf("checkpoint %+v, %v", cp, err)
 		}
 		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
@@ -510,7 +511,7 @@ func TestResume_OtherJob(t *testing.T) {
 	if err := newCoordinator(t, cfg, wire.NewMemory(nil), nil).Run(ctx); !errors.Is(err, coordinator.ErrInterrupted) {
 		t.Fatal(err)
 	}
-	cp, _, err := coordinator.Restore(cfg.Dir)
+	cp, _, err := checkpoint.Restore(cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -557,7 +558,7 @@ func TestRollback_TakenUp(t *testing.T) {
 		}
 		// Of the checkpoints left none counts, and it begins again.
 		removeCheckpoints(t, cfg.Dir, 4)
-		if _, _, err := coordinator.Restore(cfg.Dir); !errors.Is(err, coordinator.ErrNoCheckpoint) || !errors.Is(err, coordinator.ErrVoid) {
+		if _, _, err := checkpoint.Restore(cfg.Dir); !errors.Is(err, checkpoint.ErrNotFound) || !errors.Is(err, checkpoint.ErrVoid) {
 			t.Fatal(err)
 		}
 		if err := takeUp(t, t.Context(), cfg, nil, nil); err != nil {
@@ -575,7 +576,7 @@ func TestRollback_TakenUp(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(cfg.Dir, "rollback")); err == nil {
 			t.Error("the note of the rollback is left")
 		}
-		cp, _, err := coordinator.Restore(cfg.Dir)
+		cp, _, err := checkpoint.Restore(cfg.Dir)
 		if err != nil || cp.Step != 12 || coordinator.HashTheta(cp.Theta) != reference.Entries[12].Theta {
 			t.Errorf("checkpoint %+v, %v", cp, err)
 		}

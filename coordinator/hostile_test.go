@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -199,7 +200,7 @@ func TestRun_HostileClient(t *testing.T) {
 	}
 	checkRejections(t, c.Rejections(), want)
 	theta, _ := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != golden {
+	if sha := checkpoint.Hash(theta); sha != golden {
 		t.Errorf("SHA-256 %s, want %s", sha, golden)
 	}
 	for _, r := range want {

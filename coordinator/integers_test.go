@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -111,7 +112,7 @@ func TestIntegers_Audited(t *testing.T) {
 		}
 		theta, _ := c.Parameters()
 		plain, _ := train(t, integersConfig(t), wire.NewMemory(nil), 1)
-		if sha := coordinator.HashParameters(theta); sha != plain {
+		if sha := checkpoint.Hash(theta); sha != plain {
 			t.Errorf("here %v: SHA-256 %s, want %s", here, sha, plain)
 		}
 		if s := c.Stats(); s.Audits == 0 || s.Disputes > 0 || len(s.Quarantined) > 0 {
@@ -153,7 +154,7 @@ func TestIntegers_Liar(t *testing.T) {
 		wait()
 		theta, _ := c.Parameters()
 		plain, _ := train(t, integersConfig(t), wire.NewMemory(nil), 1)
-		if sha := coordinator.HashParameters(theta); sha != plain {
+		if sha := checkpoint.Hash(theta); sha != plain {
 			t.Errorf("%s: SHA-256 %s, want %s", name, sha, plain)
 		}
 		if q := c.Stats().Quarantined; !slices.Equal(q, []string{"liar"}) {
@@ -176,7 +177,7 @@ func TestIntegers_InterruptedAndResumed(t *testing.T) {
 		t.Fatalf("got %v, want ErrInterrupted", err)
 	}
 	wait()
-	cp, _, err := coordinator.Restore(cfg.Dir)
+	cp, _, err := checkpoint.Restore(cfg.Dir)
 	if err != nil || cp.Step != 14 || len(cp.Levels) != (toySize+quantize.BlockSize-1)/quantize.BlockSize {
 		t.Fatalf("checkpoint of step %d with %d levels: %v", cp.Step, len(cp.Levels), err)
 	}
@@ -189,7 +190,7 @@ func TestIntegers_InterruptedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta, _ := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != goldenIntegers {
+	if sha := checkpoint.Hash(theta); sha != goldenIntegers {
 		t.Errorf("SHA-256 %s, want %s", sha, goldenIntegers)
 	}
 
@@ -216,7 +217,7 @@ func TestIntegers_DamagedCheckpoint(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cp, skipped, err := coordinator.Restore(cfg.Dir)
+	cp, skipped, err := checkpoint.Restore(cfg.Dir)
 	if err != nil || cp.Step == 30 || len(skipped) != 1 {
 		t.Errorf("restored step %d, skipped %v, error %v", cp.Step, skipped, err)
 	}

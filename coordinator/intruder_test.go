@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -66,7 +66,7 @@ func intrude(t *testing.T, here bool, act func(*client)) {
 	close(ended)
 	<-acted
 	theta, _ := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != golden {
+	if sha := checkpoint.Hash(theta); sha != golden {
 		t.Errorf("SHA-256 %s, want %s", sha, golden)
 	}
 	for _, id := range c.Stats().Quarantined {
@@ -358,7 +358,7 @@ func TestRun_LiarAndMajority(t *testing.T) {
 			t.Fatal(err)
 		}
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
+		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("SHA-256 %s, want %s", sha, golden)
 		}
 		if q := c.Stats().Quarantined; !slices.Equal(q, []string{"liar"}) {

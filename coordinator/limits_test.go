@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func TestConfig_BeyondTheProtocol(t *testing.T) {
 		"fits":              {func(*Config) {}, 6, ""},
 		"shards":            {func(c *Config) { c.Shards = 2 * wire.MaxCount }, 6, "shards"},
 		"validation shards": {func(c *Config) { c.ValidationShards = 2 * wire.MaxCount }, 6, "validation shards"},
-		"parameters":        {func(*Config) {}, maxParameters + 1, "parameters"},
+		"parameters":        {func(*Config) {}, checkpoint.MaxParameters + 1, "parameters"},
 		"term name":         {func(c *Config) { c.TermNames = []string{strings.Repeat("x", wire.MaxText+1)} }, 6, "term name"},
 	} {
 		cfg := valid(t.TempDir())

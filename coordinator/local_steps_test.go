@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -72,7 +73,7 @@ func localSHA(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	return coordinator.HashParameters(theta)
+	return checkpoint.Hash(theta)
 }
 
 // hire starts a worker of the run with local steps and returns the function that ends it.
@@ -99,7 +100,7 @@ func hire(t *testing.T, ctx context.Context, bus wire.Bus, id string, slots int,
 func (e *events) steady(t *testing.T, c *coordinator.Coordinator, want string) {
 	t.Helper()
 	theta, step := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != want || step != 30 {
+	if sha := checkpoint.Hash(theta); sha != want || step != 30 {
 		t.Errorf("step %d, SHA-256 %s, want %s", step, sha, want)
 	}
 }
@@ -214,11 +215,11 @@ func TestLocalSteps_InterruptedAndResumed(t *testing.T) {
 		if d := time.Since(at); d > 3*time.Second {
 			t.Errorf("it took %v to end", d)
 		}
-		cp, _, err := coordinator.Restore(cfg.Dir)
+		cp, _, err := checkpoint.Restore(cfg.Dir)
 		if err != nil || cp.Step != 15 || len(cp.Moments) != 1 || cp.Moments[0].Name != "outer.velocity" {
 			t.Fatalf("checkpoint at step %d with %d moments, %v", cp.Step, len(cp.Moments), err)
 		}
-		older, _, err := coordinator.RestoreUpTo(cfg.Dir, 14) // what a killed coordinator would find: the log is compared
+		older, _, err := checkpoint.RestoreUpTo(cfg.Dir, 14) // what a killed coordinator would find: the log is compared
 		if err != nil || older.Step != 10 {
 			t.Fatalf("%v", err)
 		}
@@ -290,7 +291,7 @@ func TestLocalSteps_Config(t *testing.T) {
 		}
 	}
 	c := newCoordinator(t, local(t), wire.NewMemory(nil), nil)
-	cp := &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 7, Theta: initial(toySize), Moments: []coordinator.Moment{{Name: "outer.velocity", Values: initial(toySize)}}}
+	cp := &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 7, Theta: initial(toySize), Moments: []checkpoint.Moment{{Name: "outer.velocity", Values: initial(toySize)}}}
 	if err := c.Resume(cp); !errors.Is(err, coordinator.ErrMismatch) || !strings.Contains(err.Error(), "within a round of 5") {
 		t.Errorf("got %v", err)
 	}

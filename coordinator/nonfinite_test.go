@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -39,7 +40,7 @@ func TestRun_OneWorkerSendsNaN(t *testing.T) {
 			t.Fatal(err)
 		}
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
+		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("SHA-256 %s, want %s", sha, golden)
 		}
 	})
@@ -73,7 +74,7 @@ func TestRun_NaNReproduced(t *testing.T) {
 		for _, wait := range waits {
 			wait()
 		}
-		if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step != 13 {
+		if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step != 13 {
 			t.Errorf("no checkpoint of step 13: %v", err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestRun_UpdateOverflows(t *testing.T) {
 			if !errors.Is(err, coordinator.ErrDiverged) || !strings.Contains(err.Error(), "step 14") || !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("got %v", err)
 			}
-			if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step != c.saved {
+			if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step != c.saved {
 				t.Errorf("the checkpoint is not of step %d: %v", c.saved, err)
 			}
 		})

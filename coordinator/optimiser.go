@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/optim"
 )
 
@@ -43,9 +44,11 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 
 // fits says what is wrong with a checkpoint's moments for this rule.
 func (o *optimiser) fits(cp *Checkpoint) error {
-	same := func(a, b optim.Moment) bool { return a.Name == b.Name && len(a.Values) == len(b.Values) }
+	same := func(a checkpoint.Moment, b optim.Moment) bool {
+		return a.Name == b.Name && len(a.Values) == len(b.Values)
+	}
 	if want := o.Moments(); !slices.EqualFunc(cp.Moments, want, same) {
-		return fmt.Errorf("it holds %s, this run's optimiser needs %s", momentNames(cp.Moments), momentNames(want))
+		return fmt.Errorf("it holds %s, this run's optimiser needs %s", cp.MomentNames(), momentNames(want))
 	}
 	if cp.Step%o.Stride() != 0 {
 		return fmt.Errorf("it is at step %d, within a round of %d local steps", cp.Step, o.Stride())
@@ -79,7 +82,7 @@ func (o *optimiser) save(cp *Checkpoint) {
 	moments := o.Moments()
 	cp.Moments = slices.Grow(cp.Moments[:0], len(moments))[:len(moments)]
 	for i, m := range moments {
-		cp.Moments[i] = optim.Moment{Name: m.Name, Values: append(cp.Moments[i].Values[:0], m.Values...)}
+		cp.Moments[i] = checkpoint.Moment{Name: m.Name, Values: append(cp.Moments[i].Values[:0], m.Values...)}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -72,7 +73,7 @@ func TestRun_StepAhead(t *testing.T) {
 					t.Fatal(err)
 				}
 				theta, _ := c.Parameters()
-				if sha := coordinator.HashParameters(theta); sha != golden {
+				if sha := checkpoint.Hash(theta); sha != golden {
 					t.Errorf("SHA-256 %s, want %s", sha, golden)
 				}
 			})

@@ -3,10 +3,10 @@ package coordinator
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 )
 
@@ -87,8 +87,8 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 
 // dropVoid forgets the entries that a rollback made void whose work was not done.
 func (c *Coordinator) dropVoid() (*Event, error) {
-	last, err := lastValid(c.machine.cfg.Dir)
-	if err != nil || last == math.MaxUint64 {
+	last, noted, err := checkpoint.RolledBack(c.machine.cfg.Dir)
+	if err != nil || !noted {
 		return nil, err
 	}
 	c.expected.cut(last)
@@ -97,15 +97,15 @@ func (c *Coordinator) dropVoid() (*Event, error) {
 
 // raiseTerm gives the coordinator a term above all that were used.
 func (c *Coordinator) raiseTerm(ctx context.Context) error {
-	m, store := c.machine, c.saver.store
-	used, err := store.term()
+	m := c.machine
+	used, err := readTerm(m.cfg.Dir)
 	if err != nil {
 		c.log.Warn("the term of the last coordinator is not known; log and checkpoint say what is", "error", err)
 	}
 	m.term = max(m.term, used+1, c.expected.Term+1)
 	var pause backoff
 	for {
-		err := store.raise(m.term)
+		err := writeTerm(m.cfg.Disk, m.cfg.Dir, m.term)
 		if err == nil {
 			return nil
 		}
@@ -183,8 +183,8 @@ func (t *logTrouble) hear(err error) {
 // openLog begins to write the log after its last whole line.
 func (c *Coordinator) openLog(path string) {
 	c.trouble = &logTrouble{again: make(chan struct{}, 1)}
-	c.journal = startJournal(c.saver.store.disk, path, c.expected.Size, c.trouble.hear)
-	c.saver.store.flush = c.journal.flush
+	c.journal = startJournal(c.machine.cfg.Disk, path, c.expected.Size, c.trouble.hear)
+	c.saver.store.Flush = c.journal.flush
 }
 
 // troubled is ready when the log could not be written, or can be again.

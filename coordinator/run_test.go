@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -65,7 +66,7 @@ func TestRun_WorkerLeavesOrIsKilled(t *testing.T) {
 				a()
 				b()
 				theta, _ := c.Parameters()
-				if sha := coordinator.HashParameters(theta); sha != golden {
+				if sha := checkpoint.Hash(theta); sha != golden {
 					t.Errorf("SHA-256 %s, want %s", sha, golden)
 				}
 				cost := obs.steps[10].Seconds - obs.steps[9].Seconds
@@ -99,14 +100,14 @@ func TestRun_InterruptedAtOnce(t *testing.T) {
 	if err := newCoordinator(t, cfg, wire.NewMemory(nil), nil).Run(ctx); !errors.Is(err, coordinator.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
-	if cp, _, err := coordinator.Restore(cfg.Dir); err != nil || cp.Step != 0 {
+	if cp, _, err := checkpoint.Restore(cfg.Dir); err != nil || cp.Step != 0 {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestResume_Mismatch(t *testing.T) {
 	fit := func() *coordinator.Checkpoint {
-		return &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 3, Theta: initial(toySize), Moments: []coordinator.Moment{
+		return &coordinator.Checkpoint{Run: "toy", Seed: 1, Step: 3, Theta: initial(toySize), Moments: []checkpoint.Moment{
 			{Name: "adam.m", Values: initial(toySize)}, {Name: "adam.v", Values: initial(toySize)},
 		}}
 	}
@@ -136,7 +137,7 @@ func TestRun_AlreadyComplete(t *testing.T) {
 	if sha, _ := train(t, cfg, wire.NewMemory(nil), 1); sha != golden {
 		t.Fatalf("SHA-256 %s", sha)
 	}
-	cp, _, err := coordinator.Restore(cfg.Dir)
+	cp, _, err := checkpoint.Restore(cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 )
 
 // diskRemedy is what helps when a file cannot be written.
@@ -15,7 +17,7 @@ const diskRemedy = "free space on the disk of the run's folder, or make it writa
 // written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is the
 // best: that gives way to a better one only. So at most two wait.
 type saver struct {
-	store   *store
+	store   *checkpoint.Store
 	queue   []checkpointCommand // to be written, oldest first
 	busy    bool
 	done    chan saved
@@ -32,7 +34,7 @@ type saved struct {
 	pruning error // old checkpoints that could not be deleted
 }
 
-func newSaver(s *store) saver {
+func newSaver(s *checkpoint.Store) saver {
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
 	return saver{store: s, done: make(chan saved, 1), retry: retry}
@@ -62,8 +64,8 @@ func (s *saver) next() {
 	go func() {
 		start := time.Now()
 		r := saved{cmd: cmd}
-		if r.err = s.store.write(cmd.state, cmd.best); r.err == nil {
-			r.pruning = s.store.prune()
+		if r.err = s.store.Write(cmd.state, cmd.best); r.err == nil {
+			r.pruning = s.store.Prune()
 		}
 		r.seconds = time.Since(start).Seconds()
 		s.done <- r

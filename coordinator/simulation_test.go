@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -104,7 +105,7 @@ func undisturbed(t *testing.T, gradients wire.Coding) {
 		t.Fatal(err)
 	}
 	theta, _ := c.Parameters()
-	if sha := coordinator.HashParameters(theta); sha != s.want() {
+	if sha := checkpoint.Hash(theta); sha != s.want() {
 		t.Errorf("coding %d: SHA-256 %s, want %s", gradients, sha, s.want())
 	}
 }
@@ -195,8 +196,8 @@ func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
 	defer dead.Wait()
 	start := time.Now()
 	for incarnations := 1; ; incarnations++ {
-		cp, _, err := coordinator.Restore(s.cfg.Dir)
-		if err != nil && !errors.Is(err, coordinator.ErrNoCheckpoint) {
+		cp, _, err := checkpoint.Restore(s.cfg.Dir)
+		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 			s.t.Errorf("incarnation %d: %v", incarnations, err)
 			return
 		}
@@ -236,7 +237,7 @@ func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
 		}
 		s.t.Logf("%v simulated, %d incarnations, %d messages refused", time.Since(start), incarnations, s.refused)
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != s.want() {
+		if sha := checkpoint.Hash(theta); sha != s.want() {
 			s.t.Errorf("SHA-256 %s, want %s", sha, s.want())
 		}
 		return

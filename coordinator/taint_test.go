@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -55,7 +56,7 @@ func TestRun_LiarOutlivesCoordinator(t *testing.T) {
 		gone()
 
 		lies, cfg.Audit = true, 1
-		cp, _, err := coordinator.Restore(cfg.Dir)
+		cp, _, err := checkpoint.Restore(cfg.Dir)
 		if err != nil || cp.Step == 0 {
 			t.Fatal(cp, err)
 		}
@@ -72,7 +73,7 @@ func TestRun_LiarOutlivesCoordinator(t *testing.T) {
 			t.Errorf("the run went back to step %d, want 0", back)
 		}
 		theta, _ := c.Parameters()
-		if sha := coordinator.HashParameters(theta); sha != golden {
+		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("SHA-256 %s, want %s", sha, golden)
 		}
 	})

@@ -16,9 +16,9 @@ import (
 // termFile holds the highest term in which a coordinator of the run may have sent a message.
 const termFile = "term"
 
-// term reads the term of the last coordinator of the run; 0 if there was none.
-func (s *store) term() (uint64, error) {
-	path := filepath.Join(s.dir, termFile)
+// readTerm reads the term of the last coordinator of a run from the folder of its checkpoints; 0 if there was none.
+func readTerm(dir string) (uint64, error) {
+	path := filepath.Join(dir, termFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -33,12 +33,12 @@ func (s *store) term() (uint64, error) {
 	return term, nil
 }
 
-// raise puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that was
+// writeTerm puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that was
 // believed dead, and comes back, is not heard by those that its successor has spoken to.
-func (s *store) raise(term uint64) error {
-	err := disk.MakeFolder(s.disk, s.dir)
+func writeTerm(d disk.Disk, dir string, term uint64) error {
+	err := disk.MakeFolder(d, dir)
 	if err == nil {
-		err = disk.Replace(s.disk, filepath.Join(s.dir, termFile), func(w io.Writer) error {
+		err = disk.Replace(d, filepath.Join(dir, termFile), func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, term)
 			return err
 		})

@@ -29,9 +29,6 @@ func DefaultFHNOptions() FHNOptions {
 	return FHNOptions{Constants: fhn.DefaultConfig(), Seed: 1, Episodes: 100, Length: 400, Horizon: 30, Samples: 32}
 }
 
-// fhnFresh is the index of the first trajectory that no training run uses.
-const fhnFresh = 1 << 31
-
 func (o FHNOptions) validate(d model.Dims) error {
 	var errs []error
 	atLeast := func(name string, v, least int) {
@@ -94,7 +91,7 @@ func FHN(f model.Forecaster, o FHNOptions) (FHNReport, error) {
 	training := o.trajectories(env, 0)
 	test := training
 	if o.Fresh {
-		test = o.trajectories(env, fhnFresh)
+		test = o.trajectories(env, firstFresh)
 	}
 	linear, err := fitLinear(training, o.Length)
 	if err != nil {

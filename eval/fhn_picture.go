@@ -58,7 +58,7 @@ func FHNFigure(f model.Forecaster, o FHNOptions) (FHNPicture, error) {
 	}
 	first := uint32(0)
 	if o.Fresh {
-		first = fhnFresh
+		first = firstFresh
 	}
 	d := o.trajectories(env, first)
 	fan := o.fan(f, d)
@@ -142,12 +142,15 @@ func farthest(d trials, from int) int {
 
 func (o FHNOptions) portrait(f model.Forecaster, d trials, env *fhn.Env) FHNPortrait {
 	p := FHNPortrait{System: env}
+	if _, ok := f.(model.Filterer); !ok {
+		return p
+	}
 	work := chunks(min(d.N, portraitTrials), o.Length-1, o.Length-1)
 	filtered := make([]model.Filtering, len(work))
 	forEach(f, o.Threads, len(work), func(f model.Forecaster, i int) {
 		c := work[i]
 		prefix := d.batch(c.first, c.n, 0, o.Length, f.Dims().NU, false)
-		f.Filter(&filtered[i], prefix, rng.New(o.Seed, rng.Evaluation).At(uint64(c.start), uint32(c.index), 3))
+		f.(model.Filterer).Filter(&filtered[i], prefix, rng.New(o.Seed, rng.Evaluation).At(uint64(c.start), uint32(c.index), 3))
 	})
 	m := f.Dims().M
 	for i, c := range work {

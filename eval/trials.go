@@ -13,6 +13,9 @@ type trials struct {
 	u            []float32 // [N,T,NU]
 }
 
+// firstFresh is the index of the first episode that no training run uses.
+const firstFresh = 1 << 31
+
 // simulateTrials simulates episodes first, first+1, … first+n−1 of env under key.
 func simulateTrials(env envs.Env, key rng.Key, first uint32, n, T int) trials {
 	s := env.Spec()

@@ -37,15 +37,20 @@ func (b *Batch) Resize(t, n, nx, nu int) {
 // different steps compare.
 const EndOfSchedule = math.MaxUint64
 
-// Model is what a worker differentiates.
+// Model has parameters. What else it can do it says by the interfaces of this package: Trainable, Forecasting, and
+// those of the Forecaster.
 type Model interface {
-	// Params are the parameters θ. Their values belong to the caller between two calls of Loss.
+	// Params are the parameters θ. Their values belong to the caller between two other calls.
 	Params() *autodiff.Params
-	// TermNames names the values that Loss reports, the loss first.
-	TermNames() []string
-	// Loss records the negative ELBO of the batch, per sequence and time step, on the tape and
-	// writes its terms. It is a pure function of θ, the batch, the noise stream and the step,
-	// which sets the annealing schedules.
+}
+
+// Trainable is a model that a worker differentiates.
+type Trainable interface {
+	Model
+	// Terms are the values that Loss reports, the loss first.
+	Terms() []Term
+	// Loss records what is minimised, per sequence and time step, on the tape and writes its terms. It is a pure
+	// function of θ, the batch, the noise stream and the step, which sets the schedules.
 	Loss(tape *autodiff.Tape, batch Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor
 }
 
@@ -97,15 +102,26 @@ func (f *Filtering) Resize(t, b, nz, m int) {
 // Dims are the sizes of a model: observation, control, latent state and number of base systems.
 type Dims struct{ NX, NU, NZ, M int }
 
-// Forecaster is what an evaluation needs of a trained model. A Forecaster serves one goroutine;
-// Clone gives another one that shares the parameters.
+// Forecasting is a model that answers questions about sequences.
+type Forecasting interface {
+	Model
+	// NewForecaster returns what answers them for one goroutine.
+	NewForecaster() Forecaster
+}
+
+// Forecaster predicts. It never sees more than the prefix of a query. A Forecaster serves one goroutine; Clone gives
+// another one that shares the parameters.
 type Forecaster interface {
 	Dims() Dims
 	// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls.
 	Forecast(dst *Forecast, q Query)
+	Clone() Forecaster
+}
+
+// Filterer is a Forecaster with a latent state.
+type Filterer interface {
 	// Filter infers the latent states and mixing weights of the prefix.
 	Filter(dst *Filtering, prefix Batch, noise rng.Stream)
-	Clone() Forecaster
 }
 
 func resize(s []float32, n int) []float32 {

@@ -21,7 +21,7 @@ type Sampling struct {
 // Shards is the Program that trains a model on sequences: those of a shard are drawn by (seed, step,
 // shard), and so is the noise of the bound. Slots share the parameters and the sequences.
 type Shards struct {
-	model     model.Model
+	model     model.Trainable
 	sequences Sequences
 	sampling  Sampling
 	slots     []slot
@@ -46,7 +46,7 @@ var (
 )
 
 // NewShards returns the program with the given number of slots. The model belongs to it.
-func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, error) {
+func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shards, error) {
 	if s.Shards < 1 || s.Batch < 1 || s.Validation < 1 || s.Batch%s.Shards != 0 || s.Validation%s.Shards != 0 {
 		return nil, fmt.Errorf("new program: %d sequences and %d validation sequences do not divide into %d shards", s.Batch, s.Validation, s.Shards)
 	}
@@ -72,7 +72,7 @@ func NewShards(m model.Model, from Sequences, s Sampling, slots int) (*Shards, e
 func (p *Shards) Size() int { return p.model.Params().Len() }
 
 // TermNames names the loss terms.
-func (p *Shards) TermNames() []string { return p.model.TermNames() }
+func (p *Shards) TermNames() []string { return model.TermNames(p.model.Terms()) }
 
 // Load installs the parameters of a step.
 func (p *Shards) Load(_ uint64, theta []float32) error {

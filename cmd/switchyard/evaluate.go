@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -35,7 +35,7 @@ type evaluation struct {
 // evaluate runs the protocol of the oscillator on the parameters of a checkpoint and
 // writes table, report and figure into the run folder. All starts in the held-out
 // window cost thirty times as much as the one at its beginning.
-func (a *app) evaluate(c config.Config, folder string, cp *coordinator.Checkpoint, how measurement) (*evaluation, error) {
+func (a *app) evaluate(c config.Config, folder string, cp *checkpoint.Checkpoint, how measurement) (*evaluation, error) {
 	m, err := newModel(c)
 	if err != nil {
 		return nil, err
@@ -94,12 +94,10 @@ func (e *evaluation) writeTables(report eval.FHNReport, step uint64, dir, stem s
 
 // evaluated is the checkpoint that an evaluation uses: the best, or the last where
 // nothing was validated.
-func evaluated(dir, which string) (*coordinator.Checkpoint, []error, error) {
-	if which == "best" {
-		cp, err := coordinator.RestoreBest(dir)
-		if err == nil || !errors.Is(err, coordinator.ErrNoCheckpoint) {
-			return cp, nil, err
-		}
+func evaluated(dir, which string) (*checkpoint.Checkpoint, []error, error) {
+	cp, skipped, err := checkpoint.Open(dir, which)
+	if which == checkpoint.Best && errors.Is(err, checkpoint.ErrNotFound) {
+		return checkpoint.Open(dir, checkpoint.Last)
 	}
-	return coordinator.Restore(dir)
+	return cp, skipped, err
 }

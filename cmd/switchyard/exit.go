@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -61,7 +62,7 @@ var exitCodes = []struct {
 	{runs.ErrName, exitUsage},
 	{runs.ErrNotFound, exitUsage},
 	{runs.ErrHeld, exitUsage},
-	{coordinator.ErrCorrupt, exitData},
+	{checkpoint.ErrCorrupt, exitData},
 	{coordinator.ErrMismatch, exitData},
 	{runs.ErrDamaged, exitData},
 	{files.ErrData, exitData},

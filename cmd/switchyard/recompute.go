@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -56,8 +57,8 @@ func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
 
 // before is the newest checkpoint of at most that step, nil if there is none.
 func (r *record) before(step uint64) (*coordinator.Checkpoint, error) {
-	cp, _, err := coordinator.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
-	if errors.Is(err, coordinator.ErrNoCheckpoint) || errors.Is(err, coordinator.ErrCorrupt) {
+	cp, _, err := checkpoint.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
+	if errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) {
 		return nil, nil
 	}
 	return cp, err
@@ -156,7 +157,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	if err != nil {
 		return nil, err
 	}
-	cp, _, err := coordinator.Restore(cfg.Dir)
+	cp, _, err := checkpoint.Restore(cfg.Dir)
 	return cp, err
 }
 

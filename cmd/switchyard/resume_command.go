@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -73,17 +73,17 @@ func (a *app) resume(name string, flags trainFlags) error {
 
 // restore reads the newest valid checkpoint of a run, and why newer ones were skipped. It returns no checkpoint for a
 // run that ended before the first.
-func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
-	from, skipped, err := coordinator.Restore(run.Path(runs.Checkpoints))
+func (a *app) restore(run *runs.Run) (*checkpoint.Checkpoint, []error, error) {
+	from, skipped, err := checkpoint.Restore(run.Path(runs.Checkpoints))
 	written := run.Info().Checkpoint
 	again := a.command("train", run.Path("config.yaml"))
 	switch {
-	case errors.Is(err, coordinator.ErrVoid):
+	case errors.Is(err, checkpoint.ErrVoid):
 		return nil, nil, nil
-	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
+	case errors.Is(err, checkpoint.ErrNotFound) && written > 0:
 		return nil, nil, withHint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
 			"put the folder checkpoints back, or start again with: %s", again)
-	case errors.Is(err, coordinator.ErrNoCheckpoint):
+	case errors.Is(err, checkpoint.ErrNotFound):
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, withHint(err, "no checkpoint can be used; start again with: %s", again)

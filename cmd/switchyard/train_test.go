@@ -18,6 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -445,7 +446,7 @@ func TestExitCode(t *testing.T) {
 		{withHint(usagef("x"), "y"), exitUsage},
 		{fmt.Errorf("a: %w", runs.ErrOccupied), exitUsage},
 		{fmt.Errorf("a: %w", coordinator.ErrInterrupted), exitInterrupted},
-		{fmt.Errorf("a: %w", coordinator.ErrCorrupt), exitData},
+		{fmt.Errorf("a: %w", checkpoint.ErrCorrupt), exitData},
 		{fmt.Errorf("a: %w", coordinator.ErrMismatch), exitData},
 		{fmt.Errorf("a: %w", coordinator.ErrDiverged), exitFailed},
 		{errors.Join(coordinator.ErrInterrupted, syscall.ENOSPC), exitFailed},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -173,7 +174,7 @@ func undisturbed(t *testing.T, cfg coordinator.Config, size int) string {
 
 func hash(c *coordinator.Coordinator) string {
 	theta, _ := c.Parameters()
-	return coordinator.HashParameters(theta)
+	return checkpoint.Hash(theta)
 }
 
 // referee computes a block of the toy as an honest worker does.

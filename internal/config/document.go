@@ -14,8 +14,8 @@ import (
 // maxDocument bounds a configuration file; the tree fits in 3 KiB.
 const maxDocument = 64 << 10
 
-// A setting is one key with the text of its value, as some layer wrote it.
-type setting struct {
+// An entry is one key with the text of its value, as some layer wrote it.
+type entry struct {
 	path   string
 	text   string
 	origin Origin // of the value
@@ -23,17 +23,18 @@ type setting struct {
 }
 
 // document flattens a YAML mapping of sections and keys (or of dotted keys) into
-// settings, in the order of writing.
+// entries, in the order of writing.
 type document struct {
+	kinds    *Kinds
 	name     string
 	text     string
-	settings []setting
+	entries  []entry
 	problems []Problem
 	seen     map[string]Origin
 }
 
-func parseDocument(name string, data []byte) ([]setting, []Problem) {
-	d := &document{name: name, text: string(data), seen: map[string]Origin{}}
+func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
+	d := &document{kinds: k, name: name, text: string(data), seen: map[string]Origin{}}
 	if len(data) > maxDocument {
 		d.add(Origin{Name: name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument), "")
 		return nil, d.problems
@@ -54,7 +55,7 @@ func parseDocument(name string, data []byte) ([]setting, []Problem) {
 		}
 		d.mapping("", doc.Body)
 	}
-	return d.settings, d.problems
+	return d.entries, d.problems
 }
 
 func (d *document) syntax(err error) {
@@ -108,7 +109,7 @@ func (d *document) pair(path string, pair *ast.MappingValueNode) {
 	if path != "" {
 		full = path + "." + name.Value
 	}
-	if isSection(full) {
+	if d.kinds.isSection(full) {
 		d.mapping(full, pair.Value)
 		return
 	}
@@ -121,7 +122,7 @@ func (d *document) pair(path string, pair *ast.MappingValueNode) {
 }
 
 func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
-	s := setting{path: path, keyAt: keyAt, origin: keyAt}
+	s := entry{path: path, keyAt: keyAt, origin: keyAt}
 	switch n := node.(type) {
 	case *ast.StringNode:
 		s.text = n.Value
@@ -131,7 +132,7 @@ func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
 		s.text = n.GetToken().Value
 	default:
 		// An unknown key is the greater fault: it may be a misspelt section.
-		if p, unknown := unknownKey(path, keyAt); unknown {
+		if p, unknown := d.kinds.unknownKey(path, keyAt, d.kinds.Keys()); unknown {
 			d.problems = append(d.problems, p)
 			return
 		}
@@ -139,7 +140,7 @@ func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
 		return
 	}
 	s.origin = d.at(node.GetToken())
-	d.settings = append(d.settings, s)
+	d.entries = append(d.entries, s)
 }
 
 func describe(node ast.Node) string {
@@ -159,13 +160,4 @@ func describe(node ast.Node) string {
 	default:
 		return "a single value"
 	}
-}
-
-func isSection(name string) bool {
-	for _, s := range Sections() {
-		if s.Name == name {
-			return true
-		}
-	}
-	return false
 }

@@ -7,59 +7,140 @@ import (
 	"strings"
 )
 
-// indifferent are the keys and sections that change no bit of the parameters after a step: how long the run is, what is
-// measured beside it, how messages travel, where files lie (their content is env.hash) and what the configuration is
-// called.
-var indifferent = [...]string{
-	"preset", "env.files", "train.steps", "train.validate_every", "train.validation_episodes", "train.checkpoint_every", "eval.", "cluster.",
+// firstKeys are the keys that decided the bits of a run when identities were first written, in the order of that time.
+// Runs of that time must keep their identity, so these lines stand in every identity, in this order: a key that the
+// chosen kinds do not have stands there with the value that it had then. A key without such a value stands there
+// only if it differs from what older runs did, as all younger keys do.
+var firstKeys = [...]struct{ path, absent string }{
+	{"seed", "0"},
+	{"env.kind", "fhn"},
+	{"env.episodes", "1"},
+	{"env.length", "4"},
+	{"env.window", "0"},
+	{"env.dt", "0"},
+	{"env.variant", "a"},
+	{"env.balls", "0"},
+	{"env.walls", "false"},
+	{"env.observations", "0"},
+	{"env.controls", "0"},
+	{"env.normalise", "auto"},
+	{"env.validation", "0.1"},
+	{"env.test", "0.1"},
+	{"env.hash", `""`},
+	{"model.kind", "slds"},
+	{"model.switching", "concrete"},
+	{"model.weights", "softmax"},
+	{"model.latent", "4"},
+	{"model.switches", "8"},
+	{"model.hidden", "128"},
+	{"model.blocks", "0"},
+	{"model.encoder_hidden", "0"},
+	{"model.measurement", "lstm"},
+	{"model.measurement_controls", "true"},
+	{"model.initial_observations", "3"},
+	{"model.emission", "gaussian"},
+	{"model.emission_sd", "state"},
+	{"model.residual", "true"},
+	{"model.gate", "true"},
+	{"model.hard", "false"},
+	{"model.kl_samples", "10"},
+	{"model.variance_floor", "1e-05"},
+	{"optim.rate", "0"},
+	{"optim.decay", "0"},
+	{"optim.decay_every", "0"},
+	{"optim.clip", "0"},
+	{"optim.beta1", "0"},
+	{"optim.beta2", "0"},
+	{"optim.epsilon", "0"},
+	{"anneal.posterior", "0.67"},
+	{"anneal.prior", "2"},
+	{"anneal.start", "10"},
+	{"anneal.rate", "0.95"},
+	{"anneal.every", "100"},
+	{"anneal.kl_switch", "0.1"},
+	{"train.batch", "1"},
+	{"train.shards", "1"},
+	{"train.gradients", ""},
+	{"train.method", ""},
+	{"train.replicas", ""},
+	{"train.local_steps", ""},
+	{"train.outer_rate", ""},
+	{"train.outer_momentum", ""},
 }
 
-// younger are keys that came after the first runs, with the value that these were made with: of that nothing is said, so that
-// an identity stays what it was.
-var younger = map[string]string{"train.gradients": "float32"}
+// decides reports whether the key can change a bit of a result: no key of evaluation or message path can.
+func (k Key) decides() bool {
+	return k.Bits != "same" && k.Section() != "eval" && k.Section() != "cluster"
+}
 
-// local are the keys that decide nothing in a synchronous run, which has the identity that it had before they were there.
-var local = [...]string{"train.method", "train.replicas", "train.local_steps", "train.outer_rate", "train.outer_momentum"}
-
-// decides reports whether a key decides the parameters' bits.
-func (k Key) decides(c *Config) bool {
-	if c.Train.Method != "diloco" && slices.Contains(local[:], k.Path) {
-		return false
-	}
-	for _, other := range indifferent {
-		if k.Path == other || strings.HasSuffix(other, ".") && strings.HasPrefix(k.Path, other) {
-			return false
+// Identity is the hex SHA-256 of the values that decide the bits of a run: of the keys that all runs have and of those
+// of the chosen kinds. It changes neither with a key of another kind, nor with one that has no effect beside the
+// others, nor with one that is younger than the run and has the value that runs had before.
+func (c Config) Identity() string {
+	keys := c.keys()
+	value := map[string]string{}
+	for _, k := range keys {
+		if k.decides() {
+			value[k.Path] = k.format(&c)
 		}
 	}
-	return true
-}
-
-// Identity is the hex SHA-256 of the keys that decide the parameters' bits, one "path=value" per line: two runs with the
-// same identity have the same parameters after the same number of steps. A key of younger is left out at its old value.
-func (c Config) Identity() string {
+	differs := func(k Key) bool { return k.decides() && k.matters(&c, keys) && k.format(&c) != k.Was }
 	h := sha256.New()
-	for _, k := range Keys() {
-		if value := format(k.value(&c)); k.decides(&c) && (younger[k.Path] == "" || value != younger[k.Path]) {
-			h.Write([]byte(k.Path + "=" + value + "\n"))
+	line := func(path, value string) { h.Write([]byte(path + "=" + value + "\n")) }
+	for _, first := range firstKeys {
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Path == first.path })
+		switch {
+		case i < 0 && first.absent != "":
+			line(first.path, first.absent)
+		case i >= 0 && (first.absent != "" || differs(keys[i])):
+			line(first.path, value[first.path])
+		}
+		delete(value, first.path)
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Path, b.Path) })
+	for _, k := range keys {
+		if _, younger := value[k.Path]; younger && differs(k) {
+			line(k.Path, value[k.Path])
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Difference is a key that has two values.
+// Difference is a key with the values that it has in two configurations.
 type Difference struct {
 	Key string `json:"key"`
 	A   string `json:"a"`
 	B   string `json:"b"`
 }
 
-// Differences lists the keys that decide the parameters' bits and differ between two configurations.
+// Differences lists the keys that decide bits and differ, in the order of the tree. A key that a configuration does not
+// have is empty there.
 func Differences(a, b Config) []Difference {
+	return a.differ(b, func(k Key, c *Config, keys []Key) bool { return k.decides() && k.matters(c, keys) })
+}
+
+// AllDifferences lists the keys that differ and matter, those that decide no bits, too.
+func AllDifferences(a, b Config) []Difference { return a.differ(b, Key.matters) }
+
+// differ lists the keys that count in one of two configurations and have not the same value in both.
+func (c Config) differ(o Config, counts func(k Key, c *Config, keys []Key) bool) []Difference {
 	var list []Difference
-	for _, k := range Keys() {
-		if x, y := format(k.value(&a)), format(k.value(&b)); x != y && (k.decides(&a) || k.decides(&b)) {
+	ours, theirs := c.keys(), o.keys()
+	text := func(path string, c *Config, keys []Key) (value string, counted bool) {
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Path == path })
+		if i < 0 {
+			return "", false
+		}
+		return keys[i].format(c), counts(keys[i], c, keys)
+	}
+	seen := map[string]bool{}
+	for _, k := range slices.Concat(ours, theirs) {
+		x, countsHere := text(k.Path, &c, ours)
+		y, countsThere := text(k.Path, &o, theirs)
+		if x != y && (countsHere || countsThere) && !seen[k.Path] {
 			list = append(list, Difference{k.Path, x, y})
 		}
+		seen[k.Path] = true
 	}
 	return list
 }

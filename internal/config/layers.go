@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Prefix starts the name of every environment variable that sets a key: optim.rate
@@ -38,49 +40,51 @@ func (r *Resolved) Environment() []string { return r.environment }
 
 // Resolve puts the layers together. The error is an *Error with every problem
 // found in any layer.
-func Resolve(s Sources) (*Resolved, error) {
-	r := &resolver{origins: map[string]Origin{}, faulty: map[string]bool{}}
-	var files []setting
+func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
+	r := k.resolver()
+	var files layer
 	for _, f := range s.Files {
-		settings, problems := parseDocument(f.Name, f.Data)
-		files = append(files, settings...)
-		r.problems = append(r.problems, problems...)
+		files.add(k.parseDocument(f.Name, f.Data))
 	}
-	r.base(s.Preset, files)
-	r.applyAll(files)
-	r.applyAll(r.environment(s.Environment))
-	r.applyAll(r.arguments(s.Arguments))
-	r.validate()
-	if len(r.problems) > 0 {
-		return nil, &Error{Problems: r.problems}
-	}
-	return &Resolved{Config: r.config, origins: r.origins, environment: r.used}, nil
+	return r.finish(r.base(s.Preset, files.entries), files, r.environment(s.Environment), r.arguments(s.Arguments))
 }
 
 // Parse reads a resolved configuration back, as YAML wrote it. A key that is
 // absent (because it is younger than the file) has its default; the name of the
 // preset is not looked up.
-func Parse(name string, data []byte) (Config, error) {
-	r := &resolver{origins: map[string]Origin{}, faulty: map[string]bool{}}
-	settings, problems := parseDocument(name, data)
-	r.problems = problems
-	base, _ := presetSettings(DefaultPreset)
-	r.applyAll(base)
+func (k *Kinds) Parse(name string, data []byte) (Config, error) {
+	r := k.resolver()
+	var base, written layer
+	base.add(k.presetEntries(DefaultPreset))
+	own, _ := commonKeys() // those of kinds have the defaults of their kind
+	base.entries = slices.DeleteFunc(base.entries, func(e entry) bool {
+		return !slices.ContainsFunc(own, func(k Key) bool { return k.Path == e.path })
+	})
+	written.add(k.parseDocument(name, data))
 	r.config.Preset = DefaultPreset
-	r.applyAll(settings)
-	for _, s := range settings {
-		if s.path == presetKey {
-			r.config.Preset = s.text
-			if quote(s.text) != s.text {
-				r.problems = append(r.problems, Problem{Origin: s.origin, Key: presetKey, Message: fmt.Sprintf("%q is not the name of a preset", s.text)})
+	for _, e := range written.entries {
+		if e.path == presetKey {
+			r.config.Preset = e.text
+			if setting.Quote(e.text) != e.text {
+				written.problems = append(written.problems, Problem{Origin: e.origin, Key: presetKey, Message: fmt.Sprintf("%q is not the name of a preset", e.text)})
 			}
 		}
 	}
-	r.validate()
-	if len(r.problems) > 0 {
-		return Config{}, &Error{Problems: r.problems}
+	resolved, err := r.finish(base, written)
+	if err != nil {
+		return Config{}, err
 	}
-	return r.config, nil
+	return resolved.Config, nil
+}
+
+// layer is what one of the sources says, and what could not be read of it.
+type layer struct {
+	entries  []entry
+	problems []Problem
+}
+
+func (l *layer) add(entries []entry, problems []Problem) {
+	l.entries, l.problems = append(l.entries, entries...), append(l.problems, problems...)
 }
 
 type resolver struct {
@@ -91,15 +95,36 @@ type resolver struct {
 	problems []Problem
 }
 
-// base applies the preset that the command or the files name.
-func (r *resolver) base(name string, files []setting) {
+func (k *Kinds) resolver() *resolver {
+	return &resolver{config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}}
+}
+
+// finish applies the layers to the defaults, later ones over earlier ones, and checks the whole.
+func (r *resolver) finish(layers ...layer) (*Resolved, error) {
+	for _, l := range layers {
+		r.choose(l.entries)
+	}
+	for _, l := range layers {
+		r.problems = append(r.problems, l.problems...)
+		r.applyAll(l.entries)
+	}
+	r.validate()
+	if len(r.problems) > 0 {
+		return nil, &Error{Problems: r.problems}
+	}
+	return &Resolved{Config: r.config, origins: r.origins, environment: r.used}, nil
+}
+
+// base is the preset that the command or the files name.
+func (r *resolver) base(name string, files []entry) layer {
+	var base layer
 	origin := Origin{}
 	for _, s := range files {
 		if s.path != presetKey {
 			continue
 		}
 		if name != "" && name != s.text {
-			r.problems = append(r.problems, Problem{
+			base.problems = append(base.problems, Problem{
 				Origin: s.origin, Key: presetKey, Message: fmt.Sprintf("%q, but %q is named already", s.text, name), Hint: "keep one base",
 			})
 			continue
@@ -107,46 +132,84 @@ func (r *resolver) base(name string, files []setting) {
 		name, origin = s.text, s.origin
 	}
 	name = cmp.Or(name, DefaultPreset)
-	settings, problems := presetSettings(name)
-	for _, p := range problems {
-		if p.Origin == (Origin{}) {
-			p.Origin = origin
+	entries, problems := r.config.kinds.presetEntries(name)
+	for i := range problems {
+		if problems[i].Origin == (Origin{}) {
+			problems[i].Origin = origin
 		}
-		r.problems = append(r.problems, p)
 	}
-	if len(settings) == 0 { // unknown: the rest is checked on the default
-		settings, _ = presetSettings(DefaultPreset)
+	if len(entries) == 0 { // unknown: the rest is checked on the default
+		entries, _ = r.config.kinds.presetEntries(DefaultPreset)
 	}
-	r.applyAll(settings)
+	base.add(entries, problems)
 	r.config.Preset = name
 	r.origins[presetKey] = origin
+	return base
 }
 
-func (r *resolver) applyAll(settings []setting) {
-	keys := Keys()
-	for _, s := range settings {
-		if s.path == presetKey {
-			continue
+// choose sets the kinds, which decide what other keys there are, to the last that the entries name and that exists.
+func (r *resolver) choose(entries []entry) {
+	c := &r.config
+	for _, e := range entries {
+		kind, ok := c.kinds.kind(e)
+		switch {
+		case !ok || kind.Settings == nil:
+		case e.path == c.kinds.env.path:
+			c.Env.Kind, c.Env.Settings = kind.Name, kind.Settings()
+		default:
+			c.Model.Kind, c.Model.Settings = kind.Name, kind.Settings()
 		}
-		i := slices.IndexFunc(keys, func(k Key) bool { return k.Path == s.path })
-		if i < 0 {
-			p, _ := unknownKey(s.path, s.keyAt)
-			r.problems = append(r.problems, p)
-			continue
-		}
-		if fault, hint := keys[i].assign(&r.config, s.text); fault != "" {
-			r.faulty[s.path] = true
-			r.problems = append(r.problems, Problem{Origin: s.origin, Key: s.path, Message: fault, Hint: hint})
-			continue
-		}
-		r.origins[s.path] = s.origin
-		delete(r.faulty, s.path)
 	}
 }
 
-// unknownKey is the problem of a path that is not in the tree.
-func unknownKey(path string, at Origin) (Problem, bool) {
-	keys := Keys()
+func (r *resolver) applyAll(entries []entry) {
+	keys := r.config.keys()
+	for _, e := range entries {
+		if e.path == presetKey {
+			continue
+		}
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Path == e.path })
+		if i < 0 {
+			r.applyForeign(e, keys)
+			continue
+		}
+		if kind, _ := r.config.kinds.kind(e); kind.Settings != nil { // chosen before
+			r.origins[e.path] = e.origin
+			continue
+		}
+		if fault, hint := keys[i].assign(&r.config, e.text); fault != "" {
+			r.faulty[e.path] = true
+			r.problems = append(r.problems, Problem{Origin: e.origin, Key: e.path, Message: fault, Hint: hint})
+			continue
+		}
+		r.origins[e.path] = e.origin
+		delete(r.faulty, e.path)
+	}
+}
+
+// applyForeign handles a key that the configuration does not have. One of another kind has no effect: a preset may hold
+// it, and so may a file that holds every key at its default.
+func (r *resolver) applyForeign(e entry, keys []Key) {
+	others := r.config.kinds.foreign(&r.config, e.path, e.text)
+	if len(others) > 0 && (e.origin.fromPreset() || slices.ContainsFunc(others, func(o foreigner) bool { return o.same })) {
+		return
+	}
+	if len(others) == 0 {
+		p, _ := r.config.kinds.unknownKey(e.path, e.keyAt, keys)
+		r.problems = append(r.problems, p)
+		return
+	}
+	var names []string
+	for _, o := range others {
+		names = append(names, o.kind)
+	}
+	r.problems = append(r.problems, Problem{
+		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key", Hint: "leave it out, or choose " + strings.Join(names, " or "),
+	})
+}
+
+// unknownKey is the problem of a path that is not among the keys.
+func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 	if slices.ContainsFunc(keys, func(k Key) bool { return k.Path == path }) {
 		return Problem{}, false
 	}
@@ -154,23 +217,23 @@ func unknownKey(path string, at Origin) (Problem, bool) {
 	section, _, dotted := strings.Cut(path, ".")
 	var names, sections []string
 	for _, k := range keys {
-		if k.section() == section {
-			names = append(names, k.name())
+		if k.Section() == section {
+			names = append(names, k.Name())
 		}
 	}
-	for _, s := range Sections() {
+	for _, s := range k.Sections() {
 		sections = append(sections, s.Name)
 	}
-	near := nearestKey(path)
-	if within := Nearest(path, sections); !dotted && within != "" {
+	near := nearestKey(path, keys)
+	if within := setting.Nearest(path, sections); !dotted && within != "" {
 		near = within
 	}
 	switch {
-	case isSection(path):
+	case k.isSection(path):
 		p.Message, p.Hint = "a section, not a key", "it has the keys "+strings.Join(names, ", ")
 	case near != "":
 		p.Hint = "did you mean " + near + "?"
-	case dotted && isSection(section):
+	case dotted && len(names) > 0:
 		p.Hint = section + " has the keys " + strings.Join(names, ", ")
 	default:
 		p.Hint = "the sections are " + strings.Join(sections, ", ")
@@ -181,48 +244,48 @@ func unknownKey(path string, at Origin) (Problem, bool) {
 // environment turns SWITCHYARD_OPTIM_RATE=1e-3 into a setting. A name that is no
 // key is a problem if it is near one or starts like one; others belong to other
 // tools (an orchestrator may inject SWITCHYARD_SERVICE_HOST).
-func (r *resolver) environment(variables []string) []setting {
+func (r *resolver) environment(variables []string) layer {
 	paths := map[string]string{}
 	var names []string
-	for _, k := range Keys() {
+	for _, k := range r.config.kinds.Keys() {
 		name := Prefix + strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
 		paths[name], names = k.Path, append(names, name)
 	}
 	sorted := slices.Sorted(slices.Values(variables))
-	var settings []setting
+	var l layer
 	for _, v := range sorted {
 		name, text, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, Prefix) {
 			continue
 		}
 		at := Origin{Name: name}
-		near := Nearest(name, names)
+		near := setting.Nearest(name, names)
 		switch path, known := paths[name]; {
 		case path == presetKey:
-			r.problems = append(r.problems, Problem{Origin: at, Message: "the preset is named by the command or the file", Hint: "unset it"})
+			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is named by the command or the file", Hint: "unset it"})
 		case known:
-			settings = append(settings, setting{path: path, text: text, origin: at, keyAt: at})
+			l.entries = append(l.entries, entry{path: path, text: text, origin: at, keyAt: at})
 			r.used = append(r.used, v)
 		case near != "":
-			r.problems = append(r.problems, Problem{Origin: at, Message: "sets no key", Hint: "did you mean " + near + "?"})
+			l.problems = append(l.problems, Problem{Origin: at, Message: "sets no key", Hint: "did you mean " + near + "?"})
 		}
 	}
-	return settings
+	return l
 }
 
-func (r *resolver) arguments(arguments []string) []setting {
-	var settings []setting
+func (r *resolver) arguments(arguments []string) layer {
+	var l layer
 	for _, a := range arguments {
 		path, text, found := strings.Cut(a, "=")
 		at := Origin{Name: fmt.Sprintf("argument %q", a)}
 		switch {
 		case !found:
-			r.problems = append(r.problems, Problem{Origin: at, Message: "expected key=value", Hint: "e.g. optim.rate=1e-3"})
+			l.problems = append(l.problems, Problem{Origin: at, Message: "expected key=value", Hint: "e.g. optim.rate=1e-3"})
 		case path == presetKey:
-			r.problems = append(r.problems, Problem{Origin: at, Message: "the preset is the first argument", Hint: "write " + text + " alone, before the others"})
+			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is the first argument", Hint: "write " + text + " alone, before the others"})
 		default:
-			settings = append(settings, setting{path: path, text: text, origin: at, keyAt: at})
+			l.entries = append(l.entries, entry{path: path, text: text, origin: at, keyAt: at})
 		}
 	}
-	return settings
+	return l
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 //go:embed presets
@@ -49,19 +51,19 @@ func presetNames() []string {
 	return names
 }
 
-// presetSettings returns the settings of a preset below those of the preset it is
+// presetEntries returns the entries of a preset below those of the preset it is
 // built on.
-func presetSettings(name string) ([]setting, []Problem) {
+func (k *Kinds) presetEntries(name string) ([]entry, []Problem) {
 	data, err := presetFiles.ReadFile("presets/" + name + ".yaml")
 	if err != nil {
 		return nil, []Problem{unknownPreset(name)}
 	}
-	own, problems := parseDocument(presetOrigin+name, data)
-	var base []setting
+	own, problems := k.parseDocument(presetOrigin+name, data)
+	var base []entry
 	for _, s := range own {
 		if s.path == presetKey && s.text != name {
 			var more []Problem
-			base, more = presetSettings(s.text)
+			base, more = k.presetEntries(s.text)
 			problems = append(problems, more...)
 		}
 	}
@@ -70,7 +72,7 @@ func presetSettings(name string) ([]setting, []Problem) {
 
 func unknownPreset(name string) Problem {
 	p := Problem{Message: fmt.Sprintf("unknown preset %q", name), Hint: "there are " + strings.Join(presetNames(), ", ")}
-	if near := Nearest(name, presetNames()); near != "" {
+	if near := setting.Nearest(name, presetNames()); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %s? (%s)", near, p.Hint)
 	}
 	return p

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"flag"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/problems")
@@ -47,7 +49,7 @@ var problemFiles = []struct{ name, text string }{
 
 func TestProblems_Golden(t *testing.T) {
 	for _, f := range problemFiles {
-		_, err := Resolve(Sources{Files: []File{{Name: "my.yaml", Data: []byte(f.text)}}})
+		_, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: []byte(f.text)}}})
 		if err == nil {
 			t.Errorf("%s: no problem found", f.name)
 			continue
@@ -57,7 +59,7 @@ func TestProblems_Golden(t *testing.T) {
 }
 
 func TestProblems_GoldenOfArguments(t *testing.T) {
-	_, err := Resolve(Sources{
+	_, err := kinds().Resolve(config.Sources{
 		Preset:      "fhn/smoek",
 		Environment: []string{"SWITCHYARD_OPTM_RATE=1", "SWITCHYARD_SEED=x", "SWITCHYARD_PRESET=fhn", "SWITCHYARD_SERVICE_PORT=80"},
 		Arguments:   []string{"optim.raet=1", "lr=1", "steps=10", "train.steps", "train.batch=-4", "preset=noise/maze", "model=2", "env.length=30"},
@@ -69,14 +71,14 @@ func TestProblems_GoldenOfArguments(t *testing.T) {
 }
 
 func TestResolve_TwoBases(t *testing.T) {
-	_, err := Resolve(Sources{Preset: "noise/maze", Files: []File{{Name: "my.yaml", Data: []byte("preset: fhn\n")}}})
+	_, err := kinds().Resolve(config.Sources{Preset: "noise/maze", Files: []config.File{{Name: "my.yaml", Data: []byte("preset: fhn\n")}}})
 	if err == nil || !strings.Contains(err.Error(), `"noise/maze" is named already`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestResolve_FileTooLarge(t *testing.T) {
-	_, err := Resolve(Sources{Files: []File{{Name: "my.yaml", Data: make([]byte, maxDocument+1)}}})
+	_, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: make([]byte, config.MaxDocument+1)}}})
 	if err == nil || !strings.Contains(err.Error(), "more than the 65536 allowed") {
 		t.Errorf("got %v", err)
 	}
@@ -89,7 +91,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	f.Add([]byte("optim: {rate: 1e-3}\n"), "seed=0x10")
 	f.Fuzz(func(t *testing.T, data []byte, argument string) {
-		r, err := Resolve(Sources{Files: []File{{Name: "f", Data: data}}, Arguments: []string{argument}})
+		r, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "f", Data: data}}, Arguments: []string{argument}})
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("an empty message")
@@ -97,8 +99,8 @@ func FuzzResolve(f *testing.F) {
 			return
 		}
 		for name, text := range map[string][]byte{"YAML": r.Config.YAML(), "Annotated": r.Annotated()} {
-			back, err := Parse(name, text)
-			if err != nil || back != r.Config {
+			back, err := kinds().Parse(name, text)
+			if err != nil || !back.Equal(r.Config) {
 				t.Fatalf("%s does not read back: %v\n%s", name, err, text)
 			}
 		}

@@ -3,6 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // schemaNode is the part of JSON Schema (2020-12) that the tree needs.
@@ -24,27 +27,29 @@ type schemaNode struct {
 
 // Schema returns the JSON Schema of a configuration file, for editors that check
 // and complete YAML. The defaults are those of the default preset.
-func Schema() ([]byte, error) {
-	defaults, err := Resolve(Sources{})
+func (k *Kinds) Schema() ([]byte, error) {
+	defaults, err := k.Resolve(Sources{})
 	if err != nil {
 		return nil, fmt.Errorf("resolve the default preset: %w", err)
 	}
 	root := newObject("a configuration of switchyard")
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "switchyard"
-	for _, s := range Sections() {
+	for _, s := range k.Sections() {
 		root.Properties[s.Name] = newObject(s.Doc)
 	}
-	for _, k := range Keys() {
-		node, err := k.schema(&defaults.Config)
+	for _, key := range k.Keys() {
+		example, settings := defaults.Config.example(key)
+		example.Kinds = key.Kinds
+		node, err := example.schema(settings)
 		if err != nil {
 			return nil, err
 		}
 		parent := root
-		if s := k.section(); s != "" {
+		if s := key.Section(); s != "" {
 			parent = root.Properties[s]
 		}
-		parent.Properties[k.name()] = node
+		parent.Properties[key.Name()] = node
 	}
 	out, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -58,12 +63,15 @@ func newObject(doc string) *schemaNode {
 	return &schemaNode{Description: doc, Type: "object", Properties: map[string]*schemaNode{}, Closed: &closed}
 }
 
-func (k Key) schema(defaults *Config) (*schemaNode, error) {
+func (k Key) schema(defaults any) (*schemaNode, error) {
 	n := &schemaNode{Description: k.Doc, Type: k.Type, Enum: k.Values}
 	if k.Source != "" {
 		n.Description += " (" + k.Source + ")"
 	}
-	value := k.value(defaults).Interface()
+	if len(k.Kinds) > 0 {
+		n.Description += "; only with " + strings.Join(k.Kinds, ", ")
+	}
+	value := k.Value(defaults)
 	switch k.Type {
 	case "text":
 		n.Type = "string"
@@ -72,7 +80,7 @@ func (k Key) schema(defaults *Config) (*schemaNode, error) {
 		}
 	case "duration":
 		n.Type, n.Pattern = "string", `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
-		value = format(k.value(defaults))
+		value = k.Format(defaults)
 	}
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -82,13 +90,30 @@ func (k Key) schema(defaults *Config) (*schemaNode, error) {
 	if k.Want == "" || k.Type == "duration" {
 		return n, nil
 	}
-	r, err := parseInterval(k.Want)
+	r, err := setting.ParseInterval(k.Want)
 	if err != nil {
 		return nil, fmt.Errorf("range of %s: %w", k.Path, err)
 	}
-	n.Minimum, n.Above = end(r.low, r.openLow)
-	n.Maximum, n.Below = end(r.high, r.openHigh)
+	n.Minimum, n.Above = end(r.Low, r.OpenLow)
+	n.Maximum, n.Below = end(r.High, r.OpenHigh)
 	return n, nil
+}
+
+// example returns a key as it is in the configuration, or in the first kind that has it, and the struct that holds it.
+func (c *Config) example(key Key) (Key, any) {
+	for _, k := range c.keys() {
+		if k.Path == key.Path {
+			return k, c.settings(k.root)
+		}
+	}
+	for _, a := range c.kinds.axes() {
+		for _, kind := range a.kinds {
+			if a.root == key.root && key.Kinds[0] == a.path+"="+kind.Name {
+				return key, kind.Settings()
+			}
+		}
+	}
+	return key, c
 }
 
 // end returns v as the inclusive or the exclusive end of a range.

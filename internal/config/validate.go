@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
+)
 
 // A rule is a condition on several keys. It is checked only where each of them has
 // a valid value of its own; fault returns "" where the rule holds.
@@ -61,106 +65,18 @@ var rules = []rule{
 	{[]string{"train.steps", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.Steps) }},
 	{[]string{"train.validate_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.ValidateEvery) }},
 	{[]string{"train.checkpoint_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.CheckpointEvery) }},
-	{[]string{"env.hash", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Hash != "" && c.Env.Kind != "files" {
-			return fmt.Sprintf("env.kind=%s has no data set", c.Env.Kind), `leave it ""`
-		}
-		return "", ""
-	}},
-	{[]string{"env.files", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Files != "" && c.Env.Kind != "files" {
-			return fmt.Sprintf("env.kind=%s simulates its data", c.Env.Kind), "start from the preset files, or set env.kind=files"
-		}
-		return "", ""
-	}},
-	{[]string{"env.validation", "env.test"}, func(c *Config) (string, string) {
-		if c.Env.Validation+c.Env.Test >= 1 {
-			return fmt.Sprintf("%g and env.test=%g leave nothing for training", c.Env.Validation, c.Env.Test), ""
-		}
-		return "", ""
-	}},
 	{[]string{"env.window", "env.length"}, func(c *Config) (string, string) {
-		if c.Env.Kind != "files" && c.Env.Window > c.Env.Length {
+		if !c.Recorded() && c.Env.Window > c.Env.Length {
 			return fmt.Sprintf("%d is longer than an episode (env.length=%d)", c.Env.Window, c.Env.Length), "0 takes the whole episode"
 		}
 		return "", ""
 	}},
-	{[]string{"model.initial_observations", "env.window", "env.length"}, func(c *Config) (string, string) {
-		if k, t := c.Model.InitialObservations, c.sequence(); k >= t {
-			return fmt.Sprintf("%d leaves nothing to infer in a training sequence of %d steps", k, t), ""
-		}
-		return "", ""
-	}},
-	{[]string{"env.observations", "env.kind"}, func(c *Config) (string, string) {
-		if noise := c.Env.Kind == "noise"; noise && c.Env.Observations == 0 {
-			return "env.kind=noise needs at least 1", "e.g. env.observations=6"
-		} else if !noise && c.Env.Observations != 0 && c.Env.Hash == "" {
-			return fmt.Sprintf("env.kind=%s has its own observations", c.Env.Kind), "leave it 0"
-		}
-		return "", ""
-	}},
-	{[]string{"env.controls", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Kind != "noise" && c.Env.Controls != 0 && c.Env.Hash == "" {
-			return fmt.Sprintf("env.kind=%s has its own controls", c.Env.Kind), "leave it 0"
-		}
-		return "", ""
-	}},
-	{[]string{"env.dt", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.DT != 0 && c.Env.Kind != "maze" && c.Env.Kind != "ball" {
-			return fmt.Sprintf("the time step of env.kind=%s is fixed", c.Env.Kind), "leave it 0"
-		}
-		return "", ""
-	}},
-	{[]string{"env.variant", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Variant != "a" && c.Env.Kind != "maze" {
-			return fmt.Sprintf("env.kind=%s has no variants", c.Env.Kind), "leave it a"
-		}
-		return "", ""
-	}},
-	{[]string{"env.balls", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Balls != 0 && c.Env.Kind != "maze" {
-			return fmt.Sprintf("env.kind=%s has no number of agents", c.Env.Kind), "leave it 0"
-		}
-		return "", ""
-	}},
-	{[]string{"env.walls", "env.kind"}, func(c *Config) (string, string) {
-		if c.Env.Walls && c.Env.Kind != "ball" {
-			return fmt.Sprintf("env.kind=%s has no images", c.Env.Kind), "leave it false"
-		}
-		return "", ""
-	}},
-	{[]string{"model.emission", "env.kind"}, func(c *Config) (string, string) {
-		if c.Model.Emission == "bernoulli" && c.Env.Kind != "ball" && c.Env.Kind != "files" {
-			return fmt.Sprintf("bernoulli needs observations between 0 and 1, those of env.kind=%s are not", c.Env.Kind), "use gaussian"
-		}
-		return "", ""
-	}},
-	{[]string{"model.switches", "model.weights"}, func(c *Config) (string, string) {
-		if c.Model.Weights == "softmax" && c.Model.Switches < 2 {
-			return "softmax weights of a single system are constant", "use at least 2, or model.weights=sigmoid"
-		}
-		return "", ""
-	}},
-	{[]string{"model.hard", "model.switching"}, func(c *Config) (string, string) {
-		if c.Model.Hard && c.Model.Switching != "concrete" {
-			return "only a concrete switch can be discrete in the forward pass", "set model.switching=concrete or model.hard=false"
-		}
-		return "", ""
-	}},
-	{[]string{"eval.rollout", "model.switching"}, func(c *Config) (string, string) {
-		if c.Eval.Rollout == "mode" && c.Model.Switching != "concrete" {
-			return "only a concrete switch has a most likely system", "use mean"
-		}
-		return "", ""
-	}},
-	{[]string{"eval.filter_window", "model.initial_observations"}, func(c *Config) (string, string) {
-		if w := c.Eval.FilterWindow; w != 0 && w < c.Model.InitialObservations {
-			return fmt.Sprintf("%d is shorter than the %d observations of the initial state", w, c.Model.InitialObservations), "0 filters the whole past"
-		}
-		return "", ""
-	}},
+}
+
+// messageRules are about evaluation and message path.
+var messageRules = []rule{
 	{[]string{"eval.filter_window", "env.length"}, func(c *Config) (string, string) {
-		if w := c.Eval.FilterWindow; c.Env.Kind != "files" && w > c.Env.Length {
+		if w := c.Eval.FilterWindow; !c.Recorded() && w > c.Env.Length {
 			return fmt.Sprintf("%d is longer than an episode (env.length=%d)", w, c.Env.Length), "0 filters the whole past"
 		}
 		return "", ""
@@ -172,7 +88,7 @@ var rules = []rule{
 		if c.Cluster.Credit < c.Cluster.Chunk {
 			return fmt.Sprintf("%d is less than one chunk (cluster.chunk=%d)", c.Cluster.Credit, c.Cluster.Chunk), ""
 		}
-		if c.Env.Kind == "files" && c.Cluster.Credit < 2*c.Cluster.Chunk {
+		if c.Recorded() && c.Cluster.Credit < 2*c.Cluster.Chunk {
 			return fmt.Sprintf("%d is less than two chunks (cluster.chunk=%d), one for gradients and one for the data set", c.Cluster.Credit, c.Cluster.Chunk), ""
 		}
 		return "", ""
@@ -184,20 +100,40 @@ const maxIntegerShards = 256
 
 // validate checks the rules and shows a fault where the user wrote one of its keys.
 func (r *resolver) validate() {
-next:
-	for _, rule := range rules {
-		for _, k := range rule.keys {
-			if r.faulty[k] {
-				continue next
-			}
+	if r.config.Env.Settings == nil || r.config.Model.Settings == nil {
+		return // a problem of the kind is told already
+	}
+	r.report(rules)
+	env, model := r.config.kinds.env.find(r.config.Env.Kind), r.config.kinds.model.find(r.config.Model.Kind)
+	for _, kind := range []Kind{env, model} {
+		if kind.Check == nil {
+			continue
 		}
+		for _, f := range kind.Check(&r.config) {
+			r.fault(f)
+		}
+	}
+	r.report(messageRules)
+}
+
+func (r *resolver) report(rules []rule) {
+	for _, rule := range rules {
 		if message, hint := rule.fault(&r.config); message != "" {
-			r.problems = append(r.problems, Problem{Origin: r.origins[r.culprit(rule.keys)], Key: rule.keys[0], Message: message, Hint: hint})
+			r.fault(setting.Fault{Keys: rule.keys, Message: message, Hint: hint})
 		}
 	}
 }
 
-// culprit is the first of the keys that was not written by a preset.
+// fault adds a problem between keys, unless one of them has a problem of its own.
+func (r *resolver) fault(f setting.Fault) {
+	for _, k := range f.Keys {
+		if r.faulty[k] {
+			return
+		}
+	}
+	r.problems = append(r.problems, Problem{Origin: r.origins[r.culprit(f.Keys)], Key: f.Keys[0], Message: f.Message, Hint: f.Hint})
+}
+
 func (r *resolver) culprit(keys []string) string {
 	for _, k := range keys {
 		if !r.origins[k].fromPreset() {
@@ -207,8 +143,8 @@ func (r *resolver) culprit(keys []string) string {
 	return keys[0]
 }
 
-// sequence is the number of time steps of a training sequence.
-func (c *Config) sequence() int {
+// Sequence is the number of time steps of a training sequence.
+func (c *Config) Sequence() int {
 	if c.Env.Window > 0 {
 		return c.Env.Window
 	}

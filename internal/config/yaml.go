@@ -5,17 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"reflect"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// YAML writes every key in the order of the tree. Equal configurations give equal
+// YAML writes every key of the configuration in the order of the tree. Equal configurations give equal
 // bytes, and Parse gives the configuration back.
 func (c Config) YAML() []byte {
 	var b bytes.Buffer
-	c.write(&b, func(*bytes.Buffer, Section) {}, func(Key) string { return "" })
+	c.write(&b, func(Key) bool { return true }, func(*bytes.Buffer, Section) {}, func(Key) string { return "" })
 	return b.Bytes()
 }
 
@@ -25,12 +25,27 @@ func (c Config) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Equal reports whether two configurations have the same values of all keys that matter to them.
+func (c Config) Equal(o Config) bool { return len(c.differ(o, Key.matters)) == 0 }
+
+// Clone returns a copy that shares no settings with c.
+func (c Config) Clone() Config {
+	c.Env.Settings, c.Model.Settings = setting.Copy(c.Env.Settings), setting.Copy(c.Model.Settings)
+	return c
+}
+
 // Annotated writes the configuration with the meaning of each key, and where its
-// value was written if that was not the preset.
+// value was written if that was not the preset. Keys that the preset or nobody has set, and that have no effect beside
+// the others, are left out.
 func (r *Resolved) Annotated() []byte {
 	var b bytes.Buffer
+	keys := r.Config.keys()
+	shown := func(k Key) bool {
+		at := r.origins[k.Path]
+		return k.matters(&r.Config, keys) || at != (Origin{}) && !at.fromPreset()
+	}
 	section := func(b *bytes.Buffer, s Section) { fmt.Fprintf(b, "\n# %s\n", s.Doc) }
-	r.Config.write(&b, section, r.comment)
+	r.Config.write(&b, shown, section, r.comment)
 	return b.Bytes()
 }
 
@@ -48,57 +63,26 @@ func (r *Resolved) comment(k Key) string {
 	return strings.Join(parts, " · ")
 }
 
-func (c Config) write(b *bytes.Buffer, section func(*bytes.Buffer, Section), comment func(Key) string) {
-	sections := Sections()
+func (c *Config) write(b *bytes.Buffer, shown func(Key) bool, section func(*bytes.Buffer, Section), comment func(Key) string) {
+	keys, sections := c.tree()
 	open := ""
-	for _, k := range Keys() {
+	for _, k := range keys {
+		if !shown(k) {
+			continue
+		}
 		indent := ""
-		if s := k.section(); s != "" {
+		if s := k.Section(); s != "" {
 			indent = "  "
 			if s != open {
-				section(b, sections[0])
+				section(b, sections[slices.IndexFunc(sections, func(o Section) bool { return o.Name == s })])
 				fmt.Fprintf(b, "%s:\n", s)
-				open, sections = s, sections[1:]
+				open = s
 			}
 		}
-		line := indent + k.name() + ": " + format(k.value(&c))
+		line := indent + k.Name() + ": " + k.format(c)
 		if text := comment(k); text != "" {
 			line = fmt.Sprintf("%-34s # %s", line, text)
 		}
 		b.WriteString(line + "\n")
 	}
-}
-
-// format writes a value so that assign reads the same value back.
-func format(v reflect.Value) string {
-	switch {
-	case v.Type() == durationType:
-		return time.Duration(v.Int()).String()
-	case v.Kind() == reflect.Bool:
-		return strconv.FormatBool(v.Bool())
-	case v.Kind() == reflect.Float64:
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
-	case v.CanUint():
-		return strconv.FormatUint(v.Uint(), 10)
-	case v.CanInt():
-		return strconv.FormatInt(v.Int(), 10)
-	default:
-		return quote(v.String())
-	}
-}
-
-// quote leaves a word that starts with a letter plain, except those that YAML
-// reads as something else.
-func quote(s string) string {
-	for i, c := range s {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || !strings.ContainsRune("0123456789_-./", c)) {
-			return strconv.Quote(s)
-		}
-	}
-	switch strings.ToLower(s) {
-	case "", "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-		return strconv.Quote(s)
-	}
-	return s
 }

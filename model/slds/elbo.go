@@ -6,10 +6,17 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// TermNames names what Loss reports, in nats per sequence and time step: the loss, its four terms
-// before weighting, so that loss = reconstruction + kl_initial + kl_state + β·kl_switch.
-func (m *Model) TermNames() []string {
-	return []string{"loss", "reconstruction", "kl_initial", "kl_state", "kl_switch"}
+// Terms are what Loss reports: the loss, its four terms before weighting, so that
+// loss = reconstruction + kl_initial + kl_state + β·kl_switch.
+func (m *Model) Terms() []model.Term {
+	const unit = "nats per sequence and time step"
+	return []model.Term{
+		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1},
+		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1},
+		{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch},
+	}
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B

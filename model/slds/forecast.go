@@ -17,12 +17,18 @@ type Forecaster struct {
 	seen  []float32
 }
 
-var _ model.Forecaster = (*Forecaster)(nil)
+var (
+	_ model.Forecaster = (*Forecaster)(nil)
+	_ model.Filterer   = (*Forecaster)(nil)
+)
 
 // NewForecaster returns a forecaster over the model's parameters.
 func NewForecaster(m *Model) *Forecaster {
 	return &Forecaster{m: m, tape: autodiff.NewInferenceTape(m.params)}
 }
+
+// NewForecaster returns a forecaster over the model's parameters.
+func (m *Model) NewForecaster() model.Forecaster { return NewForecaster(m) }
 
 // Clone returns a forecaster for another goroutine.
 func (f *Forecaster) Clone() model.Forecaster { return NewForecaster(f.m) }

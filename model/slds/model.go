@@ -35,7 +35,10 @@ type Model struct {
 	emission    emissionNet
 }
 
-var _ model.Model = (*Model)(nil)
+var (
+	_ model.Trainable   = (*Model)(nil)
+	_ model.Forecasting = (*Model)(nil)
+)
 
 // sdFloor keeps standard deviations of networks off zero: √1e−5.
 const sdFloor = 3.1622776601683795e-3

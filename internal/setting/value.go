@@ -1,32 +1,33 @@
-package config
+package setting
 
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// assign parses text as the value of k and stores it in c. What comes back is the
-// fault and the hint, both empty on success.
-func (k Key) assign(c *Config, text string) (fault, hint string) {
+// Assign parses text as the value of the key and stores it in the struct that settings points to. What comes
+// back is the fault and the hint, both empty on success.
+func (k Key) Assign(settings any, text string) (fault, hint string) {
 	switch k.Type {
 	case "text":
-		return k.assignText(c, text)
+		return k.assignText(settings, text)
 	case "boolean":
-		return k.assignBool(c, text)
+		return k.assignBool(settings, text)
 	case "duration":
-		return k.assignDuration(c, text)
+		return k.assignDuration(settings, text)
 	case "number":
-		return k.assignNumber(c, text)
+		return k.assignNumber(settings, text)
 	default:
-		return k.assignInteger(c, text)
+		return k.assignInteger(settings, text)
 	}
 }
 
-func (k Key) assignText(c *Config, text string) (fault, hint string) {
+func (k Key) assignText(settings any, text string) (fault, hint string) {
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
 		hint = "it takes " + strings.Join(k.Values, " or ")
 		if near := Nearest(text, k.Values); near != "" {
@@ -34,20 +35,20 @@ func (k Key) assignText(c *Config, text string) (fault, hint string) {
 		}
 		return fmt.Sprintf("unknown value %q", text), hint
 	}
-	k.value(c).SetString(text)
+	k.field(settings).SetString(text)
 	return "", ""
 }
 
-func (k Key) assignBool(c *Config, text string) (fault, hint string) {
+func (k Key) assignBool(settings any, text string) (fault, hint string) {
 	switch text {
 	case "true", "false":
-		k.value(c).SetBool(text == "true")
+		k.field(settings).SetBool(text == "true")
 		return "", ""
 	}
 	return fmt.Sprintf("%q is neither true nor false", text), ""
 }
 
-func (k Key) assignDuration(c *Config, text string) (fault, hint string) {
+func (k Key) assignDuration(settings any, text string) (fault, hint string) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return fmt.Sprintf("%q is not a duration", text), "write a number with its unit, e.g. 500ms, 5s or 2m"
@@ -55,11 +56,11 @@ func (k Key) assignDuration(c *Config, text string) (fault, hint string) {
 	if fault := k.outside(d.Seconds(), text, " seconds"); fault != "" {
 		return fault, ""
 	}
-	k.value(c).SetInt(int64(d))
+	k.field(settings).SetInt(int64(d))
 	return "", ""
 }
 
-func (k Key) assignNumber(c *Config, text string) (fault, hint string) {
+func (k Key) assignNumber(settings any, text string) (fault, hint string) {
 	v, err := strconv.ParseFloat(ungroup(text), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%q is not a finite number", text), ""
@@ -67,12 +68,12 @@ func (k Key) assignNumber(c *Config, text string) (fault, hint string) {
 	if fault := k.outside(v, text, ""); fault != "" {
 		return fault, ""
 	}
-	k.value(c).SetFloat(v + 0) // -0 becomes 0: one value, one text
+	k.field(settings).SetFloat(v + 0) // -0 becomes 0: one value, one text
 	return "", ""
 }
 
-func (k Key) assignInteger(c *Config, text string) (fault, hint string) {
-	field := k.value(c)
+func (k Key) assignInteger(settings any, text string) (fault, hint string) {
+	field := k.field(settings)
 	if field.CanUint() {
 		v, ok := parseUint(text)
 		if !ok {
@@ -105,7 +106,7 @@ func (k Key) outside(v float64, text, unit string) string {
 	if k.Want == "" {
 		return ""
 	}
-	r, err := parseInterval(k.Want)
+	r, err := ParseInterval(k.Want)
 	if err != nil || !r.contains(v) {
 		return fmt.Sprintf("%s is out of range: it must be %s%s", text, r, unit)
 	}
@@ -141,4 +142,40 @@ func ungroup(text string) string {
 		b.WriteByte(text[i])
 	}
 	return b.String()
+}
+
+// Format writes the value of the key in the struct that settings points to so that Assign, and YAML, read the
+// same value back.
+func (k Key) Format(settings any) string {
+	v := k.field(settings)
+	switch {
+	case v.Type() == durationType:
+		return time.Duration(v.Int()).String()
+	case v.Kind() == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.Kind() == reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	default:
+		return Quote(v.String())
+	}
+}
+
+// Quote leaves a word that starts with a letter plain, except those that YAML
+// reads as something else.
+func Quote(s string) string {
+	for i, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789_-./", c)) {
+			return strconv.Quote(s)
+		}
+	}
+	switch strings.ToLower(s) {
+	case "", "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return strconv.Quote(s)
+	}
+	return s
 }

@@ -1,9 +1,8 @@
-package coordinator
+package checkpoint
 
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,16 +12,16 @@ import (
 )
 
 // threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step 6.
-func threeCheckpoints(t *testing.T, d disk.Disk) *store {
+func threeCheckpoints(t *testing.T, d disk.Disk) *Store {
 	t.Helper()
-	s := newStore(nil, t.TempDir(), nil, 6)
+	s := &Store{Dir: t.TempDir()}
 	for _, c := range []struct {
 		step, best uint64
 	}{{3, 0}, {4, 4}, {6, 4}, {9, 9}} {
 		save(t, s, state(c.step, c.best), c.step == c.best)
 	}
 	if d != nil {
-		s.disk = d
+		s.Disk = d
 	}
 	return s
 }
@@ -39,20 +38,20 @@ func TestRollback(t *testing.T) {
 		{3, 0, ""},
 	} {
 		s := threeCheckpoints(t, nil)
-		cp, err := s.rollback(c.to)
+		cp, err := s.Rollback(c.to)
 		if err == nil {
-			err = s.endRollback()
+			err = s.EndRollback()
 		}
 		if err != nil || c.want > 0 && (cp == nil || cp.Step != c.want) || c.want == 0 && cp != nil {
 			t.Errorf("back to %d: %+v, %v", c.to, cp, err)
 		}
-		got := strings.Fields(names(t, s.dir))
+		got := strings.Fields(names(t, s.Dir))
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.left {
 			t.Errorf("back to %d: %v, want %s", c.to, got, c.left)
 		}
-		best, err := RestoreBest(s.dir)
-		if c.want == 0 && !errors.Is(err, ErrNoCheckpoint) || c.want > 0 && (err != nil || best.Step != cp.BestStep) {
+		best, err := RestoreBest(s.Dir)
+		if c.want == 0 && !errors.Is(err, ErrNotFound) || c.want > 0 && (err != nil || best.Step != cp.BestStep) {
 			t.Errorf("back to %d: best %+v, %v", c.to, best, err)
 		}
 	}
@@ -73,31 +72,31 @@ func TestRollback_KilledAtEveryAct(t *testing.T) {
 			}
 			return a.Bytes / 2, killed
 		}))
-		if _, err := s.rollback(7); err != nil {
+		if _, err := s.Rollback(7); err != nil {
 			t.Fatal(err)
 		}
-		err := s.endRollback()
+		err := s.EndRollback()
 		if what == "" {
 			if err != nil {
 				t.Fatal(err)
 			}
 			break
 		}
-		cp, _, err := Restore(s.dir)
+		cp, _, err := Restore(s.Dir)
 		if err != nil || cp.Step != 6 && cp.Step != 9 {
 			t.Fatalf("killed at %s: %+v, %v", what, cp, err)
 		}
 		decided[cp.Step == 6]++
-		next := newStore(nil, s.dir, nil, 6)
-		if err := next.resume(cp.Step, cp.BestStep); err != nil {
+		next := &Store{Dir: s.Dir}
+		if err := next.Resume(cp.Step, cp.BestStep); err != nil {
 			t.Fatal(err)
 		}
 		if cp.Step == 6 {
 			save(t, next, state(7, 4), false)
-			if got := names(t, s.dir); strings.Contains(got, "09.") || strings.Contains(got, rollbackFile) {
+			if got := names(t, s.Dir); strings.Contains(got, "09.") || strings.Contains(got, rollbackFile) {
 				t.Errorf("killed at %s: left are %s", what, got)
 			}
-			if best, err := RestoreBest(s.dir); err != nil || best.Step != 4 {
+			if best, err := RestoreBest(s.Dir); err != nil || best.Step != 4 {
 				t.Errorf("killed at %s: best %+v, %v", what, best, err)
 			}
 		}
@@ -116,49 +115,18 @@ func TestRollback_DiskFails(t *testing.T) {
 		}
 		return 0, nil
 	}))
-	if _, err := s.rollback(7); err != nil {
+	if _, err := s.Rollback(7); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.endRollback(); err == nil {
+	if err := s.EndRollback(); err == nil {
 		t.Error("no error")
 	}
-	if err := s.write(state(7, 4), false); err == nil {
+	if err := s.Write(state(7, 4), false); err == nil {
 		t.Error("a checkpoint beside void ones")
 	}
 	broken = false
 	save(t, s, state(7, 4), false)
-	if got := names(t, s.dir); strings.Contains(got, "09.") {
+	if got := names(t, s.Dir); strings.Contains(got, "09.") {
 		t.Errorf("left are %s", got)
 	}
-}
-
-// A manifest of format 1, which says nothing of job and data, is read.
-func TestRestore_FirstFormat(t *testing.T) {
-	dir := t.TempDir()
-	s := newStore(nil, dir, nil, 6)
-	s.identity, s.data = "job", "data"
-	save(t, s, state(2, 0), false)
-	cp, _, err := Restore(dir)
-	if err != nil || cp.Identity != "job" || cp.Data != "data" {
-		t.Fatalf("got %+v, %v", cp, err)
-	}
-	path := filepath.Join(dir, stem(2)+".json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var old []string
-	for line := range strings.Lines(string(text)) {
-		if !strings.Contains(line, "job_sha256") && !strings.Contains(line, "data_sha256") {
-			old = append(old, strings.Replace(line, `"format": 2`, `"format": 1`, 1))
-		}
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(old, "")), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cp, skipped, err := Restore(dir)
-	if err != nil || len(skipped) > 0 || cp.Step != 2 || cp.Identity != "" {
-		t.Fatalf("got %+v, %v, %v", cp, skipped, err)
-	}
-	resumed(t, dir, cp)
 }

@@ -1,26 +1,21 @@
-package coordinator
+package checkpoint
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // A program that ends between a best checkpoint and best.json loses neither: resumed, it names the newer one.
-func TestResume_BestNotNamed(t *testing.T) {
+func TestStore_ResumeBestNotNamed(t *testing.T) {
 	for _, before := range []string{"names another", "is missing", "is torn"} {
 		t.Run(before, func(t *testing.T) {
 			dir := t.TempDir()
-			s := newStore(nil, dir, nil, 6)
+			s := &Store{Dir: dir}
 			save(t, s, state(1, 1), true)
 			save(t, s, state(2, 2), false) // best.json was not reached
 			switch best := filepath.Join(dir, bestManifest); before {
@@ -37,9 +32,12 @@ func TestResume_BestNotNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := resumed(t, dir, cp)
+			next := &Store{Dir: dir}
+			if err := next.Resume(cp.Step, cp.BestStep); err != nil {
+				t.Fatal(err)
+			}
 			for step := uint64(3); step <= 5; step++ {
-				save(t, c.saver.store, state(step, 2), false)
+				save(t, next, state(step, 2), false)
 			}
 			if best, err := RestoreBest(dir); err != nil || best.Step != 2 {
 				t.Errorf("best: %+v, %v", best, err)
@@ -48,35 +46,14 @@ func TestResume_BestNotNamed(t *testing.T) {
 	}
 }
 
-func resumed(t *testing.T, dir string, cp *Checkpoint) *Coordinator {
-	t.Helper()
-	cfg := valid(dir)
-	c, err := New(cfg, make([]float32, 6), wire.NewMemory(nil), nil, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Resume(cp); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// valid is a configuration for six parameters.
-func valid(dir string) Config {
-	return Config{
-		Run: "r", Seed: 7, Steps: 9, Shards: 1, FailureDetection: 1e9, Chunk: 64, Credit: 128, TermNames: []string{"loss"},
-		Dir: dir, Optimizer: Optimizer{Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-	}
-}
-
 // A best checkpoint whose data is gone is not the same as none.
 func TestRestoreBest_DataMissing(t *testing.T) {
 	dir := t.TempDir()
-	save(t, newStore(nil, dir, nil, 6), state(1, 1), true)
+	save(t, &Store{Dir: dir}, state(1, 1), true)
 	if err := os.Remove(filepath.Join(dir, stem(1)+dataSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestoreBest(dir); err == nil || errors.Is(err, ErrNoCheckpoint) {
+	if _, err := RestoreBest(dir); err == nil || errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -96,7 +73,7 @@ func TestStore_PruneSparesForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newStore(nil, dir, nil, 6)
+	s := &Store{Dir: dir}
 	for step := uint64(5); step <= 9; step++ {
 		save(t, s, state(step, 0), false)
 	}
@@ -112,49 +89,17 @@ func TestStore_PruneSparesForeignFiles(t *testing.T) {
 	}
 }
 
-// What pruning could not do is told, and the run goes on.
-func TestCoordinator_PruningFails(t *testing.T) {
-	c, err := New(valid(t.TempDir()), make([]float32, 6), wire.NewMemory(nil), nil, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.saved(saved{cmd: checkpointCommand{state: state(1, 0)}, pruning: errors.New("busy")})
-	if c.finished || c.err != nil {
-		t.Errorf("the run ended: %v", c.err)
-	}
-}
-
-// A last checkpoint that cannot be written does not hide that the run diverged.
-func TestCoordinator_DivergedAndNotSaved(t *testing.T) {
-	for _, before := range []error{nil, ErrDiverged, ErrInterrupted} {
-		cfg := valid(t.TempDir())
-		cfg.Disk = fullDisk(10)
-		c, err := New(cfg, make([]float32, 6), wire.NewMemory(nil), nil, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.finished, c.err = true, before
-		c.saver.save(checkpointCommand{state: state(1, 0)})
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		c.saveLast(ctx)
-		if !errors.Is(c.err, syscall.ENOSPC) || errors.Is(c.err, ErrDiverged) != (before == ErrDiverged) || errors.Is(c.err, ErrInterrupted) {
-			t.Errorf("after %v: got %v", before, c.err)
-		}
-	}
-}
-
 // Folders that are made are synced into the ones above them, and only then.
 func TestStore_SyncsNewFolders(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "run", "checkpoints")
 	var synced []string
-	s := newStore(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+	s := &Store{Disk: disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
 		if a.Kind == "sync folder" {
 			synced = append(synced, a.Path)
 		}
 		return 0, nil
-	}), dir, nil, 6)
+	}), Dir: dir}
 	save(t, s, state(1, 0), false)
 	if want := []string{top, filepath.Join(top, "run"), dir, dir}; !slices.Equal(synced, want) {
 		t.Errorf("synced %v, want %v", synced, want)

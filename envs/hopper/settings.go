@@ -1,0 +1,14 @@
+package hopper
+
+import "github.com/switchyard-ml/switchyard/envs"
+
+// Kind is the robot as a value of env.kind.
+func Kind() envs.Kind {
+	return envs.Kind{Name: "hopper", Doc: "one-legged robot", Settings: func() envs.Settings { return new(Settings) }}
+}
+
+// Settings are none: the environment is the one of the paper.
+type Settings struct{}
+
+// New builds the environment.
+func (*Settings) New() (envs.Env, error) { return New(DefaultConfig()) }

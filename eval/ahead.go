@@ -1,0 +1,122 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// AheadOptions says how a model of any simulated environment is evaluated by the protocol Ahead.
+type AheadOptions struct {
+	Seed     uint64 // of the run
+	Episodes int    // trajectories that training never saw
+	Length   int    // steps of each that are filtered
+	Horizon  int    // steps predicted after them
+	Samples  int    // latent rollouts whose average is the predictive mean
+	Window   int    // last steps before the start that are filtered; 0 = all
+	Threads  int    // forecasts at a time; 0 = one per core. Never changes a result
+}
+
+func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
+	var errs []error
+	for _, c := range []struct {
+		name     string
+		v, least int
+	}{{"Episodes", o.Episodes, 1}, {"Length", o.Length, 4}, {"Horizon", o.Horizon, 1}, {"Samples", o.Samples, 1}, {"Window", o.Window, 0}, {"Threads", o.Threads, 0}} {
+		if c.v < c.least {
+			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, c.name, c.v, c.least))
+		}
+	}
+	if d.NX != s.Observation || d.NU != s.Control {
+		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name, s.Observation, s.Control))
+	}
+	return errors.Join(errs...)
+}
+
+// AheadReport is the result of the protocol Ahead: R²_k, k = 1 … Horizon, in element k−1 of each list.
+type AheadReport struct {
+	Options     AheadOptions
+	Environment string
+	Model       ModelR2   // told the controls, before and after the start
+	Linear      []float64 // global linear least squares without controls, iterated
+	Persistence []float64 // nothing changes
+}
+
+// Ahead measures the prediction of a simulated environment several steps ahead: the model filters the first Length steps of
+// trajectories that training never saw, predicts the Horizon steps that follow under the controls that were applied, and is
+// scored by R²_k of Nassar et al. 2019, eq. 31 (see the type r2). The result depends on model, environment and options
+// alone, except Threads. It returns ErrOptions or ErrDims, joined, before anything is computed.
+func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error) {
+	spec := env.Spec()
+	if err := o.validate(f.Dims(), spec); err != nil {
+		return AheadReport{}, err
+	}
+	test := simulateTrials(env, rng.New(o.Seed, rng.Episode), firstFresh, o.Episodes, o.Length+o.Horizon)
+	means, start := test.means(), o.Length-1
+	plan := forecastPlan{
+		from: start, to: start, window: o.Window, horizon: o.Horizon, samples: o.Samples, stimulus: known,
+		noise: rng.New(o.Seed, rng.Evaluation), threads: o.Threads,
+	}
+	report := AheadReport{
+		Options: o, Environment: spec.Name, Model: plan.run(f, test, means),
+		Persistence: step(persistence).score(test, means, start, start, o.Horizon),
+	}
+	training := simulateTrials(env, rng.New(o.Seed, rng.Episode), 0, o.Episodes, o.Length)
+	linear, err := fitLinear(training, o.Length)
+	if err != nil {
+		return AheadReport{}, err
+	}
+	report.Linear = linear.score(test, means, start, start, o.Horizon)
+	return report, nil
+}
+
+// Table shows up to ten horizons.
+func (r AheadReport) Table() Table {
+	t := Table{Title: r.Environment + ", R² of predictions k steps ahead", Corner: "k", Decimals: 3}
+	every := max(1, r.Options.Horizon/10)
+	rows := []Row{{Name: "model"}, {Name: "  one draw"}, {Name: "linear least squares"}, {Name: "persistence"}}
+	for k := 1; k <= r.Options.Horizon; k++ {
+		if k > 1 && k%every != 0 {
+			continue
+		}
+		t.Columns = append(t.Columns, strconv.Itoa(k))
+		for i, curve := range r.curves() {
+			rows[i].Values = append(rows[i].Values, curve[k-1])
+		}
+	}
+	t.Rows = rows
+	t.Notes = []string{fmt.Sprintf("%d trajectories that training never saw, filtered to step %d; mean of %d rollouts unless it says one draw.",
+		r.Options.Episodes, r.Options.Length, r.Options.Samples)}
+	return t
+}
+
+// CurveTable holds every horizon.
+func (r AheadReport) CurveTable() Table {
+	t := Table{Corner: "k", Columns: []string{"model", "draw", "linear", "persistence"}, Decimals: 4}
+	for k := range r.Options.Horizon {
+		row := Row{Name: strconv.Itoa(k + 1)}
+		for _, curve := range r.curves() {
+			row.Values = append(row.Values, curve[k])
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (r AheadReport) curves() [][]float64 {
+	return [][]float64{r.Model.Mean, r.Model.Draw, r.Linear, r.Persistence}
+}
+
+// Report returns the figures in the form that scripts read. Lists hold horizons 1 … Horizon.
+func (r AheadReport) Report() Report {
+	o := r.Options
+	return Report{Protocol: "ahead", Metrics: []Metric{
+		count("episodes", o.Episodes), count("length", o.Length), count("horizon", o.Horizon), count("samples", o.Samples), count("window", o.Window),
+		value("r2_final", r.Model.Mean[o.Horizon-1]),
+		list("r2", r.Model.Mean), list("r2_draw", r.Model.Draw), list("r2_linear", r.Linear), list("r2_persistence", r.Persistence),
+	}}
+}

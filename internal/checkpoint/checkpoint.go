@@ -1,0 +1,161 @@
+// Package checkpoint is what a run has on disk of its parameters and its optimiser: how it is written so that a crash
+// leaves the old or the new state, how it is read and verified, which checkpoints are kept, and how a run goes back to an
+// older one.
+//
+// A checkpoint is a tensor file, step-N.safetensors, with the tensors of the layout followed by the optimiser's moments,
+// "adam.m" and "adam.v" or "outer.velocity", and "gradient.levels" if gradients travel as integers, and a manifest,
+// step-N.json, with its SHA-256. best.json is a copy of the best checkpoint's manifest.
+//
+// It sees names, shapes and vectors. It knows no coordinator, no message and no model.
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/tensorfile"
+)
+
+var (
+	// ErrNotFound is returned when a folder does not hold the checkpoint that was asked for.
+	ErrNotFound = errors.New("no checkpoint")
+	// ErrVoid is what ErrNotFound comes with when the run went back to its initial parameters: all that was written
+	// before does not count, and it is to begin again.
+	ErrVoid = errors.New("the run went back to its initial parameters")
+	// ErrCorrupt is returned when a checkpoint that was asked for, or all that could be it, are damaged.
+	ErrCorrupt = errors.New("no valid checkpoint")
+	// ErrParameter is returned by Checkpoint.Parameter for a name that the parameters do not have.
+	ErrParameter = errors.New("no such parameter")
+)
+
+// MaxParameters is the most that a checkpoint holds.
+const MaxParameters = 1 << 30
+
+// Checkpoint is the state of a run after Step updates: all that its continuation depends on beside the configuration.
+type Checkpoint struct {
+	Run  string
+	Seed uint64
+	Term uint64 // incarnation of the coordinator that wrote it
+	Step uint64
+
+	Theta   []float32
+	Moments []Moment  // of the optimiser, in its order; none: they are zero
+	Levels  []float32 // of the gradients, by block: see quantize.Scales; empty: they travel as float32
+
+	Validated uint64  // step of the last validation; 0: none
+	BestStep  uint64  // step with the lowest validation loss; 0: none
+	BestLoss  float64 // that loss; +Inf: none
+
+	// What Store.Write and reading fill in.
+	ParamsSHA256 string // Hash(Theta)
+	Path         string // of the manifest
+
+	// What reading fills in. Store.Write takes the Store's.
+	Layout   []Tensor // of Theta
+	Identity string   // of what decides the bits of the run that it is of; empty in old ones
+	Data     string   // hash of the data set of that run; empty in old ones
+}
+
+// Moment is a vector that the optimiser carries from one update to the next, of the parameters' size.
+type Moment struct {
+	Name   string
+	Values []float32
+}
+
+// Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
+type Tensor struct {
+	Name   string
+	Shape  []int
+	Offset int
+	Size   int
+}
+
+// Parameter returns the tensor of a name and its elements in row-major order, which belong to the checkpoint; or
+// ErrParameter.
+func (cp *Checkpoint) Parameter(name string) (Tensor, []float32, error) {
+	i := slices.IndexFunc(cp.Layout, func(t Tensor) bool { return t.Name == name })
+	if i < 0 {
+		return Tensor{}, nil, fmt.Errorf("%w: %q in %s", ErrParameter, name, cp.Path)
+	}
+	t := cp.Layout[i]
+	return t, cp.Theta[t.Offset : t.Offset+t.Size : t.Offset+t.Size], nil
+}
+
+// CheckLayout joins all that is wrong with a layout for so many parameters. An empty one stands for one tensor "theta".
+func CheckLayout(layout []Tensor, size int) error {
+	if len(layout) == 0 {
+		return nil
+	}
+	var errs []error
+	at, seen := 0, make(map[string]bool)
+	for _, t := range layout {
+		n := 1
+		for _, d := range t.Shape {
+			n *= d
+		}
+		if t.Offset != at || t.Size != n || n < 0 {
+			errs = append(errs, fmt.Errorf("layout: tensor %s: %d elements at %d, shape %v, want offset %d", t.Name, t.Size, t.Offset, t.Shape, at))
+		}
+		if seen[t.Name] || slices.Contains(reserved(), t.Name) {
+			errs = append(errs, fmt.Errorf("layout: tensor %s: the name is taken", t.Name))
+		}
+		if err := tensorfile.CheckName(t.Name); err != nil {
+			errs = append(errs, fmt.Errorf("layout: %w", err))
+		}
+		at, seen[t.Name] = t.Offset+t.Size, true
+	}
+	if at != size {
+		errs = append(errs, fmt.Errorf("layout covers %d of %d parameters", at, size))
+	}
+	return errors.Join(errs...)
+}
+
+// reserved are the names of what stands beside the parameters.
+func reserved() []string { return append(adamMoments(), "outer.velocity", levelsName) }
+
+// Hash is the SHA-256 of the parameters as little-endian float32, in hexadecimal: params_sha256.
+func Hash(theta []float32) string {
+	h := sha256.New()
+	tensorfile.New("", nil, theta).WriteTo(h) // a hash takes everything
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// tensors are what the data file of a checkpoint holds, in its order. An empty layout stands for one tensor "theta".
+func (cp *Checkpoint) tensors(layout []Tensor) []tensorfile.Tensor {
+	size := len(cp.Theta)
+	if len(layout) == 0 {
+		layout = []Tensor{{Name: "theta", Shape: []int{size}, Size: size}}
+	}
+	var list []tensorfile.Tensor
+	for _, t := range layout {
+		list = append(list, tensorfile.New(t.Name, t.Shape, cp.Theta[t.Offset:t.Offset+t.Size]))
+	}
+	for _, m := range cp.Moments {
+		list = append(list, tensorfile.New(m.Name, []int{size}, m.Values))
+	}
+	if n := len(cp.Levels); n > 0 {
+		list = append(list, tensorfile.New(levelsName, []int{n}, cp.Levels))
+	}
+	return list
+}
+
+// write writes the data file of a checkpoint and returns its length and SHA-256.
+func (cp *Checkpoint) write(w io.Writer, layout []Tensor) (n int64, sum string, err error) {
+	h := sha256.New()
+	metadata := map[string]string{"format": "switchyard", "step": fmt.Sprint(cp.Step)}
+	n, err = tensorfile.Write(io.MultiWriter(w, h), metadata, cp.tensors(layout))
+	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// MomentNames are the names of the moments, in their order.
+func (cp *Checkpoint) MomentNames() []string {
+	names := make([]string, len(cp.Moments))
+	for i, m := range cp.Moments {
+		names[i] = m.Name
+	}
+	return names
+}

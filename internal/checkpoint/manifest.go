@@ -1,0 +1,211 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/tensorfile"
+)
+
+// manifest is the JSON beside a checkpoint's data. It is written last: a checkpoint without it does not exist.
+type manifest struct {
+	Format       int      `json:"format"`
+	Run          string   `json:"run"`
+	Seed         uint64   `json:"seed"`
+	Term         uint64   `json:"term"`
+	Step         uint64   `json:"step"`
+	Parameters   int      `json:"parameters"`
+	Moments      []string `json:"moments,omitempty"`         // beside the parameters in the data; before format 3 those of Adam
+	Blocks       int      `json:"gradient_blocks,omitempty"` // of which there are levels
+	Identity     string   `json:"job_sha256,omitempty"`      // of what decides the bits in the job, not of all of it
+	Data         string   `json:"data_sha256,omitempty"`     // of the data set; empty: none, or format 1
+	Validated    uint64   `json:"validated_step,omitempty"`
+	BestStep     uint64   `json:"best_step,omitempty"`
+	BestLoss     *float64 `json:"best_loss,omitempty"`
+	ParamsSHA256 string   `json:"params_sha256"`
+	File         string   `json:"file"`
+	Bytes        int64    `json:"bytes"`
+	SHA256       string   `json:"sha256"`
+}
+
+const (
+	// The formats that are read. Format 1 has no job_sha256 and data_sha256. Format 3 names its moments, and may have
+	// gradient_blocks; with the moments of Adam alone format 2 is written, which older programs read.
+	adamFormat, latestFormat = 2, 3
+
+	bestManifest   = "best.json"
+	manifestSuffix = ".json"
+	dataSuffix     = ".safetensors"
+	levelsName     = "gradient.levels"
+	maxMoments     = 8
+)
+
+// adamMoments are the names of Adam's.
+func adamMoments() []string { return []string{"adam.m", "adam.v"} }
+
+// newManifest describes a checkpoint, without its data file.
+func newManifest(cp *Checkpoint, identity, data string) *manifest {
+	man := &manifest{
+		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta), Blocks: len(cp.Levels),
+		Identity: identity, Data: data,
+		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
+	}
+	if list := cp.MomentNames(); man.Blocks > 0 || !slices.Equal(list, adamMoments()) {
+		man.Format, man.Moments = latestFormat, list
+	}
+	if !math.IsInf(cp.BestLoss, 0) {
+		man.BestLoss = &cp.BestLoss
+	}
+	return man
+}
+
+// readManifest reads a manifest and checks that it makes sense. All errors name it.
+func readManifest(path string) (*manifest, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoint: %w", err)
+	}
+	man := new(manifest)
+	if err = json.Unmarshal(text, man); err == nil {
+		err = man.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: manifest: %w", path, err)
+	}
+	return man, nil
+}
+
+func (man *manifest) check() error {
+	switch {
+	case man.Format < 1 || man.Format > latestFormat:
+		return fmt.Errorf("format %d, this program reads 1 to %d", man.Format, latestFormat)
+	case man.Parameters <= 0 || man.Parameters > MaxParameters:
+		return fmt.Errorf("%d parameters", man.Parameters)
+	case len(man.Moments) > maxMoments:
+		return fmt.Errorf("%d moments", len(man.Moments))
+	case man.Blocks < 0 || man.Blocks > man.Parameters:
+		return fmt.Errorf("%d blocks of gradients for %d parameters", man.Blocks, man.Parameters)
+	case man.File != stem(man.Step)+dataSuffix:
+		return fmt.Errorf("file %q for step %d", man.File, man.Step)
+	}
+	return nil
+}
+
+func (man *manifest) moments() []string {
+	if man.Format <= adamFormat {
+		return adamMoments()
+	}
+	return man.Moments
+}
+
+// checkpoint is what the manifest says of a checkpoint, without vectors.
+func (man *manifest) checkpoint(path string) *Checkpoint {
+	cp := &Checkpoint{
+		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step,
+		Validated: man.Validated, BestStep: man.BestStep, BestLoss: math.Inf(1),
+		ParamsSHA256: man.ParamsSHA256, Path: path, Identity: man.Identity, Data: man.Data,
+	}
+	if man.BestLoss != nil {
+		cp.BestLoss = *man.BestLoss
+	}
+	return cp
+}
+
+// open reads and verifies the data file.
+func (man *manifest) open(dir string) (*tensorfile.File, error) {
+	path := filepath.Join(dir, man.File)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() != man.Bytes {
+		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d", man.File, info.Size(), man.Bytes)
+	}
+	all, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(all)
+	if got := hex.EncodeToString(sum[:]); got != man.SHA256 {
+		return nil, fmt.Errorf("%s has SHA-256 %s, the manifest says %s", man.File, got, man.SHA256)
+	}
+	f, err := tensorfile.Decode(all)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", man.File, err)
+	}
+	return f, nil
+}
+
+// fill reads the vectors of a checkpoint: the parameters, which are all tensors but the last ones, the moments and the levels.
+// Nothing is allocated before it is known to be in the file.
+func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
+	moments := man.moments()
+	named := len(f.Tensors) - len(moments)
+	if man.Blocks > 0 {
+		named--
+	}
+	size := 0
+	for _, t := range f.Tensors[:max(named, 0)] {
+		cp.Layout = append(cp.Layout, Tensor{Name: t.Name, Shape: t.Shape, Offset: size, Size: t.Count()})
+		size += t.Count()
+	}
+	if size != man.Parameters {
+		return fmt.Errorf("%s has %d parameters, the manifest says %d", man.File, size, man.Parameters)
+	}
+	cp.Theta = make([]float32, size)
+	for i, t := range cp.Layout {
+		if err := tensorfile.Copy(cp.Theta[t.Offset:t.Offset+t.Size], f.Tensors[i]); err != nil {
+			return fmt.Errorf("%s: %w", man.File, err)
+		}
+	}
+	for _, name := range moments {
+		x, err := vector(f, name, size)
+		if err != nil {
+			return fmt.Errorf("%s: %w", man.File, err)
+		}
+		cp.Moments = append(cp.Moments, Moment{name, x})
+	}
+	if man.Blocks > 0 {
+		x, err := vector(f, levelsName, man.Blocks)
+		if err != nil {
+			return fmt.Errorf("%s: %w", man.File, err)
+		}
+		cp.Levels = x
+	}
+	return nil
+}
+
+// vector reads a tensor of so many elements.
+func vector(f *tensorfile.File, name string, size int) ([]float32, error) {
+	t, err := f.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.Count() != size {
+		return nil, fmt.Errorf("tensor %q has %d elements, want %d", name, t.Count(), size)
+	}
+	return tensorfile.Values[float32](t)
+}
+
+// stem is the name of a checkpoint's files without suffix. Sorted by name they are sorted by step.
+func stem(step uint64) string { return fmt.Sprintf("step-%010d", step) }
+
+// stepOf returns the step of a file that Store.Write made, finished or not.
+func stepOf(name string) (uint64, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, disk.Suffix), "step-")
+	if !ok {
+		return 0, false
+	}
+	digits, suffix, _ := strings.Cut(rest, ".")
+	step, err := strconv.ParseUint(digits, 10, 64)
+	return step, err == nil && ("."+suffix == manifestSuffix || "."+suffix == dataSuffix)
+}

@@ -1,0 +1,183 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What Open takes beside the number of a step.
+const (
+	Last = "last"
+	Best = "best"
+)
+
+// Open reads and verifies the checkpoint of a folder that is asked for: Last is what Restore gives, Best what RestoreBest
+// gives, and a number is that of a step. The second result is that of Restore.
+func Open(dir, which string) (*Checkpoint, []error, error) {
+	switch which {
+	case Last:
+		return Restore(dir)
+	case Best:
+		cp, err := RestoreBest(dir)
+		return cp, nil, err
+	}
+	step, err := strconv.ParseUint(which, 10, 64)
+	if err != nil {
+		return nil, nil, fmt.Errorf("checkpoint %q: want %s, %s or the number of a step", which, Last, Best)
+	}
+	cp, err := openStep(dir, step)
+	return cp, nil, err
+}
+
+func openStep(dir string, step uint64) (*Checkpoint, error) {
+	list, err := List(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(list, func(i Info) bool { return i.Step == step }) {
+		steps := []uint64{}
+		for _, i := range list {
+			steps = append(steps, i.Step)
+		}
+		return nil, fmt.Errorf("%w of step %d in %s, which has those of %v", ErrNotFound, step, dir, steps)
+	}
+	cp, err := read(filepath.Join(dir, stem(step)+manifestSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return cp, nil
+}
+
+// Info is what a checkpoint's manifest says of it.
+type Info struct {
+	Step         uint64
+	Bytes        int64 // of its data
+	ParamsSHA256 string
+	Path         string // of the manifest
+	Best         bool   // it is the one that Best opens
+}
+
+// List returns the checkpoints of a folder by step. It reads the manifests only, and leaves out those that it cannot read
+// and those that a rollback has made void. A folder that is missing has none.
+func List(dir string) ([]Info, error) {
+	names, err := manifests(dir)
+	if err != nil {
+		return nil, err
+	}
+	best, err := os.ReadFile(filepath.Join(dir, bestManifest))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list checkpoints: %w", err)
+	}
+	var list []Info
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		man, err := readManifest(path)
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		list = append(list, Info{
+			Step: man.Step, Bytes: man.Bytes, ParamsSHA256: man.ParamsSHA256, Path: path, Best: err == nil && bytes.Equal(text, best),
+		})
+	}
+	return list, nil
+}
+
+// Restore reads the newest valid checkpoint of a folder. The second result holds an error, with file and reason, for
+// each newer one that was skipped. Without a valid one it returns ErrNotFound or ErrCorrupt.
+func Restore(dir string) (*Checkpoint, []error, error) { return RestoreUpTo(dir, math.MaxUint64) }
+
+// RestoreUpTo is Restore for the newest valid checkpoint of at most that step.
+func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
+	names, err := manifests(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		step, ok := stepOf(name)
+		return ok && step > last
+	})
+	if len(names) == 0 {
+		if _, noted, err := RolledBack(dir); err == nil && noted {
+			return nil, nil, fmt.Errorf("%w in %s: %w", ErrNotFound, dir, ErrVoid)
+		}
+		return nil, nil, fmt.Errorf("%w in %s", ErrNotFound, dir)
+	}
+	var skipped []error
+	for _, name := range slices.Backward(names) {
+		cp, err := read(filepath.Join(dir, name))
+		if err == nil {
+			return cp, skipped, nil
+		}
+		skipped = append(skipped, err)
+	}
+	return nil, skipped, fmt.Errorf("%w in %s: %w", ErrCorrupt, dir, errors.Join(skipped...))
+}
+
+// RestoreBest reads the checkpoint with the lowest validation loss, or returns ErrNotFound if none was validated.
+// One that was and cannot be read is ErrCorrupt, with the manifest.
+func RestoreBest(dir string) (*Checkpoint, error) {
+	path := filepath.Join(dir, bestManifest)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w with a validation in %s", ErrNotFound, dir)
+	}
+	cp, err := read(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return cp, nil
+}
+
+// manifests lists the manifests of a folder by step, without those that a rollback has made void.
+func manifests(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list checkpoints: %w", err)
+	}
+	last, noted, err := RolledBack(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries { // ReadDir sorts, and the steps have leading zeros
+		if !strings.HasPrefix(e.Name(), "step-") || !strings.HasSuffix(e.Name(), manifestSuffix) {
+			continue
+		}
+		if step, ok := stepOf(e.Name()); ok && noted && step > last {
+			continue
+		}
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// read reads and verifies the checkpoint of a manifest. All errors name the manifest.
+func read(path string) (*Checkpoint, error) {
+	man, err := readManifest(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := man.open(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", path, err)
+	}
+	cp := man.checkpoint(path)
+	if err := man.fill(cp, f); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", path, err)
+	}
+	if got := Hash(cp.Theta); got != man.ParamsSHA256 {
+		return nil, fmt.Errorf("checkpoint %s: parameters have SHA-256 %s, the manifest says %s", path, got, man.ParamsSHA256)
+	}
+	return cp, nil
+}

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
+)
+
+// Kind is what env.kind or model.kind may name, with the keys that only it has.
+type Kind struct {
+	Name, Doc string // the doc is one line
+
+	// Settings returns a pointer to a new struct of the keys of the kind, at their defaults. The keys stand in the
+	// section env or model, those of a nested struct in a section of its own name.
+	Settings func() any
+	// Check returns what does not fit together in a configuration of this kind; nil: everything fits.
+	Check func(c *Config) []setting.Fault
+
+	Recorded bool // of env.kind: episodes are recorded, with lengths of their own, rather than simulated
+
+	keys     []Key // only it has
+	sections []Section
+}
+
+// Kinds are all that env.kind and model.kind may name. They are what a configuration is read with, and do not change.
+type Kinds struct {
+	env, model axis
+	keys       []Key // of all of them
+	sections   []Section
+}
+
+// axis is one of the two keys that choose a kind.
+type axis struct {
+	root  root
+	path  string // of the key: env.kind or model.kind
+	kinds []Kind // in the order of their registration
+}
+
+// NewKinds returns an error if a kind cannot be told from another, or one of its keys from another key.
+func NewKinds(env, model []Kind) (*Kinds, error) {
+	k := &Kinds{env: axis{ofEnv, "env.kind", slices.Clone(env)}, model: axis{ofModel, "model.kind", slices.Clone(model)}}
+	if err := errors.Join(k.env.check(), k.model.check()); err != nil {
+		return nil, err
+	}
+	for _, a := range k.axes() {
+		for i := range a.kinds {
+			a.kinds[i].keys, a.kinds[i].sections = a.keys(a.kinds[i])
+		}
+	}
+	k.keys, k.sections = k.lay(k.env.kinds, k.model.kinds)
+	return k, nil
+}
+
+func (k *Kinds) axes() [2]axis { return [2]axis{k.env, k.model} }
+
+// section is where the keys of the kinds stand.
+func (a axis) section() string { return strings.TrimSuffix(a.path, ".kind") }
+
+func (a axis) check() error {
+	var faults []error
+	own, _ := commonKeys()
+	seen := map[string]bool{}
+	for _, kind := range a.kinds {
+		fault := func(format string, args ...any) {
+			faults = append(faults, fmt.Errorf("%s=%s: %w", a.path, kind.Name, fmt.Errorf(format, args...)))
+		}
+		if setting.Quote(kind.Name) != kind.Name || strings.ContainsAny(kind.Name, "/.") || seen[kind.Name] {
+			fault("the name must be a word of its own: a letter, then letters, digits, - or _")
+		}
+		seen[kind.Name] = true
+		if t := reflect.TypeOf(kind.Settings()); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			fault("its settings are of type %v: they must be a pointer to a struct", t)
+			continue
+		}
+		if kind.Doc == "" || strings.Contains(kind.Doc, "\n") {
+			fault("its doc must be one line")
+		}
+		paths := map[string]bool{}
+		keys, _ := a.keys(kind)
+		for _, k := range keys {
+			if err := k.Check(); err != nil {
+				fault("%w", err)
+			}
+			if paths[k.Path] || slices.ContainsFunc(own, func(o Key) bool { return o.Path == k.Path }) {
+				fault("key %s is there already: give it another name", k.Path)
+			}
+			paths[k.Path] = true
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// find returns the kind of that name; without a name if there is none.
+func (a axis) find(name string) Kind {
+	for _, kind := range a.kinds {
+		if kind.Name == name {
+			return kind
+		}
+	}
+	return Kind{}
+}
+
+// kind returns the kind that an entry chooses, without a name if there is none, and whether it chooses one.
+func (k *Kinds) kind(e entry) (kind Kind, chooses bool) {
+	for _, a := range k.axes() {
+		if e.path == a.path {
+			return a.find(e.text), true
+		}
+	}
+	return Kind{}, false
+}
+
+func (a axis) names() []string {
+	names := make([]string, len(a.kinds))
+	for i, kind := range a.kinds {
+		names[i] = kind.Name
+	}
+	return names
+}
+
+// keys lists the keys that only a kind has, and the sections that it adds.
+func (a axis) keys(kind Kind) (keys []Key, sections []Section) {
+	setting.Walk(kind.Settings(), a.section()+".", func(k setting.Key) {
+		keys = append(keys, Key{Key: k, Kinds: []string{a.path + "=" + kind.Name}, root: a.root})
+	}, func(s Section) { sections = append(sections, s) })
+	return keys, sections
+}
+
+// choice describes the key that chooses a kind.
+func (a axis) choice(k Key) Key {
+	k.Values = a.names()
+	var docs []string
+	for _, kind := range a.kinds {
+		docs = append(docs, kind.Name+": "+kind.Doc)
+	}
+	k.Doc += "; " + strings.Join(docs, "; ")
+	return k
+}
+
+// commonKeys lists the keys that every configuration has.
+func commonKeys() (keys []Key, sections []Section) {
+	setting.Walk(new(Config), "", func(k setting.Key) { keys = append(keys, Key{Key: k}) }, func(s Section) { sections = append(sections, s) })
+	return keys, sections
+}
+
+// lay lists the keys that configurations of these kinds have, and their sections, in the order in which they are
+// written: a section that a kind adds follows the one of the kind. A key that several kinds have stands there once.
+func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
+	keys, sections := commonKeys()
+	section := func(name string) int {
+		return slices.IndexFunc(sections, func(s Section) bool { return s.Name == name })
+	}
+	key := func(path string) int { return slices.IndexFunc(keys, func(k Key) bool { return k.Path == path }) }
+	for i, kinds := range [][]Kind{env, model} {
+		a := k.axes()[i]
+		for _, kind := range kinds {
+			for _, s := range kind.sections {
+				if section(s.Name) < 0 {
+					sections = slices.Insert(sections, section(a.section())+1, s)
+				}
+			}
+			for _, o := range kind.keys {
+				if i := key(o.Path); i >= 0 {
+					keys[i].Kinds = slices.Concat(keys[i].Kinds, o.Kinds)
+				} else {
+					keys = append(keys, o)
+				}
+			}
+		}
+	}
+	for _, a := range k.axes() {
+		i := key(a.path)
+		keys[i] = a.choice(keys[i])
+	}
+	slices.SortStableFunc(keys, func(a, b Key) int { return section(a.Section()) - section(b.Section()) })
+	return keys, sections
+}
+
+// Keys lists every key of any configuration. The list is not to be changed.
+func (k *Kinds) Keys() []Key { return k.keys }
+
+// Sections lists every group of keys of any configuration. The list is not to be changed.
+func (k *Kinds) Sections() []Section { return k.sections }
+
+func (k *Kinds) isSection(name string) bool {
+	return slices.ContainsFunc(k.Sections(), func(s Section) bool { return s.Name == name })
+}
+
+// a foreigner is a key of a kind that was not chosen.
+type foreigner struct {
+	Key
+	kind   string // path=name
+	chosen string // of the same axis
+	same   bool   // the text that was written is the default of the kind
+}
+
+// foreign returns the kinds beside those chosen in c that have a key, and whether what was written is the default there.
+func (k *Kinds) foreign(c *Config, path, text string) []foreigner {
+	var list []foreigner
+	for i, chosen := range []string{c.Env.Kind, c.Model.Kind} {
+		a := k.axes()[i]
+		for _, kind := range a.kinds {
+			for _, key := range kind.keys {
+				if key.Path != path || kind.Name == chosen {
+					continue
+				}
+				written, usual := kind.Settings(), kind.Settings()
+				fault, _ := key.Assign(written, text)
+				list = append(list, foreigner{key, a.path + "=" + kind.Name, a.path + "=" + chosen, fault == "" && key.Format(written) == key.Format(usual)})
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,152 @@
+// Package registry lists what env.kind, model.kind and eval --protocol may name: what comes with Switchyard, and what users add.
+// It does not know what becomes of a model: package job builds from it, package config reads files with it.
+package registry
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/ball"
+	"github.com/switchyard-ml/switchyard/envs/fhn"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/envs/hopper"
+	"github.com/switchyard-ml/switchyard/envs/maze"
+	"github.com/switchyard-ml/switchyard/envs/noise"
+	"github.com/switchyard-ml/switchyard/envs/reacher"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Registry is what there is to choose from. It is not changed once it is made.
+type Registry struct {
+	environments []envs.Kind
+	families     []model.Family
+	kinds        *config.Kinds
+}
+
+// Own are the kinds that a user adds.
+type Own struct {
+	Environments []envs.Kind
+	Families     []model.Family
+}
+
+// builtin is all that comes with Switchyard.
+func builtin() Own {
+	return Own{
+		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
+		Families:     []model.Family{slds.Family()},
+	}
+}
+
+// New returns what comes with Switchyard, and own kinds. It returns an error if one of these has a name or a key that is
+// taken, or describes a key wrongly.
+func New(own Own) (*Registry, error) {
+	all := builtin()
+	r := &Registry{environments: append(all.Environments, own.Environments...), families: append(all.Families, own.Families...)}
+	var env, families []config.Kind
+	for _, k := range r.environments {
+		if k.Settings == nil {
+			return nil, fmt.Errorf("register env.kind=%s: it has no Settings", k.Name)
+		}
+		env = append(env, r.environment(k))
+	}
+	for _, f := range r.families {
+		if f.Settings == nil {
+			return nil, fmt.Errorf("register model.kind=%s: it has no Settings", f.Name)
+		}
+		families = append(families, r.family(f))
+	}
+	kinds, err := config.NewKinds(env, families)
+	if err != nil {
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	r.kinds = kinds
+	return r, nil
+}
+
+// Builtin is New without own kinds.
+func Builtin() *Registry {
+	r, err := New(Own{})
+	if err != nil {
+		panic(err) // a mistake of this program, which the tests of its kinds find
+	}
+	return r
+}
+
+func (r *Registry) environment(k envs.Kind) config.Kind {
+	_, recorded := k.Settings().(*files.Settings)
+	return config.Kind{
+		Name: k.Name, Doc: k.Doc, Recorded: recorded,
+		Settings: func() any { return k.Settings() },
+		Check: func(c *config.Config) []setting.Fault {
+			if s, ok := c.Env.Settings.(envs.Checker); ok {
+				return s.Check()
+			}
+			return nil
+		},
+	}
+}
+
+func (r *Registry) family(f model.Family) config.Kind {
+	return config.Kind{
+		Name: f.Name, Doc: f.Doc,
+		Settings: func() any { return f.Settings() },
+		Check: func(c *config.Config) []setting.Fault {
+			s, ok := c.Model.Settings.(model.Checker)
+			if !ok {
+				return nil
+			}
+			setup := model.Setup{Env: c.Env.Kind, Sequence: c.Sequence(), FilterWindow: c.Eval.FilterWindow}
+			for _, k := range r.environments {
+				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
+			}
+			return s.Check(setup)
+		},
+	}
+}
+
+// Kinds are what configurations are read with.
+func (r *Registry) Kinds() *config.Kinds { return r.kinds }
+
+// ErrKind is returned for a configuration of a kind that cannot do what is asked of it.
+var ErrKind = errors.New("the kind cannot do this")
+
+// Environment builds the environment of a configuration.
+func Environment(c config.Config) (envs.Env, error) {
+	s, ok := c.Env.Settings.(envs.Settings)
+	if !ok {
+		return nil, fmt.Errorf("build the environment: %w: env.kind=%s has no settings", ErrKind, c.Env.Kind)
+	}
+	env, err := s.New()
+	if err != nil {
+		return nil, fmt.Errorf("build the environment: %w", err)
+	}
+	return env, nil
+}
+
+// Model builds the model of a configuration for data of these dimensions, with its initial parameters, which are a
+// function of the seed.
+func Model(c config.Config, d model.Data) (model.Model, error) {
+	s, ok := c.Model.Settings.(model.Settings)
+	if !ok {
+		return nil, fmt.Errorf("build the model: %w: model.kind=%s has no settings", ErrKind, c.Model.Kind)
+	}
+	m, err := s.New(d, rng.New(c.Seed, rng.Init))
+	if err != nil {
+		return nil, fmt.Errorf("build the model: %w", err)
+	}
+	return m, nil
+}
+
+// Describe says what the settings of the model choose.
+func Describe(c config.Config) model.Description {
+	s, ok := c.Model.Settings.(model.Settings)
+	if !ok {
+		return model.Description{}
+	}
+	return s.Describe()
+}

@@ -1,0 +1,180 @@
+// Package tensorfile reads and writes named tensors in the safetensors format: eight bytes with the length of a header,
+// the header in JSON, which says type, shape and place of each tensor, and the elements, little-endian, one tensor after
+// the other without gaps. Floating-point values keep their bits. It knows no model, no checkpoint and no folder.
+package tensorfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+var (
+	// ErrFormat is returned for bytes that are not a whole file of this format, or hold a type that is not read.
+	ErrFormat = errors.New("not a readable tensor file")
+	// ErrTensor is returned for a tensor that is not in a file, is of another type or size than asked for, or cannot be
+	// written as it is described.
+	ErrTensor = errors.New("unusable tensor")
+)
+
+// Type is what a tensor's elements are, as the format names it.
+type Type string
+
+// The types that are read and written.
+const (
+	F32 Type = "F32"
+	F64 Type = "F64"
+	I64 Type = "I64"
+	U8  Type = "U8"
+)
+
+// width is the number of bytes of an element; 0: the type is not known.
+func (t Type) width() int {
+	switch t {
+	case F32:
+		return 4
+	case F64, I64:
+		return 8
+	case U8:
+		return 1
+	}
+	return 0
+}
+
+// Element is an element in memory: float32 for F32, float64 for F64, int64 for I64, uint8 for U8.
+type Element interface {
+	float32 | float64 | int64 | uint8
+}
+
+// typeOf is the type of a file's elements that are T in memory.
+func typeOf[T Element]() Type {
+	switch any(*new(T)).(type) {
+	case float32:
+		return F32
+	case float64:
+		return F64
+	case int64:
+		return I64
+	}
+	return U8
+}
+
+// Tensor is a named array. Its elements stand in row-major order; a scalar has no dimension and one element.
+type Tensor struct {
+	Name  string
+	Type  Type
+	Shape []int
+
+	values any    // of New: []float32, []float64, []int64 or []uint8
+	bytes  []byte // of Decode: as in the file
+}
+
+// New returns a tensor of the given values, which it does not copy: they stay as they are until it is written.
+func New[T Element](name string, shape []int, values []T) Tensor {
+	return Tensor{Name: name, Type: typeOf[T](), Shape: shape, values: values}
+}
+
+// Count is the number of elements.
+func (t Tensor) Count() int {
+	switch x := t.values.(type) {
+	case []float32:
+		return len(x)
+	case []float64:
+		return len(x)
+	case []int64:
+		return len(x)
+	case []uint8:
+		return len(x)
+	}
+	return len(t.bytes) / max(t.Type.width(), 1)
+}
+
+// Values returns a copy of a tensor's elements, or ErrTensor if they are of another type.
+func Values[T Element](t Tensor) ([]T, error) {
+	x := make([]T, t.Count())
+	return x, Copy(x, t)
+}
+
+// Copy writes a tensor's elements to dst, or returns ErrTensor if they are of another type or number.
+func Copy[T Element](dst []T, t Tensor) error {
+	if want := typeOf[T](); t.Type != want {
+		return fmt.Errorf("%w: tensor %q has elements of type %s, want %s", ErrTensor, t.Name, t.Type, want)
+	}
+	if t.Count() != len(dst) {
+		return fmt.Errorf("%w: tensor %q has %d elements, want %d", ErrTensor, t.Name, t.Count(), len(dst))
+	}
+	if x, ok := t.values.([]T); ok {
+		copy(dst, x)
+		return nil
+	}
+	decode(dst, t.bytes)
+	return nil
+}
+
+// decode reads len(dst) elements.
+func decode[T Element](dst []T, src []byte) {
+	le := binary.LittleEndian
+	switch dst := any(dst).(type) {
+	case []float32:
+		for i := range dst {
+			dst[i] = math.Float32frombits(le.Uint32(src[4*i:]))
+		}
+	case []float64:
+		for i := range dst {
+			dst[i] = math.Float64frombits(le.Uint64(src[8*i:]))
+		}
+	case []int64:
+		for i := range dst {
+			dst[i] = int64(le.Uint64(src[8*i:]))
+		}
+	case []uint8:
+		copy(dst, src)
+	}
+}
+
+// encode appends the elements [from, to).
+func (t Tensor) encode(dst []byte, from, to int) []byte {
+	le := binary.LittleEndian
+	switch x := t.values.(type) {
+	case []float32:
+		for _, v := range x[from:to] {
+			dst = le.AppendUint32(dst, math.Float32bits(v))
+		}
+	case []float64:
+		for _, v := range x[from:to] {
+			dst = le.AppendUint64(dst, math.Float64bits(v))
+		}
+	case []int64:
+		for _, v := range x[from:to] {
+			dst = le.AppendUint64(dst, uint64(v))
+		}
+	case []uint8:
+		dst = append(dst, x[from:to]...)
+	default:
+		w := t.Type.width()
+		dst = append(dst, t.bytes[w*from:w*to]...)
+	}
+	return dst
+}
+
+// countOf is the number of elements of a shape, or an error if it is above limit or a dimension is negative.
+func countOf(shape []int, limit int) (int, error) {
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
+		}
+	}
+	if slices.Contains(shape, 0) {
+		return 0, nil
+	}
+	n := 1
+	for _, d := range shape {
+		if n > limit/d {
+			return 0, fmt.Errorf("shape %v has more elements than the %d that there can be", shape, limit)
+		}
+		n *= d
+	}
+	return n, nil
+}
