@@ -1,0 +1,136 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// carriers are the ways of vectors that can be measured, that of train first.
+var carriers = []string{"direct", "broker", "tcp"}
+
+var carrierTexts = map[string]string{
+	"direct": "handed over in this process", "broker": "through it in this process", "tcp": "through it over the loopback device",
+}
+
+const carrierHelp = `Vectors go as --carrier says: "direct", from party to party of this process, as in
+train; "broker", through NATS without leaving the process; or "tcp", through NATS over
+the loopback device, as for workers in processes of their own.`
+
+// wireFlags are the flags of bench wire.
+type wireFlags struct {
+	benchFlags
+	turns   int
+	carrier string
+	profile string
+}
+
+func (f *wireFlags) check() error {
+	if f.turns < 1 {
+		return usagef("--turns %d: at least one is needed", f.turns)
+	}
+	if !slices.Contains(carriers, f.carrier) {
+		return usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
+	}
+	return f.benchFlags.check()
+}
+
+// transport starts the broker that the carrier needs.
+func (f *wireFlags) transport(log hclog.Logger) (*transport, error) {
+	listen := ""
+	if f.carrier == "tcp" {
+		listen = "127.0.0.1:0"
+	}
+	link, err := openTransport(listen, log)
+	if err != nil {
+		return nil, err
+	}
+	link.dial = f.carrier == "tcp"
+	if f.carrier != "direct" {
+		link.local = nil
+	}
+	return link, nil
+}
+
+func (a *app) benchWireCommand() *cobra.Command {
+	var f wireFlags
+	c := &cobra.Command{
+		Use:   "wire PRESET|FILE.yaml [key=value]...",
+		Short: "Time steps with messages beside the same arithmetic without",
+		Long: `Time updates of a preset with a coordinator and one worker per core over an embedded
+broker, by turns with the same arithmetic on as many cores without messages. More
+workers than there are cores take turns on them, with messages and without.
+
+` + carrierHelp,
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: completeConfig,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.benchWire(c, args, f)
+		},
+	}
+	f.add(c, a.cores)
+	c.Flags().IntVar(&f.turns, "turns", 5, "turns of steps with and without messages")
+	c.Flags().StringVar(&f.profile, "cpuprofile", "", "write a CPU profile of all turns to this file, for go tool pprof")
+	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors go: "+strings.Join(carriers, ", "))
+	return c
+}
+
+func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	if err != nil {
+		return fmt.Errorf("make a folder for checkpoints: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	link, err := f.transport(a.logger(a.err, hclog.Warn))
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	cfg := bench.WireConfig{
+		Run: stepConfig(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
+		Program: func(slots int) (worker.Program, error) { return newProgram(p.config, p.data.dataset(), slots) },
+	}
+	if f.profile != "" {
+		file, err := os.Create(f.profile)
+		if err != nil {
+			return fmt.Errorf("write the profile: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		cfg.Profile = file
+	}
+	w, err := bench.MeasureWire(c.Context(), cfg)
+	if err != nil {
+		return fmt.Errorf("measure the messages of %s: %w", p.config.Preset, err)
+	}
+	if f.json {
+		return a.printJSON(struct {
+			Preset     string `json:"preset"`
+			Parameters int    `json:"parameters"`
+			bench.Wire
+		}{p.config.Preset, len(p.theta), w})
+	}
+	t := terminal.NewTable("messages of "+p.config.Preset, terminal.Group(len(p.theta))+" parameters").Left(1)
+	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[f.carrier])
+	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
+	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
+	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
+	_, err = t.WriteTo(a.out)
+	return err
+}

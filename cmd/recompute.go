@@ -1,0 +1,178 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// record is what a run has left behind. It is only read: the run may be under way.
+type record struct {
+	name, folder string
+	config       config.Config
+	log          *coordinator.Log
+	plan         *plan
+}
+
+// errNoLog is the error of a run that cannot be compared, as it has logged no step.
+var errNoLog = errors.New("the run has no log of its steps")
+
+// openRecord reads the log of a run and builds its plan.
+func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
+	c, err := a.runConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &record{name: name, folder: filepath.Join(a.runsDir, name), config: c}
+	path := filepath.Join(r.folder, runs.Log)
+	if r.log, err = coordinator.ReadLog(path, 0); err != nil {
+		return nil, err
+	}
+	if r.log.Last == 0 {
+		return nil, withHint(fmt.Errorf("%s: %w", path, errNoLog), "a run logs every step; it may not have made one yet")
+	}
+	scale, err := scaleIn(c, r.folder)
+	if err != nil {
+		return nil, err
+	}
+	data, err := loadOwnData(&c, scale)
+	if err != nil {
+		return nil, err
+	}
+	r.plan, err = newPlan(c, data, flags)
+	return r, err
+}
+
+// before is the newest checkpoint of at most that step, nil if there is none.
+func (r *record) before(step uint64) (*coordinator.Checkpoint, error) {
+	cp, _, err := coordinator.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
+	if errors.Is(err, coordinator.ErrNoCheckpoint) || errors.Is(err, coordinator.ErrCorrupt) {
+		return nil, nil
+	}
+	return cp, err
+}
+
+// stepOf is the step of a checkpoint, 0 for the initial parameters.
+func stepOf(cp *coordinator.Checkpoint) uint64 {
+	if cp == nil {
+		return 0
+	}
+	return cp.Step
+}
+
+// recomputation makes steps of a run again, with workers in this process and in a folder of its own.
+type recomputation struct {
+	coordinator.Silent
+	record *record
+	from   *coordinator.Checkpoint // nil: the initial parameters
+	to     uint64
+	check  bool // whether what comes out is compared with the log
+
+	screen *terminal.Screen
+	log    hclog.Logger // of what goes on inside
+
+	lead   *coordinator.Coordinator
+	theta  []float32 // after the last step that was made
+	levels []float32
+	step   uint64
+}
+
+// Step implements coordinator.Observer.
+func (r *recomputation) Step(s coordinator.StepReport) {
+	r.keep()
+	r.screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", r.record.name, terminal.Group(s.Step), terminal.Group(r.to)))
+}
+
+// keep notes the state of the run.
+func (r *recomputation) keep() {
+	r.theta, r.step = r.lead.Parameters()
+	r.levels = r.lead.Levels()
+}
+
+// run makes the steps and returns the state after them. A step that differs from the log ends it with a
+// coordinator.ReplayError, and theta holds the parameters before that step.
+func (r *recomputation) run(ctx context.Context) (*coordinator.Checkpoint, error) {
+	folder, err := os.MkdirTemp("", "switchyard-recompute-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the recomputation: %w", err)
+	}
+	cp, err := r.runIn(ctx, folder)
+	r.screen.Finish()
+	return cp, errors.Join(err, os.RemoveAll(folder))
+}
+
+func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.Checkpoint, error) {
+	p := r.record.plan
+	name := r.record.name
+	if r.from != nil {
+		name = r.from.Run
+	}
+	cfg := leadConfig(p, name, folder)
+	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit = r.to, 0, 0, 0
+	if err := r.copyLog(cfg.Log); err != nil {
+		return nil, err
+	}
+	link, err := openTransport("", r.log)
+	if err != nil {
+		return nil, err
+	}
+	defer link.close()
+	bus, err := link.connect("coordinator")
+	if err != nil {
+		return nil, err
+	}
+	if r.lead, err = coordinator.New(cfg, p.theta, bus, r, r.log); err != nil {
+		return nil, fmt.Errorf("prepare the recomputation: %w", err)
+	}
+	if r.from != nil {
+		if err := r.lead.Resume(r.from); err != nil {
+			return nil, fmt.Errorf("begin at %s: %w", r.from.Path, err)
+		}
+	}
+	r.keep()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &session{plan: p, log: r.log, workerLog: r.log}
+	crew, err := s.hire(link, name, func(err error) { stop(err) })
+	if err != nil {
+		return nil, err
+	}
+	err = r.lead.Run(ctx)
+	crew.dismiss()
+	if cause := context.Cause(ctx); errors.Is(cause, errNoWorkers) {
+		return nil, cause
+	}
+	if err != nil {
+		return nil, err
+	}
+	cp, _, err := coordinator.Restore(cfg.Dir)
+	return cp, err
+}
+
+// copyLog writes the entries that the steps are to be compared with.
+func (r *recomputation) copyLog(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("copy the log: %w", err)
+	}
+	lines := json.NewEncoder(f)
+	for step := stepOf(r.from); r.check && step <= r.to && err == nil; step++ {
+		if e, ok := r.record.log.Entries[step]; ok {
+			err = lines.Encode(e)
+		}
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("copy the log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// errOtherBits is the error of steps that do not have the bits that they should have.
+var errOtherBits = errors.New("the bits differ")
+
+// verdict is what verify found.
+type verdict struct {
+	Run     string      `json:"run"`
+	From    uint64      `json:"from"`
+	To      uint64      `json:"to"`
+	Start   uint64      `json:"start"`   // step of the checkpoint that it began at; 0: the initial parameters
+	Missing uint64      `json:"missing"` // steps or rounds of these that the log does not hold
+	Equal   bool        `json:"equal"`
+	Differs *difference `json:"difference,omitempty"`
+	Kernels string      `json:"kernels"`
+	Seconds float64     `json:"seconds"`
+}
+
+// difference is the first step that came out otherwise.
+type difference struct {
+	Step     uint64    `json:"step"`
+	Logged   string    `json:"logged"`
+	Computed string    `json:"computed"`
+	Term     uint64    `json:"term"`
+	Suspects []suspect `json:"suspects"` // blocks whose logged checksum is not that of what they are here; null: not known
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var from, to uint64
+	var workers int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify NAME",
+		Short: "Recompute steps of a run and compare them with its log",
+		Long: `Recompute steps of a run on this machine, from the newest checkpoint before them, and
+compare the parameters after each with the hash in the run's log. The run is not
+changed, and may be under way. If a step differs, the blocks of that step are computed
+one by one, which says whose are not what the log says. A run with local steps is
+recomputed by whole rounds.`,
+		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
+		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if workers < 1 {
+				return usagef("--workers %d: at least one is needed", workers)
+			}
+			var v *verdict
+			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+				var err error
+				v, err = a.verify(ctx, args[0], from, to, workers)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return a.judge(v, asJSON)
+		},
+	}
+	c.Flags().Uint64Var(&from, "from", 1, "first step")
+	c.Flags().Uint64Var(&to, "to", 0, "last step (default: the last in the log)")
+	c.Flags().IntVar(&workers, "workers", a.cores, "workers in this process; changes speed, never results")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON object")
+	return c
+}
+
+func (a *app) verify(ctx context.Context, name string, from, to uint64, workers int) (*verdict, error) {
+	r, err := a.openRecord(name, trainFlags{workers: workers, slots: 1})
+	if err != nil {
+		return nil, err
+	}
+	if to == 0 {
+		to = r.log.Last
+	}
+	if from < 1 || from > to || to > r.log.Last {
+		return nil, usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
+	}
+	h := stride(r.config)
+	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
+	start, err := r.before(from - 1)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	v := &verdict{Run: name, From: from, To: to, Start: stepOf(start), Equal: true, Kernels: kernel.Active().String()}
+	for step := from - 1 + h; step <= to; step += h {
+		if _, ok := r.log.Entries[step]; !ok {
+			v.Missing++
+		}
+	}
+	screen := a.screen()
+	again := &recomputation{record: r, from: start, to: to, check: true, screen: screen, log: a.logger(screen, hclog.Warn)}
+	_, err = again.run(ctx)
+	var replay *coordinator.ReplayError
+	if errors.As(err, &replay) {
+		v.Equal, err = false, nil
+		v.Differs = &difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
+		if again.step+h == replay.Step {
+			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
+		}
+	}
+	v.Seconds = time.Since(began).Seconds()
+	return v, err
+}
+
+// judge prints the verdict. A difference is an error.
+func (a *app) judge(v *verdict, asJSON bool) error {
+	if asJSON {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+	} else if err := a.printVerdict(v); err != nil {
+		return err
+	}
+	if v.Equal {
+		return nil
+	}
+	return withHint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
+		"verify it on another machine, too: the one that stands alone has other arithmetic or damaged memory")
+}
+
+func (a *app) printVerdict(v *verdict) error {
+	start := "the initial parameters"
+	if v.Start > 0 {
+		start = fmt.Sprintf("the checkpoint of step %s", terminal.Group(v.Start))
+	}
+	if v.Equal {
+		missing := ""
+		if v.Missing > 0 {
+			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", terminal.Group(v.Missing))
+		}
+		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
+			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
+	}
+	d := v.Differs
+	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  computed here    %s\n",
+		terminal.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
+		return err
+	}
+	switch {
+	case d.Step == v.Start:
+		return a.printf("  the checkpoint is not of the parameters that the log names: one of them is damaged\n")
+	case d.Suspects == nil:
+		return a.printf("  the log does not say how the checksums of the blocks were formed\n")
+	case len(d.Suspects) == 0:
+		return a.printf("  all blocks have the checksums of the log: the coordinator's update differs, or the log is damaged\n")
+	}
+	for _, s := range d.Suspects {
+		if err := a.printf("  %s\n", s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

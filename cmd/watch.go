@@ -1,0 +1,272 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// watch records what the coordinator reports: metrics and state in the run folder,
+// progress on the screen. What cannot be written is kept, and tried again; the run
+// goes on meanwhile.
+type watch struct {
+	run    *runs.Run
+	screen *terminal.Screen
+	log    hclog.Logger
+	terms  []string
+	start  time.Time
+	json   bool // progress as log records
+
+	mu       sync.Mutex
+	metrics  trouble
+	state    trouble
+	meter    terminal.Meter
+	progress terminal.Progress
+	logged   time.Time // when progress was last logged
+	said     time.Time // when a validation was
+	saved    time.Time // when run.json was last written
+	latest   runs.Values
+	moved    float64          // bytes to and from each worker
+	steps    int              // in which they were
+	adviser  *scaling.Adviser // of a run with workers elsewhere; nil: nobody is advised
+}
+
+var _ coordinator.Observer = (*watch)(nil)
+
+// shortTerms name the parts of the ELBO in the status line.
+var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h", "kl_state": "kl_z", "kl_switch": "kl_s"}
+
+// Times between two writes of run.json beside those of checkpoints, between two
+// attempts to write what could not be, between two logged validations, and between two
+// records of progress in a log at the beginning and later: a tenth of the run's time, in
+// between.
+const (
+	saveInterval       = 5 * time.Second
+	retryInterval      = 2 * time.Second
+	validationInterval = 5 * time.Second
+	progressInterval   = 5 * time.Second
+	progressSlowest    = time.Minute
+)
+
+func (w *watch) Step(r coordinator.StepReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.meter.Add(now, r.Step)
+	p := &w.progress
+	p.Step, p.Workers, p.StepRate, p.Note = r.Step, r.Workers, w.meter.Rate(), ""
+	p.ELBO = -float64(r.Loss[0])
+	p.Terms = p.Terms[:0]
+	for i, name := range w.terms[1:] {
+		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(shortTerms[name], name), Value: float64(r.Loss[i+1])})
+	}
+	values := w.values(r.Loss)
+	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds/float64(r.Updates)
+	values["compute_seconds"] = r.Compute / float64(r.Updates)
+	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
+	p.WorkerBytes = r.WorkerBytes()
+	values["bytes_per_worker"] = p.WorkerBytes
+	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
+	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
+	w.advise(r)
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	if now.Sub(w.saved) > saveInterval {
+		w.save(func(*runs.Info) {})
+	}
+	w.show(now)
+}
+
+// newAdviser advises a run of that configuration.
+func newAdviser(c config.Config) *scaling.Adviser {
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
+}
+
+// wireOf is how gradients travel in a run of that configuration.
+func wireOf(c config.Config) scaling.Wire {
+	switch {
+	case c.Train.Method == "diloco":
+		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+	case c.Train.Gradients == "int16":
+		return scaling.Int16
+	}
+	return scaling.Float32
+}
+
+// advise logs what would help if the step waits for messages.
+func (w *watch) advise(r coordinator.StepReport) {
+	if w.adviser == nil {
+		return
+	}
+	advice, ok := w.adviser.Step(scaling.Sample{
+		Seconds: r.Seconds, Compute: r.Compute, Work: r.Work, BytesIn: float64(r.BytesIn), BytesOut: float64(r.BytesOut), Workers: r.Workers,
+	})
+	if ok {
+		w.log.Info(advice)
+	}
+}
+
+func (w *watch) Validation(r coordinator.ValidationReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	elbo := -float64(r.Loss[0])
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
+	w.latest["validation_elbo"] = elbo
+	if r.Best {
+		w.progress.Best, w.progress.BestStep = elbo, r.Step
+		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
+	}
+	if now.Sub(w.said) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has them all
+		w.said = now
+		w.log.Info("validation", "step", r.Step, "elbo", rounded(elbo), "best", r.Best)
+	}
+	w.show(now)
+}
+
+func (w *watch) Checkpoint(r coordinator.CheckpointReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.metrics.note(w.log, w.run.Sync())
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
+	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
+}
+
+func (w *watch) Membership(r coordinator.MembershipReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
+	switch {
+	case r.Joined != "":
+		w.log.Debug("worker joined", "worker", r.Joined, "workers", r.Workers)
+	case r.Left != "":
+		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
+	}
+	w.retry() // a run that waits has no steps that would
+	w.show(time.Now())
+}
+
+// Storage shows what cannot be written.
+func (w *watch) Storage(r coordinator.StorageReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Note = ""
+	if r.Err != nil {
+		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
+	}
+	w.save(func(*runs.Info) {}) // no checkpoint does it
+	w.show(time.Now())
+}
+
+// Rollback drops the records of the steps that are void.
+func (w *watch) Rollback(r coordinator.RollbackReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Step = r.Step
+	w.metrics.note(w.log, w.run.Cut(r.Step))
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
+	w.show(time.Now())
+}
+
+// show puts the progress on the screen, or into the log every now and then.
+func (w *watch) show(now time.Time) {
+	width := 0
+	if w.screen.Terminal() {
+		width = w.screen.Width()
+	}
+	w.screen.Status(w.progress.Line(width))
+	interval := min(max(now.Sub(w.start)/10, progressInterval), progressSlowest)
+	if w.json && now.Sub(w.logged) >= interval {
+		w.logged = now
+		w.log.Info("progress", progressFields(w.progress)...)
+	}
+}
+
+// progressFields are what is known of the progress, as fields of a log record.
+func progressFields(p terminal.Progress) []any {
+	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
+	if p.StepRate > 0 { // there were steps
+		fields = append(fields, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
+	}
+	if p.Note != "" {
+		fields = append(fields, "waiting_for", p.Note)
+	}
+	return fields
+}
+
+// rounded is what people read of a number.
+func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
+func (w *watch) values(loss []float32) runs.Values {
+	values := runs.Values{"elbo": -float64(loss[0])}
+	for i, name := range w.terms {
+		values[name] = float64(loss[i])
+	}
+	return values
+}
+
+// save writes run.json with the present step and metrics, and what more is to change.
+func (w *watch) save(change func(*runs.Info)) {
+	w.saved = time.Now()
+	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
+		i.Step, i.Metrics = w.progress.Step, w.latest
+		change(i)
+	}))
+}
+
+// retry writes what could not be written before.
+func (w *watch) retry() {
+	if w.metrics.err != nil {
+		w.metrics.note(w.log, w.run.Sync())
+	}
+	if w.state.err != nil && time.Since(w.saved) > retryInterval {
+		w.save(func(*runs.Info) {})
+	}
+}
+
+// finish writes what is left. What fails is tried again until ctx ends.
+func (w *watch) finish(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		w.metrics.note(w.log, w.run.Sync())
+		w.save(func(*runs.Info) {})
+		err := errors.Join(w.metrics.err, w.state.err)
+		w.mu.Unlock()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+	}
+}
+
+// trouble is the state of a file that may not be writable.
+type trouble struct {
+	err  error
+	told time.Time
+}
+
+// note logs an error, when it comes and every few seconds while it stays, and its end.
+func (t *trouble) note(log hclog.Logger, err error) {
+	switch {
+	case err != nil && time.Since(t.told) > saveInterval:
+		t.told = time.Now()
+		log.Error("record not written", "error", err, "remedy", "free space on the disk; training goes on, and what is kept is written then")
+	case err == nil && t.err != nil:
+		log.Info("records are written again")
+		t.told = time.Time{}
+	}
+	t.err = err
+}
