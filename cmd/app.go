@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -69,7 +70,7 @@ func (a *app) useKernels() error {
 		err = kernel.Use(isa)
 	}
 	if err != nil {
-		return usagef("%s=%s: %w", isaVariable, name, err)
+		return advice.Usagef("%s=%s: %w", isaVariable, name, err)
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func readFiles(paths []string) ([]config.File, error) {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, usagef("read the configuration: %w", err)
+			return nil, advice.Usagef("read the configuration: %w", err)
 		}
 		files = append(files, config.File{Name: path, Data: data})
 	}

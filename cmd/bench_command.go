@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -37,7 +38,7 @@ func (f *benchFlags) add(c *cobra.Command, cores int) {
 
 func (f *benchFlags) check() error {
 	if f.threads < 1 || f.steps < 1 {
-		return usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
+		return advice.Usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
 	}
 	return nil
 }
@@ -50,7 +51,7 @@ func (a *app) benchPlan(args []string) (*plan, error) {
 	}
 	c := resolved.Config
 	if localSteps(c) {
-		return nil, usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
+		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
 	data, err := loadOwnData(&c, nil)
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if samples < 1 {
-				return usagef("--samples %d: at least one is needed", samples)
+				return advice.Usagef("--samples %d: at least one is needed", samples)
 			}
 			list := bench.MeasureKernels(samples)
 			if asJSON {

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -86,7 +87,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	}
 	stragglers, err := scaling.ParseStragglers(f.stragglers)
 	if err != nil {
-		return usageError{err}
+		return advice.Usage(err)
 	}
 	p, err := a.benchPlan(args)
 	if err != nil {
@@ -106,7 +107,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 			c.Machines, c.Cores, c.OneMachine, c.Link, c.Latency = 1, a.cores, true, 0, 0
 		}
 		if err := scaling.Check(t.Load, c, t.Wire); err != nil {
-			return usageError{err}
+			return advice.Usage(err)
 		}
 		t.Rows = append(t.Rows, scaleRow{c, scaling.Simulate(t.Load, c, t.Wire, stragglers, spec, scaleSeed, scaleUpdates), scaling.Choices(t.Load, c, t.Wire)})
 	}
@@ -121,14 +122,14 @@ func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return scaling.Load{}, usagef("read the measurements: %w", err)
+			return scaling.Load{}, advice.Usagef("read the measurements: %w", err)
 		}
 		var t scaleTable
 		if err := json.Unmarshal(data, &t); err != nil {
-			return scaling.Load{}, usagef("read the measurements of %s: %w", path, err)
+			return scaling.Load{}, advice.Usagef("read the measurements of %s: %w", path, err)
 		}
 		if t.Preset != p.config.Preset || t.Load.Parameters != len(p.theta) || t.Load.Shards != p.config.Train.Shards {
-			return scaling.Load{}, usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
+			return scaling.Load{}, advice.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
 				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.config.Preset, len(p.theta), p.config.Train.Shards)
 		}
 		return t.Load, nil
@@ -200,7 +201,7 @@ func parseLink(text string) (float64, error) {
 			}
 		}
 	}
-	return 0, usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
+	return 0, advice.Usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
 }
 
 // mostShards is the greatest power of two that divides both.

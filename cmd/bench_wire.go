@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -36,10 +37,10 @@ type wireFlags struct {
 
 func (f *wireFlags) check() error {
 	if f.turns < 1 {
-		return usagef("--turns %d: at least one is needed", f.turns)
+		return advice.Usagef("--turns %d: at least one is needed", f.turns)
 	}
 	if !slices.Contains(carriers, f.carrier) {
-		return usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
+		return advice.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
 	}
 	return f.benchFlags.check()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/chaos"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
@@ -143,7 +144,7 @@ shards computed that was not in vain. Everything happens on this machine.`,
 
 func (a *app) chaos(args []string, flags chaosFlags) error {
 	if flags.workers < 1 || flags.duration < 0 || flags.measure < 0 {
-		return usagef("--workers %d, --duration %v, --measure %d: at least one worker, and nothing negative", flags.workers, flags.duration, flags.measure)
+		return advice.Usagef("--workers %d, --duration %v, --measure %d: at least one worker, and nothing negative", flags.workers, flags.duration, flags.measure)
 	}
 	resolved, _, err := a.resolve(args)
 	if err != nil {
@@ -165,7 +166,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		err = errors.New("interrupted: nothing was compared")
 	}
 	if err != nil {
-		return withHint(err, "runs, logs and samples are in %s", folder)
+		return advice.Hint(err, "runs, logs and samples are in %s", folder)
 	}
 	if flags.keep {
 		fmt.Fprintln(a.err, "runs, logs and samples are in", folder)

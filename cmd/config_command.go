@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
@@ -90,7 +91,7 @@ as its first line, a file is checked and completed by editors that know YAML.`,
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return withHint(usagef("%s needs a %s", c.CommandPath(), name), "%s --help says more", c.CommandPath())
+			return advice.Hint(advice.Usagef("%s needs a %s", c.CommandPath(), name), "%s --help says more", c.CommandPath())
 		}
 		return nil
 	}
@@ -130,7 +131,7 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 // resolveRun is resolve for a command that begins a run: what to train is to be named first.
 func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
 	if strings.Contains(args[0], "=") {
-		return nil, nil, withHint(usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
+		return nil, nil, advice.Hint(advice.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
 	}
 	return a.resolve(args)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -44,7 +45,7 @@ func (f *connection) check(c *cobra.Command) error {
 		return err
 	}
 	if f.url == "" {
-		return withHint(usagef("%s needs the address of a broker", c.CommandPath()),
+		return advice.Hint(advice.Usagef("%s needs the address of a broker", c.CommandPath()),
 			"e.g. --nats nats://127.0.0.1:4222, or set %s; switchyard broker starts one", natsVariable)
 	}
 	addresses := strings.Split(f.url, ",")
@@ -62,7 +63,7 @@ func (f *connection) check(c *cobra.Command) error {
 // brokerAddress returns an address with its scheme. No error repeats what may be a password.
 func brokerAddress(text string) (string, error) {
 	if strings.Contains(text, "@") {
-		return "", withHint(usagef("--nats: an address with a user or a password in it shows in the list of processes"),
+		return "", advice.Hint(advice.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
 			"put an nkey seed into a file and give --nkey FILE; switchyard init makes one")
 	}
 	if !strings.Contains(text, "://") {
@@ -70,7 +71,7 @@ func brokerAddress(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return "", withHint(usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
+		return "", advice.Hint(advice.Usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
 	}
 	port, portErr := strconv.Atoi(u.Port())
 	hint := ""
@@ -88,7 +89,7 @@ func brokerAddress(text string) (string, error) {
 	default:
 		return u.Scheme + "://" + u.Host, nil
 	}
-	return "", withHint(usagef("--nats %s is not the address of a broker", text), "%s", hint)
+	return "", advice.Hint(advice.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
 }
 
 // connect opens a connection for a party, which the broker shows under that name. A broker that is not there yet is
@@ -96,10 +97,10 @@ func brokerAddress(text string) (string, error) {
 func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, error) {
 	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Log: log})
 	if errors.Is(err, natsbus.ErrCredentials) {
-		return nil, withHint(usageError{err}, "switchyard init makes the files for --nkey and --tls-ca")
+		return nil, advice.Hint(advice.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, advice.Usage(err)
 	}
 	return bus, nil
 }
@@ -107,7 +108,7 @@ func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, erro
 // wrongRole is the error of a connection whose key is that of another role than this one.
 func wrongRole(bus *natsbus.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
-		return withHint(usageError{err}, "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
+		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 func TestConnection_Address(t *testing.T) {
@@ -32,15 +34,15 @@ func TestConnection_Address(t *testing.T) {
 	} {
 		f := connection{url: test.text}
 		err := f.check(&cobra.Command{Use: "worker"})
-		var advice hinted
+		hint := advice.Of(err)
 		if test.hint == "" {
 			if err != nil || f.url != test.want {
 				t.Errorf("%q: got %q, %v, want %q", test.text, f.url, err, test.want)
 			}
 			continue
 		}
-		if !errors.Is(err, errUsage) || !errors.As(err, &advice) || !strings.Contains(advice.hint, test.hint) || strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("%q: got %v with hint %q, want %q", test.text, err, advice.hint, test.hint)
+		if !errors.Is(err, advice.ErrUsage) || !strings.Contains(hint, test.hint) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q: got %v with hint %q, want %q", test.text, err, hint, test.hint)
 		}
 	}
 }
@@ -64,9 +66,9 @@ func TestConnection_Environment(t *testing.T) {
 func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 	f := connection{url: "nats://127.0.0.1:1", nkey: "no/such.nk"}
 	_, err := f.connect("test", hclog.NewNullLogger())
-	var advice hinted
-	if exitCode(err) != exitUsage || !errors.As(err, &advice) || !strings.Contains(err.Error(), "no/such.nk") || !strings.Contains(advice.hint, "switchyard init") {
-		t.Errorf("got %v with hint %q", err, advice.hint)
+	hint := advice.Of(err)
+	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "no/such.nk") || !strings.Contains(hint, "switchyard init") {
+		t.Errorf("got %v with hint %q", err, hint)
 	}
 }
 

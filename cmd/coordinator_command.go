@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -67,7 +68,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	h := a.newHost(connect, log)
 	h.faults = faults
 	if err := writable(a.runsDir); err != nil {
-		return withHint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
+		return advice.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
 	}
 	first, err := a.firstOrder(flags, h)
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return h.serve(ctx, page, first, flags.link.url)
 	})
 	if errors.Is(err, errAborted) {
-		return withHint(err, "the checkpoints are intact; start the coordinator again, and its runs go on")
+		return advice.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs go on")
 	}
 	return errors.Join(err, faults.Close())
 }
@@ -119,12 +120,12 @@ func (a *app) newHost(connect func(string) (*natsbus.Bus, error), log hclog.Logg
 func (a *app) firstOrder(flags coordinatorFlags, h *host) (*order, error) {
 	if flags.config == "" {
 		if flags.name != "" {
-			return nil, withHint(usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
+			return nil, advice.Hint(advice.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
 		}
 		return nil, nil
 	}
 	if strings.Contains(flags.config, "=") {
-		return nil, withHint(usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
+		return nil, advice.Hint(advice.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
 	}
 	resolved, overrides, err := a.resolve([]string{flags.config})
 	if err != nil {
@@ -327,7 +328,7 @@ func (h *host) watchRivals(ctx context.Context, own control.Identity, url string
 var errRival = errors.New("there is to be one coordinator for a broker")
 
 func rival(i control.Identity, url string) error {
-	return withHint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), url), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
+	return advice.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), url), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
 }
 
 // interruptedRuns is the error of runs that the end of their coordinator has interrupted.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 func (a *app) dataCommand() *cobra.Command {
@@ -37,10 +38,10 @@ func (f *readFlags) add(c *cobra.Command) {
 
 func (f *readFlags) options() (files.Options, error) {
 	if f.cut < 0 || f.cut == 1 {
-		return files.Options{}, usagef("--cut %d: an episode has at least 2 steps", f.cut)
+		return files.Options{}, advice.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
 	}
 	if !(f.dt >= 0) || f.limit < 1 {
-		return files.Options{}, usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
+		return files.Options{}, advice.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
 	}
 	return files.Options{Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit}, nil
 }
@@ -71,9 +72,9 @@ func dataFault(err error) error {
 	var fault *files.Error
 	switch {
 	case errors.As(err, &fault) && fault.Remedy != "":
-		return withHint(dataError{fault}, "%s", fault.Remedy)
+		return advice.Hint(dataError{fault}, "%s", fault.Remedy)
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError{err}
+		return advice.Usage(err)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/maze"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // maxShown is how many episodes fit side by side.
@@ -33,7 +34,7 @@ and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the fol
 		Args:    atLeastOne("FILE or PRESET"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
-				return usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
+				return advice.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
 			}
 			s, err := a.source(args, reading, simulating)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -60,7 +61,7 @@ the runs part, or else the worker whose results are not what this machine comput
 		Args: exactly("A", "B"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if workers < 1 {
-				return usagef("--workers %d: at least one is needed", workers)
+				return advice.Usagef("--workers %d: at least one is needed", workers)
 			}
 			var d *comparison
 			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {

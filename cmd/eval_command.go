@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -24,7 +25,7 @@ JSON, CSV and figure are written into the run folder.`,
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if how.checkpoint != "best" && how.checkpoint != "last" {
-				return usagef("--checkpoint %s: it takes best or last", how.checkpoint)
+				return advice.Usagef("--checkpoint %s: it takes best or last", how.checkpoint)
 			}
 			e, err := a.evaluateRun(args[0], how)
 			if err != nil {
@@ -59,10 +60,10 @@ func (a *app) evaluateRun(name string, how measurement) (*evaluation, error) {
 	}
 	known := protocols(c.Env.Kind)
 	if len(known) == 0 {
-		return nil, withHint(usagef("there is no evaluation protocol for env.kind=%s yet", c.Env.Kind), "the bound on the validation set: %s", a.command("runs", "show", name))
+		return nil, advice.Hint(advice.Usagef("there is no evaluation protocol for env.kind=%s yet", c.Env.Kind), "the bound on the validation set: %s", a.command("runs", "show", name))
 	}
 	if how.protocol != "" && !slices.Contains(known, how.protocol) {
-		return nil, withHint(usagef("no protocol %q for env.kind=%s", how.protocol, c.Env.Kind), "it has %s", strings.Join(known, ", "))
+		return nil, advice.Hint(advice.Usagef("no protocol %q for env.kind=%s", how.protocol, c.Env.Kind), "it has %s", strings.Join(known, ", "))
 	}
 	folder := filepath.Join(a.runsDir, name)
 	cp, skipped, err := evaluated(filepath.Join(folder, "checkpoints"), how.checkpoint)
@@ -70,7 +71,7 @@ func (a *app) evaluateRun(name string, how measurement) (*evaluation, error) {
 		fmt.Fprintln(a.err, "warning: skipped:", s)
 	}
 	if err != nil && how.checkpoint == "best" {
-		return nil, withHint(fmt.Errorf("evaluate run %s: %w", name, err), "the last checkpoint may do: %s", a.command("eval", name, "--checkpoint", "last"))
+		return nil, advice.Hint(fmt.Errorf("evaluate run %s: %w", name, err), "the last checkpoint may do: %s", a.command("eval", name, "--checkpoint", "last"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("evaluate run %s: %w", name, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
@@ -24,39 +25,13 @@ const (
 	exitData        = 4 // a file of a run, a checkpoint or data cannot be used
 )
 
-// errUsage marks what the user can put right on the command line.
-var errUsage = errors.New("usage")
-
-// usageError is an error of the caller; it matches errUsage.
-type usageError struct{ error }
-
-func (usageError) Is(target error) bool { return target == errUsage }
-func (e usageError) Unwrap() error      { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// hinted is an error with advice, which is printed on a line of its own.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e hinted) Unwrap() error { return e.error }
-
-func withHint(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return hinted{err, fmt.Sprintf(format, args...)}
-}
-
 // exitCodes maps errors to exit codes; the first that matches decides, and what
 // matches none has failed.
 var exitCodes = []struct {
 	target error
 	code   int
 }{
-	{errUsage, exitUsage},
+	{advice.ErrUsage, exitUsage},
 	{runs.ErrOccupied, exitUsage},
 	{runs.ErrName, exitUsage},
 	{runs.ErrNotFound, exitUsage},
@@ -89,17 +64,16 @@ func exitCode(err error) int {
 
 // complain tells an error: what happened, and below it what to do.
 func (a *app) complain(err error) {
-	var advice hinted
-	known := errors.As(err, &advice)
+	hint := advice.Of(err)
 	switch {
 	case a.logFormat == "json":
 		var fields []any
-		if known {
-			fields = append(fields, "hint", advice.hint)
+		if hint != "" {
+			fields = append(fields, "hint", hint)
 		}
 		a.logger(a.err, hclog.Info).Error(err.Error(), fields...)
-	case known:
-		fmt.Fprintf(a.err, "error: %v\nhint: %s\n", err, advice.hint)
+	case hint != "":
+		fmt.Fprintf(a.err, "error: %v\nhint: %s\n", err, hint)
 	default:
 		fmt.Fprintf(a.err, "error: %v\n", err)
 	}

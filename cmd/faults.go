@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
@@ -15,7 +16,7 @@ func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 	}
 	spec, err := fault.Parse(text)
 	if err != nil {
-		return nil, withHint(usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
+		return nil, advice.Hint(advice.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
 	}
 	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable, "faults", spec)
 	return fault.New(spec, name, log)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // healthTimeout is for a process on this machine to answer.
@@ -46,11 +48,11 @@ var errUnwell = errors.New("not well")
 func health(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
+		return "", advice.Usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return "", usagef("--url %q: %w", address, err)
+		return "", advice.Usagef("--url %q: %w", address, err)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy
 	response, err := client.Do(request)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
@@ -134,7 +135,7 @@ func sameRun(o order, c config.Config) error {
 	if c == o.config {
 		return nil
 	}
-	return withHint(usageError{fmt.Errorf("run %s: %w: %s", o.name, errOtherConfig, strings.Join(differences(c, o.config), ", "))}, "choose another --name")
+	return advice.Hint(advice.Usagef("run %s: %w: %s", o.name, errOtherConfig, strings.Join(differences(c, o.config), ", ")), "choose another --name")
 }
 
 // differences lists keys with the values that they have in two configurations, not too many.
@@ -207,7 +208,7 @@ func (h *host) resumeAll() error {
 			continue
 		}
 		if err := h.resume(info.Name); err != nil {
-			h.log.Error("a run cannot go on", "run", info.Name, "error", err, "hint", hintOf(err))
+			h.log.Error("a run cannot go on", "run", info.Name, "error", err, "hint", advice.Of(err))
 		}
 	}
 	return nil
@@ -233,13 +234,4 @@ func (h *host) shutdown() []string {
 	defer h.mu.Unlock()
 	slices.Sort(h.interrupted)
 	return h.interrupted
-}
-
-// hintOf is the advice that an error carries.
-func hintOf(err error) string {
-	var advice hinted
-	if errors.As(err, &advice) {
-		return advice.hint
-	}
-	return ""
 }

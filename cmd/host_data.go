@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -32,7 +33,7 @@ func storedData(store *control.Store, c config.Config, scale []byte) (*ownData, 
 	}
 	encoded, err := store.Load(c.Env.Hash)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, withHint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, c.Env.Hash),
+		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, c.Env.Hash),
 			"submit the run once more from where the files are: submit brings them")
 	}
 	if err != nil {

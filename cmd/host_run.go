@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -192,7 +193,7 @@ func (h *host) conduct(r *hosted) {
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", hintOf(h.app.diskHint(err, r.run)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(h.app.diskHint(err, r.run)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)

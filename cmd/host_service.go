@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -22,7 +23,7 @@ var _ control.Host = service{}
 func (s service) Submit(r control.Submission) (control.Submitted, error) {
 	c, err := config.Parse("the submitted configuration", []byte(r.Config))
 	if err != nil {
-		return control.Submitted{}, answered(withHint(usageError{err}, "use the same release on both sides"))
+		return control.Submitted{}, answered(advice.Hint(advice.Usage(err), "use the same release on both sides"))
 	}
 	h := s.host
 	h.opening.Lock()
@@ -107,7 +108,7 @@ func (s service) missing(name string, err error) error {
 			hint = "did you mean " + near + "?"
 		}
 	}
-	return answered(withHint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
+	return answered(advice.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
 }
 
 func controlled(r web.Run) (control.Run, error) {
@@ -127,7 +128,7 @@ func answered(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &control.Error{Code: control.Failed, Text: err.Error(), Hint: hintOf(err)}
+	e := &control.Error{Code: control.Failed, Text: err.Error(), Hint: advice.Of(err)}
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		e.Code = control.NotFound

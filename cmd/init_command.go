@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -50,9 +51,9 @@ func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time
 	report, err := keys.Init(cfg, now)
 	switch {
 	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
-		return usageError{err}
+		return advice.Usage(err)
 	case errors.Is(err, keys.ErrDamaged):
-		return withHint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made anew (docs/security.md)")
+		return advice.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made anew (docs/security.md)")
 	case err != nil:
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
 		err := keys.HandOut(dir, role, folders[role])
 		if errors.Is(err, keys.ErrRole) {
-			return usageError{err}
+			return advice.Usage(err)
 		}
 		if err != nil {
 			return err

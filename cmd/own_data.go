@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -42,7 +43,7 @@ func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
 	}
 	set, err := files.Read(paths, files.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, withHint(usagef("read env.files: %w", err), "quote a glob, and see what is there: switchyard data info")
+		return nil, advice.Hint(advice.Usagef("read env.files: %w", err), "quote a glob, and see what is there: switchyard data info")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read env.files: %w", err)
@@ -64,7 +65,7 @@ func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
 		return nil, fmt.Errorf("hash the data set: %w", err)
 	}
 	if stored != nil && hash != c.Env.Hash {
-		return nil, withHint(fmt.Errorf("%w: %w: %s", files.ErrData, errDataChanged, c.Env.Files), "put the old files back, or begin a new run")
+		return nil, advice.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, errDataChanged, c.Env.Files), "put the old files back, or begin a new run")
 	}
 	c.Env.Hash = hash
 	d.short, err = describe(c, set, split)
@@ -74,7 +75,7 @@ func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
 // ownPaths splits env.files and makes its paths independent of the folder that the command runs in.
 func ownPaths(c *config.Config) ([]string, error) {
 	if c.Env.Files == "" {
-		return nil, withHint(usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
+		return nil, advice.Hint(advice.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
 	}
 	paths := strings.Split(c.Env.Files, ",")
 	for i, p := range paths {
@@ -108,7 +109,7 @@ func ownScale(c config.Config, set *files.Dataset, split files.Split, stored []b
 	}
 	data, err := os.ReadFile(c.Env.Normalise)
 	if err != nil {
-		return files.Normalisation{}, withHint(usagef("env.normalise: %w", err), "it takes auto, none or a JSON file")
+		return files.Normalisation{}, advice.Hint(advice.Usagef("env.normalise: %w", err), "it takes auto, none or a JSON file")
 	}
 	return set.ParseNormalisation(c.Env.Normalise, data)
 }
@@ -124,23 +125,23 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	c.Env.Episodes, c.Env.Length = len(split.Training), longest
 	if c.Env.Window == 0 {
 		if shortest != longest {
-			return 0, withHint(usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest, longest), "e.g. env.window=%d", shortest)
+			return 0, advice.Hint(advice.Usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest, longest), "e.g. env.window=%d", shortest)
 		}
 		c.Env.Window = longest
 	}
 	if c.Env.Window > longest {
-		return 0, withHint(usagef("env.window=%d is longer than the longest training episode", c.Env.Window), "e.g. env.window=%d", longest)
+		return 0, advice.Hint(advice.Usagef("env.window=%d is longer than the longest training episode", c.Env.Window), "e.g. env.window=%d", longest)
 	}
 	held := 0
 	for _, i := range split.Validation {
 		held = max(held, set.Episodes[i].T)
 	}
 	if c.Env.Window > held {
-		return 0, withHint(usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
+		return 0, advice.Hint(advice.Usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
 	if k := c.Model.InitialObservations; k >= c.Env.Window {
-		return 0, usagef("model.initial_observations=%d leaves nothing to infer in windows of %d steps", k, c.Env.Window)
+		return 0, advice.Usagef("model.initial_observations=%d leaves nothing to infer in windows of %d steps", k, c.Env.Window)
 	}
 	for _, i := range split.Training {
 		if set.Episodes[i].T < c.Env.Window {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -39,7 +40,7 @@ func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
 		return nil, err
 	}
 	if r.log.Last == 0 {
-		return nil, withHint(fmt.Errorf("%s: %w", path, errNoLog), "a run logs every step; it may not have made one yet")
+		return nil, advice.Hint(fmt.Errorf("%s: %w", path, errNoLog), "a run logs every step; it may not have made one yet")
 	}
 	scale, err := scaleIn(c, r.folder)
 	if err != nil {

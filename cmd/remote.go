@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -82,7 +83,7 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
 			err := fmt.Errorf("no connection to %s: %s", url, trouble)
 			if silent {
-				err = withHint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+				err = advice.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
 			}
 			return err
 		}
@@ -97,16 +98,16 @@ func (a *app) answered(link connection, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, control.ErrNoHost):
-		return withHint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
+		return advice.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
 	case !errors.As(err, &e):
 		return err
 	}
 	switch e.Code {
 	case control.BadRequest, control.NotFound, control.Conflict:
-		err = usageError{err}
+		err = advice.Usage(err)
 	}
 	if e.Hint != "" {
-		return withHint(err, "%s", e.Hint)
+		return advice.Hint(err, "%s", e.Hint)
 	}
 	return err
 }

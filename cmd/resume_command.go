@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -81,12 +82,12 @@ func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
 	case errors.Is(err, coordinator.ErrVoid):
 		return nil, nil, nil
 	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
-		return nil, nil, withHint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
+		return nil, nil, advice.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
 			"put the folder checkpoints back, or start again with: %s", again)
 	case errors.Is(err, coordinator.ErrNoCheckpoint):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, withHint(err, "no checkpoint can be used; start again with: %s", again)
+		return nil, nil, advice.Hint(err, "no checkpoint can be used; start again with: %s", again)
 	}
 	return from, skipped, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
@@ -31,10 +32,10 @@ data-parallel on CPUs. Start with:
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.logFormat != "text" && a.logFormat != "json" {
-			return usagef("--log-format %s: it takes text or json", a.logFormat)
+			return advice.Usagef("--log-format %s: it takes text or json", a.logFormat)
 		}
 		if a.quiet && a.verbose {
-			return usagef("--quiet and --verbose exclude each other")
+			return advice.Usagef("--quiet and --verbose exclude each other")
 		}
 		return a.useKernels()
 	}
@@ -89,7 +90,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	if near := config.Nearest(args[0], names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return withHint(usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
+	return advice.Hint(advice.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
 }
 
 // flagError makes the complaint of the flag parser a usage error that names the
@@ -101,9 +102,9 @@ func flagError(c *cobra.Command, err error) error {
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	near := config.Nearest(name, names)
 	if unknown && near != "" {
-		return withHint(usageError{err}, "did you mean --%s?", near)
+		return advice.Hint(advice.Usage(err), "did you mean --%s?", near)
 	}
-	return withHint(usageError{err}, "%s --help lists the flags", c.CommandPath())
+	return advice.Hint(advice.Usage(err), "%s --help lists the flags", c.CommandPath())
 }
 
 // exactly is cobra.ExactArgs with a message that names what is missing.
@@ -116,6 +117,6 @@ func exactly(names ...string) cobra.PositionalArgs {
 		if len(names) > 0 {
 			want = strings.Join(names, " ")
 		}
-		return withHint(usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
+		return advice.Hint(advice.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
 	}
 }

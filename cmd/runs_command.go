@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -252,14 +253,14 @@ func (a *app) missingRun(err error) error {
 	}
 	list, listErr := runs.List(a.runsDir)
 	if listErr != nil || len(list) == 0 {
-		return withHint(err, "there are no runs in %s yet", a.runsDir)
+		return advice.Hint(err, "there are no runs in %s yet", a.runsDir)
 	}
 	var names []string
 	for _, r := range list {
 		names = append(names, r.Name)
 	}
 	if near := config.Nearest(filepath.Base(err.Error()), names); near != "" {
-		return withHint(err, "did you mean %s?", near)
+		return advice.Hint(err, "did you mean %s?", near)
 	}
-	return withHint(err, "%s lists them", a.command("runs", "ls"))
+	return advice.Hint(err, "%s lists them", a.command("runs", "ls"))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -137,7 +138,7 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 		var e *control.Error
 		switch {
 		case ctx.Err() != nil:
-			return withHint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err
 		case err != nil:
@@ -167,10 +168,10 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	case r.State == runs.Finished:
 		return true, a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, terminal.Group(r.Step), r.ParametersSHA256)
 	case r.State == runs.Failed:
-		return true, withHint(fmt.Errorf("run %s failed at step %s: %s", r.Name, terminal.Group(r.Step), r.ExitReason),
+		return true, advice.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, terminal.Group(r.Step), r.ExitReason),
 			"when the reason is removed, submit it again under its name: it goes on from its last checkpoint")
 	case r.State == runs.Interrupted && r.Stopped:
-		return true, withHint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
+		return true, advice.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
 			"go on with: submit the same configuration with --name %s", r.Name)
 	}
 	return false, nil

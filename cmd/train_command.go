@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -33,16 +34,16 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
+		return advice.Usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
 	}
 	if f.listen == "" && f.keys != "" {
-		return usagef("--keys %s: without --listen nobody is outside", f.keys)
+		return advice.Usagef("--keys %s: without --listen nobody is outside", f.keys)
 	}
 	if f.listen == "" {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return withHint(usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
+		return advice.Hint(advice.Usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		s.link.close()
 	}
 	if errors.Is(err, runs.ErrOccupied) {
-		return withHint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
+		return advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
 		return a.diskHint(err, nil)
@@ -155,7 +156,7 @@ func (a *app) lead(s *session) error {
 	err := a.untilInterrupted(s.screen, "finishing the step, writing a checkpoint", s.train)
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may write: the end of the process lets it go.
-		return withHint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
+		return advice.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
 	}
 	if err != nil {
 		return errors.Join(a.ended(run, err), run.Close())
@@ -184,7 +185,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 	state, reason := runs.Failed, err.Error()
 	if errors.Is(err, coordinator.ErrInterrupted) {
 		state, reason = runs.Interrupted, "stopped by the user"
-		err = withHint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
+		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
 	}
 	err = a.bitsHint(err, run)
 	recorded := run.End(state, reason)
@@ -198,9 +199,9 @@ func (a *app) ended(run *runs.Run, err error) error {
 func (a *app) bitsHint(err error, run *runs.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
-		return withHint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
+		return advice.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
 	case errors.Is(err, coordinator.ErrMismatch):
-		return withHint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
+		return advice.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
 	}
 	return err
 }
@@ -223,9 +224,9 @@ func (a *app) diskHint(err error, run *runs.Run) error {
 		return err
 	}
 	if run == nil || run.Info().Checkpoint == 0 {
-		return withHint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
+		return advice.Hint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
 	}
-	return withHint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
+	return advice.Hint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
 		run.Info().Checkpoint, a.command("resume", run.Name()))
 }
 
@@ -250,7 +251,7 @@ func (a *app) report(run *runs.Run, p *plan) error {
 			return err
 		})
 		if err != nil {
-			return withHint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
+			return advice.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
 		}
 		if err := a.printf("\n%s\nfigure   %s\n", e.table, e.figure); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -442,7 +443,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, exitOK},
 		{errors.New("any"), exitFailed},
-		{withHint(usagef("x"), "y"), exitUsage},
+		{advice.Hint(advice.Usagef("x"), "y"), exitUsage},
 		{fmt.Errorf("a: %w", runs.ErrOccupied), exitUsage},
 		{fmt.Errorf("a: %w", coordinator.ErrInterrupted), exitInterrupted},
 		{fmt.Errorf("a: %w", coordinator.ErrCorrupt), exitData},

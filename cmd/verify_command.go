@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -55,7 +56,7 @@ recomputed by whole rounds.`,
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if workers < 1 {
-				return usagef("--workers %d: at least one is needed", workers)
+				return advice.Usagef("--workers %d: at least one is needed", workers)
 			}
 			var v *verdict
 			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
@@ -85,7 +86,7 @@ func (a *app) verify(ctx context.Context, name string, from, to uint64, workers 
 		to = r.log.Last
 	}
 	if from < 1 || from > to || to > r.log.Last {
-		return nil, usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
+		return nil, advice.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
 	}
 	h := stride(r.config)
 	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
@@ -127,7 +128,7 @@ func (a *app) judge(v *verdict, asJSON bool) error {
 	if v.Equal {
 		return nil
 	}
-	return withHint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
+	return advice.Hint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
 		"verify it on another machine, too: the one that stands alone has other arithmetic or damaged memory")
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
@@ -32,15 +33,15 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, err
 		}
 		if token, err = web.ReadToken(f.tokenFile); err != nil {
-			return nil, usageError{err}
+			return nil, advice.Usage(err)
 		}
 	}
 	server, err := web.Listen(f.listen, web.Config{Source: source, Dir: runsDir, Token: token, Version: version, Log: log.Named("web")})
 	switch {
 	case errors.Is(err, web.ErrToken):
-		return nil, usageError{err}
+		return nil, advice.Usage(err)
 	case err != nil:
-		return nil, withHint(err, "--web takes another address, e.g. 127.0.0.1:8081, or none")
+		return nil, advice.Hint(err, "--web takes another address, e.g. 127.0.0.1:8081, or none")
 	}
 	return server, nil
 }

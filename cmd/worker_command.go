@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -61,7 +62,7 @@ makes it free memory in time for the limit of a container.`,
 // check says what is wrong, and fills in what is left open.
 func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
-		return usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
+		return advice.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
 	}
 	if f.slots == 0 {
 		f.slots = min(cores, wire.MaxLeases)
@@ -74,7 +75,7 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 		f.id = workerName(host)
 	}
 	if err := wire.CheckName(f.id); err != nil {
-		return usagef("--id: %w", err)
+		return advice.Usagef("--id: %w", err)
 	}
 	return f.link.check(c)
 }
