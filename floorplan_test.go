@@ -71,6 +71,9 @@ internal/chaos:        internal/fault internal/keys internal/runs rng
 worker:                internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk autodiff/kernel
 
+internal/advice:
+internal/job:          internal/advice internal/config internal/runs internal/terminal internal/quantize internal/reduce internal/wire coordinator worker model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher autodiff/kernel rng
+
 cmd:                   *
 cmd/switchyard:        cmd
 docs/bench/render:     internal/bench internal/scaling

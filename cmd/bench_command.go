@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -44,20 +45,20 @@ func (f *benchFlags) check() error {
 }
 
 // benchPlan is the plan of what is to be measured, without a run.
-func (a *app) benchPlan(args []string) (*plan, error) {
+func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	resolved, _, err := a.resolve(args)
 	if err != nil {
 		return nil, err
 	}
 	c := resolved.Config
-	if localSteps(c) {
+	if job.LocalSteps(c) {
 		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
-	data, err := loadOwnData(&c, nil)
+	data, err := job.LoadData(&c, nil)
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(c, data, trainFlags{workers: 1, slots: 1})
+	return job.NewPlan(c, data, 1)
 }
 
 func (a *app) benchStepCommand() *cobra.Command {
@@ -86,7 +87,7 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	if err != nil {
 		return err
 	}
-	program, err := newProgram(p.config, p.data.dataset(), f.threads)
+	program, err := p.Shards(f.threads)
 	if err != nil {
 		return err
 	}
@@ -99,9 +100,9 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 		defer func() { err = errors.Join(err, file.Close()) }()
 		budget.Profile = file
 	}
-	s, err := bench.MeasureStep(program, p.theta, p.config.Train.Shards, f.threads, program.Flops, budget)
+	s, err := bench.MeasureStep(program, p.Theta, p.Config.Train.Shards, f.threads, program.Flops, budget)
 	if err != nil {
-		return fmt.Errorf("measure the step of %s: %w", p.config.Preset, err)
+		return fmt.Errorf("measure the step of %s: %w", p.Config.Preset, err)
 	}
 	memory := program.Memory(f.threads)
 	if f.json {
@@ -112,9 +113,9 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 			Bytes     int           `json:"memory_bytes"`
 			Memory    worker.Memory `json:"memory"`
 			bench.Step
-		}{p.config.Preset, p.config.Model.Switching, kernel.Active().String(), memory.Total(), memory, s})
+		}{p.Config.Preset, p.Config.Model.Switching, kernel.Active().String(), memory.Total(), memory, s})
 	}
-	t := terminal.NewTable("step of "+p.config.Preset, p.config.Model.Switching).Left(1)
+	t := terminal.NewTable("step of "+p.Config.Preset, p.Config.Model.Switching).Left(1)
 	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
 	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))

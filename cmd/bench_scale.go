@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -93,11 +94,11 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	if err != nil {
 		return err
 	}
-	t := scaleTable{Preset: p.config.Preset, Wire: wireOf(p.config), Stragglers: f.stragglers}
+	t := scaleTable{Preset: p.Config.Preset, Wire: wireOf(p.Config), Stragglers: f.stragglers}
 	if t.Load, err = a.scaleLoad(p, f.measured); err != nil {
 		return err
 	}
-	spec := scaling.Speculation{Tardiness: 1.5, Patience: p.config.Cluster.FailureDetection.Seconds() / 5}
+	spec := scaling.Speculation{Tardiness: 1.5, Patience: p.Config.Cluster.FailureDetection.Seconds() / 5}
 	for _, n := range f.workers {
 		c := scaling.Cluster{
 			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1), Cores: f.cores * min(f.perMachine, n),
@@ -118,7 +119,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 }
 
 // scaleLoad measures what a step of the plan asks for, or reads it from a file.
-func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
+func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -128,13 +129,13 @@ func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
 		if err := json.Unmarshal(data, &t); err != nil {
 			return scaling.Load{}, advice.Usagef("read the measurements of %s: %w", path, err)
 		}
-		if t.Preset != p.config.Preset || t.Load.Parameters != len(p.theta) || t.Load.Shards != p.config.Train.Shards {
+		if t.Preset != p.Config.Preset || t.Load.Parameters != len(p.Theta) || t.Load.Shards != p.Config.Train.Shards {
 			return scaling.Load{}, advice.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
-				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.config.Preset, len(p.theta), p.config.Train.Shards)
+				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.Config.Preset, len(p.Theta), p.Config.Train.Shards)
 		}
 		return t.Load, nil
 	}
-	program, err := newProgram(p.config, p.data.dataset(), 1)
+	program, err := p.Shards(1)
 	if err != nil {
 		return scaling.Load{}, err
 	}
@@ -144,11 +145,11 @@ func (a *app) scaleLoad(p *plan, path string) (scaling.Load, error) {
 	}
 	defer link.close()
 	link.local = nil // messages of a cluster go through its broker
-	load, err := bench.MeasureLoad(bench.LoadConfig{Run: stepConfig(p), Theta: p.theta, Program: program, Connect: link.connect, Turns: 5})
+	load, err := bench.MeasureLoad(bench.LoadConfig{Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.connect, Turns: 5})
 	if err != nil {
-		return load, fmt.Errorf("measure a step of %s: %w", p.config.Preset, err)
+		return load, fmt.Errorf("measure a step of %s: %w", p.Config.Preset, err)
 	}
-	load.MostShards = mostShards(p.config.Train.Batch, p.config.Train.ValidationEpisodes)
+	load.MostShards = mostShards(p.Config.Train.Batch, p.Config.Train.ValidationEpisodes)
 	return load, nil
 }
 

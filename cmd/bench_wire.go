@@ -104,8 +104,8 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	}
 	defer link.close()
 	cfg := bench.WireConfig{
-		Run: stepConfig(p), Theta: p.theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
-		Program: func(slots int) (worker.Program, error) { return newProgram(p.config, p.data.dataset(), slots) },
+		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
+		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
 	}
 	if f.profile != "" {
 		file, err := os.Create(f.profile)
@@ -117,16 +117,16 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	}
 	w, err := bench.MeasureWire(c.Context(), cfg)
 	if err != nil {
-		return fmt.Errorf("measure the messages of %s: %w", p.config.Preset, err)
+		return fmt.Errorf("measure the messages of %s: %w", p.Config.Preset, err)
 	}
 	if f.json {
 		return a.printJSON(struct {
 			Preset     string `json:"preset"`
 			Parameters int    `json:"parameters"`
 			bench.Wire
-		}{p.config.Preset, len(p.theta), w})
+		}{p.Config.Preset, len(p.Theta), w})
 	}
-	t := terminal.NewTable("messages of "+p.config.Preset, terminal.Group(len(p.theta))+" parameters").Left(1)
+	t := terminal.NewTable("messages of "+p.Config.Preset, terminal.Group(len(p.Theta))+" parameters").Left(1)
 	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[f.carrier])
 	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))

@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/chaos"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -150,7 +151,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	if err != nil {
 		return err
 	}
-	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*stride(resolved.Config))
+	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*job.Stride(resolved.Config))
 	if resolved, _, err = a.resolve(slices.Insert(slices.Clone(args), 1, every)); err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (j *chaosJob) run(ctx context.Context) error {
 	}
 	cfg := chaos.Config{
 		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
-		Shards: roundShards(j.config), Stride: stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
 		Log: j.log.Named("chaos"), Progress: j.progress,
 	}
 	if j.flags.measure > 0 {
@@ -234,11 +235,11 @@ func (j *chaosJob) environ() []string {
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
-	data, err := loadOwnData(&c, nil)
+	data, err := job.LoadData(&c, nil)
 	if err != nil {
 		return "", err
 	}
-	p, err := newPlan(c, data, trainFlags{workers: j.app.cores, slots: 1})
+	p, err := job.NewPlan(c, data, 1)
 	if err != nil {
 		return "", err
 	}
@@ -251,7 +252,7 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 		return "", errors.Join(err, run.Close())
 	}
 	s := &session{
-		plan: p, link: link, run: run, screen: j.screen, log: j.log, workerLog: j.log, json: j.app.logFormat == "json", quiet: j.app.quiet,
+		plan: p, flags: trainFlags{workers: j.app.cores, slots: 1}, link: link, run: run, screen: j.screen, log: j.log, workerLog: j.log, json: j.app.logFormat == "json", quiet: j.app.quiet,
 	}
 	err = s.train(ctx)
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -110,7 +110,7 @@ func writable(folder string) error {
 func (a *app) newHost(connect func(string) (*natsbus.Bus, error), log hclog.Logger) *host {
 	h := &host{
 		app: a, log: log, connect: connect, store: newStore(a.runsDir),
-		runs: map[string]*hosted{}, requests: map[string]string{}, numerics: numerics(), look: rivalLook,
+		runs: map[string]*hosted{}, requests: map[string]string{}, numerics: job.Numerics(), look: rivalLook,
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h
@@ -132,15 +132,15 @@ func (a *app) firstOrder(flags coordinatorFlags, h *host) (*order, error) {
 		return nil, err
 	}
 	o := &order{name: flags.name, config: resolved.Config, overrides: overrides, command: []string{"coordinator", "--config", flags.config}}
-	data, err := loadOwnData(&o.config, nil)
+	data, err := job.LoadData(&o.config, nil)
 	if err != nil {
 		return nil, err
 	}
 	if data != nil {
-		if o.scale, err = json.Marshal(data.scale); err != nil {
-			return nil, fmt.Errorf("encode the normalisation: %w", err)
+		if o.scale, err = data.Normalisation(); err != nil {
+			return nil, err
 		}
-		if err := h.store.Keep(data.encoded); err != nil {
+		if err := h.store.Keep(data.Encoded); err != nil {
 			return nil, a.diskHint(err, nil)
 		}
 	}

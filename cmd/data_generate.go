@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/ball"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -87,10 +87,10 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 		return nil, err
 	}
 	c := resolved.Config
-	if c.Env.Kind == "files" {
+	if job.Recorded(c.Env) {
 		return nil, advice.Hint(advice.Usagef("%s has nothing to simulate: its data come from files", args[0]), "name an environment, such as fhn or maze")
 	}
-	env, err := newEnv(c.Env)
+	env, err := job.NewEnv(c.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +108,9 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	if f.episodes > maxSimulated/width/f.length {
 		return nil, advice.Hint(advice.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes, f.length, width), "give --episodes or --length")
 	}
-	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length, imageOf(env))
+	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length, job.ImageOf(env))
 	if err != nil {
 		return nil, fmt.Errorf("generate the data: %w", err)
 	}
 	return &simulation{config: c, env: env, dataset: d}, nil
-}
-
-// imageOf is height, width and channels of the observations; zero if they are no images.
-func imageOf(env envs.Env) [3]int {
-	if _, ok := env.(*ball.Env); ok {
-		return [3]int{ball.Size, ball.Size, 1}
-	}
-	return [3]int{}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -98,9 +99,9 @@ func (a *app) diff(ctx context.Context, nameA, nameB string, workers int) (*comp
 	if err != nil {
 		return nil, err
 	}
-	d := &comparison{stride: max(stride(ra.config), stride(rb.config)), A: nameA, B: nameB, Keys: config.Differences(ra.plan.config, rb.plan.config)}
+	d := &comparison{stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: nameA, B: nameB, Keys: config.Differences(ra.plan.Config, rb.plan.Config)}
 	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
-		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.theta), coordinator.HashTheta(rb.plan.theta)
+		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.Theta), coordinator.HashTheta(rb.plan.Theta)
 		return d, nil
 	}
 	ea, eb := d.part(ra.log, rb.log)
@@ -134,16 +135,16 @@ func (d *comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 }
 
 // initialDifference finds the first tensor in which two plans begin differently; nil if there is none.
-func initialDifference(a, b *plan) *place {
-	if len(a.theta) == len(b.theta) {
-		return firstDifference("initial parameters", a.layout, a.theta, b.theta)
+func initialDifference(a, b *job.Plan) *place {
+	if len(a.Theta) == len(b.Theta) {
+		return firstDifference("initial parameters", a.Layout, a.Theta, b.Theta)
 	}
-	for i, t := range a.layout {
-		if i >= len(b.layout) || b.layout[i].Name != t.Name || b.layout[i].Size != t.Size {
+	for i, t := range a.Layout {
+		if i >= len(b.Layout) || b.Layout[i].Name != t.Name || b.Layout[i].Size != t.Size {
 			return &place{What: "model", Tensor: t.Name, Size: t.Size}
 		}
 	}
-	return &place{What: "model", Tensor: b.layout[len(a.layout)].Name, Size: b.layout[len(a.layout)].Size}
+	return &place{What: "model", Tensor: b.Layout[len(a.Layout)].Name, Size: b.Layout[len(a.Layout)].Size}
 }
 
 // firstDifference finds the first tensor that differs in two vectors; nil if there is none.
@@ -172,8 +173,8 @@ func (a *app) explain(ctx context.Context, d *comparison, ra, rb *record) error 
 	if err != nil || common == nil {
 		return err
 	}
-	ca, cb := ra.plan.config, rb.plan.config
-	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || roundShards(ca) != roundShards(cb) || stride(ca) != stride(cb) {
+	ca, cb := ra.plan.Config, rb.plan.Config
+	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
 		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared one by one"
 		return nil
 	}
@@ -243,16 +244,16 @@ func (a *app) compareGradients(ctx context.Context, d *comparison, ra, rb *recor
 	}
 	var gradients, terms [2][]float32
 	for i := range gradients {
-		gradients[i], terms[i] = make([]float32, len(theta)), make([]float32, len(ra.plan.terms))
+		gradients[i], terms[i] = make([]float32, len(theta)), make([]float32, len(ra.plan.Terms))
 	}
-	for shard := range roundShards(ra.plan.config) {
+	for shard := range job.RoundShards(ra.plan.Config) {
 		for i, p := range []worker.Program{pa, pb} {
 			err := worker.GradientWhile(p, 0, step, shard, gradients[i], terms[i], func() bool { return ctx.Err() == nil })
 			if err := errors.Join(ctx.Err(), err); err != nil {
 				return nil, fmt.Errorf("compute shard %d of step %d: %w", shard, d.Step, err)
 			}
 		}
-		if p := firstDifference("gradients", ra.plan.layout, gradients[0], gradients[1]); p != nil {
+		if p := firstDifference("gradients", ra.plan.Layout, gradients[0], gradients[1]); p != nil {
 			p.Shard = shard
 			return p, nil
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
 func (a *app) evalCommand() *cobra.Command {
@@ -79,16 +79,8 @@ func (a *app) evaluateRun(name string, how measurement) (*evaluation, error) {
 	return a.evaluate(c, folder, cp, how)
 }
 
-// runConfig reads the configuration of a run; one that cannot be read is damaged,
-// not the caller's mistake.
+// runConfig reads the configuration of a run.
 func (a *app) runConfig(name string) (config.Config, error) {
-	data, path, err := runs.Config(a.runsDir, name)
-	if err != nil {
-		return config.Config{}, a.missingRun(err)
-	}
-	c, err := config.Parse(path, data)
-	if err != nil {
-		return config.Config{}, fmt.Errorf("%w: %s", runs.ErrDamaged, err)
-	}
-	return c, nil
+	c, err := job.ReadConfig(a.runsDir, name)
+	return c, a.missingRun(err)
 }

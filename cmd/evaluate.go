@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model/slds"
@@ -36,7 +37,7 @@ type evaluation struct {
 // writes table, report and figure into the run folder. All starts in the held-out
 // window cost thirty times as much as the one at its beginning.
 func (a *app) evaluate(c config.Config, folder string, cp *coordinator.Checkpoint, how measurement) (*evaluation, error) {
-	m, err := newModel(c)
+	m, err := job.NewModel(c)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -79,7 +79,7 @@ func (h *host) open(o order) (control.Submitted, error) {
 		return h.create(o)
 	}
 	if r := h.hosted(o.name); r != nil {
-		if err := sameRun(o, r.plan.config); err != nil {
+		if err := sameRun(o, r.plan.Config); err != nil {
 			return control.Submitted{}, err
 		}
 		if !r.stopping.Load() {
@@ -135,44 +135,7 @@ func sameRun(o order, c config.Config) error {
 	if c == o.config {
 		return nil
 	}
-	return advice.Hint(advice.Usagef("run %s: %w: %s", o.name, errOtherConfig, strings.Join(differences(c, o.config), ", ")), "choose another --name")
-}
-
-// differences lists keys with the values that they have in two configurations, not too many.
-func differences(a, b config.Config) []string {
-	theirs := lines(b)
-	var list []string
-	for i, line := range lines(a) {
-		if i < len(theirs) && line != theirs[i] {
-			key, value, _ := strings.Cut(line, ": ")
-			_, other, _ := strings.Cut(theirs[i], ": ")
-			list = append(list, fmt.Sprintf("%s is %s there, %s here", key, value, other))
-		}
-	}
-	const most = 4
-	if len(list) > most {
-		list = append(list[:most], fmt.Sprintf("and %d more", len(list)-most))
-	}
-	return list
-}
-
-// lines are the keys of a configuration with their values, as "section.key: value". All configurations have the same keys
-// in the same order.
-func lines(c config.Config) []string {
-	var list []string
-	section := ""
-	for line := range strings.Lines(string(c.YAML())) {
-		line = strings.TrimRight(line, "\n")
-		switch key, inner := strings.CutPrefix(line, "  "); {
-		case inner:
-			list = append(list, section+key)
-		case strings.HasSuffix(line, ":"):
-			section = strings.TrimSuffix(line, ":") + "."
-		case line != "":
-			list = append(list, line)
-		}
-	}
-	return list
+	return advice.Hint(advice.Usagef("run %s: %w: %s", o.name, errOtherConfig, strings.Join(job.Differences(c, o.config), ", ")), "choose another --name")
 }
 
 func (h *host) hosted(name string) *hosted {

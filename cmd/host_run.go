@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -25,7 +26,7 @@ import (
 type hosted struct {
 	name  string
 	run   *runs.Run
-	plan  *plan
+	plan  *job.Plan
 	from  *coordinator.Checkpoint // nil: from the beginning
 	bus   *natsbus.Bus
 	lead  *coordinator.Coordinator
@@ -49,13 +50,13 @@ func (h *host) create(o order) (control.Submitted, error) {
 	}
 	c := o.config
 	run, err := runs.Create(h.app.runsDir, o.name, stem(c), c.YAML(), o.overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
+		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
 		Versions: versions(), GitRevision: gitRevision(), Command: o.command, Host: true,
 	})
 	if err != nil {
 		return control.Submitted{}, h.app.diskHint(err, nil)
 	}
-	err = data.keep(run)
+	err = data.Keep(run)
 	if err == nil {
 		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
 	}
@@ -93,7 +94,7 @@ func (h *host) reopen(run *runs.Run, c config.Config) error {
 	if from != nil {
 		step = from.Step
 	}
-	scale, err := storedScale(c, run)
+	scale, err := job.StoredScale(c, run.Folder())
 	if err != nil {
 		return err
 	}
@@ -116,13 +117,13 @@ func (h *host) reopen(run *runs.Run, c config.Config) error {
 
 // planned is newPlan for configurations that come from elsewhere: one that the model does not take ends its run, not the
 // process with all the others.
-func planned(c config.Config, data *ownData) (p *plan, err error) {
+func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("build the model: %v", fault)
 		}
 	}()
-	return newPlan(c, data, trainFlags{})
+	return job.NewPlan(c, data, 0)
 }
 
 // begin leads a run from now on.
@@ -135,15 +136,15 @@ func (h *host) begin(r *hosted) error {
 	quiet := terminal.NewScreen(io.Discard, terminal.Options{Quiet: true})
 	s := &session{plan: r.plan, run: r.run, checkpoint: r.from, screen: quiet, log: log, json: true}
 	r.watch = &hostWatch{watch: s.watch()}
-	r.watch.adviser = newAdviser(r.plan.config)
+	r.watch.adviser = newAdviser(r.plan.Config)
 	bus, err := h.connect("run " + r.name)
 	if err != nil {
 		return err
 	}
 	r.bus = bus
-	cfg := coordinatorConfig(r.plan, r.run)
+	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
 	cfg.Disk = disk
-	r.lead, err = coordinator.New(cfg, r.plan.theta, h.faults.Bus(bus), r.watch, log)
+	r.lead, err = coordinator.New(cfg, r.plan.Theta, h.faults.Bus(bus), r.watch, log)
 	if err == nil && r.from != nil {
 		err = r.lead.Resume(r.from)
 	}
@@ -154,7 +155,7 @@ func (h *host) begin(r *hosted) error {
 	h.mu.Lock()
 	h.runs[r.name] = r
 	h.mu.Unlock()
-	h.pool.Open(pool.Run{Name: r.name, Limit: roundShards(r.plan.config)}, r.from != nil)
+	h.pool.Open(pool.Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil)
 	h.all.Go(func() { h.conduct(r) })
 	return nil
 }

@@ -15,10 +15,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -115,7 +114,7 @@ func (c *cluster) hire(n int) (dismiss func()) {
 			c.t.Fatal(err)
 		}
 		agent, err := worker.NewAgent(worker.AgentConfig{
-			ID: fmt.Sprint("agent-", i+1), Slots: 1, Info: "test", Token: uint64(i + 1), Numerics: numerics(), Build: buildJob,
+			ID: fmt.Sprint("agent-", i+1), Slots: 1, Info: "test", Token: uint64(i + 1), Numerics: job.Numerics(), Build: job.Build,
 		}, bus, hclog.NewNullLogger())
 		if err != nil {
 			c.t.Fatal(err)
@@ -128,21 +127,6 @@ func (c *cluster) hire(n int) (dismiss func()) {
 		})
 	}
 	return cancel
-}
-
-// buildJob makes the program of a job as a worker process does.
-func buildJob(job, data []byte, slots int) (worker.Program, error) {
-	c, err := config.Parse("job", job)
-	if err != nil {
-		return nil, err
-	}
-	var set *files.Dataset
-	if len(data) > 0 {
-		if set, err = files.Decode(data); err != nil {
-			return nil, err
-		}
-	}
-	return newRunProgram(c, set, slots)
 }
 
 // show asks the coordinator for a run.

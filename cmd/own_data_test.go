@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
 // writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths, with a
@@ -62,7 +64,7 @@ func TestTrain_OwnData(t *testing.T) {
 	if raw := train("raw", "env.normalise=none"); raw == one {
 		t.Error("the normalisation changes nothing")
 	}
-	given := filepath.Join(c.dir, "one", normalisationFile)
+	given := filepath.Join(c.dir, "one", job.NormalisationFile)
 	if got := train("given", "env.normalise="+given); got != one {
 		t.Errorf("with the stored normalisation given: parameters %s, want %s", got, one)
 	}

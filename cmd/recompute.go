@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -22,7 +23,8 @@ type record struct {
 	name, folder string
 	config       config.Config
 	log          *coordinator.Log
-	plan         *plan
+	plan         *job.Plan
+	flags        trainFlags
 }
 
 // errNoLog is the error of a run that cannot be compared, as it has logged no step.
@@ -34,7 +36,7 @@ func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &record{name: name, folder: filepath.Join(a.runsDir, name), config: c}
+	r := &record{flags: flags, name: name, folder: filepath.Join(a.runsDir, name), config: c}
 	path := filepath.Join(r.folder, runs.Log)
 	if r.log, err = coordinator.ReadLog(path, 0); err != nil {
 		return nil, err
@@ -42,15 +44,15 @@ func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
 	if r.log.Last == 0 {
 		return nil, advice.Hint(fmt.Errorf("%s: %w", path, errNoLog), "a run logs every step; it may not have made one yet")
 	}
-	scale, err := scaleIn(c, r.folder)
+	scale, err := job.StoredScale(c, r.folder)
 	if err != nil {
 		return nil, err
 	}
-	data, err := loadOwnData(&c, scale)
+	data, err := job.LoadData(&c, scale)
 	if err != nil {
 		return nil, err
 	}
-	r.plan, err = newPlan(c, data, flags)
+	r.plan, err = job.NewPlan(c, data, flags.slots)
 	return r, err
 }
 
@@ -118,7 +120,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	if r.from != nil {
 		name = r.from.Run
 	}
-	cfg := leadConfig(p, name, folder)
+	cfg := p.Lead(name, folder)
 	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit = r.to, 0, 0, 0
 	if err := r.copyLog(cfg.Log); err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	if err != nil {
 		return nil, err
 	}
-	if r.lead, err = coordinator.New(cfg, p.theta, bus, r, r.log); err != nil {
+	if r.lead, err = coordinator.New(cfg, p.Theta, bus, r, r.log); err != nil {
 		return nil, fmt.Errorf("prepare the recomputation: %w", err)
 	}
 	if r.from != nil {
@@ -143,7 +145,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	r.keep()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &session{plan: p, log: r.log, workerLog: r.log}
+	s := &session{plan: p, flags: r.record.flags, log: r.log, workerLog: r.log}
 	crew, err := s.hire(link, name, func(err error) { stop(err) })
 	if err != nil {
 		return nil, err

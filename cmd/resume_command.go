@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -60,7 +61,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	s, err := a.session(p)
+	s, err := a.session(p, flags)
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
@@ -93,21 +94,21 @@ func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
 }
 
 // resumedPlan plans a run that goes on, with the scaling of its data that it began with.
-func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*plan, error) {
-	stored, err := storedScale(c, run)
+func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*job.Plan, error) {
+	stored, err := job.StoredScale(c, run.Folder())
 	if err != nil {
 		return nil, err
 	}
 	if run.Info().Host { // its files may have been on another machine
-		data, err := storedData(newStore(filepath.Dir(run.Folder())), c, stored)
+		data, err := job.StoredData(newStore(filepath.Dir(run.Folder())), c, stored)
 		if err != nil {
 			return nil, err
 		}
-		return newPlan(c, data, flags)
+		return job.NewPlan(c, data, flags.slots)
 	}
-	data, err := loadOwnData(&c, stored)
+	data, err := job.LoadData(&c, stored)
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(c, data, flags)
+	return job.NewPlan(c, data, flags.slots)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -20,7 +21,8 @@ import (
 
 // session is a run under way in this process: broker, coordinator and workers.
 type session struct {
-	plan       *plan
+	plan       *job.Plan
+	flags      trainFlags
 	link       *transport
 	run        *runs.Run
 	checkpoint *coordinator.Checkpoint // to continue from; nil: from the beginning
@@ -36,7 +38,7 @@ var errNoWorkers = errors.New("all workers ended")
 
 // introduce says what the run is, before it begins.
 func (s *session) introduce() error {
-	facts := s.plan.facts(s.run.Folder())
+	facts := planFacts(s.plan, s.flags, s.run.Folder())
 	if !s.json {
 		if s.quiet {
 			return nil
@@ -58,8 +60,8 @@ func (s *session) train(ctx context.Context) error {
 	defer stop(nil)
 	defer s.link.close()
 	w := s.watch()
-	if s.plan.listen != "" {
-		w.adviser = newAdviser(s.plan.config)
+	if s.flags.listen != "" {
+		w.adviser = newAdviser(s.plan.Config)
 	}
 	bus, err := s.link.connect("coordinator")
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *session) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.plan.listen != "" {
+	if s.flags.listen != "" {
 		defer s.dispatch(ctx, lead, bus)()
 	}
 	crew, err := s.hire(s.link, s.run.Name(), func(err error) { stop(err) })
@@ -87,10 +89,10 @@ func (s *session) train(ctx context.Context) error {
 }
 
 func (s *session) watch() *watch {
-	c := s.plan.config
+	c := s.plan.Config
 	w := &watch{
-		run: s.run, screen: s.screen, log: s.log, terms: s.plan.terms, start: time.Now(), json: s.json,
-		progress: terminal.Progress{Steps: c.Train.Steps, FLOPsPerStep: s.plan.flops},
+		run: s.run, screen: s.screen, log: s.log, terms: s.plan.Terms, start: time.Now(), json: s.json,
+		progress: terminal.Progress{Steps: c.Train.Steps, FLOPsPerStep: s.plan.FLOPs},
 		latest:   runs.Values{},
 	}
 	if cp := s.checkpoint; cp != nil {
@@ -106,10 +108,10 @@ func (s *session) watch() *watch {
 // dispatch sends workers from outside, who seek a run, to this one, until the function that it returns is called.
 func (s *session) dispatch(ctx context.Context, lead *coordinator.Coordinator, bus wire.Bus) (end func()) {
 	d := pool.NewDispatcher(pool.Config{
-		Numerics: numerics(), Log: s.log.Named("pool"),
+		Numerics: job.Numerics(), Log: s.log.Named("pool"),
 		View: func() pool.View { return viewOf(s.run.Name(), lead.Stats()) },
 	}, bus)
-	d.Open(pool.Run{Name: s.run.Name(), Limit: roundShards(s.plan.config)}, s.checkpoint != nil)
+	d.Open(pool.Run{Name: s.run.Name(), Limit: job.RoundShards(s.plan.Config)}, s.checkpoint != nil)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -136,7 +138,7 @@ func viewOf(run string, s coordinator.Stats) pool.View {
 }
 
 func (s *session) coordinator(w *watch, bus wire.Bus) (*coordinator.Coordinator, error) {
-	lead, err := coordinator.New(coordinatorConfig(s.plan, s.run), s.plan.theta, bus, w, s.log.Named("coordinator"))
+	lead, err := coordinator.New(s.plan.Lead(s.run.Name(), s.run.Folder()), s.plan.Theta, bus, w, s.log.Named("coordinator"))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the run: %w", err)
 	}
@@ -151,23 +153,23 @@ func (s *session) coordinator(w *watch, bus wire.Bus) (*coordinator.Coordinator,
 
 // build makes the program of a job, which is a resolved configuration. Workers here share the data set
 // of the plan.
-func (s *session) build(job, data []byte, slots int) (worker.Program, error) {
-	c, err := config.Parse("job", job)
+func (s *session) build(text, data []byte, slots int) (worker.Program, error) {
+	c, err := config.Parse("job", text)
 	if err != nil {
 		return nil, err
 	}
-	if own := s.plan.data; own != nil && c.Env.Hash == s.plan.config.Env.Hash {
-		return newRunProgram(c, own.set, slots)
+	if own := s.plan.Data; own != nil && c.Env.Hash == s.plan.Config.Env.Hash {
+		return job.NewProgram(c, own.Dataset(), slots)
 	}
-	return newJobProgram(job, data, slots)
+	return job.Build(text, data, slots)
 }
 
 // local hands over the data set of the plan.
 func (s *session) local(hash string) []byte {
-	if hash != s.plan.config.Env.Hash {
+	if hash != s.plan.Config.Env.Hash {
 		return nil
 	}
-	return s.plan.data.bytes()
+	return s.plan.Data.Bytes()
 }
 
 // crew are the workers of this process.
@@ -184,16 +186,16 @@ type crew struct {
 // with an error, and no other worker can join, gone is called with the first.
 func (s *session) hire(link *transport, run string, gone func(error)) (*crew, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &crew{cancel: cancel, left: s.plan.workers}
-	for i := range s.plan.workers {
+	c := &crew{cancel: cancel, left: s.flags.workers}
+	for i := range s.flags.workers {
 		bus, err := link.connect(fmt.Sprintf("worker %d", i+1))
 		if err == nil {
 			var w *worker.Worker
 			w, err = worker.New(worker.Config{
-				Run: run, ID: fmt.Sprintf("local-%d", i+1), Slots: s.plan.slots, Info: version, Numerics: numerics(), Build: s.build, Local: s.local,
+				Run: run, ID: fmt.Sprintf("local-%d", i+1), Slots: s.flags.slots, Info: version, Numerics: job.Numerics(), Build: s.build, Local: s.local,
 			}, bus, s.workerLog.Named("worker"))
 			if err == nil {
-				c.all.Go(func() { c.ended(w.Run(ctx), s.plan.listen == "", gone) })
+				c.all.Go(func() { c.ended(w.Run(ctx), s.flags.listen == "", gone) })
 			}
 		}
 		if err != nil {

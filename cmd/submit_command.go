@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -63,11 +64,11 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		return err
 	}
 	c := resolved.Config
-	data, err := loadOwnData(&c, nil)
+	data, err := job.LoadData(&c, nil)
 	if err != nil {
 		return err
 	}
-	if _, err := newPlan(c, data, trainFlags{}); err != nil { // what train would complain about is said here
+	if _, err := job.NewPlan(c, data, 0); err != nil { // what train would complain about is said here
 		return err
 	}
 	s := control.Submission{
@@ -75,10 +76,10 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	}
 	return a.ask(flags.link, func(ctx context.Context, client *control.Client) error {
 		if data != nil {
-			if s.Normalisation, err = json.Marshal(data.scale); err != nil {
-				return fmt.Errorf("encode the normalisation: %w", err)
+			if s.Normalisation, err = data.Normalisation(); err != nil {
+				return err
 			}
-			if err := a.upload(ctx, client, data.encoded); err != nil {
+			if err := a.upload(ctx, client, data.Encoded); err != nil {
 				return err
 			}
 		}

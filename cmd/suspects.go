@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -39,7 +40,7 @@ func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordi
 	if err != nil {
 		return nil, err
 	}
-	coding := gradientCoding(r.config)
+	coding := job.Coding(r.config)
 	list := []suspect{}
 	for i, b := range e.Blocks {
 		chunks := wire.Chunking{Size: len(sums[i]), Elements: elements, Coding: coding}
@@ -54,15 +55,15 @@ func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordi
 
 // sums computes the blocks of a step as workers deliver them. As they are logged they fit their scales.
 func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
-	raw, err := newRunProgram(r.plan.config, r.plan.data.dataset(), 1)
+	raw, err := r.plan.Program(1)
 	if err != nil {
 		return nil, err
 	}
-	program, err := r.plan.rounded(raw)
+	program, err := r.plan.Rounded(raw)
 	if err != nil {
 		return nil, err
 	}
-	n, start := len(theta), e.Step-stride(r.config)
+	n, start := len(theta), e.Step-job.Stride(r.config)
 	state := append(slices.Clone(theta), levels...)
 	quantize.Exponents(state[n:], levels)
 	for {
@@ -72,7 +73,7 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 		var sums [][]float32
 		needs := slices.Repeat([]float32{float32(math.Inf(-1))}, len(levels)) // of all shards, as the tree of a step has them
 		for _, b := range e.Blocks {
-			sum, err := r.plan.sumBlock(ctx, program, start, wire.Gradient, b.Block)
+			sum, err := r.plan.SumBlock(ctx, program, start, wire.Gradient, b.Block)
 			if err != nil {
 				return nil, fmt.Errorf("compute shards %s of step %d: %w", b.Block, e.Step, err)
 			}
@@ -89,7 +90,7 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 
 // program builds the run's program with one slot, at the parameters after some steps.
 func (r *record) program(step uint64, theta []float32) (worker.Program, error) {
-	program, err := newRunProgram(r.plan.config, r.plan.data.dataset(), 1)
+	program, err := r.plan.Program(1)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -92,27 +93,27 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		return err
 	}
 	c := resolved.Config
-	data, err := loadOwnData(&c, nil)
+	data, err := job.LoadData(&c, nil)
 	if err != nil {
 		return err
 	}
-	p, err := newPlan(c, data, flags)
+	p, err := job.NewPlan(c, data, flags.slots)
 	if err != nil {
 		return err
 	}
 	if dry {
-		if err := writeFacts(a.out, p.facts("")); err != nil {
+		if err := writeFacts(a.out, planFacts(p, flags, "")); err != nil {
 			return err
 		}
 		return a.printf("\n%s", resolved.Annotated())
 	}
-	s, err := a.session(p)
+	s, err := a.session(p, flags)
 	if err != nil {
 		return err
 	}
 	stem := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
 	run, err := runs.Create(a.runsDir, name, stem, c.YAML(), overrides, runs.Info{
-		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.theta),
+		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
 		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
 	})
 	if err != nil {
@@ -124,7 +125,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return a.diskHint(err, nil)
 	}
-	if err := data.keep(run); err != nil {
+	if err := data.Keep(run); err != nil {
 		s.link.close()
 		return errors.Join(a.diskHint(err, run), run.Close())
 	}
@@ -134,14 +135,14 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 
 // session prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
 // is a run.
-func (a *app) session(p *plan) (*session, error) {
+func (a *app) session(p *job.Plan, flags trainFlags) (*session, error) {
 	screen := a.screen()
 	s := &session{
-		plan: p, screen: screen, json: a.logFormat == "json", quiet: a.quiet,
+		plan: p, flags: flags, screen: screen, json: a.logFormat == "json", quiet: a.quiet,
 		log: a.logger(screen, hclog.Info), workerLog: a.logger(screen, hclog.Warn),
 	}
 	var err error
-	s.link, err = brokerFlags{listen: p.listen, keys: p.keys}.transport(s.log, a.invoked+" init")
+	s.link, err = brokerFlags{listen: flags.listen, keys: flags.keys}.transport(s.log, a.invoked+" init")
 	return s, err
 }
 
@@ -232,18 +233,18 @@ func (a *app) diskHint(err error, run *runs.Run) error {
 
 // origin is what a run like this one is trained from: its preset, or its configuration where that
 // says more.
-func (a *app) origin(run *runs.Run, p *plan) string {
-	preset, err := config.Resolve(config.Sources{Preset: p.config.Preset})
-	if err == nil && preset.Config == p.config {
-		return p.config.Preset
+func (a *app) origin(run *runs.Run, p *job.Plan) string {
+	preset, err := config.Resolve(config.Sources{Preset: p.Config.Preset})
+	if err == nil && preset.Config == p.Config {
+		return p.Config.Preset
 	}
 	return run.Path("config.yaml")
 }
 
 // report evaluates a finished run, prints what was found and what to try next.
-func (a *app) report(run *runs.Run, p *plan) error {
+func (a *app) report(run *runs.Run, p *job.Plan) error {
 	next := [][]string{{"runs", "show", run.Name()}}
-	if len(protocols(p.config.Env.Kind)) > 0 {
+	if len(protocols(p.Config.Env.Kind)) > 0 {
 		var e *evaluation
 		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
 			var err error
@@ -258,8 +259,7 @@ func (a *app) report(run *runs.Run, p *plan) error {
 		}
 		next = append(next, []string{"eval", run.Name(), "--json"})
 	}
-	other := map[string]string{"concrete": "normal", "normal": "concrete"}[p.config.Model.Switching]
-	next = append(next, []string{"train", a.origin(run, p), "model.switching=" + other})
+	next = append(next, []string{"train", a.origin(run, p), job.Alternative(p.Config)})
 	if err := a.printf("\nnext\n"); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -88,7 +89,7 @@ func (a *app) verify(ctx context.Context, name string, from, to uint64, workers 
 	if from < 1 || from > to || to > r.log.Last {
 		return nil, advice.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
 	}
-	h := stride(r.config)
+	h := job.Stride(r.config)
 	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
 	start, err := r.before(from - 1)
 	if err != nil {

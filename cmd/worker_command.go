@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -97,7 +98,7 @@ func (a *app) work(flags workerFlags) error {
 		return err
 	}
 	defer bus.Close()
-	fingerprint := numerics()
+	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
 		ID: flags.id, Slots: flags.slots, Info: release(), Numerics: fingerprint, Build: buildWith(faults), Trouble: bus.Trouble,
 	}, faults.Bus(bus), log)
@@ -126,9 +127,9 @@ func follow(ctx context.Context, agent *worker.Agent) error {
 }
 
 // buildWith builds the programs of jobs, and spoils them if that is asked for.
-func buildWith(faults *fault.Injector) func(job, data []byte, slots int) (worker.Program, error) {
-	return func(job, data []byte, slots int) (worker.Program, error) {
-		program, err := newJobProgram(job, data, slots)
+func buildWith(faults *fault.Injector) func(text, data []byte, slots int) (worker.Program, error) {
+	return func(text, data []byte, slots int) (worker.Program, error) {
+		program, err := job.Build(text, data, slots)
 		if err != nil {
 			return nil, err
 		}

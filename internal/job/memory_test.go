@@ -1,4 +1,4 @@
-package cmd
+package job
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := heap()
-			program, err := newProgram(resolved.Config, nil, 1)
+			program, err := NewShards(resolved.Config, nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

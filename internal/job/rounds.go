@@ -1,4 +1,4 @@
-package cmd
+package job
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// localSteps reports whether a run's replicas make updates by themselves.
-func localSteps(c config.Config) bool { return c.Train.Method == "diloco" }
+// LocalSteps reports whether a run's replicas make updates by themselves.
+func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" }
 
-// stride is the number of updates between two exchanges with the coordinator.
-func stride(c config.Config) uint64 {
-	if localSteps(c) {
+// Stride is the number of updates between two exchanges with the coordinator.
+func Stride(c config.Config) uint64 {
+	if LocalSteps(c) {
 		return c.Train.LocalSteps
 	}
 	return 1
 }
 
-// roundShards is the number of shards of a step: of an update, or the replicas of a round.
-func roundShards(c config.Config) int {
-	if localSteps(c) {
+// RoundShards is the number of shards of a step: of an update, or the replicas of a round.
+func RoundShards(c config.Config) int {
+	if LocalSteps(c) {
 		return c.Train.Replicas
 	}
 	return c.Train.Shards
@@ -37,7 +37,7 @@ func optimizer(c config.Config) coordinator.Optimizer {
 
 // outer is the optimiser between rounds of local steps; zero if the run is synchronous.
 func outer(c config.Config) coordinator.Outer {
-	if !localSteps(c) {
+	if !LocalSteps(c) {
 		return coordinator.Outer{}
 	}
 	return coordinator.Outer{Rate: c.Train.OuterRate, Momentum: c.Train.OuterMomentum, Every: c.Train.LocalSteps}

@@ -2,9 +2,10 @@
 
 // The race detector allocates on its own, so the test of allocations is built without it.
 
-package cmd
+package job
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,15 +32,12 @@ func TestStep_AllocatesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				program, err := newProgram(resolved.Config, nil, 1)
+				program, err := NewShards(resolved.Config, nil, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := newModel(resolved.Config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := bench.MeasureStep(program, m.Params().Values, resolved.Config.Train.Shards, 1, program.Flops, bench.Budget{Steps: 10})
+				theta := slices.Clone(program.Model().Params().Values)
+				s, err := bench.MeasureStep(program, theta, resolved.Config.Train.Shards, 1, program.Flops, bench.Budget{Steps: 10})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package cmd
+package job
 
 import (
 	"encoding/json"
@@ -16,28 +16,30 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// ownData is the data set of a run on a user's files, as training sees it.
-type ownData struct {
-	set     *files.Dataset      // scaled
-	encoded []byte              // what workers elsewhere fetch
-	scale   files.Normalisation // from the units of the files
-	short   int                 // training episodes without a whole window
+// Data is the data set of a run on a user's files, as training sees it. The nil Data is that of a run whose data are
+// simulated.
+type Data struct {
+	Encoded []byte // what workers elsewhere fetch
+	Short   int    // training episodes without a whole window
+
+	set   *files.Dataset      // scaled
+	scale files.Normalisation // from the units of the files
 }
 
-// normalisationFile is where a run keeps the scaling of its data.
-const normalisationFile = "normalisation.json"
+// NormalisationFile is where a run keeps the scaling of its data.
+const NormalisationFile = "normalisation.json"
 
-// errDataChanged is the error of a run whose files are not those that it began with.
-var errDataChanged = errors.New("the data are not those that the run began with")
+// ErrDataChanged is the error of a run whose files are not those that it began with.
+var ErrDataChanged = errors.New("the data are not those that the run began with")
 
-// loadOwnData reads and scales the files of a configuration and fills in what they decide: dimensions,
+// LoadData reads and scales the files of a configuration and fills in what they decide: dimensions,
 // number and length of the episodes, the window if none is given, and the content hash. It returns nil
 // for an environment that is simulated. stored is the scaling of a run that goes on; nil for a new one.
-func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
-	if c.Env.Kind != "files" {
+func LoadData(c *config.Config, stored []byte) (*Data, error) {
+	if !Recorded(c.Env) {
 		return nil, nil
 	}
-	paths, err := ownPaths(c)
+	paths, err := absolutePaths(c)
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +50,16 @@ func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read env.files: %w", err)
 	}
-	split, err := ownSplit(*c, set)
+	split, err := divide(*c, set)
 	if err != nil {
 		return nil, err
 	}
-	d := new(ownData)
-	if d.scale, err = ownScale(*c, set, split, stored); err != nil {
+	d := new(Data)
+	if d.scale, err = scaling(*c, set, split, stored); err != nil {
 		return nil, err
 	}
 	d.set = d.scale.Apply(set)
-	if d.encoded, err = d.set.Bytes(); err != nil {
+	if d.Encoded, err = d.set.Bytes(); err != nil {
 		return nil, fmt.Errorf("encode the data set: %w", err)
 	}
 	hash, err := d.set.Hash()
@@ -65,15 +67,15 @@ func loadOwnData(c *config.Config, stored []byte) (*ownData, error) {
 		return nil, fmt.Errorf("hash the data set: %w", err)
 	}
 	if stored != nil && hash != c.Env.Hash {
-		return nil, advice.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, errDataChanged, c.Env.Files), "put the old files back, or begin a new run")
+		return nil, advice.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, c.Env.Files), "put the old files back, or begin a new run")
 	}
 	c.Env.Hash = hash
-	d.short, err = describe(c, set, split)
+	d.Short, err = describe(c, set, split)
 	return d, err
 }
 
-// ownPaths splits env.files and makes its paths independent of the folder that the command runs in.
-func ownPaths(c *config.Config) ([]string, error) {
+// absolutePaths splits env.files and makes its paths independent of the folder that the command runs in.
+func absolutePaths(c *config.Config) ([]string, error) {
 	if c.Env.Files == "" {
 		return nil, advice.Hint(advice.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
 	}
@@ -89,7 +91,7 @@ func ownPaths(c *config.Config) ([]string, error) {
 	return paths, nil
 }
 
-func ownSplit(c config.Config, set *files.Dataset) (files.Split, error) {
+func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 	split, err := set.Split(c.Seed, files.Fractions{Validation: c.Env.Validation, Test: c.Env.Test})
 	if err != nil {
 		return split, fmt.Errorf("split the episodes of env.files: %w", err)
@@ -97,11 +99,11 @@ func ownSplit(c config.Config, set *files.Dataset) (files.Split, error) {
 	return split, nil
 }
 
-// ownScale is the scaling of a run that goes on, of a file, or measured on the training episodes.
-func ownScale(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
+// scaling is the scaling of a run that goes on, of a file, or measured on the training episodes.
+func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
-		return set.ParseNormalisation(normalisationFile, stored)
+		return set.ParseNormalisation(NormalisationFile, stored)
 	case c.Env.Normalise == "auto":
 		return set.Measure(split.Training), nil
 	case c.Env.Normalise == "none":
@@ -140,8 +142,8 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 		return 0, advice.Hint(advice.Usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
-	if k := c.Model.InitialObservations; k >= c.Env.Window {
-		return 0, advice.Usagef("model.initial_observations=%d leaves nothing to infer in windows of %d steps", k, c.Env.Window)
+	if err := checkWindow(*c); err != nil {
+		return 0, err
 	}
 	for _, i := range split.Training {
 		if set.Episodes[i].T < c.Env.Window {
@@ -151,24 +153,33 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	return short, nil
 }
 
-// dataset is the scaled data; nil where data are simulated.
-func (d *ownData) dataset() *files.Dataset {
+// Dataset is the scaled data; nil where data are simulated.
+func (d *Data) Dataset() *files.Dataset {
 	if d == nil {
 		return nil
 	}
 	return d.set
 }
 
-// bytes is what workers elsewhere fetch; nil where data are simulated.
-func (d *ownData) bytes() []byte {
+// Bytes is what workers elsewhere fetch; nil where data are simulated.
+func (d *Data) Bytes() []byte {
 	if d == nil {
 		return nil
 	}
-	return d.encoded
+	return d.Encoded
 }
 
-// keep writes the scaling into the run folder.
-func (d *ownData) keep(run *runs.Run) error {
+// Normalisation is the scaling of the data as JSON, which StoredData takes.
+func (d *Data) Normalisation() ([]byte, error) {
+	text, err := json.Marshal(d.scale)
+	if err != nil {
+		return nil, fmt.Errorf("encode the normalisation: %w", err)
+	}
+	return text, nil
+}
+
+// Keep writes the scaling into the run folder.
+func (d *Data) Keep(run *runs.Run) error {
 	if d == nil {
 		return nil
 	}
@@ -176,20 +187,15 @@ func (d *ownData) keep(run *runs.Run) error {
 	if err != nil {
 		return fmt.Errorf("encode the normalisation: %w", err)
 	}
-	return runs.WriteFile(run.Path(normalisationFile), append(text, '\n'))
+	return runs.WriteFile(run.Path(NormalisationFile), append(text, '\n'))
 }
 
-// storedScale reads the scaling of a run on own data; nil for any other run.
-func storedScale(c config.Config, run *runs.Run) ([]byte, error) {
-	return scaleIn(c, run.Folder())
-}
-
-// scaleIn is storedScale for the folder of a run.
-func scaleIn(c config.Config, folder string) ([]byte, error) {
-	if c.Env.Kind != "files" {
+// StoredScale reads the scaling of a run on own data from the run's folder; nil for any other run.
+func StoredScale(c config.Config, folder string) ([]byte, error) {
+	if !Recorded(c.Env) {
 		return nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(folder, normalisationFile))
+	data, err := os.ReadFile(filepath.Join(folder, NormalisationFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: read its normalisation: %w", runs.ErrDamaged, err)
 	}

@@ -1,0 +1,108 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// NewProgram builds what a worker computes for a run: the shards of an update, or the replicas of a run with local steps.
+// set is the data of a run on own files.
+func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
+	if !LocalSteps(c) {
+		return NewShards(c, set, slots)
+	}
+	from, err := newSource(c, set)
+	if err != nil {
+		return nil, err
+	}
+	var programs []worker.Program
+	for range slots {
+		p, err := newShards(c, from, 1)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, p)
+	}
+	return newReplicas(c, programs...)
+}
+
+// NewShards builds the program of an update's shards: the sequences and the model that the configuration describes, with
+// room for as many gradients at a time as slots.
+func NewShards(c config.Config, set *files.Dataset, slots int) (*worker.Shards, error) {
+	from, err := newSource(c, set)
+	if err != nil {
+		return nil, err
+	}
+	return newShards(c, from, slots)
+}
+
+func newShards(c config.Config, from source, slots int) (*worker.Shards, error) {
+	m, err := newModel(c, from.observations, from.controls)
+	if err != nil {
+		return nil, err
+	}
+	program, err := worker.NewShards(m, from.sequences, worker.Sampling{
+		Seed: c.Seed, Batch: c.Train.Batch, Shards: c.Train.Shards, Window: from.window, Validation: c.Train.ValidationEpisodes,
+	}, slots)
+	if err != nil {
+		return nil, fmt.Errorf("build the program: %w", err)
+	}
+	return program, nil
+}
+
+// Build makes the program of a job, which is a resolved configuration, and of the data set that came with it, as a worker
+// gets them.
+func Build(job, data []byte, slots int) (worker.Program, error) {
+	c, err := config.Parse("job", job)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return NewProgram(c, nil, slots)
+	}
+	set, err := files.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode the data set: %w", err)
+	}
+	return NewProgram(c, set, slots)
+}
+
+// source is what training draws from.
+type source struct {
+	sequences              worker.Sequences
+	window                 int // time steps of a sequence
+	observations, controls int // dimensions of a step
+}
+
+// newSource builds the source of a configuration, with its environment if the data are simulated.
+func newSource(c config.Config, set *files.Dataset) (source, error) {
+	if Recorded(c.Env) {
+		return recordings(c, set)
+	}
+	env, err := NewEnv(c.Env)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{window: c.Env.Window, observations: env.Spec().Observation, controls: env.Spec().Control}
+	if s.window == 0 {
+		s.window = c.Env.Length
+	}
+	s.sequences, err = worker.NewSimulated(env, c.Seed, c.Env.Episodes, c.Train.ValidationEpisodes, c.Env.Length)
+	return s, err
+}
+
+func recordings(c config.Config, set *files.Dataset) (source, error) {
+	if set == nil {
+		return source{}, fmt.Errorf("build the program: %w: the data set is missing", files.ErrData)
+	}
+	s := source{window: c.Env.Window, observations: c.Env.Observations, controls: c.Env.Controls}
+	split, err := divide(c, set)
+	if err != nil {
+		return s, err
+	}
+	s.sequences, err = worker.NewRecorded(set, split, c.Env.Window)
+	return s, err
+}
