@@ -14,8 +14,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -139,13 +141,12 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if err != nil {
 		return scaling.Load{}, err
 	}
-	link, err := openTransport("", a.logger(a.err, hclog.Warn))
+	link, err := session.Embed(session.Broker, a.logger(a.err, hclog.Warn)) // as messages of a cluster go
 	if err != nil {
 		return scaling.Load{}, err
 	}
-	defer link.close()
-	link.local = nil // messages of a cluster go through its broker
-	load, err := bench.MeasureLoad(bench.LoadConfig{Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.connect, Turns: 5})
+	defer link.Close()
+	load, err := bench.MeasureLoad(bench.LoadConfig{Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.Connect, Turns: 5})
 	if err != nil {
 		return load, fmt.Errorf("measure a step of %s: %w", p.Config.Preset, err)
 	}
@@ -207,3 +208,14 @@ func parseLink(text string) (float64, error) {
 
 // mostShards is the greatest power of two that divides both.
 func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }
+
+// wireOf is how gradients travel in a run of that configuration.
+func wireOf(c config.Config) scaling.Wire {
+	switch {
+	case c.Train.Method == "diloco":
+		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+	case c.Train.Gradients == "int16":
+		return scaling.Int16
+	}
+	return scaling.Float32
+}

@@ -12,15 +12,16 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
 // carriers are the ways of vectors that can be measured, that of train first.
-var carriers = []string{"direct", "broker", "tcp"}
+var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP)}
 
-var carrierTexts = map[string]string{
-	"direct": "handed over in this process", "broker": "through it in this process", "tcp": "through it over the loopback device",
+var carrierTexts = map[session.Carrier]string{
+	session.Direct: "handed over in this process", session.Broker: "through it in this process", session.TCP: "through it over the loopback device",
 }
 
 const carrierHelp = `Vectors go as --carrier says: "direct", from party to party of this process, as in
@@ -43,23 +44,6 @@ func (f *wireFlags) check() error {
 		return advice.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
 	}
 	return f.benchFlags.check()
-}
-
-// transport starts the broker that the carrier needs.
-func (f *wireFlags) transport(log hclog.Logger) (*transport, error) {
-	listen := ""
-	if f.carrier == "tcp" {
-		listen = "127.0.0.1:0"
-	}
-	link, err := openTransport(listen, log)
-	if err != nil {
-		return nil, err
-	}
-	link.dial = f.carrier == "tcp"
-	if f.carrier != "direct" {
-		link.local = nil
-	}
-	return link, nil
 }
 
 func (a *app) benchWireCommand() *cobra.Command {
@@ -98,13 +82,13 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		return fmt.Errorf("make a folder for checkpoints: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	link, err := f.transport(a.logger(a.err, hclog.Warn))
+	link, err := session.Embed(session.Carrier(f.carrier), a.logger(a.err, hclog.Warn))
 	if err != nil {
 		return err
 	}
-	defer link.close()
+	defer link.Close()
 	cfg := bench.WireConfig{
-		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
+		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
 		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
 	}
 	if f.profile != "" {
@@ -127,7 +111,7 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		}{p.Config.Preset, len(p.Theta), w})
 	}
 	t := terminal.NewTable("messages of "+p.Config.Preset, terminal.Group(len(p.Theta))+" parameters").Left(1)
-	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[f.carrier])
+	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[session.Carrier(f.carrier)])
 	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
 // brokerFlags say where a broker listens and to whom.
@@ -134,4 +135,16 @@ func loopback(address string) bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// transport starts the broker that the flags describe, to be connected to from this process.
+func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.Transport, error) {
+	b, err := f.start(log, initCommand)
+	if err != nil {
+		return nil, err
+	}
+	if url := b.URL(); url != "" {
+		log.Info("the broker listens", "url", url)
+	}
+	return session.NewTransport(b, session.Direct, f.keys, log), nil
 }

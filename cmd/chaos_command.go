@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -247,14 +248,13 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	link, err := openTransport("", j.log)
+	transport, err := session.Embed(session.Direct, j.log)
 	if err != nil {
 		return "", errors.Join(err, run.Close())
 	}
-	s := &session{
-		plan: p, flags: trainFlags{workers: j.app.cores, slots: 1}, link: link, run: run, screen: j.screen, log: j.log, workerLog: j.log, json: j.app.logFormat == "json", quiet: j.app.quiet,
-	}
-	err = s.train(ctx)
+	s := &session.Session{Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: version, Log: j.log, WorkerLog: j.log}
+	err = s.Train(ctx, run, j.app.progress(j.screen, j.log))
+	j.screen.Finish()
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
 }
 

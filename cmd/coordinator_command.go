@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -141,7 +142,7 @@ func (a *app) firstOrder(flags coordinatorFlags, h *host) (*order, error) {
 			return nil, err
 		}
 		if err := h.store.Keep(data.Encoded); err != nil {
-			return nil, a.diskHint(err, nil)
+			return nil, session.DiskHint(err, nil, a.command)
 		}
 	}
 	if o.name == "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -181,7 +182,7 @@ func (h *host) resumeAll() error {
 func (h *host) view() pool.View {
 	var v pool.View
 	for _, r := range h.under() {
-		one := viewOf(r.name, r.lead.Stats())
+		one := session.View(r.name, r.lead.Stats())
 		v.Members, v.Banned = append(v.Members, one.Members...), append(v.Banned, one.Banned...)
 	}
 	return v

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -54,14 +53,14 @@ func (h *host) create(o order) (control.Submitted, error) {
 		Versions: versions(), GitRevision: gitRevision(), Command: o.command, Host: true,
 	})
 	if err != nil {
-		return control.Submitted{}, h.app.diskHint(err, nil)
+		return control.Submitted{}, session.DiskHint(err, nil, h.app.command)
 	}
 	err = data.Keep(run)
 	if err == nil {
 		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
 	}
 	if err != nil {
-		return control.Submitted{}, errors.Join(h.app.diskHint(err, run), run.End(runs.Failed, err.Error()), run.Close())
+		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.app.command), run.End(runs.Failed, err.Error()), run.Close())
 	}
 	return control.Submitted{Name: run.Name(), State: control.Started}, nil
 }
@@ -83,7 +82,7 @@ func (h *host) resume(name string) error {
 }
 
 func (h *host) reopen(run *runs.Run, c config.Config) error {
-	from, skipped, err := h.app.restore(run)
+	from, skipped, err := session.Restore(run, h.app.command)
 	if err != nil {
 		return err
 	}
@@ -133,10 +132,9 @@ func (h *host) begin(r *hosted) error {
 	r.run.Use(disk)
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
-	quiet := terminal.NewScreen(io.Discard, terminal.Options{Quiet: true})
-	s := &session{plan: r.plan, run: r.run, checkpoint: r.from, screen: quiet, log: log, json: true}
-	r.watch = &hostWatch{watch: s.watch()}
-	r.watch.adviser = newAdviser(r.plan.Config)
+	r.watch = &hostWatch{Watch: session.NewWatch(session.WatchConfig{
+		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Advise: true, Log: log,
+	})}
 	bus, err := h.connect("run " + r.name)
 	if err != nil {
 		return err
@@ -144,13 +142,12 @@ func (h *host) begin(r *hosted) error {
 	r.bus = bus
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
 	cfg.Disk = disk
-	r.lead, err = coordinator.New(cfg, r.plan.Theta, h.faults.Bus(bus), r.watch, log)
-	if err == nil && r.from != nil {
-		err = r.lead.Resume(r.from)
-	}
+	r.lead, err = session.NewCoordinator(session.Leadership{
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.faults.Bus(bus), Observer: r.watch, Log: log,
+	})
 	if err != nil {
 		bus.Close()
-		return fmt.Errorf("prepare the run: %w", err)
+		return err
 	}
 	h.mu.Lock()
 	h.runs[r.name] = r
@@ -164,7 +161,7 @@ func (h *host) begin(r *hosted) error {
 func (h *host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
-	err = errors.Join(err, r.watch.finish(r.ctx))
+	err = errors.Join(err, r.watch.Finish(r.ctx))
 	h.pool.Close(r.name)
 	r.bus.Close()
 	state, reason, cause := runs.Finished, "", context.Cause(r.ctx)
@@ -179,11 +176,11 @@ func (h *host) conduct(r *hosted) {
 		state, reason = runs.Failed, err.Error()
 	}
 	stats := r.lead.Stats()
-	recorded := r.watch.ended(func(i *runs.Info) {
+	recorded := r.watch.Ended(func(i *runs.Info) {
 		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && errors.Is(cause, errStop)
 		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
 	})
-	info := r.watch.info()
+	info := r.watch.Info()
 	log := h.log.With("run", r.name)
 	if recorded = errors.Join(recorded, r.run.Close()); recorded != nil {
 		log.Error("the end of the run could not be recorded", "error", recorded)
@@ -194,7 +191,7 @@ func (h *host) conduct(r *hosted) {
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(h.app.diskHint(err, r.run)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.app.command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
@@ -207,7 +204,7 @@ func (h *host) conduct(r *hosted) {
 
 // hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.
 type hostWatch struct {
-	*watch
+	*session.Watch
 
 	notes        sync.Mutex // guards all below
 	waitingSince time.Time
@@ -223,9 +220,7 @@ func (w *hostWatch) Membership(r coordinator.MembershipReport) {
 		w.waitingSince = time.Now().Add(-time.Duration(r.Seconds * float64(time.Second)))
 	}
 	w.notes.Unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
+	w.Waiting(r.Workers, r.Waiting)
 }
 
 // Checkpoint implements coordinator.Observer.
@@ -233,21 +228,5 @@ func (w *hostWatch) Checkpoint(r coordinator.CheckpointReport) {
 	w.notes.Lock()
 	w.checkpointed = time.Now()
 	w.notes.Unlock()
-	w.watch.Checkpoint(r)
-}
-
-// info is run.json as it would be if it were written now.
-func (w *watch) info() runs.Info {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	i := w.run.Info()
-	i.Step, i.Metrics = w.progress.Step, maps.Clone(w.latest)
-	return i
-}
-
-// ended records the end of the run.
-func (w *watch) ended(change func(*runs.Info)) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.run.Update(change)
+	w.Watch.Checkpoint(r)
 }

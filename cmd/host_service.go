@@ -214,5 +214,5 @@ func (r *hosted) shown() web.Run {
 	for _, j := range r.lead.Rejections() {
 		live.Rejections[string(j.Reason)] += j.Count
 	}
-	return web.Run{Info: r.watch.info(), Live: live}
+	return web.Run{Info: r.watch.Info(), Live: live}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -125,37 +126,19 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	if err := r.copyLog(cfg.Log); err != nil {
 		return nil, err
 	}
-	link, err := openTransport("", r.log)
+	transport, err := session.Embed(session.Direct, r.log)
 	if err != nil {
 		return nil, err
 	}
-	defer link.close()
-	bus, err := link.connect("coordinator")
-	if err != nil {
+	defer transport.Close()
+	s := &session.Session{
+		Plan: p, Transport: transport, From: r.from, Workers: r.record.flags.workers, Slots: r.record.flags.slots, Version: version, Log: r.log, WorkerLog: r.log,
+	}
+	if r.lead, err = s.Prepare(cfg, r); err != nil {
 		return nil, err
-	}
-	if r.lead, err = coordinator.New(cfg, p.Theta, bus, r, r.log); err != nil {
-		return nil, fmt.Errorf("prepare the recomputation: %w", err)
-	}
-	if r.from != nil {
-		if err := r.lead.Resume(r.from); err != nil {
-			return nil, fmt.Errorf("begin at %s: %w", r.from.Path, err)
-		}
 	}
 	r.keep()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	s := &session{plan: p, flags: r.record.flags, log: r.log, workerLog: r.log}
-	crew, err := s.hire(link, name, func(err error) { stop(err) })
-	if err != nil {
-		return nil, err
-	}
-	err = r.lead.Run(ctx)
-	crew.dismiss()
-	if cause := context.Cause(ctx); errors.Is(cause, errNoWorkers) {
-		return nil, cause
-	}
-	if err != nil {
+	if err := s.Lead(ctx); err != nil {
 		return nil, err
 	}
 	cp, _, err := coordinator.Restore(cfg.Dir)

@@ -7,11 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -46,7 +45,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 	if run.Info().State == runs.Finished {
 		return errors.Join(a.printf("run %s is finished at step %d\n\nnext\n  %s\n", name, run.Info().Step, a.command("eval", name)), run.Close())
 	}
-	from, skipped, err := a.restore(run)
+	from, skipped, err := session.Restore(run, a.command)
 	if err != nil {
 		return errors.Join(fmt.Errorf("resume %s: %w", name, err), run.Close())
 	}
@@ -61,36 +60,15 @@ func (a *app) resume(name string, flags trainFlags) error {
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	s, err := a.session(p, flags)
+	t, err := a.training(p, flags, from)
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
 	if err := run.Begin(step); err != nil {
-		s.link.close()
-		return errors.Join(a.diskHint(err, run), run.Close())
+		t.session.Transport.Close()
+		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
 	}
-	s.run, s.checkpoint = run, from
-	return a.lead(s)
-}
-
-// restore reads the newest valid checkpoint of a run, and why newer ones were skipped. It returns no checkpoint for a
-// run that ended before the first.
-func (a *app) restore(run *runs.Run) (*coordinator.Checkpoint, []error, error) {
-	from, skipped, err := coordinator.Restore(run.Path(runs.Checkpoints))
-	written := run.Info().Checkpoint
-	again := a.command("train", run.Path("config.yaml"))
-	switch {
-	case errors.Is(err, coordinator.ErrVoid):
-		return nil, nil, nil
-	case errors.Is(err, coordinator.ErrNoCheckpoint) && written > 0:
-		return nil, nil, advice.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
-			"put the folder checkpoints back, or start again with: %s", again)
-	case errors.Is(err, coordinator.ErrNoCheckpoint):
-		return nil, nil, nil
-	case err != nil:
-		return nil, nil, advice.Hint(err, "no checkpoint can be used; start again with: %s", again)
-	}
-	return from, skipped, nil
+	return a.lead(t, run)
 }
 
 // resumedPlan plans a run that goes on, with the scaling of its data that it began with.

@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -107,7 +108,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		}
 		return a.printf("\n%s", resolved.Annotated())
 	}
-	s, err := a.session(p, flags)
+	t, err := a.training(p, flags, nil)
 	if err != nil {
 		return err
 	}
@@ -117,44 +118,58 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
 	})
 	if err != nil {
-		s.link.close()
+		t.session.Transport.Close()
 	}
 	if errors.Is(err, runs.ErrOccupied) {
 		return advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
-		return a.diskHint(err, nil)
+		return session.DiskHint(err, nil, a.command)
 	}
 	if err := data.Keep(run); err != nil {
-		s.link.close()
-		return errors.Join(a.diskHint(err, run), run.Close())
+		t.session.Transport.Close()
+		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
 	}
-	s.run = run
-	return a.lead(s)
+	return a.lead(t, run)
 }
 
-// session prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
+// training is a run that this process leads, on its screen.
+type training struct {
+	session *session.Session
+	flags   trainFlags
+	screen  *terminal.Screen
+}
+
+// training prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
 // is a run.
-func (a *app) session(p *job.Plan, flags trainFlags) (*session, error) {
+func (a *app) training(p *job.Plan, flags trainFlags, from *coordinator.Checkpoint) (*training, error) {
 	screen := a.screen()
-	s := &session{
-		plan: p, flags: flags, screen: screen, json: a.logFormat == "json", quiet: a.quiet,
-		log: a.logger(screen, hclog.Info), workerLog: a.logger(screen, hclog.Warn),
+	log := a.logger(screen, hclog.Info)
+	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys}.transport(log, a.invoked+" init")
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	s.link, err = brokerFlags{listen: flags.listen, keys: flags.keys}.transport(s.log, a.invoked+" init")
-	return s, err
+	return &training{
+		session: &session.Session{
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: version,
+			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
+		},
+		flags: flags, screen: screen,
+	}, nil
 }
 
-// lead trains the run of a session to its end, evaluates it and says how to go on.
-func (a *app) lead(s *session) error {
-	run, p := s.run, s.plan
-	if err := s.introduce(); err != nil {
-		s.link.close()
+// lead trains a run to its end, evaluates it and says how to go on.
+func (a *app) lead(t *training, run *runs.Run) error {
+	s := t.session
+	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
+		s.Transport.Close()
 		return errors.Join(err, run.Close())
 	}
 	began := time.Now()
-	err := a.untilInterrupted(s.screen, "finishing the step, writing a checkpoint", s.train)
+	err := a.untilInterrupted(t.screen, "finishing the step, writing a checkpoint", func(ctx context.Context) error {
+		defer t.screen.Finish()
+		return s.Train(ctx, run, a.progress(t.screen, s.Log))
+	})
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may write: the end of the process lets it go.
 		return advice.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
@@ -163,7 +178,7 @@ func (a *app) lead(s *session) error {
 		return errors.Join(a.ended(run, err), run.Close())
 	}
 	if err := run.End(runs.Finished, ""); err != nil {
-		return errors.Join(a.diskHint(err, run), run.Close())
+		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
 	}
 	if err := run.Close(); err != nil {
 		return err
@@ -178,7 +193,7 @@ func (a *app) lead(s *session) error {
 			return err
 		}
 	}
-	return a.report(run, p)
+	return a.report(run, s.Plan)
 }
 
 // ended records how a run ended before its last step, and says how to go on.
@@ -193,7 +208,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		recorded = nil // the same disk: one message is enough
 	}
-	return errors.Join(a.diskHint(err, run), recorded)
+	return errors.Join(session.DiskHint(err, run, a.command), recorded)
 }
 
 // bitsHint says what to do about a run that does not go on to the bits of its log or its checkpoint.
@@ -218,18 +233,6 @@ func (e interrupted) Error() string {
 }
 
 func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }
-
-// diskHint says of a full disk what is left of the run.
-func (a *app) diskHint(err error, run *runs.Run) error {
-	if !errors.Is(err, syscall.ENOSPC) {
-		return err
-	}
-	if run == nil || run.Info().Checkpoint == 0 {
-		return advice.Hint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
-	}
-	return advice.Hint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
-		run.Info().Checkpoint, a.command("resume", run.Name()))
-}
 
 // origin is what a run like this one is trained from: its preset, or its configuration where that
 // says more.

@@ -1,9 +1,10 @@
-package cmd
+package session
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -12,54 +13,79 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// watch records what the coordinator reports: metrics and state in the run folder,
-// progress on the screen. What cannot be written is kept, and tried again; the run
-// goes on meanwhile.
-type watch struct {
-	run    *runs.Run
-	screen *terminal.Screen
-	log    hclog.Logger
-	terms  []string
-	start  time.Time
-	json   bool // progress as log records
+// WatchConfig says which run is watched.
+type WatchConfig struct {
+	Plan   *job.Plan
+	Run    *runs.Run
+	From   *coordinator.Checkpoint // nil: from the beginning
+	Show   func(terminal.Progress) // called after each change, not concurrently; it must not call the watch
+	Advise bool                    // whether to log what would help a run with workers elsewhere that waits for messages
+	Log    hclog.Logger
+}
+
+// Watch records what the coordinator reports: metrics and state in the run folder. What cannot be written is kept, and
+// tried again; the run goes on meanwhile.
+type Watch struct {
+	run   *runs.Run
+	log   hclog.Logger
+	terms []string
+	start time.Time
+	show  func(terminal.Progress)
 
 	mu       sync.Mutex
 	metrics  trouble
 	state    trouble
 	meter    terminal.Meter
 	progress terminal.Progress
-	logged   time.Time // when progress was last logged
 	said     time.Time // when a validation was
 	saved    time.Time // when run.json was last written
 	latest   runs.Values
 	moved    float64          // bytes to and from each worker
 	steps    int              // in which they were
-	adviser  *scaling.Adviser // of a run with workers elsewhere; nil: nobody is advised
+	adviser  *scaling.Adviser // nil: nobody is advised
 }
 
-var _ coordinator.Observer = (*watch)(nil)
+var _ coordinator.Observer = (*Watch)(nil)
 
 // shortTerms name the parts of the ELBO in the status line.
 var shortTerms = map[string]string{"reconstruction": "rec", "kl_initial": "kl_h", "kl_state": "kl_z", "kl_switch": "kl_s"}
 
-// Times between two writes of run.json beside those of checkpoints, between two
-// attempts to write what could not be, between two logged validations, and between two
-// records of progress in a log at the beginning and later: a tenth of the run's time, in
-// between.
+// Times between two writes of run.json beside those of checkpoints, between two attempts to write what could not be, and
+// between two logged validations.
 const (
 	saveInterval       = 5 * time.Second
 	retryInterval      = 2 * time.Second
 	validationInterval = 5 * time.Second
-	progressInterval   = 5 * time.Second
-	progressSlowest    = time.Minute
 )
 
-func (w *watch) Step(r coordinator.StepReport) {
+// NewWatch begins to watch a run.
+func NewWatch(cfg WatchConfig) *Watch {
+	w := &Watch{
+		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
+		progress: terminal.Progress{Steps: cfg.Plan.Config.Train.Steps, FLOPsPerStep: cfg.Plan.FLOPs},
+		latest:   runs.Values{},
+	}
+	if cp := cfg.From; cp != nil {
+		w.progress.Step = cp.Step
+		w.progress.Best, w.progress.BestStep = -cp.BestLoss, cp.BestStep
+	}
+	for name, v := range cfg.Run.Info().Metrics {
+		w.latest[name] = v
+	}
+	if cfg.Advise {
+		w.adviser = newAdviser(cfg.Plan.Config)
+	}
+	return w
+}
+
+// Step implements coordinator.Observer.
+func (w *Watch) Step(r coordinator.StepReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -84,7 +110,7 @@ func (w *watch) Step(r coordinator.StepReport) {
 	if now.Sub(w.saved) > saveInterval {
 		w.save(func(*runs.Info) {})
 	}
-	w.show(now)
+	w.show(w.progress)
 }
 
 // newAdviser advises a run of that configuration.
@@ -92,19 +118,8 @@ func newAdviser(c config.Config) *scaling.Adviser {
 	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
 }
 
-// wireOf is how gradients travel in a run of that configuration.
-func wireOf(c config.Config) scaling.Wire {
-	switch {
-	case c.Train.Method == "diloco":
-		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
-	case c.Train.Gradients == "int16":
-		return scaling.Int16
-	}
-	return scaling.Float32
-}
-
 // advise logs what would help if the step waits for messages.
-func (w *watch) advise(r coordinator.StepReport) {
+func (w *Watch) advise(r coordinator.StepReport) {
 	if w.adviser == nil {
 		return
 	}
@@ -116,7 +131,8 @@ func (w *watch) advise(r coordinator.StepReport) {
 	}
 }
 
-func (w *watch) Validation(r coordinator.ValidationReport) {
+// Validation implements coordinator.Observer.
+func (w *Watch) Validation(r coordinator.ValidationReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -129,12 +145,13 @@ func (w *watch) Validation(r coordinator.ValidationReport) {
 	}
 	if now.Sub(w.said) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has them all
 		w.said = now
-		w.log.Info("validation", "step", r.Step, "elbo", rounded(elbo), "best", r.Best)
+		w.log.Info("validation", "step", r.Step, "elbo", readable(elbo), "best", r.Best)
 	}
-	w.show(now)
+	w.show(w.progress)
 }
 
-func (w *watch) Checkpoint(r coordinator.CheckpointReport) {
+// Checkpoint implements coordinator.Observer.
+func (w *Watch) Checkpoint(r coordinator.CheckpointReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.metrics.note(w.log, w.run.Sync())
@@ -142,7 +159,8 @@ func (w *watch) Checkpoint(r coordinator.CheckpointReport) {
 	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
 }
 
-func (w *watch) Membership(r coordinator.MembershipReport) {
+// Membership implements coordinator.Observer.
+func (w *Watch) Membership(r coordinator.MembershipReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
@@ -153,11 +171,11 @@ func (w *watch) Membership(r coordinator.MembershipReport) {
 		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
 	}
 	w.retry() // a run that waits has no steps that would
-	w.show(time.Now())
+	w.show(w.progress)
 }
 
-// Storage shows what cannot be written.
-func (w *watch) Storage(r coordinator.StorageReport) {
+// Storage implements coordinator.Observer: it shows what cannot be written.
+func (w *Watch) Storage(r coordinator.StorageReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Note = ""
@@ -165,49 +183,20 @@ func (w *watch) Storage(r coordinator.StorageReport) {
 		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
 	}
 	w.save(func(*runs.Info) {}) // no checkpoint does it
-	w.show(time.Now())
+	w.show(w.progress)
 }
 
-// Rollback drops the records of the steps that are void.
-func (w *watch) Rollback(r coordinator.RollbackReport) {
+// Rollback implements coordinator.Observer: it drops the records of the steps that are void.
+func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
 	w.metrics.note(w.log, w.run.Cut(r.Step))
 	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
-	w.show(time.Now())
+	w.show(w.progress)
 }
 
-// show puts the progress on the screen, or into the log every now and then.
-func (w *watch) show(now time.Time) {
-	width := 0
-	if w.screen.Terminal() {
-		width = w.screen.Width()
-	}
-	w.screen.Status(w.progress.Line(width))
-	interval := min(max(now.Sub(w.start)/10, progressInterval), progressSlowest)
-	if w.json && now.Sub(w.logged) >= interval {
-		w.logged = now
-		w.log.Info("progress", progressFields(w.progress)...)
-	}
-}
-
-// progressFields are what is known of the progress, as fields of a log record.
-func progressFields(p terminal.Progress) []any {
-	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
-	if p.StepRate > 0 { // there were steps
-		fields = append(fields, "elbo", rounded(p.ELBO), "steps_per_second", rounded(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
-	}
-	if p.Note != "" {
-		fields = append(fields, "waiting_for", p.Note)
-	}
-	return fields
-}
-
-// rounded is what people read of a number.
-func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
-
-func (w *watch) values(loss []float32) runs.Values {
+func (w *Watch) values(loss []float32) runs.Values {
 	values := runs.Values{"elbo": -float64(loss[0])}
 	for i, name := range w.terms {
 		values[name] = float64(loss[i])
@@ -216,7 +205,7 @@ func (w *watch) values(loss []float32) runs.Values {
 }
 
 // save writes run.json with the present step and metrics, and what more is to change.
-func (w *watch) save(change func(*runs.Info)) {
+func (w *Watch) save(change func(*runs.Info)) {
 	w.saved = time.Now()
 	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
 		i.Step, i.Metrics = w.progress.Step, w.latest
@@ -225,7 +214,7 @@ func (w *watch) save(change func(*runs.Info)) {
 }
 
 // retry writes what could not be written before.
-func (w *watch) retry() {
+func (w *Watch) retry() {
 	if w.metrics.err != nil {
 		w.metrics.note(w.log, w.run.Sync())
 	}
@@ -234,8 +223,8 @@ func (w *watch) retry() {
 	}
 }
 
-// finish writes what is left. What fails is tried again until ctx ends.
-func (w *watch) finish(ctx context.Context) error {
+// Finish writes what is left. What fails is tried again until ctx ends.
+func (w *Watch) Finish(ctx context.Context) error {
 	for {
 		w.mu.Lock()
 		w.metrics.note(w.log, w.run.Sync())
@@ -250,6 +239,30 @@ func (w *watch) finish(ctx context.Context) error {
 		case <-time.After(retryInterval):
 		}
 	}
+}
+
+// Info is run.json as it would be if it were written now.
+func (w *Watch) Info() runs.Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.run.Info()
+	i.Step, i.Metrics = w.progress.Step, maps.Clone(w.latest)
+	return i
+}
+
+// Ended records the end of the run: what change makes of run.json.
+func (w *Watch) Ended(change func(*runs.Info)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.run.Update(change)
+}
+
+// Waiting shows how many workers there are and what is waited for, of a run whose coordinator logs the rest of a membership
+// itself.
+func (w *Watch) Waiting(workers int, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = workers, what
 }
 
 // trouble is the state of a file that may not be writable.
