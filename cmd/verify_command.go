@@ -9,37 +9,13 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/replay"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // errOtherBits is the error of steps that do not have the bits that they should have.
 var errOtherBits = errors.New("the bits differ")
-
-// verdict is what verify found.
-type verdict struct {
-	Run     string      `json:"run"`
-	From    uint64      `json:"from"`
-	To      uint64      `json:"to"`
-	Start   uint64      `json:"start"`   // step of the checkpoint that it began at; 0: the initial parameters
-	Missing uint64      `json:"missing"` // steps or rounds of these that the log does not hold
-	Equal   bool        `json:"equal"`
-	Differs *difference `json:"difference,omitempty"`
-	Kernels string      `json:"kernels"`
-	Seconds float64     `json:"seconds"`
-}
-
-// difference is the first step that came out otherwise.
-type difference struct {
-	Step     uint64    `json:"step"`
-	Logged   string    `json:"logged"`
-	Computed string    `json:"computed"`
-	Term     uint64    `json:"term"`
-	Suspects []suspect `json:"suspects"` // blocks whose logged checksum is not that of what they are here; null: not known
-}
 
 func (a *app) verifyCommand() *cobra.Command {
 	var from, to uint64
@@ -59,10 +35,13 @@ recomputed by whole rounds.`,
 			if workers < 1 {
 				return advice.Usagef("--workers %d: at least one is needed", workers)
 			}
-			var v *verdict
+			var v *replay.Verdict
 			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
-				var err error
-				v, err = a.verify(ctx, args[0], from, to, workers)
+				r, err := replay.Open(a.runsDir, args[0])
+				if err != nil {
+					return a.missingRun(err)
+				}
+				v, err = replay.Verify(ctx, r, from, to, a.recomputing(workers))
 				return err
 			})
 			if err != nil {
@@ -78,47 +57,23 @@ recomputed by whole rounds.`,
 	return c
 }
 
-func (a *app) verify(ctx context.Context, name string, from, to uint64, workers int) (*verdict, error) {
-	r, err := a.openRecord(name, trainFlags{workers: workers, slots: 1})
-	if err != nil {
-		return nil, err
-	}
-	if to == 0 {
-		to = r.log.Last
-	}
-	if from < 1 || from > to || to > r.log.Last {
-		return nil, advice.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, name, r.log.Last)
-	}
-	h := job.Stride(r.config)
-	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
-	start, err := r.before(from - 1)
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	v := &verdict{Run: name, From: from, To: to, Start: stepOf(start), Equal: true, Kernels: kernel.Active().String()}
-	for step := from - 1 + h; step <= to; step += h {
-		if _, ok := r.log.Entries[step]; !ok {
-			v.Missing++
-		}
-	}
+// recomputing says what recomputes, and shows it.
+func (a *app) recomputing(workers int) replay.Options {
 	screen := a.screen()
-	again := &recomputation{record: r, from: start, to: to, check: true, screen: screen, log: a.logger(screen, hclog.Warn)}
-	_, err = again.run(ctx)
-	var replay *coordinator.ReplayError
-	if errors.As(err, &replay) {
-		v.Equal, err = false, nil
-		v.Differs = &difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
-		if again.step+h == replay.Step {
-			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
-		}
+	return replay.Options{
+		Workers: workers, Version: version, Log: a.logger(screen, hclog.Warn),
+		Show: func(p replay.Progress) {
+			if p.Over {
+				screen.Finish()
+				return
+			}
+			screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", p.Run, terminal.Group(p.Step), terminal.Group(p.To)))
+		},
 	}
-	v.Seconds = time.Since(began).Seconds()
-	return v, err
 }
 
 // judge prints the verdict. A difference is an error.
-func (a *app) judge(v *verdict, asJSON bool) error {
+func (a *app) judge(v *replay.Verdict, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(v); err != nil {
 			return err
@@ -133,7 +88,7 @@ func (a *app) judge(v *verdict, asJSON bool) error {
 		"verify it on another machine, too: the one that stands alone has other arithmetic or damaged memory")
 }
 
-func (a *app) printVerdict(v *verdict) error {
+func (a *app) printVerdict(v *replay.Verdict) error {
 	start := "the initial parameters"
 	if v.Start > 0 {
 		start = fmt.Sprintf("the checkpoint of step %s", terminal.Group(v.Start))

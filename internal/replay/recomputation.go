@@ -1,4 +1,4 @@
-package cmd
+package replay
 
 import (
 	"context"
@@ -6,84 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// record is what a run has left behind. It is only read: the run may be under way.
-type record struct {
-	name, folder string
-	config       config.Config
-	log          *coordinator.Log
-	plan         *job.Plan
-	flags        trainFlags
+// Options say what recomputes, and who is told how far it is.
+type Options struct {
+	Workers int    // in this process
+	Version string // of the program, for people
+	Show    func(Progress)
+	Log     hclog.Logger // of what goes on inside
 }
 
-// errNoLog is the error of a run that cannot be compared, as it has logged no step.
-var errNoLog = errors.New("the run has no log of its steps")
-
-// openRecord reads the log of a run and builds its plan.
-func (a *app) openRecord(name string, flags trainFlags) (*record, error) {
-	c, err := a.runConfig(name)
-	if err != nil {
-		return nil, err
-	}
-	r := &record{flags: flags, name: name, folder: filepath.Join(a.runsDir, name), config: c}
-	path := filepath.Join(r.folder, runs.Log)
-	if r.log, err = coordinator.ReadLog(path, 0); err != nil {
-		return nil, err
-	}
-	if r.log.Last == 0 {
-		return nil, advice.Hint(fmt.Errorf("%s: %w", path, errNoLog), "a run logs every step; it may not have made one yet")
-	}
-	scale, err := job.StoredScale(c, r.folder)
-	if err != nil {
-		return nil, err
-	}
-	data, err := job.LoadData(&c, scale)
-	if err != nil {
-		return nil, err
-	}
-	r.plan, err = job.NewPlan(c, data, flags.slots)
-	return r, err
-}
-
-// before is the newest checkpoint of at most that step, nil if there is none.
-func (r *record) before(step uint64) (*coordinator.Checkpoint, error) {
-	cp, _, err := coordinator.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
-	if errors.Is(err, coordinator.ErrNoCheckpoint) || errors.Is(err, coordinator.ErrCorrupt) {
-		return nil, nil
-	}
-	return cp, err
-}
-
-// stepOf is the step of a checkpoint, 0 for the initial parameters.
-func stepOf(cp *coordinator.Checkpoint) uint64 {
-	if cp == nil {
-		return 0
-	}
-	return cp.Step
+// Progress is how far a recomputation is.
+type Progress struct {
+	Run      string
+	Step, To uint64
+	Over     bool // it has ended
 }
 
 // recomputation makes steps of a run again, with workers in this process and in a folder of its own.
 type recomputation struct {
 	coordinator.Silent
-	record *record
+	record *Record
 	from   *coordinator.Checkpoint // nil: the initial parameters
 	to     uint64
 	check  bool // whether what comes out is compared with the log
 
-	screen *terminal.Screen
-	log    hclog.Logger // of what goes on inside
+	with Options
 
 	lead   *coordinator.Coordinator
 	theta  []float32 // after the last step that was made
@@ -94,7 +47,7 @@ type recomputation struct {
 // Step implements coordinator.Observer.
 func (r *recomputation) Step(s coordinator.StepReport) {
 	r.keep()
-	r.screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", r.record.name, terminal.Group(s.Step), terminal.Group(r.to)))
+	r.with.Show(Progress{Run: r.record.name, Step: s.Step, To: r.to})
 }
 
 // keep notes the state of the run.
@@ -111,7 +64,7 @@ func (r *recomputation) run(ctx context.Context) (*coordinator.Checkpoint, error
 		return nil, fmt.Errorf("make a folder for the recomputation: %w", err)
 	}
 	cp, err := r.runIn(ctx, folder)
-	r.screen.Finish()
+	r.with.Show(Progress{Run: r.record.name, Step: r.step, To: r.to, Over: true})
 	return cp, errors.Join(err, os.RemoveAll(folder))
 }
 
@@ -126,13 +79,13 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*coordinator.
 	if err := r.copyLog(cfg.Log); err != nil {
 		return nil, err
 	}
-	transport, err := session.Embed(session.Direct, r.log)
+	transport, err := session.Embed(session.Direct, r.with.Log)
 	if err != nil {
 		return nil, err
 	}
 	defer transport.Close()
 	s := &session.Session{
-		Plan: p, Transport: transport, From: r.from, Workers: r.record.flags.workers, Slots: r.record.flags.slots, Version: version, Log: r.log, WorkerLog: r.log,
+		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Version: r.with.Version, Log: r.with.Log, WorkerLog: r.with.Log,
 	}
 	if r.lead, err = s.Prepare(cfg, r); err != nil {
 		return nil, err

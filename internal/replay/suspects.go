@@ -1,4 +1,4 @@
-package cmd
+package replay
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// A suspect is a block whose logged checksum is not that of its gradient as computed here.
-type suspect struct {
+// Suspect is a block whose logged checksum is not that of its gradient as computed here.
+type Suspect struct {
 	Run      string `json:"run"`
 	Worker   string `json:"worker"`
 	First    int    `json:"first"`
@@ -24,14 +24,15 @@ type suspect struct {
 	Computed string `json:"computed"`
 }
 
-func (s suspect) String() string {
+// String says whose block differs, and how.
+func (s Suspect) String() string {
 	return fmt.Sprintf("shards %s by worker %s of run %s: checksum %s in the log, %s computed here",
 		reduce.Block{First: s.First, Count: s.Count}, s.Worker, s.Run, s.Logged, s.Computed)
 }
 
 // suspects computes the blocks of a logged step, at the parameters and levels before it, and returns those that differ from
 // the log. The list is nil if the log does not say how the checksums were formed.
-func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([]suspect, error) {
+func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([]Suspect, error) {
 	elements := r.log.Chunk(e.Term)
 	if elements == 0 || len(e.Blocks) == 0 {
 		return nil, nil
@@ -41,11 +42,11 @@ func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordi
 		return nil, err
 	}
 	coding := job.Coding(r.config)
-	list := []suspect{}
+	list := []Suspect{}
 	for i, b := range e.Blocks {
 		chunks := wire.Chunking{Size: len(sums[i]), Elements: elements, Coding: coding}
 		if got := chunks.ChecksumOf(sums[i]); got != b.Checksum {
-			list = append(list, suspect{
+			list = append(list, Suspect{
 				r.name, b.Worker, b.Block.First, b.Block.Count, fmt.Sprintf("%08x", b.Checksum), fmt.Sprintf("%08x", got),
 			})
 		}
@@ -54,7 +55,7 @@ func (r *record) suspects(ctx context.Context, theta, levels []float32, e coordi
 }
 
 // sums computes the blocks of a step as workers deliver them. As they are logged they fit their scales.
-func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
+func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
 	raw, err := r.plan.Program(1)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (r *record) sums(ctx context.Context, theta, levels []float32, e coordinato
 }
 
 // program builds the run's program with one slot, at the parameters after some steps.
-func (r *record) program(step uint64, theta []float32) (worker.Program, error) {
+func (r *Record) program(step uint64, theta []float32) (worker.Program, error) {
 	program, err := r.plan.Program(1)
 	if err != nil {
 		return nil, err
