@@ -75,6 +75,7 @@ internal/advice:
 internal/job:          internal/advice internal/config internal/runs internal/terminal internal/quantize internal/reduce internal/wire coordinator worker model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher autodiff/kernel rng
 internal/session:      internal/job internal/advice internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker
 internal/replay:       internal/job internal/session internal/advice internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
+internal/host:         internal/job internal/session internal/advice internal/config internal/runs internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator
 
 cmd:                   *
 cmd/switchyard:        cmd

@@ -1,4 +1,4 @@
-package cmd
+package host
 
 import (
 	"context"
@@ -38,40 +38,40 @@ type hosted struct {
 }
 
 // create opens a new run.
-func (h *host) create(o order) (control.Submitted, error) {
-	data, err := h.data(o.config, o.scale)
+func (h *Host) create(o Order) (control.Submitted, error) {
+	data, err := job.StoredData(h.store, o.Config, o.Scale)
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	p, err := planned(o.config, data)
+	p, err := planned(o.Config, data)
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	c := o.config
-	run, err := runs.Create(h.app.runsDir, o.name, stem(c), c.YAML(), o.overrides, runs.Info{
+	c := o.Config
+	run, err := runs.Create(h.cfg.RunsDir, o.Name, stem(c), c.YAML(), o.Overrides, runs.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
-		Versions: versions(), GitRevision: gitRevision(), Command: o.command, Host: true,
+		Versions: h.cfg.Program.Versions, GitRevision: h.cfg.Program.Revision, Command: o.Command, Host: true,
 	})
 	if err != nil {
-		return control.Submitted{}, session.DiskHint(err, nil, h.app.command)
+		return control.Submitted{}, session.DiskHint(err, nil, h.cfg.Command)
 	}
 	err = data.Keep(run)
 	if err == nil {
 		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
 	}
 	if err != nil {
-		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.app.command), run.End(runs.Failed, err.Error()), run.Close())
+		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
 	}
 	return control.Submitted{Name: run.Name(), State: control.Started}, nil
 }
 
 // resume goes on with a run from its newest valid checkpoint.
-func (h *host) resume(name string) error {
-	c, err := h.app.runConfig(name)
+func (h *Host) resume(name string) error {
+	c, err := job.ReadConfig(h.cfg.RunsDir, name)
 	if err != nil {
 		return err
 	}
-	run, err := runs.Open(h.app.runsDir, name)
+	run, err := runs.Open(h.cfg.RunsDir, name)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (h *host) resume(name string) error {
 	return nil
 }
 
-func (h *host) reopen(run *runs.Run, c config.Config) error {
-	from, skipped, err := session.Restore(run, h.app.command)
+func (h *Host) reopen(run *runs.Run, c config.Config) error {
+	from, skipped, err := session.Restore(run, h.cfg.Command)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (h *host) reopen(run *runs.Run, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	data, err := h.data(c, scale)
+	data, err := job.StoredData(h.store, c, scale)
 	if err != nil {
 		return err
 	}
@@ -126,16 +126,16 @@ func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 }
 
 // begin leads a run from now on.
-func (h *host) begin(r *hosted) error {
+func (h *Host) begin(r *hosted) error {
 	log := h.log.With("run", r.name)
-	disk := h.faults.Disk(disk.System())
+	disk := h.cfg.Faults.Disk(disk.System())
 	r.run.Use(disk)
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
 	r.watch = &hostWatch{Watch: session.NewWatch(session.WatchConfig{
 		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Advise: true, Log: log,
 	})}
-	bus, err := h.connect("run " + r.name)
+	bus, err := h.cfg.Connect("run " + r.name)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (h *host) begin(r *hosted) error {
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
 	cfg.Disk = disk
 	r.lead, err = session.NewCoordinator(session.Leadership{
-		Plan: r.plan, Config: cfg, From: r.from, Bus: h.faults.Bus(bus), Observer: r.watch, Log: log,
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(bus), Observer: r.watch, Log: log,
 	})
 	if err != nil {
 		bus.Close()
@@ -158,7 +158,7 @@ func (h *host) begin(r *hosted) error {
 }
 
 // conduct leads a run to its end and records how it ended.
-func (h *host) conduct(r *hosted) {
+func (h *Host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
 	err = errors.Join(err, r.watch.Finish(r.ctx))
@@ -191,7 +191,7 @@ func (h *host) conduct(r *hosted) {
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.app.command)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
