@@ -76,6 +76,7 @@ internal/job:          internal/advice internal/config internal/runs internal/te
 internal/session:      internal/job internal/advice internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker
 internal/replay:       internal/job internal/session internal/advice internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
 internal/host:         internal/job internal/session internal/advice internal/config internal/runs internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator
+internal/suggest:      envs/files
 
 cmd:                   *
 cmd/switchyard:        cmd

@@ -236,14 +236,11 @@ func (j *chaosJob) environ() []string {
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
-	data, err := job.LoadData(&c, nil)
+	p, err := job.Prepare(c, nil, 1)
 	if err != nil {
 		return "", err
 	}
-	p, err := job.NewPlan(c, data, 1)
-	if err != nil {
-		return "", err
-	}
+	c = p.Config
 	run, err := runs.Create(j.folder, "reference", "", c.YAML(), nil, runs.Info{Steps: steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest()})
 	if err != nil {
 		return "", err

@@ -85,9 +85,5 @@ func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*job.Plan, e
 		}
 		return job.NewPlan(c, data, flags.slots)
 	}
-	data, err := job.LoadData(&c, stored)
-	if err != nil {
-		return nil, err
-	}
-	return job.NewPlan(c, data, flags.slots)
+	return job.Prepare(c, stored, flags.slots)
 }

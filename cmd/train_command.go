@@ -93,12 +93,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
-	c := resolved.Config
-	data, err := job.LoadData(&c, nil)
-	if err != nil {
-		return err
-	}
-	p, err := job.NewPlan(c, data, flags.slots)
+	p, err := job.Prepare(resolved.Config, nil, flags.slots)
 	if err != nil {
 		return err
 	}
@@ -112,25 +107,33 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
+	run, err := a.create(t, name, args, overrides)
+	if err != nil {
+		t.session.Transport.Close()
+		return err
+	}
+	return a.lead(t, run)
+}
+
+// create makes the folder of a new run.
+func (a *app) create(t *training, name string, args, overrides []string) (*runs.Run, error) {
+	p := t.session.Plan
+	c := p.Config
 	stem := strings.ReplaceAll(c.Preset, "/", "-") + "-" + c.Model.Switching
 	run, err := runs.Create(a.runsDir, name, stem, c.YAML(), overrides, runs.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
 		Versions: versions(), GitRevision: gitRevision(), Command: append([]string{"train"}, args...),
 	})
-	if err != nil {
-		t.session.Transport.Close()
-	}
 	if errors.Is(err, runs.ErrOccupied) {
-		return advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
+		return nil, advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
-		return session.DiskHint(err, nil, a.command)
+		return nil, session.DiskHint(err, nil, a.command)
 	}
-	if err := data.Keep(run); err != nil {
-		t.session.Transport.Close()
-		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
+	if err := p.Data.Keep(run); err != nil {
+		return nil, errors.Join(session.DiskHint(err, run, a.command), run.Close())
 	}
-	return a.lead(t, run)
+	return run, nil
 }
 
 // training is a run that this process leads, on its screen.

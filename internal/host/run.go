@@ -164,20 +164,11 @@ func (h *Host) conduct(r *hosted) {
 	err = errors.Join(err, r.watch.Finish(r.ctx))
 	h.pool.Close(r.name)
 	r.bus.Close()
-	state, reason, cause := runs.Finished, "", context.Cause(r.ctx)
-	switch {
-	case err == nil:
-	case errors.Is(err, coordinator.ErrInterrupted):
-		state, reason = runs.Interrupted, errShutdown.Error()
-		if errors.Is(cause, errStop) {
-			reason = errStop.Error()
-		}
-	default:
-		state, reason = runs.Failed, err.Error()
-	}
+	onRequest := errors.Is(context.Cause(r.ctx), errStop)
+	state, reason := ending(err, onRequest)
 	stats := r.lead.Stats()
 	recorded := r.watch.Ended(func(i *runs.Info) {
-		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && errors.Is(cause, errStop)
+		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
 		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
 	})
 	info := r.watch.Info()
@@ -195,11 +186,24 @@ func (h *Host) conduct(r *hosted) {
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
-	if state == runs.Interrupted && !errors.Is(cause, errStop) {
+	if state == runs.Interrupted && !onRequest {
 		h.interrupted = append(h.interrupted, r.name)
 	}
 	h.mu.Unlock()
 	close(r.done)
+}
+
+// ending is the state in which the end of its coordinator leaves a run, and why.
+func ending(err error, onRequest bool) (state runs.State, reason string) {
+	switch {
+	case err == nil:
+		return runs.Finished, ""
+	case !errors.Is(err, coordinator.ErrInterrupted):
+		return runs.Failed, err.Error()
+	case onRequest:
+		return runs.Interrupted, errStop.Error()
+	}
+	return runs.Interrupted, errShutdown.Error()
 }
 
 // hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.
