@@ -110,9 +110,9 @@ var errOtherConfig = errors.New("there is a run of that name with another config
 // sameRun returns an error if an order has another configuration than the run of its name. Where the files of a data set
 // lie does not matter, their content does.
 func sameRun(o Order, c config.Config) error {
-	c.Env.Files = o.Config.Env.Files
-	if c == o.Config {
+	there, here := job.WithoutPlaces(c), job.WithoutPlaces(o.Config)
+	if there == here {
 		return nil
 	}
-	return advice.Hint(advice.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(job.Differences(c, o.Config), ", ")), "choose another --name")
+	return advice.Hint(advice.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(job.Differences(there, here), ", ")), "choose another --name")
 }

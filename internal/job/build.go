@@ -22,6 +22,15 @@ import (
 // Recorded reports whether the data of a run are the files of its user, not simulated.
 func Recorded(c config.Env) bool { return c.Kind == "files" }
 
+// DataHash is the hash of the data set of a run on recorded data; empty where data are simulated.
+func DataHash(c config.Config) string { return c.Env.Hash }
+
+// WithoutPlaces is a configuration without the places of its files: two runs on the same content are the same.
+func WithoutPlaces(c config.Config) config.Config {
+	c.Env.Files = ""
+	return c
+}
+
 // NewEnv builds the environment that a configuration describes. There is none for recorded data.
 func NewEnv(c config.Env) (envs.Env, error) {
 	var env envs.Env

@@ -23,9 +23,9 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	if !Recorded(c.Env) {
 		return nil, nil
 	}
-	encoded, err := store.Load(c.Env.Hash)
+	encoded, err := store.Load(DataHash(c))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, c.Env.Hash),
+		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, DataHash(c)),
 			"submit the run once more from where the files are: submit brings them")
 	}
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := s.Plan.Data; own != nil && c.Env.Hash == s.Plan.Config.Env.Hash {
+	if own := s.Plan.Data; own != nil && job.DataHash(c) == job.DataHash(s.Plan.Config) {
 		return job.NewProgram(c, own.Dataset(), slots)
 	}
 	return job.Build(text, data, slots)
@@ -60,7 +60,7 @@ func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 
 // local hands over the data set of the plan.
 func (s *Session) local(hash string) []byte {
-	if hash != s.Plan.Config.Env.Hash {
+	if hash != job.DataHash(s.Plan.Config) {
 		return nil
 	}
 	return s.Plan.Data.Bytes()
