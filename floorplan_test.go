@@ -49,8 +49,8 @@ eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
 eval/protocol:         eval eval/figure envs model
 
-internal/setting:
-internal/config:       internal/setting
+internal/setting:       internal/names
+internal/config:       internal/setting internal/names
 internal/registry:     internal/config internal/setting model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
@@ -84,6 +84,8 @@ internal/trained:      internal/checkpoint internal/config internal/readable int
 internal/job:          internal/advice internal/config internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
 internal/session:      internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
 internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
+internal/host:         internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names
+internal/suggest:      envs/files
 
 cmd:                   *
 cmd/switchyard:        cmd internal/registry

@@ -55,11 +55,7 @@ func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	if job.LocalSteps(c) {
 		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
-	data, err := job.LoadData(&c, nil)
-	if err != nil {
-		return nil, err
-	}
-	return job.NewPlan(c, data, 1)
+	return job.Prepare(c, nil, 1)
 }
 
 func (a *app) benchStepCommand() *cobra.Command {
@@ -94,9 +90,9 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	}
 	budget := bench.Budget{Steps: f.steps, Time: time.Duration(f.seconds * float64(time.Second))}
 	if profile != "" {
-		file, err := os.Create(profile)
-		if err != nil {
-			return fmt.Errorf("write the profile: %w", err)
+		file, failed := os.Create(profile)
+		if failed != nil {
+			return fmt.Errorf("write the profile: %w", failed)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		budget.Profile = file
@@ -105,8 +101,11 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	if err != nil {
 		return fmt.Errorf("measure the step of %s: %w", p.Config.Preset, err)
 	}
-	memory := program.Memory(f.threads)
-	if f.json {
+	return a.printStep(p, s, program.Memory(f.threads), f.json)
+}
+
+func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory, asJSON bool) error {
+	if asJSON {
 		return a.printJSON(struct {
 			Preset    string        `json:"preset"`
 			Switching string        `json:"switching"`
@@ -124,7 +123,7 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	size := func(n int) string { return readable.Bytes(int64(n)) }
 	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
 		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
-	_, err = t.WriteTo(a.out)
+	_, err := t.WriteTo(a.out)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -92,9 +93,9 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
 	}
 	if f.profile != "" {
-		file, err := os.Create(f.profile)
-		if err != nil {
-			return fmt.Errorf("write the profile: %w", err)
+		file, failed := os.Create(f.profile)
+		if failed != nil {
+			return fmt.Errorf("write the profile: %w", failed)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		cfg.Profile = file
@@ -103,6 +104,10 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	if err != nil {
 		return fmt.Errorf("measure the messages of %s: %w", p.Config.Preset, err)
 	}
+	return a.printWire(p, w, f)
+}
+
+func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 	if f.json {
 		return a.printJSON(struct {
 			Preset     string `json:"preset"`
@@ -116,6 +121,6 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
 	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", readable.Bytes(int64(w.BytesIn)), readable.Bytes(int64(w.BytesOut)), readable.Bytes(int64(w.PerWorker))))
-	_, err = t.WriteTo(a.out)
+	_, err := t.WriteTo(a.out)
 	return err
 }

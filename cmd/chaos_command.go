@@ -237,11 +237,7 @@ func (j *chaosJob) environ() []string {
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
-	data, err := job.LoadData(&c, nil)
-	if err != nil {
-		return "", err
-	}
-	p, err := job.NewPlan(c, data, 1)
+	p, err := job.Prepare(c, nil, 1)
 	if err != nil {
 		return "", err
 	}

@@ -104,11 +104,3 @@ func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, erro
 	}
 	return bus, nil
 }
-
-// wrongRole is the error of a connection whose key is that of another role than this one.
-func wrongRole(bus *natsbus.Bus, role string) error {
-	if err := bus.Denied(); err != nil {
-		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
-	}
-	return nil
-}

@@ -2,7 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +50,28 @@ func (f *readFlags) options() (files.Options, error) {
 	return files.Options{Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit}, nil
 }
 
+// readWords are the flags of options as a command line has them.
+func readWords(o files.Options) []string {
+	var words []string
+	if len(o.Rename) > 0 {
+		var pairs []string
+		for _, from := range slices.Sorted(maps.Keys(o.Rename)) {
+			pairs = append(pairs, from+"="+o.Rename[from])
+		}
+		words = append(words, "--rename", strings.Join(pairs, ","))
+	}
+	if o.ControlsAfter {
+		words = append(words, "--controls-after")
+	}
+	if o.Cut > 0 {
+		words = append(words, "--cut", fmt.Sprint(o.Cut))
+	}
+	if o.DT > 0 {
+		words = append(words, "--dt", fmt.Sprint(o.DT))
+	}
+	return words
+}
+
 // read reads files; an error says what to do on a line of its own.
 func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	o, err := f.options()
@@ -54,11 +80,6 @@ func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	}
 	d, err := files.Read(paths, o)
 	return d, dataFault(err)
-}
-
-// change reports whether the flags change what is read, so that a run needs a converted file.
-func (f *readFlags) change() bool {
-	return len(f.rename) > 0 || f.controlsAfter || f.cut > 0 || f.dt > 0
 }
 
 // dataError shows a fault of a file without its remedy, which is printed as a hint.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
 // dataInfo is what `data info --json` prints.
@@ -39,7 +40,11 @@ func (a *app) dataInfoCommand() *cobra.Command {
 				return err
 			}
 			info := dataInfo{Files: args, Summary: summary}
-			if info.Suggestion, err = suggest(args, flags, d, summary); err != nil {
+			how, err := flags.options()
+			if err != nil {
+				return err
+			}
+			if info.Suggestion, err = suggested(args, how, d, summary); err != nil {
 				return err
 			}
 			info.divide(d)
@@ -131,7 +136,7 @@ func (i *dataInfo) divide(d *files.Dataset) {
 	s, err := d.Split(1, files.DefaultFractions())
 	if err != nil {
 		i.Split, i.SplitProblem = [3]int{}, err.Error()
-		if fault := new(files.Error); undivided(d) && errors.As(err, &fault) {
+		if fault := new(files.Error); suggest.Undivided(d) && errors.As(err, &fault) {
 			i.SplitProblem = fault.Problem // the suggestion says what to do
 		}
 		return

@@ -26,19 +26,7 @@ the runs part, or else the worker whose results are not what this machine comput
 			if workers < 1 {
 				return advice.Usagef("--workers %d: at least one is needed", workers)
 			}
-			var d *replay.Comparison
-			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
-				ra, err := replay.Open(a.kinds, a.runsDir, args[0])
-				if err != nil {
-					return a.missingRun(err)
-				}
-				rb, err := replay.Open(a.kinds, a.runsDir, args[1])
-				if err != nil {
-					return a.missingRun(err)
-				}
-				d, err = replay.Diff(ctx, ra, rb, a.recomputing(workers))
-				return err
-			})
+			d, err := a.diff(args[0], args[1], workers)
 			if err != nil {
 				return err
 			}
@@ -56,6 +44,22 @@ the runs part, or else the worker whose results are not what this machine comput
 	c.Flags().IntVar(&workers, "workers", a.cores, "workers in this process; changes speed, never results")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON object")
 	return c
+}
+
+func (a *app) diff(nameA, nameB string, workers int) (d *replay.Comparison, err error) {
+	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+		ra, err := replay.Open(a.kinds, a.runsDir, nameA)
+		if err != nil {
+			return a.missingRun(err)
+		}
+		rb, err := replay.Open(a.kinds, a.runsDir, nameB)
+		if err != nil {
+			return a.missingRun(err)
+		}
+		d, err = replay.Diff(ctx, ra, rb, a.recomputing(workers))
+		return err
+	})
+	return d, err
 }
 
 func (a *app) printComparison(d *replay.Comparison) error {

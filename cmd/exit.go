@@ -63,6 +63,12 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
+// mistaken reports whether an error is one of who asked: of a configuration, a name or data.
+func mistaken(err error) bool {
+	code := exitCode(err)
+	return code == exitUsage || code == exitData
+}
+
 // complain tells an error: what happened, and below it what to do.
 func (a *app) complain(err error) {
 	hint := advice.Of(err)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -270,28 +268,6 @@ func TestCoordinator_OnlyOneForABroker(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	c.coordinator().says("coordinator ready")
-}
-
-// TestCoordinator_TheYoungerGivesIn: when brokers that were apart find each other, one of their coordinators ends.
-func TestCoordinator_TheYoungerGivesIn(t *testing.T) {
-	c := newCluster(t)
-	c.coordinator().says("coordinator ready")
-	h := (&app{kinds: registry.Builtin().Kinds(), runsDir: c.dir}).newHost(nil, hclog.NewNullLogger())
-	h.look = time.Millisecond
-	var err error
-	if h.bus, err = natsbus.Connect(natsbus.Config{Server: c.broker, Log: hclog.NewNullLogger()}); err != nil {
-		t.Fatal(err)
-	}
-	defer h.bus.Close()
-	err = h.watchRivals(t.Context(), control.Identity{ID: "younger", Started: time.Now().Add(time.Hour)}, "here")
-	if !errors.Is(err, errRival) {
-		t.Errorf("got %v", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := h.watchRivals(ctx, control.Identity{ID: "older", Started: time.Now().Add(-time.Hour)}, "here"); err != nil {
-		t.Errorf("the older one gives in: %v", err)
-	}
 }
 
 func TestCoordinator_WaitsForTheBroker(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
@@ -39,7 +40,7 @@ func (a *app) ask(link connection, do func(ctx context.Context, client *control.
 		if err == nil {
 			return nil
 		}
-		if wrong := wrongRole(bus, "operator"); wrong != nil {
+		if wrong := host.WrongRole(bus, "operator"); wrong != nil {
 			return wrong
 		}
 		if ctx.Err() != nil && errors.Is(err, control.ErrNoHost) {

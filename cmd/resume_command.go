@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
@@ -78,15 +79,11 @@ func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*job.Plan, e
 		return nil, err
 	}
 	if run.Info().Host { // its files may have been on another machine
-		data, err := job.StoredData(newStore(filepath.Dir(run.Folder())), c, stored)
+		data, err := job.StoredData(host.NewStore(filepath.Dir(run.Folder())), c, stored)
 		if err != nil {
 			return nil, err
 		}
 		return job.NewPlan(c, data, flags.slots)
 	}
-	data, err := job.LoadData(&c, stored)
-	if err != nil {
-		return nil, err
-	}
-	return job.NewPlan(c, data, flags.slots)
+	return job.Prepare(c, stored, flags.slots)
 }

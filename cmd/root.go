@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // run executes the command line and returns the exit code.
@@ -80,14 +80,14 @@ func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	var words []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
+			words = append(words, sub.Name())
 		}
 	}
-	hint := "the commands are " + strings.Join(names, ", ")
-	if near := setting.Nearest(args[0], names); near != "" {
+	hint := "the commands are " + strings.Join(words, ", ")
+	if near := names.Nearest(args[0], words); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return advice.Hint(advice.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
@@ -97,10 +97,10 @@ func subcommand(c *cobra.Command, args []string) error {
 // nearest flag.
 func flagError(c *cobra.Command, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	near := setting.Nearest(name, names)
+	var words []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
+	near := names.Nearest(name, words)
 	if unknown && near != "" {
 		return advice.Hint(advice.Usage(err), "did you mean --%s?", near)
 	}
@@ -108,14 +108,14 @@ func flagError(c *cobra.Command, err error) error {
 }
 
 // exactly is cobra.ExactArgs with a message that names what is missing.
-func exactly(names ...string) cobra.PositionalArgs {
+func exactly(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) == len(names) {
+		if len(args) == len(words) {
 			return nil
 		}
 		want := "no arguments"
-		if len(names) > 0 {
-			want = strings.Join(names, " ")
+		if len(words) > 0 {
+			want = strings.Join(words, " ")
 		}
 		return advice.Hint(advice.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
 	}

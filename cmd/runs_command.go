@@ -16,9 +16,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
@@ -255,11 +255,11 @@ func (a *app) missingRun(err error) error {
 	if listErr != nil || len(list) == 0 {
 		return advice.Hint(err, "there are no runs in %s yet", a.runsDir)
 	}
-	var names []string
+	var words []string
 	for _, r := range list {
-		names = append(names, r.Name)
+		words = append(words, r.Name)
 	}
-	if near := setting.Nearest(filepath.Base(err.Error()), names); near != "" {
+	if near := names.Nearest(filepath.Base(err.Error()), words); near != "" {
 		return advice.Hint(err, "did you mean %s?", near)
 	}
 	return advice.Hint(err, "%s lists them", a.command("runs", "ls"))

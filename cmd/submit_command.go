@@ -64,19 +64,15 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	if err != nil {
 		return err
 	}
-	c := resolved.Config
-	data, err := job.LoadData(&c, nil)
+	p, err := job.Prepare(resolved.Config, nil, 1) // what train would complain about is said here
 	if err != nil {
 		return err
 	}
-	if _, err := job.NewPlan(c, data, 0); err != nil { // what train would complain about is said here
-		return err
-	}
 	s := control.Submission{
-		Request: rand.Text(), Name: flags.name, Config: string(c.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
+		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
 	}
 	return a.ask(flags.link, func(ctx context.Context, client *control.Client) error {
-		if data != nil {
+		if data := p.Data; data != nil {
 			if s.Normalisation, err = data.Normalisation(); err != nil {
 				return err
 			}

@@ -98,12 +98,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
-	c := resolved.Config
-	data, err := job.LoadData(&c, nil)
-	if err != nil {
-		return err
-	}
-	p, err := job.NewPlan(c, data, flags.slots)
+	p, err := job.Prepare(resolved.Config, nil, flags.slots)
 	if err != nil {
 		return err
 	}
@@ -117,21 +112,28 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
-	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
+	run, err := a.create(t, name, args, overrides)
 	if err != nil {
 		t.session.Transport.Close()
-	}
-	if errors.Is(err, runs.ErrOccupied) {
-		return advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
-	}
-	if err != nil {
-		return session.DiskHint(err, nil, a.command)
-	}
-	if err := data.Keep(run); err != nil {
-		t.session.Transport.Close()
-		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
+		return err
 	}
 	return a.lead(t, run)
+}
+
+// create makes the folder of a new run.
+func (a *app) create(t *training, name string, args, overrides []string) (*runs.Run, error) {
+	p := t.session.Plan
+	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
+	if errors.Is(err, runs.ErrOccupied) {
+		return nil, advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
+	}
+	if err != nil {
+		return nil, session.DiskHint(err, nil, a.command)
+	}
+	if err := p.Data.Keep(run); err != nil {
+		return nil, errors.Join(session.DiskHint(err, run, a.command), run.Close())
+	}
+	return run, nil
 }
 
 // training is a run that this process leads, on its screen.

@@ -26,6 +26,16 @@ type Plan struct {
 	Memory int          // of a worker, in bytes
 }
 
+// Prepare loads the data of a configuration, fills in what they decide, and plans the run. stored is the scaling of the data
+// of a run that goes on; nil for a new one.
+func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
+	data, err := LoadData(&c, stored)
+	if err != nil {
+		return nil, err
+	}
+	return NewPlan(c, data, slots)
+}
+
 // NewPlan builds the program once, for its initial parameters, and computes one shard to count what a step costs. A worker
 // computes as many shards at a time as slots.
 func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {

@@ -45,11 +45,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := job.LoadData(&c, scale)
-	if err != nil {
-		return nil, err
-	}
-	r.plan, err = job.NewPlan(c, data, 1)
+	r.plan, err = job.Prepare(c, scale, 1)
 	return r, err
 }
 

@@ -1,4 +1,4 @@
-package setting
+package names
 
 import "testing"
 

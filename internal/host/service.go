@@ -1,29 +1,27 @@
-package cmd
+package host
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
 // service is what a host answers over NATS.
-type service struct{ host *host }
+type service struct{ host *Host }
 
 var _ control.Host = service{}
 
 // Submit implements control.Host.
 func (s service) Submit(r control.Submission) (control.Submitted, error) {
-	c, err := s.host.app.kinds.Parse("the submitted configuration", []byte(r.Config))
+	c, err := s.host.cfg.Kinds.Parse("the submitted configuration", []byte(r.Config))
 	if err != nil {
-		return control.Submitted{}, answered(advice.Hint(advice.Usage(err), "use the same release on both sides"))
+		return control.Submitted{}, s.answered(advice.Hint(advice.Usage(err), "use the same release on both sides"))
 	}
 	h := s.host
 	h.opening.Lock()
@@ -31,14 +29,14 @@ func (s service) Submit(r control.Submission) (control.Submitted, error) {
 	if h.life.Err() != nil {
 		return control.Submitted{}, &control.Error{Code: control.Unavailable, Text: "the coordinator is being stopped", Hint: "submit the run again when it is back"}
 	}
-	o := order{name: r.Name, config: c, overrides: r.Overrides, command: r.Command, scale: r.Normalisation}
+	o := Order{Name: r.Name, Config: c, Overrides: r.Overrides, Command: r.Command, Scale: r.Normalisation}
 	if name := h.requests[r.Request]; name != "" {
-		o.name = name
+		o.Name = name
 	}
 	result, err := h.open(o)
 	if err != nil {
 		h.log.Warn("submission refused", "run", r.Name, "error", err)
-		return control.Submitted{}, answered(err)
+		return control.Submitted{}, s.answered(err)
 	}
 	if r.Request != "" {
 		if len(h.requests) == maxRequests {
@@ -96,19 +94,19 @@ func (s service) Stop(name string) error {
 // client's, and the nearest.
 func (s service) missing(name string, err error) error {
 	if !errors.Is(err, runs.ErrNotFound) {
-		return answered(err)
+		return s.answered(err)
 	}
 	hint := "`runs ls` shows which there are"
-	if list, listErr := runs.List(s.host.app.runsDir); listErr == nil {
-		var names []string
+	if list, listErr := runs.List(s.host.cfg.RunsDir); listErr == nil {
+		var words []string
 		for _, r := range list {
-			names = append(names, r.Name)
+			words = append(words, r.Name)
 		}
-		if near := setting.Nearest(name, names); near != "" {
+		if near := names.Nearest(name, words); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 	}
-	return answered(advice.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
+	return s.answered(advice.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
 }
 
 func controlled(r web.Run) (control.Run, error) {
@@ -124,7 +122,7 @@ func controlled(r web.Run) (control.Run, error) {
 }
 
 // answered makes an error what a client is told.
-func answered(err error) error {
+func (s service) answered(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -134,85 +132,8 @@ func answered(err error) error {
 		e.Code = control.NotFound
 	case errors.Is(err, errOtherConfig), errors.Is(err, runs.ErrOccupied), errors.Is(err, runs.ErrHeld):
 		e.Code = control.Conflict
-	case exitCode(err) == exitUsage, exitCode(err) == exitData:
+	case s.host.cfg.Mistaken(err):
 		e.Code = control.BadRequest
 	}
 	return e
-}
-
-// source is what the page shows of a host.
-type source struct{ host *host }
-
-var _ web.Source = source{}
-
-// Ready implements web.Source.
-func (s source) Ready() error {
-	if trouble := s.host.bus.Trouble(); trouble != "" {
-		return errors.New(trouble)
-	}
-	return nil
-}
-
-// Runs implements web.Source.
-func (s source) Runs() ([]web.Run, error) {
-	list, err := runs.List(s.host.app.runsDir)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]web.Run, 0, len(list))
-	for _, info := range list {
-		if r := s.host.hosted(info.Name); r != nil {
-			all = append(all, r.shown())
-		} else {
-			all = append(all, web.Run{Info: info})
-		}
-	}
-	return all, nil
-}
-
-// Run implements web.Source.
-func (s source) Run(name string) (web.Run, error) {
-	if r := s.host.hosted(name); r != nil {
-		return r.shown(), nil
-	}
-	info, err := runs.Load(s.host.app.runsDir, name)
-	info.Name = name
-	return web.Run{Info: info}, err
-}
-
-// Stop implements web.Source.
-func (s source) Stop(name string) error {
-	r := s.host.hosted(name)
-	if r == nil {
-		if _, err := runs.Load(s.host.app.runsDir, name); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: %s", web.ErrNotRunning, name)
-	}
-	if r.stopping.CompareAndSwap(false, true) {
-		s.host.log.Info("run is stopped on request", "run", name)
-		r.stop(errStop)
-	}
-	return nil
-}
-
-// shown is the run as the page shows it.
-func (r *hosted) shown() web.Run {
-	s := r.lead.Stats()
-	live := &web.Live{
-		Term: s.Term, Waiting: s.Waiting, Workers: []web.Worker{},
-		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
-		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined, Rejections: map[string]int64{},
-	}
-	r.watch.notes.Lock()
-	live.WaitingSince, live.Checkpointed = r.watch.waitingSince, r.watch.checkpointed
-	r.watch.notes.Unlock()
-	for _, m := range s.Members {
-		live.Workers = append(live.Workers, web.Worker{ID: m.ID, Slots: m.Slots, Busy: m.Busy, Speed: m.Speed, LastSeen: m.LastSeen, State: m.State})
-	}
-	slices.SortFunc(live.Workers, func(a, b web.Worker) int { return strings.Compare(a.ID, b.ID) })
-	for _, j := range r.lead.Rejections() {
-		live.Rejections[string(j.Reason)] += j.Count
-	}
-	return web.Run{Info: r.watch.Info(), Live: live}
 }

@@ -1,4 +1,4 @@
-package cmd
+package host
 
 import (
 	"context"
@@ -39,36 +39,36 @@ type hosted struct {
 }
 
 // create opens a new run.
-func (h *host) create(o order) (control.Submitted, error) {
-	data, err := h.data(o.config, o.scale)
+func (h *Host) create(o Order) (control.Submitted, error) {
+	data, err := job.StoredData(h.store, o.Config, o.Scale)
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	p, err := planned(o.config, data)
+	p, err := planned(o.Config, data)
 	if err != nil {
 		return control.Submitted{}, err
 	}
-	run, err := p.MakeRun(h.app.runsDir, job.Origin{Name: o.name, Overrides: o.overrides, Command: o.command, Host: true})
+	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true})
 	if err != nil {
-		return control.Submitted{}, session.DiskHint(err, nil, h.app.command)
+		return control.Submitted{}, session.DiskHint(err, nil, h.cfg.Command)
 	}
 	err = data.Keep(run)
 	if err == nil {
 		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
 	}
 	if err != nil {
-		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.app.command), run.End(runs.Failed, err.Error()), run.Close())
+		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
 	}
 	return control.Submitted{Name: run.Name(), State: control.Started}, nil
 }
 
 // resume goes on with a run from its newest valid checkpoint.
-func (h *host) resume(name string) error {
-	c, err := h.app.runConfig(name)
+func (h *Host) resume(name string) error {
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
 	if err != nil {
 		return err
 	}
-	run, err := runs.Open(h.app.runsDir, name)
+	run, err := runs.Open(h.cfg.RunsDir, name)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (h *host) resume(name string) error {
 	return nil
 }
 
-func (h *host) reopen(run *runs.Run, c config.Config) error {
-	from, skipped, err := session.Restore(run, h.app.command)
+func (h *Host) reopen(run *runs.Run, c config.Config) error {
+	from, skipped, err := session.Restore(run, h.cfg.Command)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (h *host) reopen(run *runs.Run, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	data, err := h.data(c, scale)
+	data, err := job.StoredData(h.store, c, scale)
 	if err != nil {
 		return err
 	}
@@ -123,16 +123,16 @@ func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 }
 
 // begin leads a run from now on.
-func (h *host) begin(r *hosted) error {
+func (h *Host) begin(r *hosted) error {
 	log := h.log.With("run", r.name)
-	disk := h.faults.Disk(disk.System())
+	disk := h.cfg.Faults.Disk(disk.System())
 	r.run.Use(disk)
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
 	r.watch = &hostWatch{Watch: session.NewWatch(session.WatchConfig{
 		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Advise: true, Log: log,
 	})}
-	bus, err := h.connect("run " + r.name)
+	bus, err := h.cfg.Connect("run " + r.name)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (h *host) begin(r *hosted) error {
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
 	cfg.Disk = disk
 	r.lead, err = session.NewCoordinator(session.Leadership{
-		Plan: r.plan, Config: cfg, From: r.from, Bus: h.faults.Bus(bus), Observer: r.watch, Log: log,
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(bus), Observer: r.watch, Log: log,
 	})
 	if err != nil {
 		bus.Close()
@@ -155,26 +155,17 @@ func (h *host) begin(r *hosted) error {
 }
 
 // conduct leads a run to its end and records how it ended.
-func (h *host) conduct(r *hosted) {
+func (h *Host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
 	err = errors.Join(err, r.watch.Finish(r.ctx))
 	h.pool.Close(r.name)
 	r.bus.Close()
-	state, reason, cause := runs.Finished, "", context.Cause(r.ctx)
-	switch {
-	case err == nil:
-	case errors.Is(err, coordinator.ErrInterrupted):
-		state, reason = runs.Interrupted, errShutdown.Error()
-		if errors.Is(cause, errStop) {
-			reason = errStop.Error()
-		}
-	default:
-		state, reason = runs.Failed, err.Error()
-	}
+	onRequest := errors.Is(context.Cause(r.ctx), errStop)
+	state, reason := ending(err, onRequest)
 	stats := r.lead.Stats()
 	recorded := r.watch.Ended(func(i *runs.Info) {
-		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && errors.Is(cause, errStop)
+		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
 		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
 	})
 	info := r.watch.Info()
@@ -188,15 +179,28 @@ func (h *host) conduct(r *hosted) {
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.app.command)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
-	if state == runs.Interrupted && !errors.Is(cause, errStop) {
+	if state == runs.Interrupted && !onRequest {
 		h.interrupted = append(h.interrupted, r.name)
 	}
 	h.mu.Unlock()
 	close(r.done)
+}
+
+// ending is the state in which the end of its coordinator leaves a run, and why.
+func ending(err error, onRequest bool) (state runs.State, reason string) {
+	switch {
+	case err == nil:
+		return runs.Finished, ""
+	case !errors.Is(err, coordinator.ErrInterrupted):
+		return runs.Failed, err.Error()
+	case onRequest:
+		return runs.Interrupted, errStop.Error()
+	}
+	return runs.Interrupted, errShutdown.Error()
 }
 
 // hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.

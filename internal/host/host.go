@@ -1,8 +1,13 @@
-package cmd
+// Package host leads runs, any number at the same time, with workers that are other processes: it takes runs that are handed
+// in, goes on with those that were under way, answers over NATS and to the page, and sees to it that one host leads the
+// workers of a broker. What happens to one run does not touch the others. It does not know what a command line looks like, nor
+// which exit code an error gets.
+package host
 
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,14 +27,23 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
-// host leads runs, any number at the same time, with the workers of a pool. What happens to one run does not touch the
-// others.
-type host struct {
-	app      *app
+// Config says what a host is.
+type Config struct {
+	Kinds    *config.Kinds // what configurations are read with
+	RunsDir  string
+	URL      string // of the broker, for messages
+	Connect  func(party string) (*natsbus.Bus, error)
+	Faults   *fault.Injector  // nil: none
+	Command  advice.Command   // for hints
+	Mistaken func(error) bool // whether an error is a client's, who asked for what cannot be
+	Log      hclog.Logger
+}
+
+// Host leads runs with the workers of a pool.
+type Host struct {
+	cfg      Config
 	log      hclog.Logger
-	connect  func(party string) (*natsbus.Bus, error)
-	bus      *natsbus.Bus    // of pool and service; each run has one of its own
-	faults   *fault.Injector // nil: none
+	bus      *natsbus.Bus // of pool and service; each run has one of its own
 	numerics []wire.Numeric
 	store    *control.Store // data sets of the runs
 	pool     *pool.Dispatcher
@@ -56,88 +70,41 @@ var (
 // maxRequests bounds how many requests are remembered.
 const maxRequests = 1024
 
-// order says which run is to be opened.
-type order struct {
-	name      string // empty: made from the configuration
-	config    config.Config
-	overrides []string
-	command   []string
-	scale     []byte // scaling of the data set of a run on own data, as JSON
+// New prepares a host without runs.
+func New(cfg Config) *Host {
+	h := &Host{
+		cfg: cfg, log: cfg.Log, store: NewStore(cfg.RunsDir), numerics: job.Numerics(), look: rivalLook,
+		runs: map[string]*hosted{}, requests: map[string]string{},
+	}
+	h.life, h.end = context.WithCancelCause(context.Background())
+	return h
 }
 
-// open opens a run, or goes on with the one that is meant.
-func (h *host) open(o order) (control.Submitted, error) {
-	if o.name == "" {
-		return h.create(o)
-	}
-	if r := h.hosted(o.name); r != nil {
-		if err := sameRun(o, r.plan.Config); err != nil {
-			return control.Submitted{}, err
-		}
-		if !r.stopping.Load() {
-			return control.Submitted{Name: o.name, State: control.Running}, nil
-		}
-		<-r.done // it is to go on from its last checkpoint
-	}
-	info, err := runs.Load(h.app.runsDir, o.name)
-	if errors.Is(err, runs.ErrNotFound) {
-		return h.create(o)
-	}
-	if err != nil {
-		return control.Submitted{}, err
-	}
-	c, err := h.app.runConfig(o.name)
-	if err == nil {
-		err = sameRun(o, c)
-	}
-	switch {
-	case err != nil:
-		return control.Submitted{}, err
-	case info.State == runs.Finished:
-		return control.Submitted{Name: o.name, State: control.Finished}, nil
-	}
-	return control.Submitted{Name: o.name, State: control.Resumed}, h.resume(o.name)
+// dataFolder, below the folder of the runs, holds the data sets of the runs that hosts lead. No run has such a name.
+const dataFolder = ".data"
+
+// NewStore is the store of the data sets of hosted runs in a folder of runs.
+func NewStore(runsDir string) *control.Store {
+	return control.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
 }
 
-// check returns an error if an order cannot be carried out because another run has its name.
-func (h *host) check(o order) error {
-	c, err := h.app.runConfig(o.name)
-	if errors.Is(err, runs.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return sameRun(o, c)
+// Connect opens the host's own connection, which Close closes. The broker may come later.
+func (h *Host) Connect() (err error) {
+	h.bus, err = h.cfg.Connect("coordinator")
+	return err
 }
 
-// stopped reports whether a run was stopped on request.
-func (h *host) stopped(name string) bool {
-	info, err := runs.Load(h.app.runsDir, name)
-	return err == nil && info.Stopped && info.State != runs.Finished
-}
+// Close closes the host's own connection.
+func (h *Host) Close() { h.bus.Close() }
 
-// errOtherConfig is the error of a name that stands for another run.
-var errOtherConfig = errors.New("there is a run of that name with another configuration")
-
-// sameRun returns an error if an order has another configuration than the run of its name. Where the files of a data set
-// lie does not matter, their content does.
-func sameRun(o order, c config.Config) error {
-	differences := job.Differences(c, o.config)
-	if len(differences) == 0 {
-		return nil
-	}
-	return advice.Hint(advice.Usagef("run %s: %w: %s", o.name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
-}
-
-func (h *host) hosted(name string) *hosted {
+func (h *Host) hosted(name string) *hosted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.runs[name]
 }
 
 // under lists the runs that are under way.
-func (h *host) under() []*hosted {
+func (h *Host) under() []*hosted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := make([]*hosted, 0, len(h.runs))
@@ -150,10 +117,10 @@ func (h *host) under() []*hosted {
 
 // resumeAll goes on with the runs that a coordinator hosted and that are not at their end, in the order of their start.
 // One that cannot go on is told, and does not hold up the others.
-func (h *host) resumeAll() error {
+func (h *Host) resumeAll() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
-	list, err := runs.List(h.app.runsDir)
+	list, err := runs.List(h.cfg.RunsDir)
 	if err != nil {
 		return err
 	}
@@ -170,7 +137,7 @@ func (h *host) resumeAll() error {
 }
 
 // view is what the runs know of their workers.
-func (h *host) view() pool.View {
+func (h *Host) view() pool.View {
 	var v pool.View
 	for _, r := range h.under() {
 		one := session.View(r.name, r.lead.Stats())
@@ -180,7 +147,7 @@ func (h *host) view() pool.View {
 }
 
 // shutdown lets all runs write a checkpoint, and returns the names of those that it has interrupted.
-func (h *host) shutdown() []string {
+func (h *Host) shutdown() []string {
 	h.end(errShutdown)
 	h.opening.Lock() // none is opened any more
 	defer h.opening.Unlock()
