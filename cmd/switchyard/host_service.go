@@ -144,6 +144,9 @@ type source struct{ host *host }
 
 var _ web.Source = source{}
 
+// folder has the runs that the host does not lead at the moment, and how all others stood when they were last written.
+func (s source) folder() web.Folder { return web.Folder(s.host.app.runsDir) }
+
 // Ready implements web.Source.
 func (s source) Ready() error {
 	if trouble := s.host.bus.Trouble(); trouble != "" {
@@ -154,19 +157,13 @@ func (s source) Ready() error {
 
 // Runs implements web.Source.
 func (s source) Runs() ([]web.Run, error) {
-	list, err := runs.List(s.host.app.runsDir)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]web.Run, 0, len(list))
-	for _, info := range list {
-		if r := s.host.hosted(info.Name); r != nil {
-			all = append(all, r.shown())
-		} else {
-			all = append(all, web.Run{Info: info})
+	all, err := s.folder().Runs()
+	for i := range all {
+		if r := s.host.hosted(all[i].Name); r != nil {
+			all[i] = r.shown()
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // Run implements web.Source.
@@ -174,9 +171,7 @@ func (s source) Run(name string) (web.Run, error) {
 	if r := s.host.hosted(name); r != nil {
 		return r.shown(), nil
 	}
-	info, err := runs.Load(s.host.app.runsDir, name)
-	info.Name = name
-	return web.Run{Info: info}, err
+	return s.folder().Run(name)
 }
 
 // Stop implements web.Source.
