@@ -38,6 +38,7 @@ type Info struct {
 	Seed             uint64            `json:"seed"`
 	ConfigSHA256     string            `json:"config_sha256"`
 	Parameters       int               `json:"parameters,omitempty"`
+	Terms            []Term            `json:"terms,omitempty"`   // of the loss, the loss first
 	Metrics          Values            `json:"metrics,omitempty"` // the latest of each, e.g. best_validation
 	Versions         map[string]string `json:"versions,omitempty"`
 	GitRevision      string            `json:"git_revision,omitempty"`
@@ -48,6 +49,14 @@ type Info struct {
 	ExitReason       string            `json:"exit_reason,omitempty"`
 	Host             bool              `json:"host,omitempty"`    // a coordinator leads it, and goes on with it when it starts
 	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: it does not, until it is asked to
+}
+
+// Term says what one of the values of a loss is.
+type Term struct {
+	Name   string  `json:"name"` // in metrics.jsonl
+	Label  string  `json:"label"`
+	Unit   string  `json:"unit,omitempty"`
+	Weight float64 `json:"weight"` // with which it enters the loss; 0 for the loss itself
 }
 
 // Peek reads run.json of the named run as it is. It takes no lock, not even to see whether a process holds the run, so

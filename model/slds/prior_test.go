@@ -116,7 +116,7 @@ func TestLoss_PairsOfPriorAndPosterior(t *testing.T) {
 	m.Loss(autodiff.NewInferenceTape(m.params), b, noiseOf(0), 0, terms)
 	for i, w := range want {
 		if got := float64(terms[3+i]); math.Abs(got-w) > 1e-3*math.Abs(w) {
-			t.Errorf("%s is %v, want %v", m.Terms()[3+i], got, w)
+			t.Errorf("%s is %v, want %v", m.Terms()[3+i].Name, got, w)
 		}
 	}
 }

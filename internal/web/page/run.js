@@ -7,9 +7,16 @@ import { Store } from './store.js';
 import { stateOf, dot } from './table.js';
 import { workersPanel, faultsPanel } from './cluster.js';
 
-const termNames = { reconstruction: 'reconstruction', kl_initial: 'KL initial', kl_state: 'KL state', kl_switch: 'KL switch' };
 const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
+
+// termLabel is what a term of the loss is called, with its weight in the loss where that is not 1. A run of an older
+// release does not say.
+function termLabel(run, name) {
+  const term = (run?.terms ?? []).find((t) => t.name === name);
+  if (!term) return name.replaceAll('_', ' ');
+  return term.weight === 1 ? term.label : `${term.label} (× ${number(term.weight)} in the loss)`;
+}
 
 // remembered options of the charts.
 function options() {
@@ -121,7 +128,7 @@ export class RunView {
     const line = (split, metric, name, color, more = {}, map = undefined) => ({ name, color, ...store.line(split, metric, time, map), ...more });
     this.elbo.set([line('train', 'elbo', 'train', 'c1'), line('validation', 'elbo', 'validation', 'c2', { dots: true })]);
     const terms = store.names('train').filter((n) => !system.has(n));
-    this.terms.set(terms.map((n, i) => line('train', n, termNames[n] ?? n.replaceAll('_', ' '), hues[i % hues.length])));
+    this.terms.set(terms.map((n, i) => line('train', n, termLabel(this.latest, n), hues[i % hues.length])));
     this.norm.set([line('train', 'gradient_norm', 'norm', 'c1')]);
     this.rate.set([line('train', 'learning_rate', 'rate', 'c1')]);
     const inverse = line('train', 'step_seconds', 'steps/s', 'c1', {}, (s) => (s > 0 ? 1 / s : null));
