@@ -201,7 +201,11 @@ func (r *resolver) applyForeign(e entry, keys []Key) {
 	}
 	var names []string
 	for _, o := range others {
-		names = append(names, o.kind)
+		name := o.kind
+		if _, kind, _ := strings.Cut(o.kind, "="); slices.Contains(presetNames(), kind) {
+			name += " as the preset " + kind + " does"
+		}
+		names = append(names, name)
 	}
 	r.problems = append(r.problems, Problem{
 		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key", Hint: "leave it out, or choose " + strings.Join(names, " or "),
