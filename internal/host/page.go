@@ -26,21 +26,18 @@ func (s source) Ready() error {
 	return nil
 }
 
+// folder has the runs that the host does not lead at the moment, and how all others stood when they were last written.
+func (s source) folder() web.Folder { return web.Folder(s.host.cfg.RunsDir) }
+
 // Runs implements web.Source.
 func (s source) Runs() ([]web.Run, error) {
-	list, err := runs.List(s.host.cfg.RunsDir)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]web.Run, 0, len(list))
-	for _, info := range list {
-		if r := s.host.hosted(info.Name); r != nil {
-			all = append(all, r.shown())
-		} else {
-			all = append(all, web.Run{Info: info})
+	all, err := s.folder().Runs()
+	for i := range all {
+		if r := s.host.hosted(all[i].Name); r != nil {
+			all[i] = r.shown()
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // Run implements web.Source.
@@ -48,9 +45,7 @@ func (s source) Run(name string) (web.Run, error) {
 	if r := s.host.hosted(name); r != nil {
 		return r.shown(), nil
 	}
-	info, err := runs.Load(s.host.cfg.RunsDir, name)
-	info.Name = name
-	return web.Run{Info: info}, err
+	return s.folder().Run(name)
 }
 
 // Stop implements web.Source.
