@@ -80,6 +80,11 @@ func bitsOf(test opTest) uint64 {
 			h.Write(word[:])
 		}
 	}
+	for _, r := range tape.records {
+		if d, ok := r.(*dotRecord); ok { // its sum alone would hide a bit of an element
+			add(d.x.Value)
+		}
+	}
 	add(y.Value)
 	add(tape.Gradient)
 	for _, x := range in {

@@ -21,6 +21,7 @@ type Tape struct {
 	values  arena
 	grads   arena
 	work    kernel.Workspace
+	turned  kernel.Packed // the right side of a product, transposed
 	flops   float64
 	lists   lists
 }
@@ -125,6 +126,12 @@ func (t *Tape) multiplyTransA(c, a, b kernel.Matrix, e kernel.Epilogue) {
 	t.work.MulTransA(c, a, b, e)
 }
 
+// multiplyTransB is C = A·Bᵀ.
+func (t *Tape) multiplyTransB(c, a, b kernel.Matrix, e kernel.Epilogue) {
+	t.turned.PackTransposed(b)
+	t.multiply(c, a, &t.turned, e)
+}
+
 func (t *Tape) recording() bool { return t.Gradient != nil }
 
 // New returns a tensor with undefined values, for operations that write into a given destination.
@@ -135,6 +142,18 @@ func (t *Tape) New(rows, cols int) Tensor {
 		clear(x.Grad)
 	}
 	return x
+}
+
+// result returns the tensor for what an operation makes of x, for VJPs that add: a constant if it is made of constants
+// alone.
+func (t *Tape) result(rows, cols int, x ...Tensor) Tensor {
+	clearAll(x...)
+	for _, x := range x {
+		if x.Grad != nil {
+			return t.New(rows, cols)
+		}
+	}
+	return t.scratch(rows, cols)
 }
 
 // Constant wraps data that is not differentiated; the tape does not copy it.
