@@ -92,9 +92,6 @@ type divRecord struct{ x, y, z Tensor }
 
 // x̄ += z̄/y; ȳ += −z̄⊙z/y
 func (r *divRecord) backward(t *Tape) {
-	if r.z.Grad == nil {
-		return
-	}
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	g := t.values.alloc(len(r.z.Grad))

@@ -17,7 +17,11 @@ type scaleRecord struct {
 }
 
 // x̄ += c·ȳ
-func (r *scaleRecord) backward(*Tape) { kernel.AddScaled(r.x.Grad, r.c, r.y.Grad) }
+func (r *scaleRecord) backward(*Tape) {
+	if r.x.Grad != nil {
+		kernel.AddScaled(r.x.Grad, r.c, r.y.Grad)
+	}
+}
 
 // AddScalar returns y = x + c for a constant c.
 func (t *Tape) AddScalar(x Tensor, c float32) Tensor {
@@ -31,7 +35,11 @@ func (t *Tape) AddScalar(x Tensor, c float32) Tensor {
 type addScalarRecord struct{ x, y Tensor }
 
 // x̄ += ȳ
-func (r *addScalarRecord) backward(*Tape) { kernel.Add(r.x.Grad, r.y.Grad) }
+func (r *addScalarRecord) backward(*Tape) {
+	if r.x.Grad != nil {
+		kernel.Add(r.x.Grad, r.y.Grad)
+	}
+}
 
 // Square returns y = x², element by element.
 func (t *Tape) Square(x Tensor) Tensor {

@@ -7,9 +7,7 @@ func unary(name string, positive bool, op func(t *Tape, x Tensor) Tensor, exact 
 	test := opTest{
 		name: name, inputs: [][2]int{{3, 5}},
 		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
-			if c := op(t, t.Constant(coefficients(4), 1, 4)); c.Grad != nil {
-				panic("what is made of constants is not one")
-			}
+			op(t, t.Constant(coefficients(4), 1, 4)) // of a constant there is nothing to add to
 			return dot(t, op(t, in[0]))
 		},
 		value: func(in [][]float64) []float64 {

@@ -38,4 +38,44 @@ var matMulTests = []opTest{
 			return dot(t, t.Tanh(t.Add(t.MatMul(in[0], t.Param(w[0])), t.Param(w[1]))))
 		},
 	},
+	batchProduct("BatchMul", (*Tape).BatchMul,
+		func(i, l int) int { return 3*i + l }, func(l, j int) int { return 4*l + j }),
+	batchProduct("BatchMulTransA", (*Tape).BatchMulTransA,
+		func(i, l int) int { return 2*l + i }, func(l, j int) int { return 4*l + j }),
+	batchProduct("BatchMulTransB", (*Tape).BatchMulTransB,
+		func(i, l int) int { return 3*i + l }, func(l, j int) int { return 3*j + l }),
+	{
+		name: "BatchMul/vector", inputs: [][2]int{{1, 6}, {5, 3}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			return dot(t, t.BatchMul(t.Repeat(in[0], 5), in[1], 3))
+		},
+		value: func(in [][]float64) []float64 {
+			y := make([]float64, 5*2)
+			for i := range y {
+				for l := range 3 {
+					y[i] += in[0][i%2*3+l] * in[1][i/2*3+l]
+				}
+			}
+			return y
+		},
+	},
+}
+
+// batchProduct makes the row of products of 2 x 3 and 3 x 4 matrices, five of each; the elements stand as in product.
+func batchProduct(name string, op func(t *Tape, x, y Tensor, k int) Tensor, a, b func(i, j int) int) opTest {
+	const rows, n, k, m = 5, 2, 3, 4
+	return opTest{
+		name: name, inputs: [][2]int{{rows, n * k}, {rows, k * m}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor { return dot(t, op(t, in[0], in[1], k)) },
+		value: func(in [][]float64) []float64 {
+			z := make([]float64, rows*n*m)
+			for i := range z {
+				x, y := in[0][i/(n*m)*n*k:], in[1][i/(n*m)*k*m:]
+				for l := range k {
+					z[i] += x[a(i/m%n, l)] * y[b(l, i%m)]
+				}
+			}
+			return z
+		},
+	}
 }

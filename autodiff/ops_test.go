@@ -54,7 +54,7 @@ type opTest struct {
 }
 
 // opTests has a row for every operation, from the files of their tests.
-var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests)
+var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests)
 
 var modelTests = []opTest{
 	{name: "Linear", inputs: [][2]int{{5, 3}}, weights: [][2]int{{3, 4}, {1, 4}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
@@ -374,7 +374,7 @@ func widened(x []float32) []float64 {
 func TestEveryOperationIsChecked(t *testing.T) {
 	notOperations := map[string]bool{
 		"Reset": true, "Record": true, "Evaluate": true, "Bytes": true, "Backward": true, "New": true, "Activation": true, "Constant": true,
-		"NewConstant": true, "Param": true, "Flops": true,
+		"NewConstant": true, "Param": true, "Flops": true, "Err": true,
 	}
 	tape := reflect.TypeFor[*Tape]()
 	for i := range tape.NumMethod() {

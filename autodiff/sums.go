@@ -43,6 +43,9 @@ type sumRowsRecord struct{ x, y Tensor }
 
 // x̄ += ȳ of its row
 func (r *sumRowsRecord) backward(*Tape) {
+	if r.x.Grad == nil {
+		return
+	}
 	for row, g := range r.y.Grad {
 		addConstant(r.x.gradRow(row), g)
 	}

@@ -5,7 +5,10 @@ func sums(name string, op func(t *Tape, x Tensor) Tensor, n int, share float64, 
 	const rows, cols = 21, 18
 	return opTest{
 		name: name, inputs: [][2]int{{rows, cols}},
-		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor { return dot(t, op(t, in[0])) },
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			op(t, t.Constant(coefficients(4), 2, 2)) // of a constant there is nothing to add to
+			return dot(t, op(t, in[0]))
+		},
 		value: func(in [][]float64) []float64 {
 			y := make([]float64, n)
 			for i, x := range in[0] {
@@ -24,6 +27,7 @@ var sumTests = []opTest{
 	{
 		name: "Columns", inputs: [][2]int{{5, 4}},
 		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			t.Columns(t.Constant(coefficients(4), 2, 2), 0, 1)
 			return dot(t, t.Columns(in[0], 1, 3).Reshape(2, 5))
 		},
 		value: func(in [][]float64) (y []float64) {

@@ -24,6 +24,7 @@ type Tape struct {
 	turned  kernel.Packed // the right side of a product, transposed
 	flops   float64
 	lists   lists
+	fault   error // of the first operation that had no result
 }
 
 // vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
@@ -71,7 +72,7 @@ func (t *Tape) Reset() {
 	for _, w := range t.params.weights {
 		t.formed = append(t.formed, !w.packed)
 	}
-	t.flops = 0
+	t.flops, t.fault = 0, nil
 	t.values.reset()
 	t.grads.reset()
 }
@@ -101,6 +102,18 @@ func (t *Tape) Backward(loss Tensor) {
 		if !t.formed[i] {
 			clear(t.gradient(w))
 		}
+	}
+}
+
+// Err says which operation since the Reset was the first to have no result, such as Cholesky of a matrix that is not
+// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: what depends on it is
+// NaN, too, and all else keeps its bits.
+func (t *Tape) Err() error { return t.fault }
+
+// blame keeps the first fault.
+func (t *Tape) blame(fault error) {
+	if t.fault == nil {
+		t.fault = fault
 	}
 }
 
@@ -144,16 +157,10 @@ func (t *Tape) New(rows, cols int) Tensor {
 	return x
 }
 
-// result returns the tensor for what an operation makes of x, for VJPs that add: a constant if it is made of constants
-// alone.
+// result returns the tensor for what an operation makes of x, whose VJP adds to the gradients of x.
 func (t *Tape) result(rows, cols int, x ...Tensor) Tensor {
 	clearAll(x...)
-	for _, x := range x {
-		if x.Grad != nil {
-			return t.New(rows, cols)
-		}
-	}
-	return t.scratch(rows, cols)
+	return t.New(rows, cols)
 }
 
 // Constant wraps data that is not differentiated; the tape does not copy it.
