@@ -54,7 +54,7 @@ type opTest struct {
 }
 
 // opTests has a row for every operation, from the files of their tests.
-var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests)
+var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, customTests)
 
 var modelTests = []opTest{
 	{name: "Linear", inputs: [][2]int{{5, 3}}, weights: [][2]int{{3, 4}, {1, 4}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {

@@ -2,6 +2,7 @@ package autodiff
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
@@ -24,6 +25,7 @@ type Tape struct {
 	turned  kernel.Packed // the right side of a product, transposed
 	flops   float64
 	lists   lists
+	custom  map[reflect.Type]recordList // by the type of the record
 	fault   error // of the first operation that had no result
 }
 
