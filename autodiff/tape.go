@@ -26,7 +26,7 @@ type Tape struct {
 	flops   float64
 	lists   lists
 	custom  map[reflect.Type]recordList // by the type of the record
-	fault   error // of the first operation that had no result
+	fault   error                       // of the first operation that had no result
 }
 
 // vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
@@ -108,8 +108,8 @@ func (t *Tape) Backward(loss Tensor) {
 }
 
 // Err says which operation since the Reset was the first to have no result, such as Cholesky of a matrix that is not
-// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: what depends on it is
-// NaN, too, and all else keeps its bits.
+// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: NaN are what depends on it
+// and the gradients of what it was made of, and all else keeps its bits.
 func (t *Tape) Err() error { return t.fault }
 
 // blame keeps the first fault.
