@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -20,12 +19,12 @@ func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	before := slices.Clone(m.state)
 	sum := make([]float32, 41)
 	sum[40] = 20
-	if !m.redo(reduce.Partial{Values: sum}) || m.state[40] <= 20 {
+	if m.integers.widen(sum) == 0 || m.state[40] <= 20 {
 		t.Fatalf("exponent %g for a need of 20", m.state[40])
 	}
 	m.beginAnew(0)
-	if !slices.Equal(m.state, before) || m.narrow != 0 || m.pass != 1 {
-		t.Errorf("exponent %g, want %g; pass %d", m.state[40], before[40], m.pass)
+	if !slices.Equal(m.state, before) || m.integers.misfit != 0 || m.leasing.pass != 1 {
+		t.Errorf("exponent %g, want %g; pass %d", m.state[40], before[40], m.leasing.pass)
 	}
 }
 

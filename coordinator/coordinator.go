@@ -26,6 +26,7 @@ type Coordinator struct {
 	encoders sync.Pool // for what several goroutines send
 	crcs     []uint32  // of the chunks of the parameters
 	summed   version   // of the state that crcs belong to
+	intake   *intake
 	inbox    chan incoming
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
 	start    time.Time
@@ -78,16 +79,16 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 			ErrConfig, len(cfg.Job), bus.MaxPayload(), job-len(cfg.Job))
 	}
 	m := newMachine(cfg, theta, chunk)
-	rand.Read(m.key[:])
+	rand.Read(m.auditing.key[:])
 	if obs == nil {
 		obs = Silent{}
 	}
 	store := newStore(cfg.Disk, cfg.Dir, cfg.Layout, len(theta))
-	store.identity, store.data = cfg.identity(), m.data.hash
+	store.identity, store.data = cfg.identity(), m.transfer.data.hash
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
 		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
-		inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
+		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
 		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
 		referee: newReferee(cfg.Referee),
 	}, nil
@@ -108,8 +109,8 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
 		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run %.12s)",
 			ErrMismatch, cp.Identity, m.cfg.identity())
-	case cp.Identity != "" && cp.Data != m.data.hash:
-		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.data.hash)
+	case cp.Identity != "" && cp.Data != m.transfer.data.hash:
+		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.transfer.data.hash)
 	}
 	if err := m.opt.fits(cp); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
@@ -179,13 +180,13 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		case <-c.saver.retry.C:
 			c.saver.next()
 		case <-c.troubled():
-			c.tellLog()
+			c.reportLog()
 		case v := <-c.referee.done:
 			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
 			c.log.Info("interrupted: "+c.machine.underWay(), "step", c.machine.opt.step)
-			c.machine.stop(c.now())
+			c.machine.stop()
 		}
 		c.execute()
 		for c.back != nil && !c.finished {
@@ -202,7 +203,7 @@ func (c *Coordinator) now() time.Duration { return time.Since(c.start) }
 // read. After a long hold-up, as by an observer, nobody is given up before the next tick: more may wait at the bus.
 func (c *Coordinator) tick() {
 	for range len(c.inbox) {
-		if c.receive(<-c.inbox); c.machine.finished {
+		if c.receive(<-c.inbox); c.machine.life.state == finished {
 			return
 		}
 		c.execute()
@@ -239,5 +240,5 @@ func (c *Coordinator) refuseVersion(data []byte) {
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
 		return
 	}
-	c.machine.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
+	c.machine.members.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
 }

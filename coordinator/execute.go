@@ -21,7 +21,12 @@ func (c *Coordinator) execute() {
 		}
 		switch cmd := cmd.(type) {
 		case sendCommand:
+			*cmd.message.Head() = wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term, Token: cmd.mark}
 			c.publish(c.subject(cmd.to, c.subjects.All), cmd.message)
+		case expectCommand:
+			c.intake.expect(c.machine.cfg.Run, c.machine.term, cmd)
+		case closeCommand:
+			c.intake.close(cmd.lease)
 		case thetaCommand:
 			c.sendTheta(cmd)
 		case pieceCommand:
@@ -80,13 +85,14 @@ func (c *Coordinator) goBack(ctx context.Context) {
 	}
 	c.referee.queue, c.summed = nil, version{}
 	c.machine.rewind(c.now(), cp)
-	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.sums.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.data.hash})
+	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.transfer.chunks.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.transfer.data.hash})
 	c.execute()
 }
 
 // halt ends the run at once, without a checkpoint of the present parameters.
 func (c *Coordinator) halt(err error) {
-	c.halted, c.finished, c.machine.finished = true, true, true
+	c.halted, c.finished = true, true
+	c.machine.life.finish()
 	c.err = errors.Join(c.err, err)
 	c.publish(c.subjects.All, &wire.End{
 		Header: wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term}, Reason: clip(err.Error()),
@@ -102,7 +108,7 @@ func (c *Coordinator) subject(to, all string) string {
 
 func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	m := c.machine
-	from, to := m.data.pieces.Span(cmd.index)
+	from, to := m.transfer.data.pieces.Span(cmd.index)
 	data := m.cfg.Data[from:to]
 	c.publish(c.subjects.Worker(cmd.to), &wire.Piece{
 		Header: wire.Header{Run: m.cfg.Run, Term: m.term},

@@ -2,10 +2,8 @@ package coordinator
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -15,13 +13,14 @@ import (
 // computed once more, with what all of its shards were seen to need, so that it fits: the scales, and with them the bits,
 // are a function of the steps before, whoever computes what.
 
-// passesBorne is how often a step may not fit. Once is what honest workers need.
-const passesBorne = 4
+// maxPasses is how often a step may not fit. Once is what honest workers need.
+const maxPasses = 4
 
-// integers is how the gradients of a run travel as integers.
+// integers is how the gradients of a run travel as integers. Without one they travel as float32: its methods do nothing.
 type integers struct {
 	grid   *quantize.Grid
 	scales *quantize.Scales
+	misfit int // how often the gradient of this step did not fit its scales
 }
 
 // newIntegers returns nil if gradients travel as float32. The exponents stand in the given memory, of a value for each
@@ -30,7 +29,7 @@ func newIntegers(grid *quantize.Grid, exponents []float32) *integers {
 	if grid == nil {
 		return nil
 	}
-	return &integers{grid, quantize.NewScales(exponents)}
+	return &integers{grid: grid, scales: quantize.NewScales(exponents)}
 }
 
 // grid divides a number of parameters into blocks; nil if gradients travel as float32.
@@ -69,6 +68,7 @@ func (i *integers) levels() []float32 {
 func (i *integers) restore(levels []float32) {
 	if i != nil {
 		i.scales.Restore(levels)
+		i.misfit = 0
 	}
 }
 
@@ -80,12 +80,11 @@ func (i *integers) peaks() int {
 	return i.grid.Blocks()
 }
 
-// offer tells a worker how gradients travel.
-func (m *machine) offer(w *wire.Welcome) {
-	if m.integers == nil {
-		return
+// offer says in a Welcome how gradients travel.
+func (i *integers) offer(w *wire.Welcome, cfg *Config, size int) {
+	if i != nil {
+		w.Gradients, w.Seed, w.Shards, w.Tensors = wire.Int16, cfg.Seed, cfg.Shards, cfg.tensors(size)
 	}
-	w.Gradients, w.Seed, w.Shards, w.Tensors = wire.Int16, m.cfg.Seed, m.cfg.Shards, m.cfg.tensors(len(m.opt.theta))
 }
 
 // gradient turns a sum into the gradient that it stands for, in place, and returns it.
@@ -103,32 +102,37 @@ func (i *integers) close(sum []float32) {
 	}
 }
 
-// beginAnew throws away all work at the present parameters.
-func (m *machine) beginAnew(now time.Duration) {
-	m.pass, m.narrow = m.pass+1, 0
-	if m.integers != nil {
-		m.integers.scales.Open()
+// reopen returns to the scales that the step had at first.
+func (i *integers) reopen() {
+	if i != nil {
+		i.scales.Open()
+		i.misfit = 0
 	}
-	m.open(now)
 }
 
-// redo reports whether the sum of the present step does not fit its scales. Then the step is begun anew, with wider ones,
-// or the run ends: what the shards need is a function of the parameters, so it fits at the second time.
-func (m *machine) redo(sum reduce.Partial) bool {
-	i := m.integers
+// widen makes the scales wider that the sum of the present step does not fit, and returns how many they are.
+func (i *integers) widen(sum []float32) int {
 	if i == nil {
-		return false
+		return 0
 	}
-	blocks := i.scales.Widen(sum.Values[i.grid.Parameters():])
-	if blocks == 0 {
-		return false
+	blocks := i.scales.Widen(sum[i.grid.Parameters():])
+	if blocks > 0 {
+		i.misfit++
 	}
-	m.recycle(sum)
-	m.figures.Useful -= min(uint64(m.cfg.Shards), m.figures.Useful)
-	if m.narrow++; m.narrow > passesBorne {
-		m.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time", ErrDisputed, m.opt.step+m.opt.Stride(), m.narrow))
-		return true
+	return blocks
+}
+
+// passes is how often the gradient of this step was computed, if more than once; 0 otherwise.
+func (i *integers) passes() int {
+	if i == nil || i.misfit == 0 {
+		return 0
 	}
-	m.emit(widenCommand{step: m.opt.step + m.opt.Stride(), blocks: blocks})
-	return true
+	return i.misfit + 1
+}
+
+// settle begins to count anew, at the next step.
+func (i *integers) settle() {
+	if i != nil {
+		i.misfit = 0
+	}
 }

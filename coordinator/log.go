@@ -273,17 +273,3 @@ func (l *Log) Chunk(term uint64) int {
 	}
 	return 0
 }
-
-// entry is the line of the log for the step that was just made from round r, but for the hash of the parameters.
-func (m *machine) entry(r *round, norm, rate float64) Entry {
-	e := Entry{
-		Step: m.opt.step, Term: m.term,
-		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
-	}
-	if m.narrow > 0 {
-		e.Passes = m.narrow + 1
-	}
-	e.Blocks = append(e.Blocks, r.credits...)
-	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })
-	return e
-}

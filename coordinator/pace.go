@@ -59,10 +59,11 @@ func (w *member) doubted() bool { return w.doubtedAt > w.lastSeen }
 // takes reports whether a worker is given leases.
 func (f *field) takes(w *member) bool { return w.ready && !(f.choosy && w.doubted()) }
 
-func (m *machine) field() field {
-	f := field{mean: 1, choosy: slices.ContainsFunc(m.members, func(w *member) bool { return w.ready && !w.doubted() })}
+// field adds up those that are given leases.
+func (ms *members) field() field {
+	f := field{mean: 1, choosy: slices.ContainsFunc(ms.list, func(w *member) bool { return w.ready && !w.doubted() })}
 	known, sum := 0, 0.0
-	for _, w := range m.members {
+	for _, w := range ms.list {
 		if !f.takes(w) {
 			continue
 		}
@@ -100,8 +101,8 @@ func (f *field) holdsBack(w *member, r *round) bool {
 }
 
 // doubtIdle lets those that were given nothing in a step be believed a little faster.
-func (m *machine) doubtIdle() {
-	for _, w := range m.members {
+func (ms *members) doubtIdle() {
+	for _, w := range ms.list {
 		if w.ready && !w.asked {
 			w.pace.seconds *= doubt
 		}

@@ -48,7 +48,7 @@ type version struct {
 func (c *Coordinator) sendTheta(cmd thetaCommand) {
 	m := c.machine
 	step, chunks, subject := m.opt.step, m.chunks, c.subject(cmd.to, c.subjects.Theta)
-	now := version{step + 1, m.pass}
+	now := version{step + 1, m.leasing.pass}
 	known := c.summed == now
 	var mu sync.Mutex
 	parallel.Ranges(cmd.count, max(1, parallel.Elements/chunks.Elements), func(begin, end int) {
@@ -61,7 +61,7 @@ func (c *Coordinator) sendTheta(cmd thetaCommand) {
 			}
 			n, err := c.encodeAndSend(encoder, subject, &wire.Theta{
 				Header: wire.Header{Run: m.cfg.Run, Term: m.term},
-				Step:   step, Pass: m.pass, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: data,
+				Step:   step, Pass: m.leasing.pass, Index: i, Count: chunks.Count(), CRC: c.crcs[i], Data: data,
 			})
 			mu.Lock()
 			c.sent(subject, wire.KindTheta, n, err)

@@ -62,7 +62,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.before = contributors(c.expected.Events)
+	m.judgement.accounts.before = contributors(c.expected.Events)
 	if e, ok := c.expected.Entries[step]; ok {
 		if theta := HashTheta(m.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
@@ -78,7 +78,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if rolledBack != nil {
 		c.note(*rolledBack)
 	}
-	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.sums.Elements, Identity: m.cfg.identity(), Data: m.data.hash})
+	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.transfer.chunks.Elements, Identity: m.cfg.identity(), Data: m.transfer.data.hash})
 	if n := len(c.expected.Entries); n > 0 {
 		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.expected.Last)
 	}
@@ -195,8 +195,8 @@ func (c *Coordinator) troubled() <-chan struct{} {
 	return c.trouble.again
 }
 
-// tellLog reports that the log could not be written, or can be again.
-func (c *Coordinator) tellLog() {
+// reportLog reports that the log could not be written, or can be again.
+func (c *Coordinator) reportLog() {
 	t := c.trouble
 	t.mu.Lock()
 	r := StorageReport{What: "the log", Err: t.err, Seconds: time.Since(t.since).Seconds()}

@@ -1,10 +1,5 @@
 package coordinator
 
-import (
-	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-)
-
 // Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
 type Observer interface {
 	Step(StepReport)
@@ -118,73 +113,3 @@ type Rejection struct {
 	Reason Reason
 	Count  int64
 }
-
-// command is what the machine wants done; the shell executes commands in order.
-type command interface{ isCommand() }
-
-type (
-	// sendCommand sends a message to one worker, or to all if to is empty.
-	sendCommand struct {
-		to      string
-		message wire.Message
-	}
-	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty.
-	thetaCommand struct {
-		to           string
-		first, count int
-	}
-	// pieceCommand sends a piece of the data set to one worker.
-	pieceCommand struct {
-		to    string
-		index int
-	}
-	// rejectCommand counts a refused message; the first of a worker and reason is logged.
-	rejectCommand struct {
-		worker string
-		reason Reason
-		detail string
-	}
-	// checkpointCommand writes a copy of the state.
-	checkpointCommand struct {
-		state *Checkpoint
-		best  bool
-	}
-	// logCommand compares a step with the log, or appends it.
-	logCommand struct{ entry Entry }
-	// eventCommand appends an event to the log, with the time and the term.
-	eventCommand struct{ event Event }
-	// refereeCommand asks the referee for a block at the present parameters.
-	refereeCommand struct {
-		id    uint64
-		work  wire.Work
-		block reduce.Block
-	}
-	// widenCommand tells that a step is computed once more, as that many blocks of gradients did not fit their scales.
-	widenCommand struct {
-		step   uint64
-		blocks int
-	}
-	// rollbackCommand goes back to parameters of at most that many updates. It is the last of its event: the machine
-	// waits for rewind.
-	rollbackCommand struct {
-		step   uint64
-		reason string
-	}
-	// finishCommand ends the run.
-	finishCommand struct{ err error }
-)
-
-func (sendCommand) isCommand()       {}
-func (thetaCommand) isCommand()      {}
-func (pieceCommand) isCommand()      {}
-func (rejectCommand) isCommand()     {}
-func (checkpointCommand) isCommand() {}
-func (logCommand) isCommand()        {}
-func (eventCommand) isCommand()      {}
-func (refereeCommand) isCommand()    {}
-func (widenCommand) isCommand()      {}
-func (rollbackCommand) isCommand()   {}
-func (finishCommand) isCommand()     {}
-func (StepReport) isCommand()        {}
-func (ValidationReport) isCommand()  {}
-func (MembershipReport) isCommand()  {}

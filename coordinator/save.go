@@ -103,7 +103,7 @@ func (c *Coordinator) saved(r saved) {
 	c.observer.Checkpoint(CheckpointReport{
 		Step: cp.Step, Path: cp.Path, ParamsSHA256: cp.ParamsSHA256, Best: r.cmd.best, Seconds: r.seconds,
 	})
-	c.machine.spare = cp
+	c.machine.milestones.spare = cp
 	s.next()
 }
 
@@ -155,7 +155,7 @@ func (c *Coordinator) pauseEnds(ctx context.Context) bool {
 			return true
 		case <-c.inbox:
 		case <-c.troubled():
-			c.tellLog()
+			c.reportLog()
 		case <-ctx.Done():
 			return false
 		}

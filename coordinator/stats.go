@@ -53,7 +53,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 	c.snapped = now
 	s := c.machine.stats()
 	for i := range s.Members {
-		s.Members[i].LastSeen = c.start.Add(c.machine.members[i].lastSeen)
+		s.Members[i].LastSeen = c.start.Add(c.machine.members.list[i].lastSeen)
 	}
 	c.stats.Store(s)
 }
@@ -61,10 +61,10 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 // stats is a copy of the figures; when members were last seen is left out.
 func (m *machine) stats() *Stats {
 	s := m.figures
-	s.Step, s.Term, s.Waiting = m.opt.step, m.term, m.waitsFor
+	s.Step, s.Term, s.Waiting = m.opt.step, m.term, m.life.waitsFor
 	s.Quarantined = slices.Clone(s.Quarantined)
-	s.Members = make([]MemberStats, 0, len(m.members))
-	for _, w := range m.members {
+	s.Members = make([]MemberStats, 0, len(m.members.list))
+	for _, w := range m.members.list {
 		state := "preparing"
 		switch {
 		case w.ready && w.busy > 0:

@@ -65,10 +65,27 @@ type player struct {
 	cfg    Config
 	now    time.Duration
 	leases map[uint64]*wire.Lease // as they were sent
+	intake *intake                // of the shell
 }
 
+// store does what the machine wants of the shell's intake, and reports whether that was it.
+func (p *player) store(c command) bool {
+	switch c := c.(type) {
+	case expectCommand:
+		p.intake.expect("r", p.m.term, c)
+	case closeCommand:
+		p.intake.close(c.lease)
+	default:
+		return false
+	}
+	return true
+}
+
+// receive gives the machine a message as the shell does.
+func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.intake.take(msg)) }
+
 func play(t *testing.T, script []byte) []byte {
-	p := &player{leases: make(map[uint64]*wire.Lease), cfg: Config{
+	p := &player{leases: make(map[uint64]*wire.Lease), intake: newIntake(), cfg: Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}
@@ -91,6 +108,9 @@ func play(t *testing.T, script []byte) []byte {
 			continue
 		}
 		for _, c := range p.m.take() {
+			if p.store(c) {
+				continue
+			}
 			fmt.Fprintf(&out, "\t%s\n", p.describe(c))
 		}
 	}
@@ -152,7 +172,7 @@ func (p *player) event(words []string) error {
 	case "start":
 		p.m.start(p.now)
 	case "stop":
-		p.m.stop(p.now)
+		p.m.stop()
 	case "verdict":
 		return p.verdict(words[1], args)
 	case "rewind":
@@ -227,7 +247,7 @@ func (p *player) message(kind, from string, args arguments) error {
 	if args["token"] != "" {
 		msg.Head().Token = token(args["token"])
 	}
-	p.m.receive(p.now, msg)
+	p.receive(msg)
 	return nil
 }
 
@@ -251,7 +271,7 @@ func (p *player) verdict(id string, args arguments) error {
 	if args["fault"] != "" {
 		v.err = errors.New(args["fault"])
 	}
-	if t := p.m.asked[n]; t != nil {
+	if t := p.m.judgement.asked[n]; t != nil {
 		l := &wire.Lease{Work: t.round.work, Count: t.block.Count}
 		v.values, v.terms = partial(l, args)
 	}

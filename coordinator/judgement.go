@@ -1,0 +1,237 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// judgement decides which bits are right where workers are not simply believed: blocks that are audited, blocks about
+// which workers say different things, and blocks that failed twice.
+//
+// A dispute is a block about which workers say different things. The step does not close while there is one. The referee,
+// which computes in the coordinator's own process, decides; without it a worker that has said nothing about the block
+// does, and if there is none the run ends: nobody can tell which bits are right.
+//
+// Invariant: a task is in asked exactly while the referee computes it.
+// Invariant: disputes holds the tasks about which workers said different things and whose bits are not known.
+type judgement struct {
+	hasReferee   bool
+	asked        map[uint64]*task // what the referee is asked, by question
+	lastQuestion uint64
+	disputes     []*task
+	accounts     accounts
+
+	life     *life
+	opt      *optimiser
+	members  *members
+	timing   *timing
+	transfer *transfer
+	leasing  *leasing
+	out      *outbox
+	figures  *Stats
+}
+
+// ruling is what becomes of a task after something was learnt about it.
+type ruling uint8
+
+const (
+	stay      ruling = iota // nothing: somebody else is to speak first
+	dismiss                 // a worker has contradicted itself
+	challenge               // workers contradict each other
+	believe                 // the copy that is here is used as it is
+	approve                 // the copy that is here is confirmed
+	appeal                  // the referee is to compute the block
+	inquire                 // somebody is to confirm the copy that is here
+)
+
+// rule decides what becomes of a task.
+func (j *judgement) rule(t *task) ruling {
+	switch {
+	case t.phase != open && t.phase != held && t.phase != merged:
+		return stay
+	case t.inconsistent() != nil:
+		return dismiss
+	case t.contradicted():
+		return challenge
+	case t.phase != held:
+		return stay
+	case !t.audited:
+		return believe
+	case j.leasing.auditing.here:
+		return appeal
+	case t.confirmed() && j.vouched(t):
+		return approve
+	case t.confirmed():
+		return appeal
+	}
+	return inquire
+}
+
+// vouched reports whether one of those who agree about a block has been right before the referee. Without that somebody
+// with two identities would confirm himself. Who is right once, and lies with a second identity later, is not found out by
+// this: that takes audits by the referee, see Config.AuditHere.
+func (j *judgement) vouched(t *task) bool {
+	return !j.hasReferee || slices.ContainsFunc(t.claims, func(c *claim) bool { return c.account.examined })
+}
+
+// inquire looks for somebody to confirm a block that is here: another worker, or the referee. It reports whether there is
+// neither: then the block is used as it is.
+func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
+	others := 0
+	for _, w := range j.members.list {
+		if w.ready && w.account != t.copy.owner.account && !t.hasFailed(w) {
+			others++
+		}
+	}
+	if others > 0 && now-t.copyAt <= j.timing.patienceFor(t.round) {
+		if !t.underAudit() {
+			t.round.wantAudit(t)
+		}
+		return false
+	}
+	if j.hasReferee {
+		j.ask(t)
+		return false
+	}
+	j.figures.Unaudited++
+	t.audited = false
+	t.round.dropAudit(t)
+	return true
+}
+
+// waiting lists the tasks whose copies wait to be confirmed.
+func (j *judgement) waiting() []*task {
+	var tasks []*task
+	for _, l := range j.leasing.leases {
+		if l.state == delivered && l.task.copy == l {
+			tasks = append(tasks, l.task)
+		}
+	}
+	return tasks
+}
+
+// trust notes that a worker contributed to a sum at the present step what nobody confirmed. The log knows it, too: the
+// worker may stay longer than this coordinator.
+func (j *judgement) trust(a *account, work wire.Work) {
+	if since, news := a.taint(j.opt.step, work); news {
+		j.out.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.id, Mark: a.mark}})
+	}
+}
+
+// ask lets the referee compute a task.
+func (j *judgement) ask(t *task) {
+	r := t.round
+	r.dropAudit(t)
+	r.dequeue(t)
+	t.refer()
+	j.lastQuestion++
+	j.asked[j.lastQuestion] = t
+	j.figures.Refereed++
+	j.out.add(refereeCommand{j.lastQuestion, r.work, t.block})
+}
+
+// answered returns the task that a verdict is about, and what is wrong with the verdict. Without a task it is out of date.
+func (j *judgement) answered(v verdict, terms int) (*task, error) {
+	t := j.asked[v.id]
+	if t == nil || !j.life.active() {
+		return nil, nil
+	}
+	delete(j.asked, v.id)
+	want := 0
+	if t.round.work == wire.Gradient {
+		want = j.transfer.chunks.Size
+	}
+	switch {
+	case v.err != nil:
+		return t, v.err
+	case len(v.values) != want || len(v.terms) != terms:
+		return t, fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms), want, terms)
+	case !kernel.Finite(v.values) || !kernel.Finite(v.terms):
+		return t, errors.New("gradient or terms hold a NaN or an infinity")
+	}
+	return t, nil
+}
+
+// dispute looks for somebody to decide about a task. What was said about it so far is no longer pulled. It returns why
+// nobody can decide, which ends the run.
+func (j *judgement) dispute(now time.Duration, t *task) error {
+	j.leasing.withdrawAll(t, announced, pulling)
+	j.figures.Disputes++
+	t.parties = nil
+	for _, c := range t.claims {
+		t.parties = append(t.parties, c.account)
+	}
+	j.disputes = append(j.disputes, t)
+	if j.hasReferee {
+		j.ask(t)
+		return nil
+	}
+	t.dispute()
+	return j.hearThird(now, t)
+}
+
+// hearThird gives a disputed block to a worker that has said nothing about it yet, or returns an error if there is none.
+func (j *judgement) hearThird(now time.Duration, t *task) error {
+	if slices.ContainsFunc(t.leases, func(l *lease) bool { return l.out() && t.neutral(l.owner) && !l.audit }) {
+		return nil
+	}
+	if !slices.ContainsFunc(j.members.list, func(w *member) bool { return w.ready && t.neutral(w) }) {
+		return fmt.Errorf("%w: at step %d the %s of shards %s: %s; no third worker is there to decide",
+			ErrDisputed, j.opt.step, t.round.work, t.block, t.positions())
+	}
+	if !t.round.queued(t) {
+		t.round.enqueue(now, t, nil)
+	}
+	j.leasing.assign(now)
+	return nil
+}
+
+// hearThirds looks whether there is still somebody to decide about each dispute.
+func (j *judgement) hearThirds(now time.Duration) error {
+	if j.hasReferee || !j.life.active() {
+		return nil
+	}
+	for _, t := range slices.Clone(j.disputes) {
+		if err := j.hearThird(now, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convict ends the doubts about a task: its bits are known. It returns those who said otherwise. A worker's word needs
+// another one that agrees.
+func (j *judgement) convict(t *task, p truth, known *claim) ([]*account, error) {
+	var liars, agreed []*account
+	for _, c := range t.claims {
+		switch {
+		case c.agrees(known):
+			if !slices.Contains(agreed, c.account) {
+				agreed = append(agreed, c.account)
+			}
+			c.account.examined = c.account.examined || p.judge == ""
+		case !slices.Contains(liars, c.account):
+			liars = append(liars, c.account)
+			if t.phase == contested { // what is in the tree is his, or somebody's who agrees with him
+				j.trust(c.account, t.round.work)
+			}
+		}
+	}
+	if p.judge != "" && len(agreed) < 2 { // nobody says what the third worker says
+		return nil, fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, j.opt.step, t.round.work, t.block, t.positions())
+	}
+	t.decide()
+	j.disputes = slices.DeleteFunc(j.disputes, func(o *task) bool { return o == t })
+	return liars, nil
+}
+
+// clear drops all questions and disputes: they are about parameters that were left.
+func (j *judgement) clear() {
+	clear(j.asked)
+	j.disputes = j.disputes[:0]
+}

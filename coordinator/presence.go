@@ -1,0 +1,97 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// fetch sends a member pieces of the data set that it lacks.
+func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
+	if reason, detail := m.transfer.data.check(msg); reason != "" {
+		m.out.refuse(w, reason, true, detail)
+		return
+	}
+	m.transfer.confirm(now, &w.fetch, msg.Ranges)
+	m.spend(now)
+}
+
+// beat handles a heartbeat. A stranger is asked to introduce itself.
+func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
+	if w == nil {
+		m.out.sendMarked(msg.From, msg.Token, &wire.Introduce{})
+		return
+	}
+	if !m.ahead(w, msg.Step) {
+		m.leasing.beat(now, w, msg.Running)
+	}
+}
+
+// ahead reports whether a worker believes to be at a step that has not come, and lets it begin anew: it would drop all
+// that is sent to it.
+func (m *machine) ahead(w *member, step uint64) bool {
+	if step <= m.opt.step {
+		return false
+	}
+	m.out.send(w, &wire.Introduce{})
+	return true
+}
+
+// resendTheta sends chunks that a worker misses. A request for an older step is out of date.
+func (m *machine) resendTheta(w *member, msg *wire.Need) {
+	if m.ahead(w, msg.Step) || msg.Step < m.opt.step {
+		return
+	}
+	if reason, detail := checkRanges("chunks", msg.Ranges, m.chunks.Count()); reason != "" {
+		m.out.refuse(w, reason, true, detail)
+		return
+	}
+	for _, r := range msg.Ranges {
+		m.out.add(thetaCommand{w.id, r.First, r.Count})
+	}
+}
+
+// dismiss gives up the workers that were not heard of for too long.
+func (m *machine) dismiss(now time.Duration) {
+	for i := len(m.members.list) - 1; i >= 0 && m.life.active(); i-- {
+		if i >= len(m.members.list) {
+			continue
+		}
+		if w := m.members.list[i]; now-w.lastSeen > m.cfg.FailureDetection {
+			m.remove(now, w, fmt.Sprintf("not heard of for %v", m.cfg.FailureDetection))
+		}
+	}
+}
+
+// remove gives up a member, and what it had in its hands to others.
+func (m *machine) remove(now time.Duration, w *member, why string) {
+	m.dropMember(now, w, why)
+	m.fillGap(now)
+}
+
+// fillGap gives out what members that have gone had in their hands.
+func (m *machine) fillGap(now time.Duration) {
+	m.leasing.assign(now)
+	m.spend(now)
+	m.stopIdle()
+}
+
+// dropMember takes a member's leases back.
+func (m *machine) dropMember(now time.Duration, w *member, why string) {
+	m.transfer.endFetch(&w.fetch)
+	m.members.drop(w)
+	for _, l := range slices.Clone(m.leasing.leases) {
+		if l.owner == w && l.out() {
+			m.leasing.lose(now, l, nil)
+		}
+	}
+	m.judgement.accounts.forget(w.account)
+	if w.ready {
+		m.life.waitSince = now
+		report := m.members.report()
+		report.Left, report.Reason = w.id, why
+		m.out.add(report)
+	}
+}

@@ -1,0 +1,167 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// The way of a block, from its announcement to the tree: announce, arrive, accept, merge. A block that is audited, that
+// somebody contradicts, or that failed goes by way of review, too.
+
+// announce handles a Result: the block's worker is free for more, and the block can be pulled.
+func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
+	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
+	if reason != "" {
+		m.out.refuse(w, reason, m.leasing.neverGave(msg.Lease), detail)
+		return
+	}
+	if reason, detail := l.check(msg, m.transfer.chunks.Size, len(m.cfg.TermNames)); reason != "" {
+		m.out.refuse(w, reason, reason != ReasonDuplicate, detail)
+		return
+	}
+	w.load(now, -l.block.Count)
+	switch {
+	case msg.Fault != "":
+		m.fail(now, l, ReasonFault, msg.Fault)
+		return
+	case !kernel.Finite(msg.Terms):
+		m.fail(now, l, ReasonNonFinite, fmt.Sprintf("loss terms %v", msg.Terms))
+		return
+	}
+	m.leasing.announce(now, l, msg)
+	m.leasing.assign(now)
+	m.hear(now, l)
+	if m.life.active() {
+		m.pull(now)
+	}
+}
+
+// hear decides what follows from an announcement.
+func (m *machine) hear(now time.Duration, l *lease) {
+	switch use := l.task.uses(l); {
+	case use == compare:
+		m.leasing.withdraw(l)
+		m.review(now, l.task)
+	case use == reserve: // until the copy before it turns out to be wrong
+	case l.round.work == wire.Validate:
+		m.accept(now, l)
+	default:
+		m.transfer.prefer(now, l)
+	}
+}
+
+// arrive counts a chunk that is stored.
+func (m *machine) arrive(now time.Duration, w *member, c stored) {
+	l, reason, detail := m.leasing.find(w, c.Lease, c.Step)
+	if reason == "" {
+		reason, detail = m.transfer.arrive(now, l, c)
+	}
+	if reason != "" {
+		m.out.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(c.Lease), detail)
+		return
+	}
+	if l.missing == 0 {
+		m.complete(now, l)
+	}
+	if m.life.active() {
+		m.spend(now)
+	}
+}
+
+// refuseChunk says why a chunk was not stored. If it fails a check it is asked for again when time is up.
+func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
+	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
+	if reason == "" {
+		reason, detail = m.transfer.check(l, msg)
+	}
+	// A changed chunk has the wrong checksum; its length is under the seal.
+	m.out.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
+}
+
+// complete checks a block of which all chunks are here.
+func (m *machine) complete(now time.Duration, l *lease) {
+	switch {
+	case wire.Combine(l.crcs) != l.said.checksum:
+		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
+		l.task.unsay(func(c *claim) bool { return c == l.said })
+		m.leasing.lose(now, l, l.owner.account)
+		m.leasing.assign(now)
+	case l.special:
+		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
+	default:
+		m.accept(now, l)
+	}
+}
+
+// accept handles a whole and sound copy of a block.
+func (m *machine) accept(now time.Duration, l *lease) {
+	l.state = delivered
+	if l.task.undoubted() {
+		m.believe(now, l)
+		return
+	}
+	m.weigh(now, l)
+}
+
+// believe uses a copy that nobody confirmed.
+func (m *machine) believe(now time.Duration, l *lease) {
+	m.judgement.trust(l.owner.account, l.round.work)
+	m.use(now, l)
+}
+
+// use puts a copy of a block into the tree.
+func (m *machine) use(now time.Duration, l *lease) {
+	l.owner.account.accepted++
+	p := l.partial()
+	m.leasing.withdraw(l)
+	m.merge(now, l.task, p, Credit{l.block, l.said.checksum, l.owner.id})
+}
+
+// fail handles a block that could not be computed, whose lease is no longer out. It is given to another worker, if there
+// is one. A block that fails twice is the referee's; without one, or if it fails there, too, it ends the run.
+func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
+	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.opt.step, l.round.work, l.block, detail)
+	t := l.task
+	l.state = announced // it is no longer in the worker's hands
+	before := len(t.failures)
+	t.failures = append(t.failures, &failure{l.owner.account, l.owner.id, detail})
+	t.unsay(func(c *claim) bool { return c == l.said })
+	m.leasing.lose(now, l, l.owner.account)
+	switch {
+	case l.audit, t.phase.inTree(), before == 0, t.phase.judged():
+		m.review(now, t)
+	case m.judgement.hasReferee:
+		m.judgement.ask(t)
+	default:
+		m.diverge(t, detail)
+		return
+	}
+	m.leasing.assign(now)
+}
+
+// diverge ends the run with a block that nobody can compute.
+func (m *machine) diverge(t *task, detail string) {
+	first, last := t.failures[0], t.failures[len(t.failures)-1]
+	m.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
+		ErrDiverged, m.opt.step, t.round.work, t.block, first.id, last.id, detail, remedy))
+}
+
+// pullAgain asks once more for chunks that were lost. A worker that does not deliver in the end loses the block.
+func (m *machine) pullAgain(now time.Duration) {
+	for i := 0; i < len(m.leasing.leases); i++ {
+		l := m.leasing.leases[i]
+		if !m.transfer.lost(now, l) {
+			continue
+		}
+		if m.leasing.strike(now, l, "chunks of ") {
+			m.leasing.assign(now)
+			m.spend(now)
+			continue
+		}
+		l.againAt = now
+		m.transfer.askAgain(l)
+	}
+}
