@@ -83,6 +83,15 @@ func (a *account) taint(step uint64, work wire.Work) (since uint64, news bool) {
 type accounts struct {
 	byToken map[uint64]*account
 	before  map[uint64]uint64 // by mark, who contributed to the parameters before this coordinator, and since which step
+	out     *outbox
+}
+
+// trust notes that a worker contributed to a sum at a step what nobody confirmed. The log knows it, too: the worker may
+// stay longer than this coordinator.
+func (as *accounts) trust(a *account, step uint64, work wire.Work) {
+	if since, news := a.taint(step, work); news {
+		as.out.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.id, Mark: a.mark}})
+	}
 }
 
 // of returns what is known by a token, and begins to take note.

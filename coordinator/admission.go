@@ -77,10 +77,10 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 	}
 	w.slots, w.fresh = msg.Slots, true
 	welcome := &wire.Welcome{
-		Size: len(m.opt.theta), Chunk: 4 * m.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
+		Size: len(m.run.opt.theta), Chunk: 4 * m.run.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.transfer.data.hash, DataSize: m.transfer.data.pieces.Size,
 	}
-	m.integers.offer(welcome, &m.cfg, len(m.opt.theta))
+	m.run.integers.offer(welcome, &m.cfg, len(m.run.opt.theta))
 	m.out.send(w, welcome)
 }
 
@@ -106,9 +106,9 @@ func (m *machine) join(now time.Duration, msg *wire.Hello) *member {
 			m.out.reject("", ReasonWorker, "there are %d workers already", maxMembers)
 			return nil
 		}
-		m.remove(now, other, "made room for another")
+		m.run.remove(now, other, "made room for another")
 	}
-	w := &member{account: m.judgement.accounts.of(msg.Token, msg.From), id: msg.From, lastSeen: now}
+	w := &member{account: m.accounts.of(msg.Token, msg.From), id: msg.From, lastSeen: now}
 	m.members.add(w)
 	return w
 }
@@ -122,7 +122,7 @@ func (m *machine) deny(now time.Duration, w *member, h *wire.Header, reason Reas
 	m.out.reject(known, reason, "%s", detail)
 	m.members.turnAway(h.From, h.Token, detail, help)
 	if w != nil {
-		m.remove(now, w, "its program differs from the run's")
+		m.run.remove(now, w, "its program differs from the run's")
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, de
 
 // becomeReady gives a worker that has built its program the parameters and work.
 func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
-	if reason, detail, help := m.cfg.unfit(msg, len(m.opt.theta), m.job); reason != "" {
+	if reason, detail, help := m.cfg.unfit(msg, len(m.run.opt.theta), m.job); reason != "" {
 		m.deny(now, w, msg.Head(), reason, detail, help)
 		return
 	}
@@ -161,6 +161,6 @@ func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
 		report.Joined = w.id
 		m.out.add(report)
 	}
-	m.out.add(thetaCommand{to: w.id, count: m.chunks.Count()})
+	m.out.add(thetaCommand{to: w.id, count: m.run.chunks.Count()})
 	m.leasing.assign(now)
 }

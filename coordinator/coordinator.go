@@ -87,7 +87,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	store.identity, store.data = cfg.identity(), m.transfer.data.hash
 	return &Coordinator{
 		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
-		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
+		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.run.chunks.Count()), unfit: make(map[wire.Kind]bool),
 		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
 		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
 		referee: newReferee(cfg.Referee),
@@ -100,10 +100,10 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	switch {
 	case cp.Run != m.cfg.Run || cp.Seed != m.cfg.Seed:
 		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run, m.cfg.Seed)
-	case len(cp.Theta) != len(m.opt.theta):
-		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.opt.theta))
-	case len(cp.Levels) != m.integers.peaks():
-		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.integers.peaks())
+	case len(cp.Theta) != len(m.run.opt.theta):
+		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.run.opt.theta))
+	case len(cp.Levels) != m.run.integers.peaks():
+		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.run.integers.peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
@@ -112,7 +112,7 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	case cp.Identity != "" && cp.Data != m.transfer.data.hash:
 		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.transfer.data.hash)
 	}
-	if err := m.opt.fits(cp); err != nil {
+	if err := m.run.opt.fits(cp); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	if err := c.saver.store.resume(cp.Step, cp.BestStep); err != nil {
@@ -125,11 +125,11 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 // Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only the
 // observer may call it.
 func (c *Coordinator) Parameters() ([]float32, uint64) {
-	return append([]float32(nil), c.machine.opt.theta...), c.machine.opt.step
+	return append([]float32(nil), c.machine.run.opt.theta...), c.machine.run.opt.step
 }
 
 // Levels returns a copy of the levels of gradients as in Checkpoint. It is called as Parameters is.
-func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.integers.levels()) }
+func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.integers.levels()) }
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
 // may be called at any time.
@@ -161,8 +161,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	defer c.unsubscribe(data)
 	c.start = time.Now()
 	c.lastStep = c.start
-	c.log.Info("run opens", "step", c.machine.opt.step, "steps", c.machine.cfg.Steps,
-		"parameters", len(c.machine.opt.theta), "term", c.machine.term)
+	c.log.Info("run opens", "step", c.machine.run.opt.step, "steps", c.machine.cfg.Steps,
+		"parameters", len(c.machine.run.opt.theta), "term", c.machine.term)
 	defer c.referee.stop()
 	c.machine.start(0)
 	c.execute()
@@ -185,7 +185,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
-			c.log.Info("interrupted: "+c.machine.underWay(), "step", c.machine.opt.step)
+			c.log.Info("interrupted: "+c.machine.run.underWay(), "step", c.machine.run.opt.step)
 			c.machine.stop()
 		}
 		c.execute()

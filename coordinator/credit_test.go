@@ -30,7 +30,7 @@ func TestMachine_FetchesStayWithinCredit(t *testing.T) {
 				t.Fatalf("seed %d: after %v not everybody has the data set", seed, p.now)
 			}
 		}
-		if p.m.opt.step == 0 {
+		if p.m.run.opt.step == 0 {
 			t.Errorf("seed %d: no step was made meanwhile", seed)
 		}
 	}

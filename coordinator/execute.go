@@ -34,6 +34,7 @@ func (c *Coordinator) execute() {
 		case rejectCommand:
 			c.count(cmd)
 		case logCommand:
+			cmd.entry.Term = c.machine.term
 			c.made = append(c.made, cmd.entry)
 			if c.repeats(cmd.entry.Step) {
 				c.logMade()
@@ -43,9 +44,10 @@ func (c *Coordinator) execute() {
 			c.note(cmd.event)
 		case checkpointCommand:
 			c.logMade() // the log is ahead of every checkpoint
+			cmd.state.Term = c.machine.term
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.opt.step, c.machine.state)
+			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.state)
 		case widenCommand:
 			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
 		case rollbackCommand:

@@ -29,7 +29,7 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 				break
 			}
 		}
-		steps += b.m.opt.step
+		steps += b.m.run.opt.step
 	}
 	if steps < 80 {
 		t.Errorf("%d steps in all", steps)
@@ -79,7 +79,7 @@ func (b *bedlam) act() {
 		b.now += time.Duration(b.r.IntN(600)) * time.Millisecond
 		for _, w := range slices.Clone(b.m.members.list) {
 			if b.r.IntN(30) > 0 {
-				b.say(w.id, &wire.Heartbeat{Step: b.m.opt.step})
+				b.say(w.id, &wire.Heartbeat{Step: b.m.run.opt.step})
 			}
 		}
 		b.m.dismiss(b.now)
@@ -168,11 +168,11 @@ func (b *bedlam) check() error {
 	for _, l := range m.leasing.leases {
 		for i := range l.next {
 			if l.state == pulling && !l.got[i] {
-				flying += m.chunks.Bytes(i)
+				flying += m.run.chunks.Bytes(i)
 			}
 		}
 	}
-	if flying != m.transfer.inFlight || flying > max(m.cfg.Credit, m.chunks.Bytes(0)) {
+	if flying != m.transfer.inFlight || flying > max(m.cfg.Credit, m.run.chunks.Bytes(0)) {
 		return fmt.Errorf("%d bytes are asked for, the machine counts %d, the credit is %d", flying, m.transfer.inFlight, m.cfg.Credit)
 	}
 	for _, w := range m.members.list {

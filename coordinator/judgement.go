@@ -17,21 +17,21 @@ import (
 // which computes in the coordinator's own process, decides; without it a worker that has said nothing about the block
 // does, and if there is none the run ends: nobody can tell which bits are right.
 //
-// Invariant: a task is in asked exactly while the referee computes it.
-// Invariant: disputes holds the tasks about which workers said different things and whose bits are not known.
+// Invariant: the docket is empty between two events.
 type judgement struct {
 	hasReferee   bool
-	asked        map[uint64]*task // what the referee is asked, by question
+	terms        int     // of a block
+	docket       []*task // about which something was learnt, and which are to be looked at
 	lastQuestion uint64
-	disputes     []*task
-	accounts     accounts
 
 	life     *life
-	opt      *optimiser
+	accounts *accounts
 	members  *members
 	timing   *timing
 	transfer *transfer
+	auditing *auditing
 	leasing  *leasing
+	run      *run
 	out      *outbox
 	figures  *Stats
 }
@@ -62,7 +62,7 @@ func (j *judgement) rule(t *task) ruling {
 		return stay
 	case !t.audited:
 		return believe
-	case j.leasing.auditing.here:
+	case j.auditing.here:
 		return appeal
 	case t.confirmed() && j.vouched(t):
 		return approve
@@ -104,57 +104,44 @@ func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
 	return true
 }
 
-// waiting lists the tasks whose copies wait to be confirmed.
-func (j *judgement) waiting() []*task {
-	var tasks []*task
-	for _, l := range j.leasing.leases {
-		if l.state == delivered && l.task.copy == l {
-			tasks = append(tasks, l.task)
-		}
-	}
-	return tasks
-}
-
-// trust notes that a worker contributed to a sum at the present step what nobody confirmed. The log knows it, too: the
-// worker may stay longer than this coordinator.
-func (j *judgement) trust(a *account, work wire.Work) {
-	if since, news := a.taint(j.opt.step, work); news {
-		j.out.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.id, Mark: a.mark}})
-	}
-}
-
 // ask lets the referee compute a task.
 func (j *judgement) ask(t *task) {
 	r := t.round
 	r.dropAudit(t)
 	r.dequeue(t)
-	t.refer()
 	j.lastQuestion++
-	j.asked[j.lastQuestion] = t
+	t.refer(j.lastQuestion)
 	j.figures.Refereed++
 	j.out.add(refereeCommand{j.lastQuestion, r.work, t.block})
 }
 
-// answered returns the task that a verdict is about, and what is wrong with the verdict. Without a task it is out of date.
-func (j *judgement) answered(v verdict, terms int) (*task, error) {
-	t := j.asked[v.id]
-	if t == nil || !j.life.active() {
-		return nil, nil
+// question returns the task that the referee was asked about; nil if the question is out of date.
+func (j *judgement) question(id uint64) *task {
+	for _, r := range j.leasing.rounds {
+		for _, t := range r.tasks {
+			if t.question == id {
+				return t
+			}
+		}
 	}
-	delete(j.asked, v.id)
+	return nil
+}
+
+// check says what is wrong with a verdict about a task.
+func (j *judgement) check(t *task, v verdict) error {
 	want := 0
 	if t.round.work == wire.Gradient {
 		want = j.transfer.chunks.Size
 	}
 	switch {
 	case v.err != nil:
-		return t, v.err
-	case len(v.values) != want || len(v.terms) != terms:
-		return t, fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms), want, terms)
+		return v.err
+	case len(v.values) != want || len(v.terms) != j.terms:
+		return fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms), want, j.terms)
 	case !kernel.Finite(v.values) || !kernel.Finite(v.terms):
-		return t, errors.New("gradient or terms hold a NaN or an infinity")
+		return errors.New("gradient or terms hold a NaN or an infinity")
 	}
-	return t, nil
+	return nil
 }
 
 // dispute looks for somebody to decide about a task. What was said about it so far is no longer pulled. It returns why
@@ -166,7 +153,7 @@ func (j *judgement) dispute(now time.Duration, t *task) error {
 	for _, c := range t.claims {
 		t.parties = append(t.parties, c.account)
 	}
-	j.disputes = append(j.disputes, t)
+	t.round.disputes = append(t.round.disputes, t)
 	if j.hasReferee {
 		j.ask(t)
 		return nil
@@ -182,25 +169,12 @@ func (j *judgement) hearThird(now time.Duration, t *task) error {
 	}
 	if !slices.ContainsFunc(j.members.list, func(w *member) bool { return w.ready && t.neutral(w) }) {
 		return fmt.Errorf("%w: at step %d the %s of shards %s: %s; no third worker is there to decide",
-			ErrDisputed, j.opt.step, t.round.work, t.block, t.positions())
+			ErrDisputed, j.run.opt.step, t.round.work, t.block, t.positions())
 	}
 	if !t.round.queued(t) {
 		t.round.enqueue(now, t, nil)
 	}
 	j.leasing.assign(now)
-	return nil
-}
-
-// hearThirds looks whether there is still somebody to decide about each dispute.
-func (j *judgement) hearThirds(now time.Duration) error {
-	if j.hasReferee || !j.life.active() {
-		return nil
-	}
-	for _, t := range slices.Clone(j.disputes) {
-		if err := j.hearThird(now, t); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -218,20 +192,14 @@ func (j *judgement) convict(t *task, p truth, known *claim) ([]*account, error) 
 		case !slices.Contains(liars, c.account):
 			liars = append(liars, c.account)
 			if t.phase == contested { // what is in the tree is his, or somebody's who agrees with him
-				j.trust(c.account, t.round.work)
+				j.accounts.trust(c.account, j.run.opt.step, t.round.work)
 			}
 		}
 	}
 	if p.judge != "" && len(agreed) < 2 { // nobody says what the third worker says
-		return nil, fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, j.opt.step, t.round.work, t.block, t.positions())
+		return nil, fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, j.run.opt.step, t.round.work, t.block, t.positions())
 	}
 	t.decide()
-	j.disputes = slices.DeleteFunc(j.disputes, func(o *task) bool { return o == t })
+	t.round.disputes = slices.DeleteFunc(t.round.disputes, func(o *task) bool { return o == t })
 	return liars, nil
-}
-
-// clear drops all questions and disputes: they are about parameters that were left.
-func (j *judgement) clear() {
-	clear(j.asked)
-	j.disputes = j.disputes[:0]
 }

@@ -2,8 +2,10 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -43,6 +45,13 @@ type lease struct {
 
 // out reports whether something is still expected of the lease.
 func (l *lease) out() bool { return l.state == leased || l.state == announced || l.state == pulling }
+
+// partial takes the sum that the lease has delivered.
+func (l *lease) partial() reduce.Partial {
+	p := reduce.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
+	l.values = nil
+	return p
+}
 
 // batches is how many shards a worker computes one after the other for a lease.
 func (l *lease) batches() int {

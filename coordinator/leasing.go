@@ -22,6 +22,7 @@ type leasing struct {
 	timing   *timing
 	transfer *transfer
 	auditing *auditing
+	accounts *accounts
 	out      *outbox
 	figures  *Stats
 
@@ -230,6 +231,33 @@ func (s *leasing) lose(now time.Duration, l *lease, not *account) {
 	}
 }
 
+// drop takes a member out, and takes its leases back.
+func (s *leasing) drop(now time.Duration, w *member, why string) {
+	s.transfer.endFetch(&w.fetch)
+	s.members.drop(w)
+	for _, l := range slices.Clone(s.leases) {
+		if l.owner == w && l.out() {
+			s.lose(now, l, nil)
+		}
+	}
+	s.accounts.forget(w.account)
+	if w.ready {
+		s.life.waitSince = now
+		report := s.members.report()
+		report.Left, report.Reason = w.id, why
+		s.out.add(report)
+	}
+}
+
+// spend uses the credit: for gradients first, as the step waits for them.
+func (s *leasing) spend(now time.Duration) {
+	s.pull(now)
+	s.transfer.deliver(now, s.members.list)
+}
+
+// pull uses the credit for gradients.
+func (s *leasing) pull(now time.Duration) { s.transfer.pull(now, s.opt.step, s.leases) }
+
 // giveOut sees to it that somebody computes a task of which nothing is left but what was said.
 func (s *leasing) giveOut(now time.Duration, t *task) {
 	switch {
@@ -265,9 +293,9 @@ func (s *leasing) gradient() bool {
 	return n > 0 && s.rounds[n-1].work == wire.Gradient
 }
 
-// done reports whether all rounds are summed.
+// done reports whether all rounds are summed, and nobody doubts what is in the sums.
 func (s *leasing) done() bool {
-	return !slices.ContainsFunc(s.rounds, func(r *round) bool { return !r.done })
+	return !slices.ContainsFunc(s.rounds, func(r *round) bool { return !r.done || len(r.disputes) > 0 })
 }
 
 // broken is the error of a task that was to go where it cannot; nil: all is well.

@@ -12,23 +12,20 @@ import (
 //
 // Invariant: what the machine holds is a function of the configuration and of the events that it was given, in order.
 type machine struct {
-	cfg        Config
-	term       uint64 // incarnation of the coordinator
-	job        string // hash of the job; empty: there is none
-	out        outbox
-	figures    Stats
-	life       life
-	opt        *optimiser
-	integers   *integers     // nil: gradients are float32
-	chunks     wire.Chunking // of state
-	state      []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
-	milestones milestones
-	timing     timing
-	members    members
-	transfer   transfer
-	auditing   auditing
-	leasing    leasing
-	judgement  judgement
+	cfg       Config
+	term      uint64 // incarnation of the coordinator
+	job       string // hash of the job; empty: there is none
+	figures   Stats
+	out       outbox
+	life      life      // whether the run goes on
+	accounts  accounts  // what is held against workers
+	members   members   // who takes part
+	timing    timing    // how long things may take
+	auditing  auditing  // which blocks are computed twice
+	transfer  transfer  // how vectors travel
+	leasing   leasing   // who computes what
+	run       run       // parameters and steps
+	judgement judgement // which bits are right
 }
 
 // newMachine starts at theta, which it copies, with the given bytes per chunk.
@@ -43,76 +40,71 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	}
 	chunks := wire.NewChunking(length, chunk)
 	state := append(make([]float32, 0, length), theta...)[:length]
+	opt := newOptimiser(&cfg, state[:len(theta)])
 	m := &machine{
-		cfg: cfg, term: 1, chunks: chunks, state: state,
-		opt: newOptimiser(&cfg, state[:len(theta)]), integers: newIntegers(grid, state[len(theta):]),
-		life: life{reportedAt: -time.Second}, milestones: newMilestones(&cfg),
+		cfg: cfg, term: 1, life: life{reportedAt: -time.Second},
+		timing:   timing{detection: cfg.FailureDetection, stride: int(opt.Stride())},
 		auditing: auditing{run: cfg.Run, share: cfg.Audit, here: cfg.AuditHere},
 	}
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)
 	}
-	m.timing = timing{detection: cfg.FailureDetection, stride: int(m.opt.Stride())}
+	m.accounts = accounts{byToken: make(map[uint64]*account), out: &m.out}
 	m.members = newMembers(&m.out)
 	m.transfer = transfer{
 		credit: cfg.Credit, chunks: cfg.Gradients.Chunking(length, 4*chunks.Elements),
 		data: newDataset(cfg.Data, 4*chunks.Elements), timing: &m.timing, out: &m.out,
 	}
 	m.leasing = leasing{
-		life: &m.life, opt: m.opt, members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing,
-		out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
+		life: &m.life, opt: opt, members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing,
+		accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
+	}
+	m.run = run{
+		cfg: &m.cfg, life: &m.life, opt: opt, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state,
+		milestones: newMilestones(&cfg), members: &m.members, timing: &m.timing, transfer: &m.transfer,
+		leasing: &m.leasing, out: &m.out, figures: &m.figures,
 	}
 	m.judgement = judgement{
-		hasReferee: cfg.Referee != nil, asked: make(map[uint64]*task), accounts: accounts{byToken: make(map[uint64]*account)},
-		life: &m.life, opt: m.opt, members: &m.members, timing: &m.timing, transfer: &m.transfer, leasing: &m.leasing,
-		out: &m.out, figures: &m.figures,
+		hasReferee: cfg.Referee != nil, terms: len(cfg.TermNames), life: &m.life, accounts: &m.accounts,
+		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, leasing: &m.leasing,
+		run: &m.run, out: &m.out, figures: &m.figures,
 	}
 	return m
 }
 
 // resume continues from a checkpoint, in a term of its own.
 func (m *machine) resume(cp *Checkpoint) {
-	m.restore(cp)
+	m.run.restore(cp)
 	m.term = cp.Term + 1
-}
-
-// restore takes the parameters of a checkpoint, and all that belongs to them.
-func (m *machine) restore(cp *Checkpoint) {
-	m.opt.restore(cp)
-	m.integers.restore(cp.Levels)
-	m.milestones.restore(cp)
 }
 
 // take returns what is to be done, and forgets it. The slice is valid until the next event.
 func (m *machine) take() []command { return m.out.take() }
 
 // start opens the first step.
-func (m *machine) start(now time.Duration) {
-	m.life.waitSince = now
-	m.out.broadcast(&wire.Introduce{})
-	m.open(now)
+func (m *machine) start(now time.Duration) { m.run.start(now) }
+
+// stop ends the run when the step under way is done, or sooner: see run.stop.
+func (m *machine) stop() { m.run.stop() }
+
+// verdict handles what the referee has computed. One that is no longer waited for is dropped.
+func (m *machine) verdict(now time.Duration, v verdict) {
+	m.judgement.verdict(now, v)
+	m.conclude(now)
 }
 
-// stop ends the run when the step under way is done, or at once if nobody works on one or it is a round of local steps.
-func (m *machine) stop() {
-	m.life.stopping = true
-	m.stopIdle()
-}
-
-// stopIdle ends a run that is to stop and has nothing to wait for. A round of local steps is not waited for: it can take
-// minutes, and begins again when the run is resumed.
-func (m *machine) stopIdle() {
-	if m.life.stopping && m.life.active() && (m.members.ready() == 0 || !m.leasing.gradient() || m.opt.Stride() > 1) {
-		m.finish(ErrInterrupted)
+// rewind continues from a checkpoint, in a term that the shell has raised: what is on its way belongs to steps that did not
+// happen.
+func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
+	m.auditing.undone(m.run.opt.step)
+	m.run.rewind(cp)
+	m.accounts.rewind(cp.Step)
+	for _, w := range m.members.list {
+		m.transfer.endFetch(&w.fetch)
 	}
-}
-
-// underWay says what becomes of the step under way when the run is to stop.
-func (m *machine) underWay() string {
-	if m.opt.Stride() > 1 {
-		return "the round under way is given up"
-	}
-	return "the step under way is finished first"
+	m.members.clear()
+	m.life.resume()
+	m.run.start(now)
 }
 
 // receive handles a message of a worker. What fails a check is refused and changes nothing.
@@ -121,7 +113,7 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 		return
 	}
 	h := msg.Head()
-	if a := m.judgement.accounts.banned(h.Token); a != nil {
+	if a := m.accounts.banned(h.Token); a != nil {
 		m.receiveBanned(a, msg)
 		return
 	}
@@ -165,7 +157,7 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 	case *wire.Chunk:
 		m.refuseChunk(w, msg)
 	case *wire.Bye:
-		m.remove(now, w, "said goodbye")
+		m.run.remove(now, w, "said goodbye")
 	}
 }
 
@@ -178,8 +170,7 @@ func (m *machine) tick(now time.Duration) {
 	m.pullAgain(now)
 	m.transfer.endLostFetches(now, m.members.list)
 	m.show(now)
-	m.seekAudits(now)
-	m.hearThirds(now)
+	m.judgement.tick(now)
 	m.leasing.assign(now)
 	m.leasing.nudge(now)
 	m.leasing.speculate(now)
@@ -187,26 +178,17 @@ func (m *machine) tick(now time.Duration) {
 	if !m.life.active() {
 		return
 	}
-	m.spend(now)
+	m.leasing.spend(now)
 	m.reportWaiting(now)
 }
 
 // conclude ends an event: a run whose books are wrong ends, and members that have sent more than can be borne are cut off.
 func (m *machine) conclude(now time.Duration) {
 	if err := m.leasing.broken(); err != nil && m.life.active() {
-		m.finish(err)
+		m.run.finish(err)
 	}
-	m.cutOff(now)
+	m.judgement.cutOff(now)
 }
-
-// spend uses the credit: for gradients first, as the step waits for them.
-func (m *machine) spend(now time.Duration) {
-	m.pull(now)
-	m.transfer.deliver(now, m.members.list)
-}
-
-// pull uses the credit for gradients.
-func (m *machine) pull(now time.Duration) { m.transfer.pull(now, m.opt.step, m.leasing.leases) }
 
 // show lets the workers know that the coordinator is there, if it has had nothing to say to all of them for a while, as in a
 // long round: they would introduce themselves anew, and be sent the parameters once more.

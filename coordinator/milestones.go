@@ -31,7 +31,7 @@ func newMilestones(cfg *Config) milestones {
 	}
 }
 
-// restore continues from a checkpoint. The initial parameters, which have no file, count as not saved.
+// restore continues from a checkpoint.
 func (s *milestones) restore(cp *Checkpoint) {
 	s.validated, s.best, s.bestStep, s.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 	s.unsaved = false

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -15,7 +14,7 @@ func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
 		return
 	}
 	m.transfer.confirm(now, &w.fetch, msg.Ranges)
-	m.spend(now)
+	m.leasing.spend(now)
 }
 
 // beat handles a heartbeat. A stranger is asked to introduce itself.
@@ -32,7 +31,7 @@ func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 // ahead reports whether a worker believes to be at a step that has not come, and lets it begin anew: it would drop all
 // that is sent to it.
 func (m *machine) ahead(w *member, step uint64) bool {
-	if step <= m.opt.step {
+	if step <= m.run.opt.step {
 		return false
 	}
 	m.out.send(w, &wire.Introduce{})
@@ -41,10 +40,10 @@ func (m *machine) ahead(w *member, step uint64) bool {
 
 // resendTheta sends chunks that a worker misses. A request for an older step is out of date.
 func (m *machine) resendTheta(w *member, msg *wire.Need) {
-	if m.ahead(w, msg.Step) || msg.Step < m.opt.step {
+	if m.ahead(w, msg.Step) || msg.Step < m.run.opt.step {
 		return
 	}
-	if reason, detail := checkRanges("chunks", msg.Ranges, m.chunks.Count()); reason != "" {
+	if reason, detail := checkRanges("chunks", msg.Ranges, m.run.chunks.Count()); reason != "" {
 		m.out.refuse(w, reason, true, detail)
 		return
 	}
@@ -60,38 +59,7 @@ func (m *machine) dismiss(now time.Duration) {
 			continue
 		}
 		if w := m.members.list[i]; now-w.lastSeen > m.cfg.FailureDetection {
-			m.remove(now, w, fmt.Sprintf("not heard of for %v", m.cfg.FailureDetection))
+			m.run.remove(now, w, fmt.Sprintf("not heard of for %v", m.cfg.FailureDetection))
 		}
-	}
-}
-
-// remove gives up a member, and what it had in its hands to others.
-func (m *machine) remove(now time.Duration, w *member, why string) {
-	m.dropMember(now, w, why)
-	m.fillGap(now)
-}
-
-// fillGap gives out what members that have gone had in their hands.
-func (m *machine) fillGap(now time.Duration) {
-	m.leasing.assign(now)
-	m.spend(now)
-	m.stopIdle()
-}
-
-// dropMember takes a member's leases back.
-func (m *machine) dropMember(now time.Duration, w *member, why string) {
-	m.transfer.endFetch(&w.fetch)
-	m.members.drop(w)
-	for _, l := range slices.Clone(m.leasing.leases) {
-		if l.owner == w && l.out() {
-			m.leasing.lose(now, l, nil)
-		}
-	}
-	m.judgement.accounts.forget(w.account)
-	if w.ready {
-		m.life.waitSince = now
-		report := m.members.report()
-		report.Left, report.Reason = w.id, why
-		m.out.add(report)
 	}
 }

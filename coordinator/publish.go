@@ -47,7 +47,7 @@ type version struct {
 // checksums are formed once per step.
 func (c *Coordinator) sendTheta(cmd thetaCommand) {
 	m := c.machine
-	step, chunks, subject := m.opt.step, m.chunks, c.subject(cmd.to, c.subjects.Theta)
+	step, chunks, subject := m.run.opt.step, m.run.chunks, c.subject(cmd.to, c.subjects.Theta)
 	now := version{step + 1, m.leasing.pass}
 	known := c.summed == now
 	var mu sync.Mutex
@@ -55,7 +55,7 @@ func (c *Coordinator) sendTheta(cmd thetaCommand) {
 		encoder := c.encoders.Get().(*wire.Encoder)
 		defer c.encoders.Put(encoder)
 		for i := cmd.first + begin; i < cmd.first+end; i++ {
-			data := chunks.Encode(nil, m.state, i)
+			data := chunks.Encode(nil, m.run.state, i)
 			if !known {
 				c.crcs[i] = wire.Checksum(data)
 			}

@@ -47,7 +47,7 @@ func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, o
 // to compare them, and a term of its own. A disk that takes nothing is waited for.
 func (c *Coordinator) takeUp(ctx context.Context) error {
 	m := c.machine
-	path, step := m.cfg.Log, m.opt.step
+	path, step := m.cfg.Log, m.run.opt.step
 	if path != "" {
 		log, err := ReadLog(path, max(step, 1)-1)
 		if err != nil {
@@ -62,9 +62,9 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.judgement.accounts.before = contributors(c.expected.Events)
+	m.accounts.before = contributors(c.expected.Events)
 	if e, ok := c.expected.Entries[step]; ok {
-		if theta := HashTheta(m.opt.theta); e.Theta != theta {
+		if theta := HashTheta(m.run.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
 		}
 		delete(c.expected.Entries, step)
@@ -129,7 +129,7 @@ func (c *Coordinator) repeats(step uint64) bool {
 // not wait for their hash.
 func (c *Coordinator) logMade() {
 	for _, e := range c.made {
-		e.Theta = HashTheta(c.machine.opt.theta)
+		e.Theta = HashTheta(c.machine.run.opt.theta)
 		c.logStep(e)
 	}
 	c.made = c.made[:0]
@@ -221,7 +221,7 @@ func (c *Coordinator) closeLog() {
 	if c.err != nil {
 		reason = c.err.Error()
 	}
-	c.note(Event{Kind: EventEnd, Step: c.machine.opt.step, Reason: reason})
+	c.note(Event{Kind: EventEnd, Step: c.machine.run.opt.step, Reason: reason})
 	if err := c.journal.close(); err != nil {
 		c.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error", err)
 	}

@@ -34,8 +34,9 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 	m.leasing.announce(now, l, msg)
 	m.leasing.assign(now)
 	m.hear(now, l)
+	m.judgement.review(now)
 	if m.life.active() {
-		m.pull(now)
+		m.leasing.pull(now)
 	}
 }
 
@@ -44,7 +45,7 @@ func (m *machine) hear(now time.Duration, l *lease) {
 	switch use := l.task.uses(l); {
 	case use == compare:
 		m.leasing.withdraw(l)
-		m.review(now, l.task)
+		m.judgement.submit(l.task)
 	case use == reserve: // until the copy before it turns out to be wrong
 	case l.round.work == wire.Validate:
 		m.accept(now, l)
@@ -65,9 +66,10 @@ func (m *machine) arrive(now time.Duration, w *member, c stored) {
 	}
 	if l.missing == 0 {
 		m.complete(now, l)
+		m.judgement.review(now)
 	}
 	if m.life.active() {
-		m.spend(now)
+		m.leasing.spend(now)
 	}
 }
 
@@ -96,34 +98,22 @@ func (m *machine) complete(now time.Duration, l *lease) {
 	}
 }
 
-// accept handles a whole and sound copy of a block.
+// accept handles a whole and sound copy of a block. What nobody doubts goes into the tree.
 func (m *machine) accept(now time.Duration, l *lease) {
 	l.state = delivered
 	if l.task.undoubted() {
-		m.believe(now, l)
+		m.accounts.trust(l.owner.account, m.run.opt.step, l.round.work)
+		m.run.use(now, l)
 		return
 	}
-	m.weigh(now, l)
-}
-
-// believe uses a copy that nobody confirmed.
-func (m *machine) believe(now time.Duration, l *lease) {
-	m.judgement.trust(l.owner.account, l.round.work)
-	m.use(now, l)
-}
-
-// use puts a copy of a block into the tree.
-func (m *machine) use(now time.Duration, l *lease) {
-	l.owner.account.accepted++
-	p := l.partial()
-	m.leasing.withdraw(l)
-	m.merge(now, l.task, p, Credit{l.block, l.said.checksum, l.owner.id})
+	l.task.arrived = l
+	m.judgement.submit(l.task)
 }
 
 // fail handles a block that could not be computed, whose lease is no longer out. It is given to another worker, if there
 // is one. A block that fails twice is the referee's; without one, or if it fails there, too, it ends the run.
 func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
-	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.opt.step, l.round.work, l.block, detail)
+	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.run.opt.step, l.round.work, l.block, detail)
 	t := l.task
 	l.state = announced // it is no longer in the worker's hands
 	before := len(t.failures)
@@ -132,21 +122,15 @@ func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string
 	m.leasing.lose(now, l, l.owner.account)
 	switch {
 	case l.audit, t.phase.inTree(), before == 0, t.phase.judged():
-		m.review(now, t)
+		m.judgement.submit(t)
+		m.judgement.review(now)
 	case m.judgement.hasReferee:
 		m.judgement.ask(t)
 	default:
-		m.diverge(t, detail)
+		m.run.diverge(t, detail)
 		return
 	}
 	m.leasing.assign(now)
-}
-
-// diverge ends the run with a block that nobody can compute.
-func (m *machine) diverge(t *task, detail string) {
-	first, last := t.failures[0], t.failures[len(t.failures)-1]
-	m.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
-		ErrDiverged, m.opt.step, t.round.work, t.block, first.id, last.id, detail, remedy))
 }
 
 // pullAgain asks once more for chunks that were lost. A worker that does not deliver in the end loses the block.
@@ -158,7 +142,7 @@ func (m *machine) pullAgain(now time.Duration) {
 		}
 		if m.leasing.strike(now, l, "chunks of ") {
 			m.leasing.assign(now)
-			m.spend(now)
+			m.leasing.spend(now)
 			continue
 		}
 		l.againAt = now

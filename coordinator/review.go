@@ -9,120 +9,155 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// weigh handles a whole and sound copy of a block that is to be confirmed, or that others have spoken about.
-func (m *machine) weigh(now time.Duration, l *lease) {
-	t := l.task
-	if t.audited || t.phase == disputed {
-		l.said.digest = wire.DigestPartial(l.values, l.said.terms)
-	}
-	if t.phase == disputed {
-		m.decide(now, t, truth{l.partial(), l.owner.id})
-		return
-	}
-	t.hold(now, l)
-	m.review(now, t)
-}
+// submit puts a task on the docket: something was learnt about it.
+func (j *judgement) submit(t *task) { j.docket = append(j.docket, t) }
 
-// review does what judgement rules about a task after something was learnt about it.
-func (m *machine) review(now time.Duration, t *task) {
-	if !m.life.active() {
-		return
-	}
-	switch m.judgement.rule(t) {
-	case stay:
-	case dismiss:
-		m.dismissSource(now, t)
-	case challenge:
-		m.finishIf(m.judgement.dispute(now, t))
-	case believe:
-		m.believe(now, t.copy)
-	case approve:
-		m.figures.Audits++
-		m.use(now, t.copy)
-	case appeal:
-		m.judgement.ask(t)
-	case inquire:
-		if m.judgement.inquire(now, t) {
-			m.believe(now, t.copy)
+// review looks at what is on the docket, but for tasks of rounds that are over meanwhile.
+func (j *judgement) review(now time.Duration) {
+	for len(j.docket) > 0 {
+		t := j.docket[0]
+		j.docket = j.docket[:copy(j.docket, j.docket[1:])]
+		if slices.Contains(j.leasing.rounds, t.round) {
+			j.weigh(now, t)
 		}
 	}
 }
 
-// finishIf ends the run if there is an error.
-func (m *machine) finishIf(err error) {
-	if err != nil {
-		m.finish(err)
+// weigh looks at a copy of a task that has come since, and then at the task.
+func (j *judgement) weigh(now time.Duration, t *task) {
+	l := t.arrived
+	if t.arrived = nil; l != nil {
+		if t.audited || t.phase == disputed {
+			l.said.digest = wire.DigestPartial(l.values, l.said.terms)
+		}
+		if t.phase == disputed {
+			j.decide(now, t, truth{l.partial(), l.owner.id})
+			return
+		}
+		t.hold(now, l)
 	}
+	j.look(now, t)
 }
 
-// seekAudits looks after blocks that wait to be confirmed.
-func (m *machine) seekAudits(now time.Duration) {
-	if !m.auditing.any() {
+// look does what is to be done about a task after something was learnt about it.
+func (j *judgement) look(now time.Duration, t *task) {
+	if !j.life.active() {
 		return
 	}
-	for _, t := range m.judgement.waiting() {
-		m.review(now, t)
+	switch j.rule(t) {
+	case stay:
+	case dismiss:
+		j.dismissSource(now, t)
+	case challenge:
+		if err := j.dispute(now, t); err != nil {
+			j.run.finish(err)
+		}
+	case believe:
+		j.believe(now, t)
+	case approve:
+		j.figures.Audits++
+		j.run.use(now, t.copy)
+	case appeal:
+		j.ask(t)
+	case inquire:
+		if j.inquire(now, t) {
+			j.believe(now, t)
+		}
 	}
 }
 
-// hearThirds looks after disputes that a worker is to decide.
-func (m *machine) hearThirds(now time.Duration) { m.finishIf(m.judgement.hearThirds(now)) }
+// believe uses a copy that nobody confirmed.
+func (j *judgement) believe(now time.Duration, t *task) {
+	j.accounts.trust(t.copy.owner.account, j.run.opt.step, t.round.work)
+	j.run.use(now, t.copy)
+}
+
+// tick looks after what waits for somebody to speak: copies that are to be confirmed, and disputes that a worker is to
+// decide.
+func (j *judgement) tick(now time.Duration) {
+	if j.auditing.any() {
+		for _, l := range j.leasing.leases {
+			if l.state == delivered && l.task.copy == l {
+				j.submit(l.task)
+			}
+		}
+		j.review(now)
+	}
+	j.hearThirds(now)
+}
+
+// hearThirds looks whether there is still somebody to decide about each dispute.
+func (j *judgement) hearThirds(now time.Duration) {
+	if j.hasReferee || !j.life.active() {
+		return
+	}
+	for _, r := range j.leasing.rounds {
+		for _, t := range slices.Clone(r.disputes) {
+			if err := j.hearThird(now, t); err != nil {
+				j.run.finish(err)
+				return
+			}
+		}
+	}
+}
 
 // verdict handles what the referee has computed. One that is no longer waited for is dropped.
-func (m *machine) verdict(now time.Duration, v verdict) {
-	t, err := m.judgement.answered(v, len(m.cfg.TermNames))
-	switch {
-	case t == nil:
+func (j *judgement) verdict(now time.Duration, v verdict) {
+	t := j.question(v.id)
+	if t == nil || !j.life.active() {
 		return
-	case err != nil && len(t.failures) > 0:
-		m.diverge(t, fmt.Sprintf("%s; the referee finds the same: %v", t.failures[len(t.failures)-1].detail, err))
-	case err != nil:
-		m.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s; the referee could not compute it: %w",
-			ErrDisputed, m.opt.step, t.round.work, t.block, t.positions(), err))
-	default:
-		m.decide(now, t, truth{Partial: v.partial()})
 	}
-	m.conclude(now)
+	t.question = 0
+	err := j.check(t, v)
+	switch {
+	case err != nil && len(t.failures) > 0:
+		j.run.diverge(t, fmt.Sprintf("%s; the referee finds the same: %v", t.failures[len(t.failures)-1].detail, err))
+	case err != nil:
+		j.run.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s; the referee could not compute it: %w",
+			ErrDisputed, j.run.opt.step, t.round.work, t.block, t.positions(), err))
+	default:
+		j.decide(now, t, truth{Partial: v.partial()})
+	}
 }
 
 // decide ends the doubts about a task: its bits are known. Who said otherwise is cut off, and what it contributed undone.
-func (m *machine) decide(now time.Duration, t *task, p truth) {
-	known := p.claim(t.round.work, m.transfer.chunks)
-	liars, err := m.judgement.convict(t, p, known)
+func (j *judgement) decide(now time.Duration, t *task, p truth) {
+	known := p.claim(t.round.work, j.transfer.chunks)
+	liars, err := j.convict(t, p, known)
 	if err != nil {
-		m.finish(err)
+		j.run.finish(err)
 		return
 	}
-	if m.quarantine(now, liars, p.blame(m.opt.step, t)) {
+	if j.quarantine(now, liars, p.blame(j.run.opt.step, t)) {
 		return
 	}
 	if t.phase == merged {
-		m.transfer.recycle(p.Partial)
-		m.closeIfDone(now)
+		j.transfer.recycle(p.Partial)
+		j.run.closeIfDone(now)
 		return
 	}
-	m.leasing.withdrawAll(t, announced, pulling, delivered)
+	j.leasing.withdrawAll(t, announced, pulling, delivered)
 	t.copy = nil
 	if t.audited {
-		m.figures.Audits++
+		j.figures.Audits++
 	}
-	m.merge(now, t, p.Partial, Credit{t.block, known.checksum, cmp.Or(p.judge, refereeName)})
+	j.run.merge(now, t, p.Partial, Credit{t.block, known.checksum, cmp.Or(p.judge, refereeName)})
 }
 
 // dismissSource cuts off a worker that has contradicted itself, which takes no judge.
-func (m *machine) dismissSource(now time.Duration, t *task) {
+func (j *judgement) dismissSource(now time.Duration, t *task) {
 	a := t.inconsistent()
 	if l := t.copy; l != nil && l.owner.account == a {
 		t.dropCopy()
-		m.leasing.lose(now, l, nil)
+		j.leasing.lose(now, l, nil)
 	}
 	t.unsay(func(c *claim) bool { return c.account == a })
-	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", m.opt.step, t.round.work, t.block)
-	if m.quarantine(now, []*account{a}, why) {
+	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", j.run.opt.step, t.round.work, t.block)
+	if j.quarantine(now, []*account{a}, why) {
 		return
 	}
-	if m.review(now, t); m.life.active() {
-		m.leasing.giveOut(now, t)
+	if j.look(now, t); j.life.active() {
+		j.leasing.giveOut(now, t)
 	}
 }
 
@@ -131,56 +166,57 @@ const quarantineRemedy = "check the machine's memory and that the worker's binar
 
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
 // anew, or the run goes back to before that, and true is returned: all tasks are void.
-func (m *machine) quarantine(now time.Duration, liars []*account, why string) (void bool) {
-	clean, tainted := m.opt.step, false
+func (j *judgement) quarantine(now time.Duration, liars []*account, why string) (void bool) {
+	clean, tainted := j.run.opt.step, false
 	for _, a := range liars {
 		if a.banned == "" {
-			m.ban(a, why)
+			j.ban(a, why)
 		}
 		if a.tainted {
 			clean, tainted = min(clean, a.since), true
 			a.tainted = false
 		}
 	}
-	if tainted && clean < m.opt.step {
-		m.life.suspend()
-		m.out.add(rollbackCommand{clean, why})
+	if tainted && clean < j.run.opt.step {
+		j.life.suspend()
+		j.out.add(rollbackCommand{clean, why})
 		return true
 	}
-	for _, w := range slices.Clone(m.members.list) {
+	for _, w := range slices.Clone(j.members.list) {
 		if w.account.banned == "" {
 			continue
 		}
-		m.dropMember(now, w, "cut off: "+why)
-		if !tainted {
-			m.fillGap(now)
+		if tainted {
+			j.leasing.drop(now, w, "cut off: "+why)
+		} else {
+			j.run.remove(now, w, "cut off: "+why)
 		}
 	}
-	if tainted && m.life.state != finished {
-		m.beginAnew(now)
+	if tainted && j.life.state != finished {
+		j.run.beginAnew(now)
 	}
-	return tainted || m.life.state == finished
+	return tainted || j.life.state == finished
 }
 
 // ban closes the run to a token, and lets the worker know. One whose id others have used is not sent anything: they would
 // hear it, too.
-func (m *machine) ban(a *account, why string) {
+func (j *judgement) ban(a *account, why string) {
 	a.banned = why
-	m.figures.Quarantined = append(m.figures.Quarantined, a.id)
-	m.out.add(eventCommand{Event{Kind: EventQuarantine, Step: m.opt.step, Worker: a.id, Reason: why}})
-	m.members.turnAway(a.id, a.token, why, quarantineRemedy)
+	j.figures.Quarantined = append(j.figures.Quarantined, a.id)
+	j.out.add(eventCommand{Event{Kind: EventQuarantine, Step: j.run.opt.step, Worker: a.id, Reason: why}})
+	j.members.turnAway(a.id, a.token, why, quarantineRemedy)
 }
 
 // cutOff bans the members that have sent more than can be borne.
-func (m *machine) cutOff(now time.Duration) {
-	for i := len(m.members.list) - 1; i >= 0 && m.life.active(); i-- {
-		if i >= len(m.members.list) {
+func (j *judgement) cutOff(now time.Duration) {
+	for i := len(j.members.list) - 1; i >= 0 && j.life.active(); i-- {
+		if i >= len(j.members.list) {
 			continue
 		}
-		w := m.members.list[i]
+		w := j.members.list[i]
 		if why := w.excess(); why != "" {
-			m.ban(w.account, why)
-			m.remove(now, w, "cut off: "+why)
+			j.ban(w.account, why)
+			j.run.remove(now, w, "cut off: "+why)
 		}
 	}
 }

@@ -28,6 +28,8 @@ type round struct {
 	audits  []*task         // to be confirmed, and in nobody's hands for that
 	times   []time.Duration // of finished leases, for one shard after the other
 	credits []Credit        // what the tree was made of
+	// disputes are the tasks about which workers said different things and whose bits are not known.
+	disputes []*task
 
 	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get
 	// shares by their speed and what does not divide comes last, in small blocks.

@@ -103,7 +103,7 @@ func (c *Coordinator) saved(r saved) {
 	c.observer.Checkpoint(CheckpointReport{
 		Step: cp.Step, Path: cp.Path, ParamsSHA256: cp.ParamsSHA256, Best: r.cmd.best, Seconds: r.seconds,
 	})
-	c.machine.milestones.spare = cp
+	c.machine.run.milestones.spare = cp
 	s.next()
 }
 

@@ -61,7 +61,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 // stats is a copy of the figures; when members were last seen is left out.
 func (m *machine) stats() *Stats {
 	s := m.figures
-	s.Step, s.Term, s.Waiting = m.opt.step, m.term, m.life.waitsFor
+	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor
 	s.Quarantined = slices.Clone(s.Quarantined)
 	s.Members = make([]MemberStats, 0, len(m.members.list))
 	for _, w := range m.members.list {
@@ -73,7 +73,7 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.opt.Stride()), State: state})
+		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state})
 	}
 	return &s
 }

@@ -81,7 +81,11 @@ type task struct {
 	audited bool   // a second worker has to confirm it
 	copy    *lease // whose copy is here, whole; nil: none is
 	copyAt  time.Duration
+	arrived *lease     // whose copy has come since the task was last looked at; nil: none
 	parties []*account // to the dispute
+	// question is the number of the question that the referee was asked; 0: none.
+	// Invariant: it is set exactly while the referee computes the block.
+	question uint64
 }
 
 // failure is a worker's statement that it could not compute a block.
@@ -124,7 +128,8 @@ func (t *task) dropCopy() {
 }
 
 // refer leaves the block to the referee. What is in the tree stays there meanwhile.
-func (t *task) refer() {
+func (t *task) refer(question uint64) {
+	t.question = question
 	if t.phase == merged {
 		t.enter(contested)
 	} else {

@@ -271,7 +271,7 @@ func (p *player) verdict(id string, args arguments) error {
 	if args["fault"] != "" {
 		v.err = errors.New(args["fault"])
 	}
-	if t := p.m.judgement.asked[n]; t != nil {
+	if t := p.m.judgement.question(n); t != nil {
 		l := &wire.Lease{Work: t.round.work, Count: t.block.Count}
 		v.values, v.terms = partial(l, args)
 	}
@@ -359,7 +359,7 @@ func (p *player) describe(c command) string {
 		if to == "" {
 			to = "all"
 		}
-		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.opt.step, c.first, c.count)
+		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.first, c.count)
 	case pieceCommand:
 		return fmt.Sprintf("to %s: piece %d of the data set", c.to, c.index)
 	case rejectCommand:
@@ -372,7 +372,7 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("event %s of %s: %s", c.event.Kind, c.event.Worker, c.event.Reason)
 	case widenCommand:
 		return fmt.Sprintf("%d blocks of the gradient do not fit step %d, which is computed once more; exponents %v",
-			c.blocks, c.step, p.m.integers.scales.Exponents())
+			c.blocks, c.step, p.m.run.integers.scales.Exponents())
 	case refereeCommand:
 		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
 	case rollbackCommand:

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
@@ -183,13 +182,6 @@ func (x *transfer) forget(l *lease) {
 		x.pool = append(x.pool, l.values)
 	}
 	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
-}
-
-// partial takes the sum that a lease has delivered.
-func (l *lease) partial() reduce.Partial {
-	p := reduce.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
-	l.values = nil
-	return p
 }
 
 // recycle keeps the vector of a partial for the next pull.
