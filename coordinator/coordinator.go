@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -18,40 +16,30 @@ import (
 type Coordinator struct {
 	machine  *machine
 	bus      wire.Bus
-	subjects wire.Subjects
+	sender   *sender
 	observer Observer
 	log      hclog.Logger
 
-	encoder  *wire.Encoder
-	encoders sync.Pool // for what several goroutines send
-	crcs     []uint32  // of the chunks of the parameters
-	summed   version   // of the state that crcs belong to
 	intake   *intake
 	inbox    chan incoming
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+	received int64         // bytes since the last step
 	start    time.Time
 	lastStep time.Time
 	lastTick time.Duration
-	in, outb int64              // bytes since the last step
-	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
-	made     []Entry   // made, and not logged yet: the last step, or none
-	initial  []float32 // parameters before the first update
-	expected *Log      // the steps that an earlier coordinator made, and that are compared
-	journal  *journal  // nil: there is no log
-	trouble  *logTrouble
-	saver    saver
-	referee  *referee
-	stats    atomic.Pointer[Stats]
-	snapped  time.Duration    // when stats was made
+	initial    []float32 // parameters before the first update
+	history    history
+	saver      saver
+	referee    *referee
+	rejections rejections
+	figures    published
+	waitLogged float64 // seconds after which a wait was last logged
+
 	back     *rollbackCommand // to be done when the other commands are
 	finished bool
-	halted   bool    // at once: what the machine still wants is not done
-	waitTold float64 // seconds after which a wait was last logged
+	halted   bool // at once: what the machine still wants is not done
 	err      error
-
-	mu         sync.Mutex // guards rejections
-	rejections []Rejection
 }
 
 // inboxLength is how many messages may wait for the coordinator's goroutine before the bus holds them back.
@@ -86,10 +74,9 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	store := newStore(cfg.Disk, cfg.Dir, cfg.Layout, len(theta))
 	store.identity, store.data = cfg.identity(), m.transfer.data.hash
 	return &Coordinator{
-		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
-		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.run.chunks.Count()), unfit: make(map[wire.Kind]bool),
+		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
 		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
-		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
+		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: newReferee(cfg.Referee),
 	}, nil
 }
@@ -133,11 +120,7 @@ func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.int
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
 // may be called at any time.
-func (c *Coordinator) Rejections() []Rejection {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Rejection(nil), c.rejections...)
-}
+func (c *Coordinator) Rejections() []Rejection { return c.rejections.all() }
 
 // Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
 // workers and it is no round of local steps, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
@@ -149,14 +132,14 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.closeLog()
-	control, err := c.bus.Subscribe(c.subjects.Control, c.enqueue)
+	control, err := c.bus.Subscribe(c.sender.subjects.Control, c.enqueue)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.subjects.Control, err)
+		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Control, err)
 	}
 	defer c.unsubscribe(control)
-	data, err := c.lent(c.subjects.Data, c.takeIn)
+	data, err := c.lent(c.sender.subjects.Data, c.takeIn)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.subjects.Data, err)
+		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Data, err)
 	}
 	defer c.unsubscribe(data)
 	c.start = time.Now()
@@ -179,7 +162,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.saved(s)
 		case <-c.saver.retry.C:
 			c.saver.next()
-		case <-c.troubled():
+		case <-c.history.troubled():
 			c.reportLog()
 		case v := <-c.referee.done:
 			c.judged(v)

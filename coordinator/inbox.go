@@ -47,7 +47,7 @@ func (c *Coordinator) takeIn(data []byte) {
 
 // receive decodes a message and gives it to the machine.
 func (c *Coordinator) receive(in incoming) {
-	c.in += int64(in.size)
+	c.received += int64(in.size)
 	if in.chunk.Chunk != nil {
 		c.machine.receive(c.now(), in.chunk)
 		return

@@ -42,11 +42,11 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 
 // hear decides what follows from an announcement.
 func (m *machine) hear(now time.Duration, l *lease) {
-	switch use := l.task.uses(l); {
-	case use == compare:
+	switch purpose := l.task.purpose(l); {
+	case purpose == compare:
 		m.leasing.withdraw(l)
 		m.judgement.submit(l.task)
-	case use == reserve: // until the copy before it turns out to be wrong
+	case purpose == reserve: // until the copy before it turns out to be wrong
 	case l.round.work == wire.Validate:
 		m.accept(now, l)
 	default:

@@ -125,7 +125,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	}
 	c.log.Warn("the run goes back", "step", cp.Step, "reason", reason)
 	err = store.noteRollback()
-	c.expected.cut(cp.Step)
+	c.history.expected.cut(cp.Step)
 	c.note(Event{Kind: EventRollback, Step: cp.Step, Reason: reason})
 	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason}) // who notes the newest checkpoint does it before it goes
 	if err = errors.Join(err, store.endRollback()); err != nil {

@@ -154,7 +154,7 @@ func (c *Coordinator) pauseEnds(ctx context.Context) bool {
 		case <-c.saver.retry.C:
 			return true
 		case <-c.inbox:
-		case <-c.troubled():
+		case <-c.history.troubled():
 			c.reportLog()
 		case <-ctx.Done():
 			return false

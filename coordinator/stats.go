@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,9 +38,15 @@ type MemberStats struct {
 // snapshotInterval is the least time between two snapshots of the figures.
 const snapshotInterval = 100 * time.Millisecond
 
+// published is the last snapshot of the figures.
+type published struct {
+	stats  atomic.Pointer[Stats]
+	madeAt time.Duration
+}
+
 // Stats returns the figures of the run as they were a moment ago. It may be called at any time.
 func (c *Coordinator) Stats() Stats {
-	if s := c.stats.Load(); s != nil {
+	if s := c.figures.stats.Load(); s != nil {
 		return *s
 	}
 	return Stats{}
@@ -47,15 +54,15 @@ func (c *Coordinator) Stats() Stats {
 
 // snapshot publishes the figures, if the last ones are old enough.
 func (c *Coordinator) snapshot(now time.Duration, force bool) {
-	if c.stats.Load() != nil && !force && now-c.snapped < snapshotInterval {
+	if c.figures.stats.Load() != nil && !force && now-c.figures.madeAt < snapshotInterval {
 		return
 	}
-	c.snapped = now
+	c.figures.madeAt = now
 	s := c.machine.stats()
 	for i := range s.Members {
 		s.Members[i].LastSeen = c.start.Add(c.machine.members.list[i].lastSeen)
 	}
-	c.stats.Store(s)
+	c.figures.stats.Store(s)
 }
 
 // stats is a copy of the figures; when members were last seen is left out.

@@ -158,17 +158,17 @@ func (t *task) decide() {
 // merge notes that the block is in the tree, and reports whether it may be put there.
 func (t *task) merge() bool { return t.enter(merged) }
 
-// use is what an announcement is good for.
-type use uint8
+// purpose is what an announcement is good for.
+type purpose uint8
 
 const (
-	reserve use = iota // the block is here already, or is being pulled: this copy waits behind it
-	compare            // its bits are not wanted, but what it says is compared with what others say
-	deliver            // its bits are wanted
+	reserve purpose = iota // the block is here already, or is being pulled: this copy waits behind it
+	compare                // its bits are not wanted, but what it says is compared with what others say
+	deliver                // its bits are wanted
 )
 
-// uses says what the announcement of a lease is good for.
-func (t *task) uses(l *lease) use {
+// purpose says what the announcement of a lease is good for.
+func (t *task) purpose(l *lease) purpose {
 	switch {
 	case l.audit:
 		return compare
