@@ -65,7 +65,7 @@ func (s *milestones) validate(step uint64, loss float64) (better bool) {
 }
 
 // missing reports whether the parameters after a step are in no checkpoint.
-func (s *milestones) missing(step uint64) bool { return s.saved != step || s.unsaved }
+func (s *milestones) missing(step uint64) bool { return s.saved != step }
 
 // save begins a checkpoint of the parameters after a step, in memory that was used before if there is some.
 func (s *milestones) save(step uint64) *Checkpoint {

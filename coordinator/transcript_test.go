@@ -45,7 +45,7 @@ func TestMachine_Transcripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, want)
+			got := play(t, want).out.Bytes()
 			if *update {
 				if err := os.WriteFile(name, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -66,6 +66,7 @@ type player struct {
 	now    time.Duration
 	leases map[uint64]*wire.Lease // as they were sent
 	intake *intake                // of the shell
+	out    bytes.Buffer           // the script with what the machine wants done
 }
 
 // store does what the machine wants of the shell's intake, and reports whether that was it.
@@ -84,19 +85,18 @@ func (p *player) store(c command) bool {
 // receive gives the machine a message as the shell does.
 func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.intake.take(msg)) }
 
-func play(t *testing.T, script []byte) []byte {
+func play(t *testing.T, script []byte) *player {
 	p := &player{leases: make(map[uint64]*wire.Lease), intake: newIntake(), cfg: Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}
-	var out bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(script))
 	for lines.Scan() {
 		line := lines.Text()
 		if strings.HasPrefix(line, "\t") {
 			continue
 		}
-		fmt.Fprintln(&out, line)
+		fmt.Fprintln(&p.out, line)
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0] == "#" {
 			continue
@@ -111,10 +111,10 @@ func play(t *testing.T, script []byte) []byte {
 			if p.store(c) {
 				continue
 			}
-			fmt.Fprintf(&out, "\t%s\n", p.describe(c))
+			fmt.Fprintf(&p.out, "\t%s\n", p.describe(c))
 		}
 	}
-	return out.Bytes()
+	return p
 }
 
 // arguments are the key=value words of a line.
