@@ -23,9 +23,9 @@ const (
 // they are synced. After a failure the file is cut where the last sync left it, and they are all written once more: what a
 // failed sync has lost is not known.
 type journal struct {
-	path string
-	disk disk.Disk
-	told func(error) // hears the outcome of every attempt, on the journal's goroutine
+	path   string
+	disk   disk.Disk
+	report func(error) // is called with the outcome of every attempt, on the journal's goroutine
 
 	mu      sync.Mutex
 	pending []byte // lines that are not synced
@@ -40,10 +40,10 @@ type journal struct {
 	done    chan struct{}
 }
 
-// startJournal writes on after the first size bytes of a log. told must not wait for the journal.
-func startJournal(d disk.Disk, path string, size int64, told func(error)) *journal {
+// startJournal writes on after the first size bytes of a log. report must not wait for the journal.
+func startJournal(d disk.Disk, path string, size int64, report func(error)) *journal {
 	j := &journal{
-		path: path, disk: d, told: told, synced: size,
+		path: path, disk: d, report: report, synced: size,
 		wake: make(chan struct{}, 1), flushes: make(chan chan error), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go j.run()
@@ -114,7 +114,7 @@ func (j *journal) run() {
 			return
 		}
 		if err != nil || failing {
-			j.told(err)
+			j.report(err)
 		}
 		if failing = err != nil; failing {
 			timer.Reset(wait.next())

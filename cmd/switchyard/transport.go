@@ -16,8 +16,8 @@ import (
 // as it would have in a process of its own.
 type transport struct {
 	broker *broker.Broker
-	local  *wire.Local // nil: vectors go through the broker, too
-	dial   bool        // connections are those of other processes: over the network
+	local  *wire.InProcess // nil: vectors go through the broker, too
+	dial   bool            // connections are those of other processes: over the network
 	buses  []*natsbus.Bus
 	keys   string // folder; empty: the broker asks for none
 	log    hclog.Logger
@@ -37,7 +37,7 @@ func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*transport
 	if url := b.URL(); url != "" {
 		log.Info("the broker listens", "url", url)
 	}
-	return &transport{broker: b, local: wire.NewLocal(), keys: f.keys, log: log}, nil
+	return &transport{broker: b, local: wire.NewInProcess(), keys: f.keys, log: log}, nil
 }
 
 // connect opens a connection for one party, with the key of its role: coordinator, or else worker. Parties of this process

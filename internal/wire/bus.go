@@ -22,7 +22,8 @@ type Subscription interface {
 	Unsubscribe() error
 }
 
-// Subjects are the subjects of one run. Data and control are apart so that a heartbeat never waits behind a gradient.
+// Subjects are the subjects of one run. Data and control have subjects of their own, so that a
+// heartbeat never waits behind a gradient.
 type Subjects struct {
 	Control string // to the coordinator: everything but chunks
 	Data    string // to the coordinator: chunks
@@ -73,10 +74,10 @@ func CheckName(name string) error {
 	if name == "" || len(name) > MaxName {
 		return fmt.Errorf("%q has %d characters, want 1 to %d", name, len(name), MaxName)
 	}
-	odd := strings.IndexFunc(name, func(r rune) bool {
+	bad := strings.IndexFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	})
-	if odd >= 0 {
+	if bad >= 0 {
 		return fmt.Errorf("%q: only letters, digits, '-' and '_' are allowed", name)
 	}
 	return nil

@@ -1,14 +1,14 @@
-// Package wire is the protocol between the coordinator of a run and its workers, in one place: messages,
-// subjects, version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model,
-// no optimizer and no NATS; package natsbus is the carrier of real runs, Local a short way for
-// the vectors between parties of one process, and Memory the twin of a carrier in tests.
+// Package wire is the protocol between the coordinator of a run and its workers, in one place: messages, subjects,
+// version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model, no optimizer and
+// no NATS. Package natsbus is the Bus of real runs, InProcess carries vectors between the parties of one process, and
+// Memory is the Bus of tests.
 //
 // A message is one msgpack array
 //
 //	[version, kind, run, from, term, token, fields..., seal]
 //
 // whose first four elements, seal, and the whole of a Refusal, never change between versions, so that programs of
-// different versions can still tell each other what is wrong. The seal is the CRC32C of all bytes before it, except
+// different versions can still say to each other what is wrong. The seal is the CRC32C of all bytes before it, except
 // those of a chunk. A vector travels as msgpack bin of little-endian
 // float32, cut into chunks, each with its CRC32C; the announcement of a vector carries the CRC32C of its chunks'
 // CRC32Cs. If the Welcome says so, gradients travel as int16 instead, with what their blocks need behind them, and behind

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// Local is the short way between the parties of a run that live in one process, its coordinator among them: they hand
-// each other vectors, encoded and verified as ever, and only what is for others goes through the broker. A vector crosses
-// a broker by half a dozen copies and as many changes of goroutine; all else is small, and takes the long way.
-type Local struct {
+// InProcess carries vectors between the parties of a run that live in one process, its coordinator among them. They are
+// encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as many
+// changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
+type InProcess struct {
 	lending sync.RWMutex
 	readers map[string]func(data []byte) // of gradients, by subject
-	// Another lock: a reader may let its publisher wait for somebody who puts something into a queue.
+	// sharing is a lock of its own: a reader may let its publisher wait for a party that puts a message into a queue.
 	sharing sync.RWMutex
 	queues  map[string][]*queue // of parameters, by subject
 	limit   int                 // bytes that may wait in a queue
 }
 
-// NewLocal returns the short way of one process.
-func NewLocal() *Local {
-	return &Local{readers: make(map[string]func([]byte)), queues: make(map[string][]*queue), limit: queueBytes}
+// NewInProcess returns the carrier of one process.
+func NewInProcess() *InProcess {
+	return &InProcess{readers: make(map[string]func([]byte)), queues: make(map[string][]*queue), limit: queueBytes}
 }
 
 // Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
 // outside the process.
-func (l *Local) Bus(over Bus, outside bool) Bus {
-	return &localBus{Bus: over, local: l, outside: outside}
+func (p *InProcess) Bus(over Bus, outside bool) Bus {
+	return &inProcessBus{Bus: over, process: p, outside: outside}
 }
 
 // Lender is a Bus that can lend its messages.
@@ -36,24 +36,24 @@ type Lender interface {
 	Lend(subject string, handle func(data []byte)) (Subscription, error)
 }
 
-type localBus struct {
+type inProcessBus struct {
 	Bus     // to the broker
-	local   *Local
+	process *InProcess
 	outside bool
 }
 
-var _ Lender = (*localBus)(nil)
+var _ Lender = (*inProcessBus)(nil)
 
 // Publish implements Bus.
-func (b *localBus) Publish(subject string, data []byte) error {
+func (b *inProcessBus) Publish(subject string, data []byte) error {
 	if len(data) > b.MaxPayload() {
 		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), b.MaxPayload())
 	}
 	switch {
-	case carries(subject, dataSubject) && b.local.lend(subject, data):
+	case carries(subject, dataSubject) && b.process.lend(subject, data):
 		return nil
 	case carries(subject, thetaSubject):
-		b.local.share(subject, data)
+		b.process.share(subject, data)
 		if !b.outside {
 			return nil
 		}
@@ -62,31 +62,31 @@ func (b *localBus) Publish(subject string, data []byte) error {
 }
 
 // Subscribe implements Bus. Parameters come from this process alone.
-func (b *localBus) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
+func (b *inProcessBus) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
 	if carries(subject, thetaSubject) {
-		return b.local.queue(subject, handle), nil
+		return b.process.queue(subject, handle), nil
 	}
 	return b.Bus.Subscribe(subject, handle)
 }
 
 // Lend implements Lender, for the one subscriber that a subject of gradients has.
-func (b *localBus) Lend(subject string, handle func(data []byte)) (Subscription, error) {
+func (b *inProcessBus) Lend(subject string, handle func(data []byte)) (Subscription, error) {
 	over, err := b.Bus.Subscribe(subject, handle)
 	if err != nil {
 		return nil, err
 	}
-	l := b.local
-	l.lending.Lock()
-	l.readers[subject] = handle
-	l.lending.Unlock()
-	return &loan{l, subject, over}, nil
+	p := b.process
+	p.lending.Lock()
+	p.readers[subject] = handle
+	p.lending.Unlock()
+	return &loan{p, subject, over}, nil
 }
 
 // lend calls who reads a subject in this process, and reports whether there is one.
-func (l *Local) lend(subject string, data []byte) bool {
-	l.lending.RLock()
-	defer l.lending.RUnlock()
-	handle := l.readers[subject]
+func (p *InProcess) lend(subject string, data []byte) bool {
+	p.lending.RLock()
+	defer p.lending.RUnlock()
+	handle := p.readers[subject]
 	if handle == nil {
 		return false
 	}
@@ -96,38 +96,38 @@ func (l *Local) lend(subject string, data []byte) bool {
 
 // loan is a subscription of a Lender.
 type loan struct {
-	local   *Local
+	process *InProcess
 	subject string
 	over    Subscription
 }
 
 // Unsubscribe implements Subscription.
 func (s *loan) Unsubscribe() error {
-	s.local.lending.Lock()
-	delete(s.local.readers, s.subject)
-	s.local.lending.Unlock()
+	s.process.lending.Lock()
+	delete(s.process.readers, s.subject)
+	s.process.lending.Unlock()
 	return s.over.Unsubscribe()
 }
 
 // share gives one copy of data to all who wait for it in this process: nobody changes what has come.
-func (l *Local) share(subject string, data []byte) {
-	l.sharing.RLock()
-	defer l.sharing.RUnlock()
-	if len(l.queues[subject]) == 0 {
+func (p *InProcess) share(subject string, data []byte) {
+	p.sharing.RLock()
+	defer p.sharing.RUnlock()
+	if len(p.queues[subject]) == 0 {
 		return
 	}
 	data = bytes.Clone(data)
-	for _, q := range l.queues[subject] {
+	for _, q := range p.queues[subject] {
 		q.put(data)
 	}
 }
 
 // queue subscribes to parameters.
-func (l *Local) queue(subject string, handle func([]byte)) *queue {
-	q := &queue{local: l, subject: subject, wake: make(chan struct{}, 1), stop: make(chan struct{})}
-	l.sharing.Lock()
-	l.queues[subject] = append(l.queues[subject], q)
-	l.sharing.Unlock()
+func (p *InProcess) queue(subject string, handle func([]byte)) *queue {
+	q := &queue{process: p, subject: subject, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	p.sharing.Lock()
+	p.queues[subject] = append(p.queues[subject], q)
+	p.sharing.Unlock()
 	q.done.Add(1)
 	go q.run(handle)
 	return q
@@ -138,7 +138,7 @@ const queueBytes = 64 << 20
 
 // queue holds what a subscriber has not taken, so that a publisher never waits for it, and the goroutine that calls it.
 type queue struct {
-	local   *Local
+	process *InProcess
 	subject string
 	wake    chan struct{}
 	stop    chan struct{}
@@ -151,7 +151,7 @@ type queue struct {
 
 func (q *queue) put(data []byte) {
 	q.mu.Lock()
-	if q.bytes+len(data) <= q.local.limit {
+	if q.bytes+len(data) <= q.process.limit {
 		q.waits = append(q.waits, data)
 		q.bytes += len(data)
 	}
@@ -188,16 +188,16 @@ func (q *queue) run(handle func([]byte)) {
 
 // Unsubscribe implements Subscription. It waits for a handler that is running.
 func (q *queue) Unsubscribe() error {
-	q.local.sharing.Lock()
-	all := q.local.queues[q.subject]
+	q.process.sharing.Lock()
+	all := q.process.queues[q.subject]
 	for i, other := range all {
 		if other == q {
-			q.local.queues[q.subject] = append(all[:i:i], all[i+1:]...)
+			q.process.queues[q.subject] = append(all[:i:i], all[i+1:]...)
 			close(q.stop)
 			break
 		}
 	}
-	q.local.sharing.Unlock()
+	q.process.sharing.Unlock()
 	q.done.Wait()
 	return nil
 }
