@@ -9,28 +9,28 @@ import (
 
 // What is held against a worker, and what is not.
 //
-// Networks lose, repeat, delay, reorder and change messages. A changed message breaks its seal and has no sender; a
-// changed chunk, whose bytes are not under the seal, breaks its own checksum. So a message that is whole and bears a
-// worker's token was sent by that worker, but perhaps twice, late, or for a lease that was taken back meanwhile. Never
-// held against anyone are therefore: duplicates, other steps and terms, leases taken back, chunks not or no longer asked
-// for, chunks with the wrong checksum, silence, unanswered requests.
+// Networks lose, repeat, delay, reorder and change messages. A changed message fails its seal, and its sender is not
+// known. The bytes of a chunk are not under the seal, but a changed chunk fails its own checksum. So a whole message
+// with a worker's token was sent by that worker. It may have been sent twice, or late, or for a lease that was taken
+// back meanwhile. These are therefore never held against a worker: duplicates, other steps and terms, leases that were
+// taken back, chunks that are not wanted, chunks with a wrong checksum, silence, and requests without an answer.
 //
-// An offence is what no honest worker can send on any network: a block, an attempt or a length other than what was
-// leased; a lease never given; a whole block that is not what was announced, though all its chunks are what they say;
-// ranges out of order or out of bounds; messages of another run or that are not for a coordinator. So is a fault or a
-// NaN in a block that others compute: it may be bad luck once, so it takes several. More offences than one in eight
-// accepted blocks, and more than a few, and the worker is cut off.
+// An offence is a message that no honest worker can send on any network: a block, an attempt or a length that was not
+// leased; a lease that was never given; a whole block that is not what was announced although each chunk has its
+// checksum; ranges out of order or out of bounds; a message of another run, or one that is not for a coordinator. A
+// fault or a NaN in a block that others can compute is an offence, too. One of these can be bad luck, so a few offences
+// have no consequence. A worker with more, and with more than one for eight accepted blocks, is cut off.
 //
-// A worker that says wrong bits, and is found out by the referee or two others, is cut off at once, and all it
-// contributed that nobody confirmed is undone. So is a flood of whatever kind: far more refused messages than
-// the coordinator can have caused.
+// A worker is cut off at once if the referee or two other workers show that its bits are wrong. All that it contributed
+// and nobody confirmed is undone. A worker is also cut off if far more of its messages were refused than the
+// coordinator can have caused.
 
 const (
-	// offencesBorne is how many offences no worker is cut off for, and offencesPer how many accepted blocks excuse one more.
+	// A worker may commit offencesBorne offences, and one more for every offencesPer of its blocks that were accepted.
 	offencesBorne = 3
 	offencesPer   = 8
-	// noiseBorne is how many refused messages no worker is cut off for, and noisePer how many each message excuses that
-	// it was sent or that was accepted of it.
+	// A worker may send noiseBorne messages that are refused, and noisePer more for every message that it was sent, or
+	// that was accepted from it.
 	noiseBorne = 1000
 	noisePer   = 8
 )
@@ -51,7 +51,7 @@ type account struct {
 	banned   string // why it was cut off; empty: it was not
 }
 
-// allow notes that messages were sent to a worker, or accepted of it, which may have caused noise.
+// allow notes messages that were sent to a worker, or accepted from it. Each of them may cause refused messages.
 func (a *account) allow(messages int) { a.allowed += messages }
 
 // excess says why a worker is to be cut off for what it sends, if it is.
@@ -65,9 +65,9 @@ func (a *account) excess() string {
 	return ""
 }
 
-// taint notes that a worker contributed to a sum at a step what nobody confirmed, and from which step on it did. It
-// reports whether that is news. The parameters of a step whose validation was wrong are right, but not what is said of
-// them, so they are no place to go back to.
+// taint notes that a worker contributed to a sum of a step, and that nobody confirmed it. It returns the first such
+// step, and whether it was not known before. A wrong validation leaves the parameters right, but what is reported of
+// them is wrong: the run cannot go back to them, so a validation counts for the step before.
 func (a *account) taint(step uint64, work wire.Work) (since uint64, news bool) {
 	if work == wire.Validate {
 		step--
@@ -86,15 +86,15 @@ type accounts struct {
 	out     *outbox
 }
 
-// trust notes that a worker contributed to a sum at a step what nobody confirmed. The log knows it, too: the worker may
-// stay longer than this coordinator.
+// trust notes that a worker contributed to a sum of a step, and that nobody confirmed it. It is written to the log,
+// too: the worker may stay longer than this coordinator.
 func (as *accounts) trust(a *account, step uint64, work wire.Work) {
 	if since, news := a.taint(step, work); news {
 		as.out.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.id, Mark: a.mark}})
 	}
 }
 
-// of returns what is known by a token, and begins to take note.
+// of returns the account of a token. It opens one if there is none.
 func (as *accounts) of(token uint64, id string) *account {
 	a := as.byToken[token]
 	if a == nil {
@@ -113,14 +113,14 @@ func (as *accounts) banned(token uint64) *account {
 	return nil
 }
 
-// forget drops an account that has nothing to remember.
+// forget closes an account in which nothing is noted.
 func (as *accounts) forget(a *account) {
 	if !a.tainted && a.banned == "" && a.offences == 0 && a.noise == 0 {
 		delete(as.byToken, a.token)
 	}
 }
 
-// rewind forgets what was contributed to the parameters after a step: they do not count any more.
+// rewind forgets contributions to the parameters after a step, which do not count any more.
 func (as *accounts) rewind(step uint64) {
 	for _, a := range as.byToken { // the order does not matter
 		if a.tainted && a.since >= step {
@@ -130,7 +130,7 @@ func (as *accounts) rewind(step uint64) {
 	maps.DeleteFunc(as.before, func(_, since uint64) bool { return since >= step })
 }
 
-// contributors is who contributed since when, by mark, according to the events of a log.
+// contributors returns, by mark, since which step each worker has contributed, according to the events of a log.
 func contributors(events []Event) map[uint64]uint64 {
 	since := make(map[uint64]uint64)
 	for _, e := range events {

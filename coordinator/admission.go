@@ -12,7 +12,7 @@ import (
 // sameRelease is what helps a worker whose program is not the run's.
 const sameRelease = "run coordinator and workers from the same release"
 
-// receiveBanned refuses one who was cut off, and says so once more if it wants to join.
+// receiveBanned refuses a message of a worker that was cut off. If it wants to join, it is sent a refusal once more.
 func (m *machine) receiveBanned(a *account, msg wire.Message) {
 	m.out.reject(a.id, ReasonQuarantined, "it was cut off: %s", a.banned)
 	if _, hello := msg.(*wire.Hello); hello && msg.Head().From == a.id {

@@ -10,14 +10,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 )
 
-// auditing chooses the blocks that are computed twice. The choice is a keyed hash that workers cannot foresee: the one
-// that is given the block first does not learn of it.
+// auditing chooses the blocks that are computed twice. The choice is a hash with a secret key, so that workers cannot
+// predict it. The worker that is given the block first does not know whether it is audited.
 type auditing struct {
 	key   [32]byte
 	run   string
 	share float64 // of the blocks
-	// allBelow is the step below which all blocks are audited. What a liar has undone is confirmed as a whole when it is
-	// done again: one who comes back under other names can delay a run then, but not hold it.
+	// allBelow is the step below which all blocks are audited. Steps that were undone because of a worker that lied are
+	// confirmed block by block when they are made again. If that worker comes back under another name, it can delay the
+	// run, but not stop it.
 	allBelow uint64
 	here     bool // the referee confirms, and no worker is asked
 }
@@ -68,8 +69,8 @@ func (r *round) nextAudit(w *member) *task {
 	return nil
 }
 
-// mayAudit reports whether a worker's word about a block would be a second one. Whoever has a worker's key can see the
-// leases of all: an audit is given out only once the bits of the block are announced, or one could lie where there is none.
+// mayAudit reports whether a worker can confirm a block: it must not have computed it. An audit is given out only after
+// the block was announced. Every worker can see all leases, so one that sees no audit could lie in safety otherwise.
 func (t *task) mayAudit(w *member) bool {
 	if len(t.claims) == 0 {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// The share of the blocks that are drawn is the one that is wanted, another key draws others, and all are drawn below the
-// step that a liar has undone.
+// The share of the blocks that are drawn is the one that is wanted, another key draws others, and all are drawn below
+// the step that a liar has undone.
 func TestAuditing_Draws(t *testing.T) {
 	count := func(a auditing) (n int, drawn []bool) {
 		for step := range uint64(1000) {

@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// A step that begins anew because somebody lied has the scales that it had at first: what the liar said it needed is forgotten.
+// A step that begins anew because somebody lied has the scales that it had at first: what the liar said it needed is
+// forgotten.
 func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	m := newMachine(Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128, Gradients: wire.Int16,

@@ -9,8 +9,8 @@ import (
 type command interface{ isCommand() }
 
 type (
-	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with a
-	// mark is for the worker alone whose token has it; others that listen under the same id drop it.
+	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with
+	// a mark is for the worker alone whose token has it; others that listen under the same id drop it.
 	sendCommand struct {
 		to      string
 		mark    uint64

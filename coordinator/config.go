@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Config says what a run is. All of it but Dir, Log, Disk, the intervals of validation and checkpoints, FailureDetection,
-// Chunk, Credit and Audit decides the parameters' bits; those do not.
+// Config says what a run is. All of it but Dir, Log, Disk, the intervals of validation and checkpoints,
+// FailureDetection, Chunk, Credit and Audit decides the parameters' bits; those do not.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -62,8 +62,9 @@ type Referee func(ctx context.Context, step uint64, theta []float32, work wire.W
 // Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
 type Optimizer = optim.Schedule
 
-// Outer makes the run one of local steps: the shards of a step are replicas, each of which makes Every updates by itself,
-// and what a worker delivers is how far it has gone. Steps, intervals and all that is reported count updates of a replica.
+// Outer makes the run one of local steps: the shards of a step are replicas, each of which makes Every updates by
+// itself, and what a worker delivers is how far it has gone. Steps, intervals and all that is reported count updates of
+// a replica.
 type Outer = optim.Outer
 
 // Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
@@ -179,7 +180,8 @@ var (
 	ErrInterrupted = errors.New("coordinator: interrupted")
 	// ErrDiverged is returned by Run when a block failed twice at the same parameters, or an update is not finite.
 	ErrDiverged = errors.New("coordinator: run diverged")
-	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee fails.
+	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee
+	// fails.
 	ErrDisputed = errors.New("coordinator: workers disagree")
 	// ErrNoCheckpoint is returned by Restore when a folder holds no checkpoint.
 	ErrNoCheckpoint = errors.New("coordinator: no checkpoint")

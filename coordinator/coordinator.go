@@ -109,8 +109,8 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	return nil
 }
 
-// Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only the
-// observer may call it.
+// Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only
+// the observer may call it.
 func (c *Coordinator) Parameters() ([]float32, uint64) {
 	return append([]float32(nil), c.machine.run.opt.theta...), c.machine.run.opt.step
 }
@@ -123,9 +123,10 @@ func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.int
 func (c *Coordinator) Rejections() []Rejection { return c.rejections.all() }
 
 // Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
-// workers and it is no round of local steps, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
-// step that differs from the log with ErrReplay. A disk that takes nothing does not end it: what could not be written is
-// tried again until ctx ends, and only then the error is returned. All its goroutines have ended when it returns.
+// workers and it is no round of local steps, writes a checkpoint, sends the workers the end and returns ErrInterrupted.
+// A failed block ends it with ErrDiverged, a step that differs from the log with ErrReplay. A disk that takes nothing
+// does not end it: what could not be written is tried again until ctx ends, and only then the error is returned. All
+// its goroutines have ended when it returns.
 func (c *Coordinator) Run(ctx context.Context) error {
 	defer close(c.closing)
 	if err := c.takeUp(ctx); err != nil {
@@ -182,8 +183,9 @@ func (c *Coordinator) Run(ctx context.Context) error {
 
 func (c *Coordinator) now() time.Duration { return time.Since(c.start) }
 
-// tick tells the machine the time. What waits in the inbox comes first: a worker is not silent whose heartbeat was not
-// read. After a long hold-up, as by an observer, nobody is given up before the next tick: more may wait at the bus.
+// tick gives the machine the time. Messages in the inbox come first: a worker whose heartbeat was not read yet is not
+// silent. After a long delay, as by an observer, no worker is given up before the next tick: more messages may wait at
+// the bus.
 func (c *Coordinator) tick() {
 	for range len(c.inbox) {
 		if c.receive(<-c.inbox); c.machine.life.state == finished {

@@ -110,9 +110,9 @@ func (f *fetch) next() (int, bool) {
 	return 0, false
 }
 
-// deliver sends pieces as far as the credit goes, of which the data set takes no more than half, so that it never
-// holds up a step. It serves the member with the fewest pieces on their way, and of these the one that has waited
-// longest: one that does not take what it asked for does not hold up the others.
+// deliver sends pieces as far as the credit goes, of which the data set takes no more than half, so that it never holds
+// up a step. It serves the member with the fewest pieces on their way, and of these the one that has waited longest:
+// one that does not take what it asked for does not hold up the others.
 func (x *transfer) deliver(now time.Duration, members []*member) {
 	d := &x.data
 	for {

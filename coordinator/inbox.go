@@ -24,7 +24,8 @@ func (c *Coordinator) pass(in incoming) {
 	}
 }
 
-// lent subscribes for a handler that keeps nothing, without a copy of the messages where the bus can do without.
+// lent subscribes with a handler that keeps nothing of a message, so that a bus that can lend its messages need not
+// copy them.
 func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscription, error) {
 	if lender, ok := c.bus.(wire.Lender); ok {
 		return lender.Lend(subject, handle)
@@ -32,8 +33,8 @@ func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscripti
 	return c.bus.Subscribe(subject, handle)
 }
 
-// takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may call
-// it at the same time.
+// takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may
+// call it at the same time.
 func (c *Coordinator) takeIn(data []byte) {
 	msg, err := wire.Decode(data)
 	if chunk, ok := msg.(*wire.Chunk); ok && err == nil {

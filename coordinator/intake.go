@@ -8,11 +8,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// intake stores what is pulled. Chunks are verified and stored on the goroutines that bring them, several at a time, while
-// the machine does something else; it only counts them afterwards. The intake decides nothing: it lets in what the machine
-// expects, and what it does not store the machine refuses.
+// intake stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time, while
+// the machine does something else; it counts them afterwards. The intake decides nothing: it stores what the machine
+// expects. The machine refuses the rest, and says why.
 type intake struct {
-	mu    sync.RWMutex    // held while a chunk is stored, so that a box is nobody's when it is closed
+	mu    sync.RWMutex    // held while a chunk is stored, so that nobody writes into a box that is closed
 	boxes map[uint64]*box // by lease
 }
 

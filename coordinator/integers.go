@@ -7,16 +7,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Gradients travel as float32, or as integers with a scale for each block of parameters, which is fixed before the step:
-// see package quantize. The scales' exponents go out behind the parameters, and behind the sum of a block of shards comes
-// what its shards need. If a block of parameters needs more than it has, its integers were cut off. Then the step is
-// computed once more, with what all of its shards were seen to need, so that it fits: the scales, and with them the bits,
-// are a function of the steps before, whoever computes what.
+// Gradients travel as float32, or as integers with a scale for each block of parameters, which is fixed before the
+// step: see package quantize. The scales' exponents go out behind the parameters, and behind the sum of a block of
+// shards comes what its shards need. If a block of parameters needs more than it has, its integers were cut off. Then
+// the step is computed once more, with what all of its shards were seen to need, so that it fits: the scales, and with
+// them the bits, are a function of the steps before, whoever computes what.
 
 // maxPasses is how often a step may not fit. Once is what honest workers need.
 const maxPasses = 4
 
-// integers is how the gradients of a run travel as integers. Without one they travel as float32: its methods do nothing.
+// integers is how the gradients of a run travel as integers. Without one they travel as float32: its methods do
+// nothing.
 type integers struct {
 	grid   *quantize.Grid
 	scales *quantize.Scales

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way stays
-// within the credit.
+// Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way
+// stays within the credit.
 func TestMachine_KeepsItsBooks(t *testing.T) {
 	steps := uint64(0)
 	for seed := range uint64(80) {

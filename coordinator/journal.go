@@ -20,8 +20,8 @@ const (
 )
 
 // journal writes the log on a goroutine of its own, so that a step never waits for the disk. Lines stay in memory until
-// they are synced. After a failure the file is cut where the last sync left it, and they are all written once more: what a
-// failed sync has lost is not known.
+// they are synced. After a failure the file is cut where the last sync left it, and they are all written once more:
+// what a failed sync has lost is not known.
 type journal struct {
 	path   string
 	disk   disk.Disk

@@ -13,9 +13,9 @@ import (
 // judgement decides which bits are right where workers are not simply believed: blocks that are audited, blocks about
 // which workers say different things, and blocks that failed twice.
 //
-// A dispute is a block about which workers say different things. The step does not close while there is one. The referee,
-// which computes in the coordinator's own process, decides; without it a worker that has said nothing about the block
-// does, and if there is none the run ends: nobody can tell which bits are right.
+// A dispute is a block about which workers contradict each other. The step does not close while there is one. The
+// referee, which computes in the coordinator's own process, decides it. Without a referee a worker decides that has not
+// computed the block before. If there is none, the run ends, because it is not known which bits are right.
 //
 // Invariant: the docket is empty between two events.
 type judgement struct {
@@ -72,15 +72,15 @@ func (j *judgement) rule(t *task) ruling {
 	return inquire
 }
 
-// vouched reports whether one of those who agree about a block has been right before the referee. Without that somebody
-// with two identities would confirm himself. Who is right once, and lies with a second identity later, is not found out by
-// this: that takes audits by the referee, see Config.AuditHere.
+// vouched reports whether the referee has found one of the workers right that agree about a block. Otherwise somebody
+// with two identities could confirm his own blocks. This does not find somebody who is right once and lies under a
+// second identity later. Audits by the referee do: see Config.AuditHere.
 func (j *judgement) vouched(t *task) bool {
 	return !j.hasReferee || slices.ContainsFunc(t.claims, func(c *claim) bool { return c.account.examined })
 }
 
-// inquire looks for somebody to confirm a block that is here: another worker, or the referee. It reports whether there is
-// neither: then the block is used as it is.
+// inquire lets another worker, or the referee, confirm a block that is here. It reports whether there is neither: then
+// the block is used as it is.
 func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
 	others := 0
 	for _, w := range j.members.list {
@@ -144,8 +144,8 @@ func (j *judgement) check(t *task, v verdict) error {
 	return nil
 }
 
-// dispute looks for somebody to decide about a task. What was said about it so far is no longer pulled. It returns why
-// nobody can decide, which ends the run.
+// dispute lets the referee, or another worker, decide about a task. The copies that were announced are no longer
+// pulled. If nobody can decide it returns an error, which ends the run.
 func (j *judgement) dispute(now time.Duration, t *task) error {
 	j.leasing.withdrawAll(t, announced, pulling)
 	j.figures.Disputes++
@@ -162,7 +162,8 @@ func (j *judgement) dispute(now time.Duration, t *task) error {
 	return j.hearThird(now, t)
 }
 
-// hearThird gives a disputed block to a worker that has said nothing about it yet, or returns an error if there is none.
+// hearThird gives a disputed block to a worker that has said nothing about it yet, or returns an error if there is
+// none.
 func (j *judgement) hearThird(now time.Duration, t *task) error {
 	if slices.ContainsFunc(t.leases, func(l *lease) bool { return l.out() && t.neutral(l.owner) && !l.audit }) {
 		return nil
@@ -178,8 +179,8 @@ func (j *judgement) hearThird(now time.Duration, t *task) error {
 	return nil
 }
 
-// convict ends the doubts about a task: its bits are known. It returns those who said otherwise. A worker's word needs
-// another one that agrees.
+// convict ends the doubts about a task whose bits are known. It returns the workers that said otherwise. If the bits
+// are a worker's, a second one must agree with it, or nobody knows which are right.
 func (j *judgement) convict(t *task, p truth, known *claim) ([]*account, error) {
 	var liars, agreed []*account
 	for _, c := range t.claims {
@@ -191,7 +192,7 @@ func (j *judgement) convict(t *task, p truth, known *claim) ([]*account, error) 
 			c.account.examined = c.account.examined || p.judge == ""
 		case !slices.Contains(liars, c.account):
 			liars = append(liars, c.account)
-			if t.phase == contested { // what is in the tree is his, or somebody's who agrees with him
+			if t.phase == contested { // the copy in the tree is of this worker, or of one that agrees with it
 				j.accounts.trust(c.account, j.run.opt.step, t.round.work)
 			}
 		}

@@ -127,8 +127,8 @@ func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
 	l.task.claims = append(l.task.claims, l.said)
 }
 
-// beat notes what is done of a worker's leases, and looks for those that it should know and does not list: their Lease
-// or Result was lost.
+// beat notes the progress that a heartbeat lists. A lease that the worker should have and does not list is sent again:
+// its Lease or its Result was lost.
 func (s *leasing) beat(now time.Duration, w *member, running []wire.Progress) {
 	for i := 0; i < len(s.leases); i++ { // a lease that is lost makes new ones
 		l := s.leases[i]
@@ -156,8 +156,8 @@ func (s *leasing) askAgain(now time.Duration, l *lease) {
 	s.send(l)
 }
 
-// strike notes that a lease, or a part of it, is asked for again. It takes the lease back from a worker that was asked too
-// often, and reports whether it did.
+// strike notes that a lease, or a part of it, has to be asked for again. If that was too often it takes the lease back
+// from the worker, and reports that it did.
 func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
 	if l.strikes++; l.strikes <= maxStrikes {
 		return false
@@ -168,10 +168,10 @@ func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
 	return true
 }
 
-// nudge asks again for what may have been lost, long before its worker is doubted: asking costs a few bytes, a copy of the
-// block costs a worker's time, and what is asked for twice is harmless. It asks for a Lease that was not answered in the
-// time that it should take, and for chunks of which none has arrived from anybody for a while, so that no slow link is
-// made slower.
+// nudge asks again for what may have been lost, long before its worker is doubted. To ask costs a few bytes and does no
+// harm, while a second computation of the block costs a worker's time. It sends a lease again that was not answered in
+// the time that it should take. It asks for chunks again if none has arrived from any worker for a while: if others
+// arrive, the link may just be slow, and is not to be made slower.
 func (s *leasing) nudge(now time.Duration) {
 	soon := s.timing.soon()
 	for _, l := range s.leases {
@@ -212,8 +212,8 @@ func (s *leasing) revoke(now time.Duration, l *lease) {
 	l.state = revoked
 }
 
-// lose takes a lease back and gives its block to another worker, unless one has it already. One that is named gets it
-// only if there is nobody else.
+// lose takes a lease back and gives its block to another worker, unless another one has it already. The worker of the
+// account that is named gets it only if there is nobody else.
 func (s *leasing) lose(now time.Duration, l *lease, not *account) {
 	s.revoke(now, l)
 	t, r := l.task, l.round
@@ -258,7 +258,7 @@ func (s *leasing) spend(now time.Duration) {
 // pull uses the credit for gradients.
 func (s *leasing) pull(now time.Duration) { s.transfer.pull(now, s.opt.step, s.leases) }
 
-// giveOut sees to it that somebody computes a task of which nothing is left but what was said.
+// giveOut lets another worker compute or deliver a task whose copy was dropped.
 func (s *leasing) giveOut(now time.Duration, t *task) {
 	switch {
 	case t.phase == free || !t.wanted() || t.round.queued(t):

@@ -11,7 +11,7 @@ const (
 	finished           // the run is over: with its last step, or with an error
 )
 
-// life is the life of a run: whether it goes on, whether it was told to stop, and since when it waits.
+// life is the life of a run: whether it goes on, whether it is to stop, and since when it waits.
 //
 // Invariant: a finished run stays finished.
 type life struct {

@@ -7,8 +7,8 @@ import (
 )
 
 // machine is the state of a run's coordinator. It has no clock, no network and no goroutine: times are passed in, as
-// time since the run began, and what is to be done is written to out. It consists of parts, each with a state of its own,
-// and says in which order they act. A part uses those above it in this list, and none below.
+// time since the run began, and what is to be done is written to out. It consists of parts, each with a state of its
+// own, and says in which order they act. A part uses those above it in this list, and none below.
 //
 // Invariant: what the machine holds is a function of the configuration and of the events that it was given, in order.
 type machine struct {
@@ -93,8 +93,8 @@ func (m *machine) verdict(now time.Duration, v verdict) {
 	m.conclude(now)
 }
 
-// rewind continues from a checkpoint, in a term that the shell has raised: what is on its way belongs to steps that did not
-// happen.
+// rewind continues from a checkpoint. The shell has raised the term before, so that messages about the steps that are
+// undone are refused.
 func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	m.auditing.undone(m.run.opt.step)
 	m.run.rewind(cp)
@@ -161,8 +161,8 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 	}
 }
 
-// tick looks after all that time decides: lost chunks, audits and disputes that nobody answers, stragglers, and the report
-// of a run that waits.
+// tick does what is due after a time: it asks again for lost chunks, looks after audits, disputes and slow workers, and
+// reports what the run waits for.
 func (m *machine) tick(now time.Duration) {
 	if !m.life.active() {
 		return
@@ -182,7 +182,8 @@ func (m *machine) tick(now time.Duration) {
 	m.reportWaiting(now)
 }
 
-// conclude ends an event: a run whose books are wrong ends, and members that have sent more than can be borne are cut off.
+// conclude ends an event. If a task was to enter a phase that does not follow, the run ends. Members with too many
+// offences are cut off.
 func (m *machine) conclude(now time.Duration) {
 	if err := m.leasing.broken(); err != nil && m.life.active() {
 		m.run.finish(err)
@@ -190,8 +191,8 @@ func (m *machine) conclude(now time.Duration) {
 	m.judgement.cutOff(now)
 }
 
-// show lets the workers know that the coordinator is there, if it has had nothing to say to all of them for a while, as in a
-// long round: they would introduce themselves anew, and be sent the parameters once more.
+// show sends all workers a message if there was none for a while, as in a long round. Otherwise they would believe the
+// coordinator lost, introduce themselves anew, and be sent the parameters once more.
 func (m *machine) show(now time.Duration) {
 	if m.members.ready() > 0 && now-m.life.spokeAt >= 2*m.cfg.FailureDetection {
 		m.life.spokeAt = now

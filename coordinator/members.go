@@ -22,7 +22,8 @@ type member struct {
 	busy     int           // shards leased to it and not announced
 	computed time.Duration // how long all its slots computed in this step, as it says
 	lastSeen time.Duration
-	// doubtedAt is when a block of its was last given to another because it was late. Until it speaks again it gets no more.
+	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
+	// it sends a message.
 	doubtedAt time.Duration
 	fetch     fetch
 }
@@ -33,7 +34,7 @@ func (w *member) load(now time.Duration, shards int) {
 	w.busy += shards
 }
 
-// key tells members from each other: whoever speaks under the id of another has another token.
+// key identifies a member. Two workers may use the same id, but their tokens differ.
 type key struct {
 	id    string
 	token uint64
@@ -75,8 +76,8 @@ func (ms *members) clear() {
 	ms.list = ms.list[:0]
 }
 
-// full reports whether there is no room, and who is to make some: the one that has prepared itself longest; nil if all are
-// ready.
+// full reports whether there is no room for one more, and which member is to leave: the one that has prepared itself
+// longest; nil if all are ready.
 func (ms *members) full() (*member, bool) {
 	if len(ms.list) < maxMembers {
 		return nil, false
@@ -140,7 +141,8 @@ func (ms *members) name(id string, token uint64) {
 	}
 }
 
-// turnAway refuses a worker, unless another one has been seen under its id, who would believe to be meant.
+// turnAway refuses a worker. If another worker has used the same id, nothing is sent: that one would take the refusal
+// for its own.
 func (ms *members) turnAway(id string, token uint64, reason, help string) {
 	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
 		return
@@ -148,7 +150,7 @@ func (ms *members) turnAway(id string, token uint64, reason, help string) {
 	ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
 }
 
-// turnAwayStranger refuses one who speaks another version, unless the id is that of a worker that was ready.
+// turnAwayStranger refuses a worker of another protocol version, unless a worker was ready under that id.
 func (ms *members) turnAwayStranger(id, reason string) {
 	if _, seen := ms.names[id]; !seen && !ms.taken(id, 0) {
 		ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})

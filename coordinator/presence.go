@@ -28,8 +28,8 @@ func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 	}
 }
 
-// ahead reports whether a worker believes to be at a step that has not come, and lets it begin anew: it would drop all
-// that is sent to it.
+// ahead reports whether a worker believes to be at a later step, and asks it to begin anew: it would drop all that is
+// sent to it otherwise.
 func (m *machine) ahead(w *member, step uint64) bool {
 	if step <= m.run.opt.step {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// sender puts messages on the bus. One that cannot be sent at the moment counts as lost, which the protocol provides for.
-// One that can never be sent would be waited for in vain; the first of each kind is logged.
+// sender puts messages on the bus. One that cannot be sent at the moment counts as lost, which the protocol provides
+// for. One that can never be sent would be waited for in vain; the first of each kind is logged.
 type sender struct {
 	bus      wire.Bus
 	subjects wire.Subjects
@@ -77,8 +77,8 @@ type version struct {
 	pass int
 }
 
-// sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do. Their
-// checksums are formed once per step.
+// sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do.
+// Their checksums are formed once per step.
 func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, state []float32, chunks wire.Chunking, step uint64, pass int) {
 	subject := s.subject(cmd.to, s.subjects.Theta)
 	current := version{step + 1, pass}

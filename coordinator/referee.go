@@ -43,7 +43,7 @@ func newReferee(compute Referee) *referee {
 	return &referee{compute: compute, ctx: ctx, cancel: cancel, done: make(chan verdict, 1)}
 }
 
-// ask queues a question about parameters, of which it keeps one copy for as long as they are the same.
+// ask queues a question. It keeps one copy of the parameters for all questions about the same ones.
 func (r *referee) ask(c refereeCommand, step uint64, theta []float32) {
 	if !slices.Equal(r.theta, theta) {
 		r.theta = slices.Clone(theta)

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 )
 
-// ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters when
-// it was made once more. It is an ErrReplay.
+// ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters
+// when it was made once more. It is an ErrReplay.
 type ReplayError struct {
 	Step             uint64
 	Logged, Computed Entry
@@ -29,8 +29,8 @@ func (e *ReplayError) Error() string {
 // Is makes the error an ErrReplay.
 func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 
-// culprits names the first block that both have and whose checksums differ. They can be compared only if both were formed
-// over chunks of the same length, which the caller does not know: equal chunks are the usual case.
+// culprits names the first block that both have and whose checksums differ. They can be compared only if both were
+// formed over chunks of the same length, which the caller does not know: equal chunks are the usual case.
 func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, ok bool) {
 	for _, a := range e.Logged.Blocks {
 		for _, b := range e.Computed.Blocks {

@@ -10,11 +10,11 @@ type Observer interface {
 	Rollback(RollbackReport)
 }
 
-// StepReport tells of an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
-// shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step before.
-// Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
-// With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm that
-// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
+// StepReport is about an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
+// shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step
+// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
+// With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm
+// that of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32
@@ -25,20 +25,20 @@ type StepReport struct {
 	BytesIn, BytesOut int64
 }
 
-// WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut, and
-// reaches each.
+// WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut,
+// and reaches each.
 func (r *StepReport) WorkerBytes() float64 {
 	return (float64(r.BytesIn)/float64(max(r.Workers, 1)) + float64(r.BytesOut)) / float64(max(r.Updates, 1))
 }
 
-// ValidationReport tells of a validation of the parameters after Step updates.
+// ValidationReport is about a validation of the parameters after Step updates.
 type ValidationReport struct {
 	Step uint64
 	Loss []float32
 	Best bool // the lowest loss so far
 }
 
-// CheckpointReport tells of a checkpoint that is safe on disk.
+// CheckpointReport is about a checkpoint that is safe on disk.
 type CheckpointReport struct {
 	Step         uint64
 	Path         string // of the manifest
@@ -47,7 +47,7 @@ type CheckpointReport struct {
 	Seconds      float64
 }
 
-// StorageReport tells of a file that cannot be written, each time that it was tried in vain, and when it is written in
+// StorageReport is about a file that cannot be written, each time that it was tried in vain, and when it is written in
 // the end. The run goes on meanwhile.
 type StorageReport struct {
 	What    string  // what is not on disk: the log, or which checkpoint
@@ -55,14 +55,14 @@ type StorageReport struct {
 	Seconds float64 // for how long that has been so
 }
 
-// RollbackReport tells that the run went back to the parameters after Step updates, 0 for the initial ones: what was
+// RollbackReport says that the run went back to the parameters after Step updates, 0 for the initial ones: what was
 // reported of later steps is void.
 type RollbackReport struct {
 	Step   uint64
 	Reason string
 }
 
-// MembershipReport tells who is there, when that changes and, while the run waits, once a second.
+// MembershipReport says who is there, when that changes and, while the run waits, once a second.
 type MembershipReport struct {
 	Workers, Slots int
 	Joined, Left   string  // id of the worker that came or went, if any
@@ -106,8 +106,8 @@ func (r Reason) expected() bool {
 	return r == ReasonDuplicate || r == ReasonStep || r == ReasonTerm
 }
 
-// Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are
-// counted together under the empty name.
+// Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are counted
+// together under the empty name.
 type Rejection struct {
 	Worker string
 	Reason Reason

@@ -73,7 +73,7 @@ func (m *machine) arrive(now time.Duration, w *member, c stored) {
 	}
 }
 
-// refuseChunk says why a chunk was not stored. If it fails a check it is asked for again when time is up.
+// refuseChunk refuses a chunk that was not stored, and says why. If it is missing it is asked for again later.
 func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason == "" {
@@ -110,8 +110,8 @@ func (m *machine) accept(now time.Duration, l *lease) {
 	m.judgement.submit(l.task)
 }
 
-// fail handles a block that could not be computed, whose lease is no longer out. It is given to another worker, if there
-// is one. A block that fails twice is the referee's; without one, or if it fails there, too, it ends the run.
+// fail handles a block that a worker could not compute. It is given to another worker, if there is one. A block that
+// fails twice is given to the referee. If there is no referee, or it fails there, too, the run ends.
 func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
 	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.run.opt.step, l.round.work, l.block, detail)
 	t := l.task

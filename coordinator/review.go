@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// submit puts a task on the docket: something was learnt about it.
+// submit puts a task on the docket, because something was learnt about it.
 func (j *judgement) submit(t *task) { j.docket = append(j.docket, t) }
 
 // review looks at what is on the docket, but for tasks of rounds that are over meanwhile.
@@ -120,7 +120,8 @@ func (j *judgement) verdict(now time.Duration, v verdict) {
 	}
 }
 
-// decide ends the doubts about a task: its bits are known. Who said otherwise is cut off, and what it contributed undone.
+// decide ends the doubts about a task: its bits are known. Who said otherwise is cut off, and what it contributed
+// undone.
 func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	known := p.claim(t.round.work, j.transfer.chunks)
 	liars, err := j.convict(t, p, known)
@@ -141,10 +142,10 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	if t.audited {
 		j.figures.Audits++
 	}
-	j.run.merge(now, t, p.Partial, Credit{t.block, known.checksum, cmp.Or(p.judge, refereeName)})
+	j.run.merge(now, t, p.Partial, Contribution{t.block, known.checksum, cmp.Or(p.judge, refereeName)})
 }
 
-// dismissSource cuts off a worker that has contradicted itself, which takes no judge.
+// dismissSource cuts off a worker that has contradicted itself. That is certain without a referee.
 func (j *judgement) dismissSource(now time.Duration, t *task) {
 	a := t.inconsistent()
 	if l := t.copy; l != nil && l.owner.account == a {
@@ -198,8 +199,7 @@ func (j *judgement) quarantine(now time.Duration, liars []*account, why string) 
 	return tainted || j.life.state == finished
 }
 
-// ban closes the run to a token, and lets the worker know. One whose id others have used is not sent anything: they would
-// hear it, too.
+// ban closes the run to a token, and sends the worker a refusal.
 func (j *judgement) ban(a *account, why string) {
 	a.banned = why
 	j.figures.Quarantined = append(j.figures.Quarantined, a.id)
@@ -207,7 +207,7 @@ func (j *judgement) ban(a *account, why string) {
 	j.members.turnAway(a.id, a.token, why, quarantineRemedy)
 }
 
-// cutOff bans the members that have sent more than can be borne.
+// cutOff bans the members with too many offences or refused messages.
 func (j *judgement) cutOff(now time.Duration) {
 	for i := len(j.members.list) - 1; i >= 0 && j.life.active(); i-- {
 		if i >= len(j.members.list) {

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// rollbackFile notes that a run went back, from the moment of that decision until its work on the disk is done. From that
-// moment the checkpoints after its step do not count.
+// rollbackFile notes that a run went back, from the moment of that decision until its work on the disk is done. From
+// that moment the checkpoints after its step do not count.
 const rollbackFile = "rollback"
 
 // rollbackNote is the content of rollbackFile.
@@ -39,8 +39,8 @@ func lastValid(dir string) (uint64, error) {
 	return note.Step, nil
 }
 
-// rollback goes back to the newest valid checkpoint of at most the given step: it returns that checkpoint, or nil for the
-// initial parameters. The newer ones do not count any more. endRollback is to follow, once the log says it too.
+// rollback goes back to the newest valid checkpoint of at most the given step: it returns that checkpoint, or nil for
+// the initial parameters. The newer ones do not count any more. endRollback is to follow, once the log says it too.
 func (s *store) rollback(step uint64) (*Checkpoint, error) {
 	cp, _, err := RestoreUpTo(s.dir, step)
 	if err != nil && !errors.Is(err, ErrNoCheckpoint) && !errors.Is(err, ErrCorrupt) {
@@ -109,8 +109,8 @@ func (s *store) renameBest(last uint64) error {
 }
 
 // rollBack goes back to the newest checkpoint of at most the given step, or to the initial parameters, and returns that
-// state. Checkpoints that wait to be written are dropped with those that are void. A disk that fails does not hold it up:
-// what could not be done is done before the next checkpoint.
+// state. Checkpoints that wait to be written are dropped with those that are void. A disk that fails does not hold it
+// up: what could not be done is done before the next checkpoint.
 func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) {
 	c.saver.drop()
 	c.await()

@@ -12,7 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step 6.
+// threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step
+// 6.
 func threeCheckpoints(t *testing.T, d disk.Disk) *store {
 	t.Helper()
 	s := newStore(nil, t.TempDir(), nil, 6)
@@ -58,7 +59,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A rollback that ends at whatever act is either not decided or done by the next coordinator, before it writes anything.
+// A rollback that ends at whatever act is either not decided or done by the next coordinator, before it writes
+// anything.
 func TestRollback_KilledAtEveryAct(t *testing.T) {
 	killed := errors.New("killed")
 	decided := map[bool]int{}

@@ -14,25 +14,25 @@ import (
 // Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
 // Invariant: open is the number of shards that are not in the tree.
 type round struct {
-	work    wire.Work
-	tree    *reduce.Tree
-	total   reduce.Partial // the sum, once done
-	done    bool
-	broken  error // a task was to go where it cannot; nil: all is well
-	single  bool  // a shard takes long, as a replica does: nobody gets more at a time than he has slots
-	open    int
-	free    []reduce.Block // by first shard
-	tasks   map[reduce.Block]*task
-	leases  []*lease        // all of them, by id
-	queue   []again         // open and disputed tasks that nobody computes
-	audits  []*task         // to be confirmed, and in nobody's hands for that
-	times   []time.Duration // of finished leases, for one shard after the other
-	credits []Credit        // what the tree was made of
+	work          wire.Work
+	tree          *reduce.Tree
+	total         reduce.Partial // the sum, once done
+	done          bool
+	broken        error // a task was to go where it cannot; nil: all is well
+	single        bool  // a shard takes long, as a replica does: nobody gets more at a time than he has slots
+	open          int
+	free          []reduce.Block // by first shard
+	tasks         map[reduce.Block]*task
+	leases        []*lease        // all of them, by id
+	queue         []again         // open and disputed tasks that nobody computes
+	audits        []*task         // to be confirmed, and in nobody's hands for that
+	times         []time.Duration // of finished leases, for one shard after the other
+	contributions []Contribution  // what the tree was made of
 	// disputes are the tasks about which workers said different things and whose bits are not known.
 	disputes []*task
 
-	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get
-	// shares by their speed and what does not divide comes last, in small blocks.
+	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get shares
+	// by their speed and what does not divide comes last, in small blocks.
 	waveShards int
 	waveSlots  int
 }
@@ -148,12 +148,12 @@ func (r *round) release(now time.Duration, t *task) {
 }
 
 // add puts the bits of a task into the tree. recycle is called with what is not needed after that.
-func (r *round) add(t *task, p reduce.Partial, from Credit, recycle func(reduce.Partial)) {
+func (r *round) add(t *task, p reduce.Partial, from Contribution, recycle func(reduce.Partial)) {
 	if t.audited {
 		r.dropAudit(t)
 	}
 	r.dequeue(t)
-	r.credits = append(r.credits, from)
+	r.contributions = append(r.contributions, from)
 	r.open -= t.block.Count
 	r.tree.Add(t.block, p, recycle)
 	r.total, r.done = r.tree.Take()

@@ -14,8 +14,8 @@ import (
 // remedy is what helps a run that diverges.
 const remedy = "start again from the configuration with a smaller optim.rate or optim.clip"
 
-// run makes the steps of a run: it opens the rounds of a step, sums the blocks that are believed, updates the parameters,
-// and ends the run.
+// run makes the steps of a run: it opens the rounds of a step, sums the blocks that are believed, updates the
+// parameters, and ends the run.
 //
 // Invariant: the parameters change in closeStep and restore only.
 type run struct {
@@ -101,12 +101,12 @@ func (r *run) use(now time.Duration, l *lease) {
 	l.owner.account.accepted++
 	p := l.partial()
 	r.leasing.withdraw(l)
-	r.merge(now, l.task, p, Credit{l.block, l.said.checksum, l.owner.id})
+	r.merge(now, l.task, p, Contribution{l.block, l.said.checksum, l.owner.id})
 }
 
-// merge puts the bits of a task into its round's tree, and closes what is complete by it. Who failed at the block is
-// shown to have been wrong.
-func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Credit) {
+// merge puts the bits of a task into its round's tree, and closes what is complete then. To have failed at the block is
+// an offence: another worker could compute it.
+func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Contribution) {
 	if !t.merge() {
 		return
 	}
@@ -181,8 +181,9 @@ func (r *run) closeStep(now time.Duration) {
 	r.out.add(report) // after the messages of the next step: workers need not wait for the observer
 }
 
-// repeatStep begins a step anew whose sum did not fit as many of its scales, which are wider then; or it ends the run: what
-// the shards need is a function of the parameters, so it fits at the second time.
+// repeatStep begins a step anew because its sum did not fit the scales of that many blocks of parameters. The scales
+// are wider then. What the shards need is a function of the parameters, so the second sum fits: if many sums do not, a
+// worker lies, and the run ends.
 func (r *run) repeatStep(now time.Duration, sum reduce.Partial, blocks int) {
 	r.transfer.recycle(sum)
 	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
@@ -230,9 +231,9 @@ func (r *run) finish(err error) {
 func (r *run) entry(gradient *round, norm, rate float64) Entry {
 	e := Entry{
 		Step: r.opt.step, Terms: slices.Clone(gradient.total.Terms), Norm: norm, Rate: rate,
-		Blocks: slices.Clone(gradient.credits), Passes: r.integers.passes(),
+		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.passes(),
 	}
-	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })
+	slices.SortFunc(e.Blocks, func(a, b Contribution) int { return a.Block.First - b.Block.First })
 	return e
 }
 
@@ -263,8 +264,8 @@ func (r *run) stop() {
 	r.stopIdle()
 }
 
-// stopIdle ends a run that is to stop and has nothing to wait for. A round of local steps is not waited for: it can take
-// minutes, and begins again when the run is resumed.
+// stopIdle ends a run that is to stop and has nothing to wait for. A round of local steps is not waited for: it can
+// take minutes, and begins again when the run is resumed.
 func (r *run) stopIdle() {
 	if r.life.stopping && r.life.active() && (r.members.ready() == 0 || !r.leasing.gradient() || r.opt.Stride() > 1) {
 		r.finish(ErrInterrupted)

@@ -12,8 +12,8 @@ import (
 const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is tried again every few seconds"
 
 // saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. One that cannot be
-// written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is the
-// best: that gives way to a better one only. So at most two wait.
+// written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is
+// the best: that gives way to a better one only. So at most two wait.
 type saver struct {
 	store   *store
 	queue   []checkpointCommand // to be written, oldest first
@@ -120,8 +120,8 @@ func (c *Coordinator) await() {
 	}
 }
 
-// saveLast writes what waits, at the end of the run. What fails is tried again until ctx ends; then it is an error, beside
-// which an interruption is not told: there is no checkpoint of it. A run that diverged stays known as that.
+// saveLast writes what waits, at the end of the run. What fails is tried again until ctx ends; then it is an error,
+// beside which an interruption is not reported: there is no checkpoint of it. A run that diverged is reported as that.
 func (c *Coordinator) saveLast(ctx context.Context) {
 	s := &c.saver
 	defer s.retry.Stop()
@@ -146,8 +146,8 @@ func (c *Coordinator) saveLast(ctx context.Context) {
 	}
 }
 
-// pauseEnds waits for the time of the next attempt, and reports whether there is to be one. Messages that come meanwhile
-// are dropped: the run is over.
+// pauseEnds waits for the time of the next attempt, and reports whether there is to be one. Messages that come
+// meanwhile are dropped: the run is over.
 func (c *Coordinator) pauseEnds(ctx context.Context) bool {
 	for {
 		select {

@@ -2,13 +2,14 @@ package coordinator
 
 import "time"
 
-// A straggler holds the step back. When nothing is left to be given out, what takes much longer than the rest is given to
-// an idle worker as well, and whoever is first wins: with the same bits, so nothing is lost but the slower one's work.
+// A slow worker holds the step back. When no block is left to be given out, a block that takes much longer than the
+// others is given to an idle worker as well. The copy that arrives first is used. Both have the same bits, so only the
+// work of the slower worker is lost.
 
 // copies is how many workers may compute the same block at the same time.
 const copies = 2
 
-// overdue reports whether another worker is better asked, too. A block that is on its way is not late.
+// overdue reports whether the block should be given to another worker as well. A block that is on its way is not late.
 func (s *leasing) overdue(now time.Duration, l *lease) bool {
 	return l.out() && !s.transfer.moving(now, l) && !(l.audit && l.state == announced) && now-l.givenAt > s.timing.limit(l)
 }
@@ -28,7 +29,8 @@ func (s *leasing) speculate(now time.Duration) {
 	}
 }
 
-// copy gives an overdue lease's block to the fastest idle worker. If as many have it as may, the first of them gives it up.
+// copy gives the block of an overdue lease to the fastest idle worker. If as many workers have it as may, the first of
+// them loses it.
 func (s *leasing) copy(now time.Duration, l *lease) {
 	t, n := l.task, 0
 	if !l.audit && t.copy != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// phase is where the work on a block stands. It moves as task.enter allows, and only by the methods of this file.
+// phase says where the work on a block stands. It changes as phase.allows says, and only in the methods of this file.
 //
 //	free ⇄ open → merged ⇄ contested       open: nobody doubts the block: it is pulled and merged
 //	       open ⇄ held → merged            held: a copy is here, and waits to be confirmed
@@ -19,7 +19,7 @@ import (
 type phase uint8
 
 const (
-	free      phase = iota // nobody works on it: its shards are free, or part of other tasks
+	free      phase = iota // nobody works on it; its shards are free, or part of other tasks
 	open                   // it is leased, or queued to be leased again
 	held                   // a whole copy is here and waits to be confirmed
 	refereed               // the referee computes it
@@ -60,7 +60,8 @@ func (p phase) inTree() bool { return p == merged || p == contested }
 // judged reports whether no worker's copy is wanted any more: the referee computes the block, or its bits are known.
 func (p phase) judged() bool { return p == refereed || p == decided }
 
-// errPhase ends a run in which a task was to go where it cannot. The parameters of the last step are not touched by it.
+// errPhase ends a run in which a task was to enter a phase that does not follow. The parameters are those of the last
+// step.
 var errPhase = errors.New("coordinator: the work on a block went out of order")
 
 // task is the work on a block, from when it is first given out until it is in the tree: who computes it and what they
@@ -95,8 +96,8 @@ type failure struct {
 	detail  string
 }
 
-// enter moves a task to another phase, and reports whether it may. A move that is not allowed changes nothing; it is
-// noted at the round, and ends the run.
+// enter moves a task to another phase, and reports whether it did. A phase that does not follow changes nothing: the
+// error is noted at the round, and ends the run.
 func (t *task) enter(to phase) bool {
 	if !t.phase.allows(to) {
 		t.round.broken = fmt.Errorf("%w: shards %s cannot go from %q to %q", errPhase, t.block, t.phase, to)
@@ -119,7 +120,7 @@ func (t *task) hold(now time.Duration, l *lease) {
 	}
 }
 
-// dropCopy forgets the copy that is here: who delivered it is not to be believed.
+// dropCopy forgets the copy that is here, because the worker that delivered it is not believed.
 func (t *task) dropCopy() {
 	t.copy = nil
 	if t.phase == held {

@@ -12,7 +12,8 @@ import (
 
 var phases = []phase{free, open, held, refereed, disputed, decided, merged, contested}
 
-// A task goes from phase to phase as it should, and in no other way. A move that is refused changes nothing, and is noted.
+// A task goes from phase to phase as it should, and in no other way. A move that is refused changes nothing, and is
+// noted.
 func TestTask_EntersOnlyWhatFollows(t *testing.T) {
 	follows := map[phase][]phase{
 		free:      {open},

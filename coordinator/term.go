@@ -33,8 +33,8 @@ func (s *store) term() (uint64, error) {
 	return term, nil
 }
 
-// raise puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that was
-// believed dead, and comes back, is not heard by those that its successor has spoken to.
+// raise puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that
+// was believed dead, and comes back, is not heard by those that its successor has spoken to.
 func (s *store) raise(term uint64) error {
 	err := disk.MakeFolder(s.disk, s.dir)
 	if err == nil {

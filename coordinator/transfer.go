@@ -10,7 +10,8 @@ import (
 
 // transfer moves gradients to the coordinator and the data set to the workers, within one credit of bytes.
 //
-// Invariant: inFlight is the bytes of the chunks that were asked for, of leases that are being pulled, and are not here.
+// Invariant: inFlight is the bytes of the chunks that were asked for, of leases that are being pulled, and are not
+// here.
 // Invariant: inFlight and the data set's bytes in flight together are at most credit, or one chunk.
 type transfer struct {
 	credit    int
@@ -57,7 +58,7 @@ func (x *transfer) start(now time.Duration, l *lease) {
 	l.next, l.missing = 0, x.chunks.Count()
 }
 
-// prefer pulls a block from this lease, unless another one delivers it already and does not stand still.
+// prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
 func (x *transfer) prefer(now time.Duration, l *lease) {
 	if other := l.task.source(); other != nil {
 		if now-other.movedAt < x.timing.patience() {
@@ -168,7 +169,7 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.block)
 }
 
-// forget drops what was pulled of a lease. Its memory is used again: what is on its way is not let in any more.
+// forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not stored.
 func (x *transfer) forget(l *lease) {
 	for i := range l.next {
 		if l.state == pulling && !l.got[i] {

@@ -6,8 +6,8 @@ import (
 )
 
 // prefetch prepares the episodes of the next step. A worker will probably get the same shards there as in this step, so
-// its slots prepare them while they have nothing to compute: simulation fills the time in which gradients are gathered and
-// parameters are sent. If the worker gets other shards, only idle time is lost.
+// its slots prepare them while they have nothing to compute: simulation fills the time in which gradients are gathered
+// and parameters are sent. If the worker gets other shards, only idle time is lost.
 type prefetch struct {
 	mu   sync.Mutex
 	step uint64

@@ -7,8 +7,8 @@ import (
 )
 
 // InProcess carries vectors between the parties of a run that live in one process, its coordinator among them. They are
-// encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as many
-// changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
+// encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as
+// many changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
 type InProcess struct {
 	lending sync.RWMutex
 	readers map[string]func(data []byte) // of gradients, by subject
@@ -31,8 +31,8 @@ func (p *InProcess) Bus(over Bus, outside bool) Bus {
 
 // Lender is a Bus that can lend its messages.
 type Lender interface {
-	// Lend is Subscribe for a handler that keeps nothing of data when it returns, and that several goroutines may call at
-	// the same time: those of publishers, who wait for it.
+	// Lend is Subscribe for a handler that keeps nothing of data when it returns, and that several goroutines may call
+	// at the same time: those of publishers, who wait for it.
 	Lend(subject string, handle func(data []byte)) (Subscription, error)
 }
 
