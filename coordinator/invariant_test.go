@@ -187,8 +187,42 @@ func (b *bedlam) check() error {
 		}
 	}
 	for _, r := range m.leasing.rounds {
-		if err := checkShards(r); err != nil {
+		if err := errors.Join(checkShards(r), checkTasks(r)); err != nil {
 			return err
+		}
+	}
+	if len(m.judgement.docket) > 0 {
+		return errors.New("the docket is not empty")
+	}
+	return nil
+}
+
+// checkTasks looks at what must hold of each task in its phase.
+func checkTasks(r *round) error {
+	if r.broken != nil {
+		return r.broken
+	}
+	for _, t := range r.tasks {
+		pulled := 0
+		for _, l := range t.leases {
+			if l.state == pulling {
+				pulled++
+			}
+		}
+		doubted := slices.Contains(r.disputes, t)
+		switch {
+		case pulled > 1:
+			return fmt.Errorf("shards %s are pulled %d times", t.block, pulled)
+		case t.arrived != nil || t.phase == decided:
+			return fmt.Errorf("shards %s are %v between two events", t.block, t.phase)
+		case t.phase == refereed != (t.question > 0) && t.phase != contested:
+			return fmt.Errorf("shards %s are %v, question %d", t.block, t.phase, t.question)
+		case (t.phase == disputed || t.phase == contested) && !doubted, doubted && (t.phase == merged || t.phase == open):
+			return fmt.Errorf("shards %s are %v, in dispute: %v", t.block, t.phase, doubted)
+		case t.phase == held && t.copy == nil:
+			return fmt.Errorf("shards %s are held without a copy", t.block)
+		case t.phase == open && t.regular() > 0 == r.queued(t):
+			return fmt.Errorf("shards %s are open: %d leases, queued %v", t.block, t.regular(), r.queued(t))
 		}
 	}
 	return nil
