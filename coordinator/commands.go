@@ -10,7 +10,7 @@ type command interface{ isCommand() }
 
 type (
 	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with
-	// a mark is for the worker alone whose token has it; others that listen under the same id drop it.
+	// a mark is only for the worker whose token has that mark: others under the same id drop it.
 	sendCommand struct {
 		to      string
 		mark    uint64
@@ -65,8 +65,8 @@ type (
 		step   uint64
 		blocks int
 	}
-	// rollbackCommand goes back to parameters of at most that many updates. It is the last of its event: the machine
-	// waits for rewind.
+	// rollbackCommand goes back to the newest saved parameters of at most that many updates. It is the last command of
+	// its event: the machine is suspended until rewind.
 	rollbackCommand struct {
 		step   uint64
 		reason string

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// dataset is what the machine knows of the run's data set, and of its way to those who lack it. The bytes are the
-// shell's matter.
+// dataset is what the machine knows of the run's data set, and of its way to the members that lack it. The shell has
+// the bytes.
 type dataset struct {
 	hash     string // empty: the run has none
 	pieces   wire.Pieces
@@ -35,7 +35,8 @@ type fetch struct {
 	turn    uint64        // when the last piece was sent to it
 }
 
-// confirm handles a member's list of what it lacks: what it no longer lacks has arrived, and frees the credit for more.
+// confirm handles a member's list of the pieces that it lacks. A piece that it no longer lacks has arrived, and gives
+// back its credit.
 func (x *transfer) confirm(now time.Duration, f *fetch, lacking []wire.Range) {
 	if f.isSent == nil {
 		f.isSent = make([]bool, x.data.pieces.Count())
@@ -73,7 +74,8 @@ func checkRanges(what string, ranges []wire.Range, n int) (Reason, string) {
 	return "", ""
 }
 
-// arrived reports whether piece i is there, according to a list of what is not. A full list may have been cut off.
+// arrived reports whether piece i has arrived, according to a list of those that have not. A list of full length may be
+// incomplete.
 func arrived(lacking []wire.Range, i int) bool {
 	at, _ := slices.BinarySearchFunc(lacking, i, func(r wire.Range, i int) int { return r.First + r.Count - 1 - i })
 	if at == len(lacking) {
@@ -88,7 +90,7 @@ func (x *transfer) refund(f *fetch, i int) {
 	x.data.inFlight -= x.data.pieces.Bytes(i)
 }
 
-// endFetch ends the way to a member: it has gone, has all it needs, or nothing arrives there. It may ask again.
+// endFetch stops sending pieces to a member: it has left, has all it needs, or receives nothing. It may ask again.
 func (x *transfer) endFetch(f *fetch) {
 	for _, i := range f.sent {
 		x.refund(f, i)
@@ -110,9 +112,9 @@ func (f *fetch) next() (int, bool) {
 	return 0, false
 }
 
-// deliver sends pieces as far as the credit goes, of which the data set takes no more than half, so that it never holds
-// up a step. It serves the member with the fewest pieces on their way, and of these the one that has waited longest:
-// one that does not take what it asked for does not hold up the others.
+// deliver sends pieces as far as the credit allows. The data set uses at most half of the credit, so that it never
+// delays a step. The member with the fewest pieces in flight comes first, and among equals the one that has waited
+// longest: a member that receives nothing does not delay the others.
 func (x *transfer) deliver(now time.Duration, members []*member) {
 	d := &x.data
 	for {
@@ -151,7 +153,7 @@ func (f *fetch) before(g *fetch) bool {
 	return f.turn < g.turn
 }
 
-// endLostFetches takes back what was sent to members at whom nothing has arrived for a while.
+// endLostFetches takes back the credit of pieces that were sent to members where nothing has arrived for a while.
 func (x *transfer) endLostFetches(now time.Duration, members []*member) {
 	for _, w := range members {
 		if f := &w.fetch; len(f.sent) > 0 && now-f.movedAt >= x.timing.patience() {

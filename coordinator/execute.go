@@ -98,7 +98,7 @@ func (c *Coordinator) halt(err error) {
 	c.sender.send("", c.header(0), &wire.End{Reason: clip(err.Error())})
 }
 
-// header is what the messages of the coordinator bear; a mark makes one the matter of one worker alone.
+// header is the header of the coordinator's messages. A message with a mark is for one worker alone.
 func (c *Coordinator) header(mark uint64) wire.Header {
 	return wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term, Token: mark}
 }
@@ -133,7 +133,7 @@ func (c *Coordinator) reportMembership(r MembershipReport) {
 	c.observer.Membership(r)
 }
 
-// A wait is logged once a second while it is new, and then now and then: nobody who looks later needs each second.
+// A wait is logged once a second for a while, and less often later.
 const (
 	newWait   = 10.0 // seconds
 	waitEvery = 10.0
@@ -148,7 +148,7 @@ func (c *Coordinator) logsWait(seconds float64) bool {
 	return true
 }
 
-// Silent is the observer of those who want none; embedded, it hears what they do not care for.
+// Silent is an observer that does nothing. An observer that needs some methods only can embed it.
 type Silent struct{}
 
 // Step implements Observer.

@@ -24,8 +24,8 @@ func (h *history) repeats(step uint64) bool {
 	return ok
 }
 
-// flush logs the step that was made, and returns how it differs from the log, if it does. If it is a new one that is
-// done when its parameters are on their way, which need not wait for their hash.
+// flush logs the step that was made. If the log has the step already and its hash differs, that is the error. A new
+// step is logged after its parameters were sent: they need not wait for their hash.
 func (h *history) flush(theta []float32) error {
 	defer func() { h.made = h.made[:0] }()
 	for _, e := range h.made {

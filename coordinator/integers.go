@@ -7,17 +7,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Gradients travel as float32, or as integers with a scale for each block of parameters, which is fixed before the
-// step: see package quantize. The scales' exponents go out behind the parameters, and behind the sum of a block of
-// shards comes what its shards need. If a block of parameters needs more than it has, its integers were cut off. Then
-// the step is computed once more, with what all of its shards were seen to need, so that it fits: the scales, and with
-// them the bits, are a function of the steps before, whoever computes what.
+// Gradients travel as float32, or as integers. Integers have one scale for each group of parameters, which is fixed
+// before the step: see package quantize. The exponents of the scales are sent behind the parameters. Behind the sum of
+// a block of shards come the exponents that its shards need. If a group needs a greater exponent than it has, its
+// integers were cut off. Then the step takes another pass, with the exponents that its shards need. So the scales, and
+// with them the bits, are a function of the steps before, whichever worker computes what.
 
-// maxPasses is how often a step may not fit. Once is what honest workers need.
+// maxPasses is how often the sum of a step may not fit its scales. With honest workers it happens once at most.
 const maxPasses = 4
 
-// integers is how the gradients of a run travel as integers. Without one they travel as float32: its methods do
-// nothing.
+// integers holds the scales of a run whose gradients travel as integers. It is nil in other runs, and its methods do
+// nothing then.
 type integers struct {
 	grid   *quantize.Grid
 	scales *quantize.Scales
@@ -73,7 +73,7 @@ func (i *integers) restore(levels []float32) {
 	}
 }
 
-// peaks is the number of values of a sum that are not summed.
+// peaks is the number of exponents behind a sum. They are not added: the greatest counts.
 func (i *integers) peaks() int {
 	if i == nil {
 		return 0
@@ -96,7 +96,7 @@ func (i *integers) gradient(sum []float32) []float32 {
 	return i.grid.Restore(sum, i.scales.Exponents())
 }
 
-// close makes the scales of the next step, from the sum of this one.
+// close computes the scales of the next step from the sum of this one.
 func (i *integers) close(sum []float32) {
 	if i != nil {
 		i.scales.Close(sum[i.grid.Parameters():])
@@ -111,7 +111,7 @@ func (i *integers) reopen() {
 	}
 }
 
-// widen makes the scales wider that the sum of the present step does not fit, and returns how many they are.
+// widen makes those scales wider that the sum of this step does not fit, and returns their number.
 func (i *integers) widen(sum []float32) int {
 	if i == nil {
 		return 0
@@ -131,7 +131,7 @@ func (i *integers) passes() int {
 	return i.misfit + 1
 }
 
-// settle begins to count anew, at the next step.
+// settle resets the count for the next step.
 func (i *integers) settle() {
 	if i != nil {
 		i.misfit = 0

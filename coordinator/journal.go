@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// syncInterval is how often the log is synced while steps are made: what a crash of the machine takes of it is
-	// computed again.
+	// syncInterval is how often the log is synced while steps are made. Steps that a crash removes from it are computed
+	// again.
 	syncInterval = time.Second
-	// maxPending bounds the lines that wait for a disk that takes none; steps beyond leave no line.
+	// maxPending bounds the bytes of the lines that wait for a disk that takes none. Further steps leave no line.
 	maxPending = 64 << 20
 )
 
 // journal writes the log on a goroutine of its own, so that a step never waits for the disk. Lines stay in memory until
-// they are synced. After a failure the file is cut where the last sync left it, and they are all written once more:
-// what a failed sync has lost is not known.
+// they are synced. After a failure the file is cut to its length at the last sync, and all lines after that are written
+// once more: it is not known what a failed sync has lost.
 type journal struct {
 	path   string
 	disk   disk.Disk

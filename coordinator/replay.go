@@ -42,8 +42,8 @@ func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, o
 	return reduce.Block{}, "", "", false
 }
 
-// takeUp prepares what a new coordinator of the run needs from the disk before it may speak: the steps that are logged,
-// to compare them, and a term of its own. A disk that takes nothing is waited for.
+// takeUp reads and writes what a new coordinator of the run needs before it may send a message: the steps that are
+// logged, to compare them, and a term of its own. It waits for a disk that takes nothing.
 func (c *Coordinator) takeUp(ctx context.Context) error {
 	m := c.machine
 	path, step := m.cfg.Log, m.run.opt.step
@@ -84,7 +84,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// dropVoid forgets the entries that a rollback made void whose work was not done.
+// dropVoid forgets the entries after the step of a rollback that an earlier coordinator did not finish.
 func (c *Coordinator) dropVoid() (*Event, error) {
 	last, err := lastValid(c.machine.cfg.Dir)
 	if err != nil || last == math.MaxUint64 {

@@ -22,7 +22,7 @@ type rollbackNote struct {
 	Step uint64 `json:"step"`
 }
 
-// lastValid is the last step of which a checkpoint counts: all do, unless a rollback is noted.
+// lastValid is the last step whose checkpoint counts. All do, unless a rollback is noted.
 func lastValid(dir string) (uint64, error) {
 	path := filepath.Join(dir, rollbackFile)
 	text, err := os.ReadFile(path)
@@ -39,8 +39,8 @@ func lastValid(dir string) (uint64, error) {
 	return note.Step, nil
 }
 
-// rollback goes back to the newest valid checkpoint of at most the given step: it returns that checkpoint, or nil for
-// the initial parameters. The newer ones do not count any more. endRollback is to follow, once the log says it too.
+// rollback goes back to the newest valid checkpoint of at most the given step. It returns that checkpoint, or nil for
+// the initial parameters. Newer ones do not count any more. Call endRollback when the log has the rollback, too.
 func (s *store) rollback(step uint64) (*Checkpoint, error) {
 	cp, _, err := RestoreUpTo(s.dir, step)
 	if err != nil && !errors.Is(err, ErrNoCheckpoint) && !errors.Is(err, ErrCorrupt) {
@@ -70,8 +70,8 @@ func (s *store) noteRollback() error {
 	return nil
 }
 
-// endRollback does what is left of a rollback, of this program or of the one before: it deletes the void checkpoints,
-// sees to it that best.json names none of them, and waits for the log to say it. It does nothing if there is none.
+// endRollback finishes a rollback that this coordinator or an earlier one began. It deletes the checkpoints that do not
+// count, lets best.json name one that does, and waits until the log is on disk. Without a rollback it does nothing.
 func (s *store) endRollback() error {
 	if err := s.noteRollback(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (s *store) renameBest(last uint64) error {
 }
 
 // rollBack goes back to the newest checkpoint of at most the given step, or to the initial parameters, and returns that
-// state. Checkpoints that wait to be written are dropped with those that are void. A disk that fails does not hold it
-// up: what could not be done is done before the next checkpoint.
+// state. Checkpoints that wait to be written are dropped. If the disk fails, the run goes on all the same, and the rest
+// is done before the next checkpoint.
 func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) {
 	c.saver.drop()
 	c.await()

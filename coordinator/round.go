@@ -18,26 +18,27 @@ type round struct {
 	tree          *reduce.Tree
 	total         reduce.Partial // the sum, once done
 	done          bool
-	broken        error // a task was to go where it cannot; nil: all is well
-	single        bool  // a shard takes long, as a replica does: nobody gets more at a time than he has slots
+	broken        error // a task was to enter a phase that does not follow; nil: none was
+	single        bool  // a shard takes long, as a replica does: a worker gets at most as many at a time as it has slots
 	open          int
 	free          []reduce.Block // by first shard
 	tasks         map[reduce.Block]*task
 	leases        []*lease        // all of them, by id
 	queue         []again         // open and disputed tasks that nobody computes
-	audits        []*task         // to be confirmed, and in nobody's hands for that
+	audits        []*task         // to be confirmed, and not given to a worker for that yet
 	times         []time.Duration // of finished leases, for one shard after the other
 	contributions []Contribution  // what the tree was made of
 	// disputes are the tasks about which workers said different things and whose bits are not known.
 	disputes []*task
 
-	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get shares
-	// by their speed and what does not divide comes last, in small blocks.
+	// A wave is one lease for each slot of all workers. The size of blocks is set when a wave begins, so that workers
+	// get shares by their speed, and the rest comes last, in small blocks.
 	waveShards int
 	waveSlots  int
 }
 
-// again is a task that is to be leased once more, whole, to another worker than the one named, if one comes in time.
+// again is a task that is to be leased once more, as a whole. If another worker comes in time, the one of the account
+// that is named does not get it.
 type again struct {
 	task  *task
 	not   *account // nil: anyone may have it
@@ -147,7 +148,7 @@ func (r *round) release(now time.Duration, t *task) {
 	r.free = slices.Insert(r.free, at, t.block)
 }
 
-// add puts the bits of a task into the tree. recycle is called with what is not needed after that.
+// add puts the bits of a task into the tree. It calls recycle with vectors that are not needed any more.
 func (r *round) add(t *task, p reduce.Partial, from Contribution, recycle func(reduce.Partial)) {
 	if t.audited {
 		r.dropAudit(t)

@@ -11,9 +11,9 @@ import (
 // diskRemedy is what helps when a file cannot be written.
 const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is tried again every few seconds"
 
-// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. One that cannot be
-// written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is
-// the best: that gives way to a better one only. So at most two wait.
+// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that
+// cannot be written waits. It is tried again after a pause, and when the next one is due. A later checkpoint replaces
+// one that waits; but only a better one replaces the best. So at most two wait.
 type saver struct {
 	store   *store
 	queue   []checkpointCommand // to be written, oldest first
@@ -120,8 +120,9 @@ func (c *Coordinator) await() {
 	}
 }
 
-// saveLast writes what waits, at the end of the run. What fails is tried again until ctx ends; then it is an error,
-// beside which an interruption is not reported: there is no checkpoint of it. A run that diverged is reported as that.
+// saveLast writes the checkpoints that wait at the end of the run. It tries again until ctx ends. Then it returns the
+// error of the disk instead of ErrInterrupted, as there is no checkpoint. A run that diverged still returns
+// ErrDiverged.
 func (c *Coordinator) saveLast(ctx context.Context) {
 	s := &c.saver
 	defer s.retry.Stop()

@@ -41,8 +41,8 @@ func (g *timing) partsOf(r *round) int {
 	return g.stride
 }
 
-// expected is the time that a shard should take: the median of this round's leases, or of the last round like it, or
-// what those promise whose progress is known.
+// expected is the time that a shard should take: the median of this round's leases; or that of the last round of this
+// kind; or an estimate from the progress of the leases.
 func (g *timing) expected(r *round) (time.Duration, bool) {
 	if each, ok := r.median(); ok {
 		return each, true
@@ -53,7 +53,7 @@ func (g *timing) expected(r *round) (time.Duration, bool) {
 	return g.promised(r)
 }
 
-// promised is the median of the times that the replicas of a round will take, at their pace until now.
+// promised is the median of the times that the replicas of a round will take if they go on as until now.
 func (g *timing) promised(r *round) (time.Duration, bool) {
 	if g.partsOf(r) == 1 {
 		return 0, false
@@ -68,8 +68,8 @@ func (g *timing) promised(r *round) (time.Duration, bool) {
 	return median(times)
 }
 
-// limit is the age at which a lease is overdue. It doubles with each worker that the block was given to, so that a
-// block that takes long for everybody is done in the end.
+// limit is the age at which a lease is overdue. It doubles with each further worker that gets the block, so that a
+// block that takes long at every worker is finished at last.
 func (g *timing) limit(l *lease) time.Duration {
 	limit := g.detection
 	if each, ok := g.expected(l.round); ok {
