@@ -69,7 +69,7 @@ func (b *bedlam) act() {
 	switch x := b.r.IntN(100); {
 	case x < 4 || len(b.names) == 0:
 		b.born++
-		b.names = append(b.names, fmt.Sprint([]string{"good", "liar", "nan", "odd"}[b.r.IntN(4)], b.born))
+		b.names = append(b.names, fmt.Sprint([]string{"good", "liar", "nan", "out"}[b.r.IntN(4)], b.born))
 		b.join(b.names[len(b.names)-1])
 	case x < 5:
 		b.say(b.names[b.r.IntN(len(b.names))], &wire.Bye{})

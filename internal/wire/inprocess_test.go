@@ -97,7 +97,7 @@ func TestInProcess_SharesParameters(t *testing.T) {
 	}
 }
 
-// All but the vectors of a run goes through the broker: also to workers with odd names.
+// All but the vectors of a run goes through the broker: also to workers with unusual names.
 func TestInProcess_LeavesTheRestToTheBroker(t *testing.T) {
 	broker, carried := recorder()
 	bus := NewInProcess().Bus(broker, false)
