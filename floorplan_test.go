@@ -43,7 +43,9 @@ envs/hopper:           envs envs/trig rng
 envs/trig:
 
 model:                 internal/setting autodiff autodiff/kernel rng
-model/slds:            model autodiff autodiff/kernel rng
+model/statespace:      model autodiff rng
+model/rollout:         model autodiff rng
+model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar

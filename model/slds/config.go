@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 // Switching is the distribution of the switch s_t.
@@ -36,24 +37,6 @@ const (
 	MLP  Measurement = "mlp"
 )
 
-// Emission is the observation model p(x_t | z_t).
-type Emission string
-
-// Gaussian is for vectors, Bernoulli for binary images.
-const (
-	Gaussian  Emission = "gaussian"
-	Bernoulli Emission = "bernoulli"
-)
-
-// EmissionSD says whether the standard deviation of a Gaussian emission depends on the state.
-type EmissionSD string
-
-// StateSD is a head of the decoder; ConstantSD one learned value per dimension.
-const (
-	StateSD    EmissionSD = "state"
-	ConstantSD EmissionSD = "constant"
-)
-
 // RolloutSwitch says what a forecast feeds to the transition in place of a posterior switch.
 type RolloutSwitch string
 
@@ -79,8 +62,8 @@ type Config struct {
 	MeasurementControls bool // whether the measurement network also reads u_t
 	InitialObservations int  // k, the (x, u) pairs that q(h) reads
 
-	Emission   Emission
-	EmissionSD EmissionSD
+	Emission   statespace.Density
+	EmissionSD statespace.SD
 
 	Residual      bool    // z + A·z rather than A·z
 	Gate          bool    // Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
@@ -97,6 +80,18 @@ func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
 
 // binary reports whether the switch is a vector of relaxed Bernoulli variables.
 func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == Sigmoid }
+
+func (c Config) initial() statespace.InitialConfig {
+	return statespace.InitialConfig{
+		NX: c.NX, NU: c.NU, NZ: c.NZ, Observations: c.InitialObservations, Hidden: c.Hidden, Blocks: c.Blocks,
+	}
+}
+
+func (c Config) emission() statespace.EmissionConfig {
+	return statespace.EmissionConfig{
+		Density: c.Emission, SD: c.EmissionSD, NX: c.NX, NZ: c.NZ, Hidden: c.Hidden, Blocks: c.Blocks,
+	}
+}
 
 // Validate returns every fault of the configuration.
 func (c Config) Validate() error {
@@ -123,8 +118,8 @@ func (c Config) Validate() error {
 	choice(fault, "switching", c.Switching, Concrete, Normal)
 	choice(fault, "weights", c.Weights, Softmax, Sigmoid)
 	choice(fault, "measurement", c.Measurement, LSTM, MLP)
-	choice(fault, "emission", c.Emission, Gaussian, Bernoulli)
-	choice(fault, "emission standard deviation", c.EmissionSD, StateSD, ConstantSD)
+	choice(fault, "emission", c.Emission, statespace.Gaussian, statespace.Bernoulli)
+	choice(fault, "emission standard deviation", c.EmissionSD, statespace.StateSD, statespace.ConstantSD)
 	choice(fault, "rollout switch", c.Rollout, RolloutSample, RolloutMean, RolloutMode)
 	if c.Rollout == RolloutMode && c.Switching == Normal {
 		fault("rollout switch is %q, which only a Concrete switch has", c.Rollout)

@@ -3,6 +3,7 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -28,13 +29,8 @@ func (m *Model) Terms() []model.Term {
 // and "Lower Bound Derivation" in its appendix, whose sums end at T−1 by a slip.)
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
-	x := t.Constant(b.Observations, b.T*b.B, m.cfg.NX)
-	var seen autodiff.Tensor
-	if b.Seen != nil {
-		seen = t.Constant(b.Seen, x.Rows, x.Cols)
-	}
-	nll := m.emission.negativeLogLikelihood(t, m.cfg, x, p.z, seen)
-	klState := t.GaussianKL(p.mean, p.variance, p.dynamics.mean, p.dynamics.q)
+	nll := m.emission.NegativeLogLikelihood(t, b, p.z)
+	klState := t.GaussianKL(p.mean, p.variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 	klSwitch := p.switches.divergence(&p.dynamics)
 
 	unit := 1 / float32(b.T*b.B)
@@ -63,8 +59,8 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps 
 		z:    t.New(b.T*b.B, c.NZ),
 		mean: t.New(steps*b.B, c.NZ), variance: t.New(steps*b.B, c.NZ),
 	}
-	eps := normals(t, noise, b.T*b.B, c.NZ)
-	p.klInitial = m.initial.infer(t, p.z.Block(0, b.B), c, b, eps.Block(0, b.B))
+	eps := statespace.Normals(t, noise, b.T*b.B, c.NZ)
+	p.klInitial = t.StandardKL(m.initial.Infer(t, p.z.Block(0, b.B), b, eps.Block(0, b.B)))
 	meas := m.recognition.measure(t, c, b).from(b.B)
 	u := t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU)
 	p.dynamics = m.transition.begin(t, p.z, u, autodiff.Tensor{}, b.B)
@@ -73,30 +69,13 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps 
 	for i := range steps {
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)
-		p.dynamics.mix(i)
+		p.dynamics.state.Step(i)
 		t.Fuse(autodiff.Fusion{
 			Draw: p.z.Block(i+1, b.B), Mean: p.mean.Block(i, b.B), Variance: p.variance.Block(i, b.B),
-			M1: p.dynamics.mean.Block(i, b.B), V1: p.dynamics.qInf.Block(i, b.B),
-			M2: meas.mean.Block(i, b.B), V2: meas.variance.Block(i, b.B),
-			Noise: eps.Block(i+1, b.B), Seen: meas.seenBlock(i, b.B),
+			M1: p.dynamics.state.Mean.Block(i, b.B), V1: p.dynamics.state.QInference.Block(i, b.B),
+			M2: meas.Mean.Block(i, b.B), V2: meas.Variance.Block(i, b.B),
+			Noise: eps.Block(i+1, b.B), Seen: meas.SeenBlock(i, b.B),
 		})
 	}
 	return p
-}
-
-// from drops the first rows of every measurement, those of the first time step.
-func (m measurement) from(rows int) measurement {
-	cut := func(x autodiff.Tensor) autodiff.Tensor {
-		if x.Cols == 0 { // no such head
-			return x
-		}
-		return x.Slice(rows, x.Rows)
-	}
-	return measurement{cut(m.mean), cut(m.variance), cut(m.first), cut(m.other), cut(m.seen)}
-}
-
-func normals(t *autodiff.Tape, noise *rng.Stream, rows, cols int) autodiff.Tensor {
-	x := t.NewConstant(rows, cols)
-	noise.Normals(x.Value)
-	return x
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 // A scalar linear-Gaussian system that the networks can express exactly, since
@@ -62,7 +63,7 @@ func (o oracle) model(t *testing.T) *Model {
 	c := tiny()
 	c.Dims = model.Dims{NX: 1, NU: 0, NZ: 1, M: 2}
 	c.Hidden, c.EncoderHidden, c.InitialObservations = 4, 2, 2
-	c.EmissionSD, c.Anneal.KLSwitch = ConstantSD, 0
+	c.EmissionSD, c.Anneal.KLSwitch = statespace.ConstantSD, 0
 	c.VarianceFloor = 1e-12
 	m := newModel(t, c)
 	w1, w2, variance := o.initialPosterior()
@@ -117,7 +118,9 @@ func set(m *Model, name string, values ...float64) {
 func softplusInverse(y float64) float64 { return math.Log(math.Expm1(y)) }
 
 // sdHead is the head's output whose softplus plus the floor is the root of the variance.
-func sdHead(variance float64) float64 { return softplusInverse(math.Sqrt(variance) - sdFloor) }
+func sdHead(variance float64) float64 {
+	return softplusInverse(math.Sqrt(variance) - statespace.SDFloor)
+}
 
 // elbo is the mean bound of n copies of the sequence, in nats, and the standard error of the draws.
 func (o oracle) elbo(t *testing.T, m *Model, x []float64, n int) (mean, sd float64) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -18,23 +19,23 @@ func Family() model.Family {
 // Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of the
 // predecessor of the model, which settles what the paper leaves open.
 type Settings struct {
-	Switching           Switching   `yaml:"switching" values:"concrete normal" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights" source:"paper, section Inference"`
-	Weights             Weights     `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
-	Latent              int         `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
-	Switches            int         `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
-	Hidden              int         `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
-	Blocks              int         `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
-	EncoderHidden       int         `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
-	Measurement         Measurement `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
-	MeasurementControls bool        `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
-	InitialObservations int         `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
-	Emission            Emission    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
-	EmissionSD          EmissionSD  `yaml:"emission_sd" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
-	Residual            bool        `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
-	Gate                bool        `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
-	Hard                bool        `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
-	KLSamples           int         `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
-	VarianceFloor       float64     `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
+	Switching           Switching          `yaml:"switching" values:"concrete normal" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights" source:"paper, section Inference"`
+	Weights             Weights            `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
+	Latent              int                `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
+	Switches            int                `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
+	Hidden              int                `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
+	Blocks              int                `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
+	EncoderHidden       int                `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
+	Measurement         Measurement        `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
+	MeasurementControls bool               `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
+	InitialObservations int                `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Emission            statespace.Density `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
+	EmissionSD          statespace.SD      `yaml:"emission_sd" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
+	Residual            bool               `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
+	Gate                bool               `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
+	Hard                bool               `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
+	KLSamples           int                `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
+	VarianceFloor       float64            `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
 
 	Anneal AnnealSettings  `yaml:"anneal" doc:"temperatures and weights of the switches"`
 	Eval   RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -60,7 +61,7 @@ func DefaultSettings() *Settings {
 	return &Settings{
 		Switching: Concrete, Weights: Softmax, Latent: 4, Switches: 8, Hidden: 128,
 		Measurement: LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: Gaussian, EmissionSD: StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
 		Anneal: AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
 		Eval:   RolloutSettings{Rollout: RolloutSample},
 	}
@@ -117,7 +118,7 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 		fault([]string{"model.initial_observations", "env.window", "env.length"}, "",
 			"%d leaves nothing to infer in a training sequence of %d steps", k, setup.Sequence)
 	}
-	if s.Emission == Bernoulli && !setup.Unit {
+	if s.Emission == statespace.Bernoulli && !setup.Unit {
 		fault([]string{"model.emission", "env.kind"}, "use gaussian",
 			"bernoulli needs observations between 0 and 1, those of env.kind=%s are not", setup.Env)
 	}

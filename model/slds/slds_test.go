@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/gradcheck"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -18,7 +19,7 @@ func tiny() Config {
 		Switching: Concrete, Weights: Softmax,
 		Hidden: 12, EncoderHidden: 10, Blocks: 0,
 		Measurement: LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: Gaussian, EmissionSD: StateSD,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
 		Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5, Rollout: RolloutSample,
 		Anneal: Anneal{Posterior: 0.75, Prior: 2, Start: 1, Rate: 0.97, Every: 100, KLSwitch: 0.1},
 	}
@@ -38,11 +39,11 @@ func variants() map[string]Config {
 		"concrete/mlp":      change(func(c *Config) { c.Measurement = MLP }),
 		"concrete/no gate":  change(func(c *Config) { c.Gate = false }),
 		"concrete/no u":     change(func(c *Config) { c.NU = 0 }),
-		"concrete/images":   change(func(c *Config) { c.Emission = Bernoulli; c.NU = 0 }),
+		"concrete/images":   change(func(c *Config) { c.Emission = statespace.Bernoulli; c.NU = 0 }),
 		"normal":            change(func(c *Config) { c.Switching = Normal }),
 		"normal/sigmoid":    change(func(c *Config) { c.Switching = Normal; c.Weights = Sigmoid; c.Blocks = 1 }),
 		"normal/mlp":        change(func(c *Config) { c.Switching = Normal; c.Measurement = MLP; c.MeasurementControls = false }),
-		"normal/constant":   change(func(c *Config) { c.Switching = Normal; c.EmissionSD = ConstantSD; c.Residual = false }),
+		"normal/constant":   change(func(c *Config) { c.Switching = Normal; c.EmissionSD = statespace.ConstantSD; c.Residual = false }),
 	}
 }
 
@@ -62,7 +63,7 @@ func randomBatch(c Config, steps, n int) model.Batch {
 	draws.Normals(b.Observations)
 	draws.Normals(b.Controls)
 	clear(b.Controls[:n*c.NU])
-	if c.Emission == Bernoulli {
+	if c.Emission == statespace.Bernoulli {
 		for i, v := range b.Observations {
 			b.Observations[i] = 0
 			if v > 0 {
@@ -183,8 +184,8 @@ func TestDynamics_IsTheStatedRecursion(t *testing.T) {
 	for i := range 3 {
 		d.proposeSwitch(i, s.draws())
 		s.prior(&d, i)
-		d.mix(i)
-		copy(z.Block(i+1, 2).Value, d.mean.Block(i, 2).Value)
+		d.state.Step(i)
+		copy(z.Block(i+1, 2).Value, d.state.Mean.Block(i, 2).Value)
 	}
 	for row := range 3 * 2 {
 		want := recursion(m, z.Value[row*c.NZ:(row+1)*c.NZ], u.Value[row*c.NU:(row+1)*c.NU])
@@ -203,10 +204,10 @@ func recursion(m *Model, z, u []float32) []float64 {
 		next[j] = float64(z[j])
 		for i := range c.M {
 			for k, v := range z {
-				next[j] += float64(v) * float64(m.transition.a.Values()[(i*c.NZ+k)*c.NZ+j]) / float64(c.M)
+				next[j] += float64(v) * float64(m.transition.state.A.Values()[(i*c.NZ+k)*c.NZ+j]) / float64(c.M)
 			}
 			for k, v := range u {
-				next[j] += float64(v) * float64(m.transition.b.Values()[(i*c.NU+k)*c.NZ+j]) / float64(c.M)
+				next[j] += float64(v) * float64(m.transition.state.B.Values()[(i*c.NU+k)*c.NZ+j]) / float64(c.M)
 			}
 		}
 	}
@@ -233,7 +234,7 @@ func TestForecast_ShapesAndReuse(t *testing.T) {
 			!slices.Equal(first.Mean, second.Mean) || !slices.Equal(first.Switches, second.Switches) {
 			t.Errorf("%s: a second answer differs", name)
 		}
-		if c.Emission == Bernoulli && slices.ContainsFunc(first.Draw, func(v float32) bool { return v != 0 && v != 1 }) {
+		if c.Emission == statespace.Bernoulli && slices.ContainsFunc(first.Draw, func(v float32) bool { return v != 0 && v != 1 }) {
 			t.Errorf("%s: a draw of a binary observation is not binary", name)
 		}
 		for row := range 5 * 3 {
