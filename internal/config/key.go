@@ -68,3 +68,6 @@ func (c *Config) tree() ([]Key, []Section) {
 
 // Recorded reports whether episodes are recorded rather than simulated.
 func (c *Config) Recorded() bool { return c.kinds.env.find(c.Env.Kind).Recorded }
+
+// Kinds are what the configuration was read with.
+func (c Config) Kinds() *Kinds { return c.kinds }

@@ -150,3 +150,16 @@ func Describe(c config.Config) model.Description {
 	}
 	return s.Describe()
 }
+
+// Data are the dimensions of the data of a configuration, and the environment that simulates them; nil for recordings.
+func Data(c config.Config) (model.Data, envs.Env, error) {
+	if s, ok := c.Env.Settings.(*files.Settings); ok {
+		return model.Data{NX: s.Observations, NU: s.Controls}, nil, nil
+	}
+	env, err := Environment(c)
+	if err != nil {
+		return model.Data{}, nil, err
+	}
+	spec := env.Spec()
+	return model.Data{NX: spec.Observation, NU: spec.Control}, env, nil
+}
