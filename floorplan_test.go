@@ -45,6 +45,8 @@ envs/trig:
 model:                 internal/setting autodiff autodiff/kernel rng
 model/statespace:      model autodiff rng
 model/rollout:         model autodiff rng
+model/modeltest:       model autodiff autodiff/gradcheck rng
+model/fusion:          model model/rollout model/statespace autodiff rng
 model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
 
 eval:                  model envs envs/fhn internal/readable rng
@@ -52,7 +54,7 @@ eval/figure:           eval envs/files envs/planar
 
 internal/setting:
 internal/config:       internal/setting
-internal/registry:     internal/config internal/setting model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/registry:     internal/config internal/setting model model/fusion model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
@@ -97,7 +99,7 @@ var outside = []struct {
 	{"github.com/spf13/cobra", []string{"cmd/switchyard"}},
 	{"golang.org/x/term", []string{"cmd/switchyard", "internal/terminal"}},
 	{"gonum.org/v1/plot", []string{"eval/figure"}},
-	{"gonum.org/v1/gonum", []string{"eval"}},
+	{"gonum.org/v1/gonum", []string{"eval", "model/modeltest"}},
 	{"flag", []string{"cmd/switchyard"}},
 	{"log", []string{"cmd/switchyard"}},
 	{"math/rand", nil},

@@ -14,33 +14,48 @@ import (
 type Initial struct {
 	cfg      InitialConfig
 	body     model.Body
+	lstm     autodiff.LSTMWeights // behind the body, if the net is one
 	mean, sd model.Dense
 	hidden   model.Dense // t(h): one rectified hidden layer
 	out      model.Dense
 }
+
+// InitialNet names what reads the first observations.
+type InitialNet string
+
+// MLP is one network over all of them side by side; LSTM a network for each, and a backward LSTM over its features.
+const (
+	MLP  InitialNet = "mlp"
+	LSTM InitialNet = "lstm"
+)
 
 // InitialConfig says what an Initial reads and how large it is.
 type InitialConfig struct {
 	NX, NU, NZ     int
 	Observations   int // k; a sequence shorter than k repeats its last step
 	Hidden, Blocks int
+	Net            InitialNet
 }
 
 // NewInitial declares the parameters of an Initial.
 func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial {
-	body := model.NewBody(p, "initial", c.Observations*(c.NX+c.NU), c.Hidden, c.Blocks, draws)
-	return Initial{
-		cfg: c, body: body,
-		mean:   model.NewDense(p, "initial.mean", c.Hidden, c.NZ, draws),
-		sd:     model.NewDense(p, "initial.sd", c.Hidden, c.NZ, draws),
-		hidden: model.NewDense(p, "start.hidden", c.NZ, c.Hidden, draws),
-		out:    model.NewDense(p, "start.out", c.Hidden, c.NZ, draws),
+	n := Initial{cfg: c}
+	if c.Net == LSTM {
+		n.body = model.NewBody(p, "initial", c.NX+c.NU, c.Hidden, c.Blocks, draws)
+		n.lstm = model.NewLSTM(p, "initial.lstm", c.Hidden, c.Hidden, draws)
+	} else {
+		n.body = model.NewBody(p, "initial", c.Observations*(c.NX+c.NU), c.Hidden, c.Blocks, draws)
 	}
+	n.mean = model.NewDense(p, "initial.mean", c.Hidden, c.NZ, draws)
+	n.sd = model.NewDense(p, "initial.sd", c.Hidden, c.NZ, draws)
+	n.hidden = model.NewDense(p, "start.hidden", c.NZ, c.Hidden, draws)
+	n.out = model.NewDense(p, "start.out", c.Hidden, c.NZ, draws)
+	return n
 }
 
 // Infer draws h, writes z_1 of every sequence into z1 and returns mean and variance of q(h), [B, nz].
 func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, noise autodiff.Tensor) (mean, variance autodiff.Tensor) {
-	features := n.body.Apply(t, n.firstObservations(t, b))
+	features := n.features(t, b)
 	mean = n.mean.Apply(t, features)
 	variance = t.New(b.B, n.cfg.NZ)
 	h := t.New(b.B, n.cfg.NZ)
@@ -51,18 +66,28 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 	return mean, variance
 }
 
-// firstObservations lays the first k pairs (x_t, u_t) of a sequence side by side.
-func (n Initial) firstObservations(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
-	c := n.cfg
-	pair := c.NX + c.NU
-	y := t.NewConstant(b.B, c.Observations*pair)
-	for i := range b.B {
-		row := y.Value[i*y.Cols : (i+1)*y.Cols]
-		for k := range c.Observations {
-			at := min(k, b.T-1)*b.B + i
-			copy(row[k*pair:], b.Observations[at*c.NX:(at+1)*c.NX])
-			copy(row[k*pair+c.NX:], b.Controls[at*c.NU:(at+1)*c.NU])
+// features reads the first k pairs (x_t, u_t).
+func (n Initial) features(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	pair, k := n.cfg.NX+n.cfg.NU, n.cfg.Observations
+	if n.cfg.Net != LSTM {
+		y := t.NewConstant(b.B, k*pair)
+		for i := range b.B {
+			for s := range k {
+				n.pair(y.Value[(i*k+s)*pair:], b, s, i)
+			}
 		}
+		return n.body.Apply(t, y)
 	}
-	return y
+	y := t.NewConstant(k*b.B, pair)
+	for row := range y.Rows {
+		n.pair(y.Value[row*pair:], b, row/b.B, row%b.B)
+	}
+	return t.BackwardLSTM(n.body.Apply(t, y), autodiff.Tensor{}, n.lstm, b.B).Block(0, b.B)
+}
+
+// pair writes x_s and u_s of sequence i, or those of its last step.
+func (n Initial) pair(dst []float32, b model.Batch, s, i int) {
+	at := min(s, b.T-1)*b.B + i
+	copy(dst, b.Observations[at*b.NX:(at+1)*b.NX])
+	copy(dst[b.NX:], b.Controls[at*b.NU:(at+1)*b.NU])
 }
