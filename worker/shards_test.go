@@ -18,7 +18,7 @@ import (
 
 func testConfig(switching slds.Switching) slds.Config {
 	return slds.Config{
-		Dims: model.Dims{NX: 2, NU: 1, NZ: 4, M: 8}, Switching: switching, Weights: slds.Softmax,
+		Dims: model.Dims{NX: 2, NU: 1, NZ: 4, M: 8}, Switching: switching, Weights: statespace.Softmax,
 		Hidden: 32, EncoderHidden: 32, Measurement: slds.LSTM, MeasurementControls: true, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
 		VarianceFloor: 1e-5, Rollout: slds.RolloutSample,

@@ -1,8 +1,6 @@
 package slds
 
 import (
-	"math"
-
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/rollout"
@@ -43,28 +41,14 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 	dst.Resize(prefix.T, prefix.B, c.NZ, c.M)
 	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
 		p := f.m.infer(f.tape, g.Batch, &noise, c.Anneal.Final(), 1)
-		for t := range prefix.T {
-			at, n := t*prefix.B+g.First, g.N
-			mean, sd, weights := dst.Mean[at*c.NZ:][:n*c.NZ], dst.SD[at*c.NZ:][:n*c.NZ], dst.Switches[at*c.M:][:n*c.M]
-			if t == 0 {
-				copy(mean, p.z.Block(0, n).Value)
-				clear(sd)
-				clear(weights)
-				continue
-			}
-			copy(mean, p.mean.Block(t-1, n).Value)
-			copy(weights, p.dynamics.weights.Block(t-1, n).Value)
-			for i, v := range p.variance.Block(t-1, n).Value {
-				sd[i] = float32(math.Sqrt(float64(v)))
-			}
-		}
+		p.Filtering(dst, g, p.dynamics.weights)
 	})
 }
 
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	c := f.m.cfg
-	rollout.Each(&f.prefixes, f.tape, dst, q, c.Dims, 1, func(g rollout.Group, noise *rng.Stream) {
+	rollout.Each(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g rollout.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
 		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
@@ -75,7 +59,8 @@ func (f *Forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise 
 	c, t, rows := f.m.cfg, f.tape, g.N*q.Samples
 	z := t.New((q.Horizon+1)*rows, c.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, c.NZ)
-	previous := f.start(z.Block(0, rows), p, g.N, eps)
+	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
+	previous := f.lastSwitch(p, rows, g.Batch.B)
 	d := f.m.transition.begin(t, z, rollout.Controls(t, q, c.NU, g), previous, rows)
 	s := c.newSwitches(&d, c.Anneal.Final(), measurement{}, f.rolloutNoise(noise, q.Horizon*rows))
 	for i := range q.Horizon {
@@ -88,21 +73,15 @@ func (f *Forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise 
 	return rollout.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
-// start draws z at the end of the prefix for every path and returns the switch that led there.
-func (f *Forecaster) start(z autodiff.Tensor, p posterior, n int, eps autodiff.Tensor) autodiff.Tensor {
+// lastSwitch is the switch that led to the end of the prefix, for so many rows of paths; nothing after a single step.
+func (f *Forecaster) lastSwitch(p posterior, rows, inferred int) autodiff.Tensor {
 	last := p.dynamics.steps() - 1
-	previous := f.tape.NewConstant(z.Rows, f.m.cfg.M)
-	if last < 0 { // a prefix of one step has no switch yet
-		previous = autodiff.Tensor{}
+	if last < 0 {
+		return autodiff.Tensor{}
 	}
-	for path := range z.Rows / n {
-		block := z.Block(path, n)
-		if last < 0 {
-			copy(block.Value, p.z.Value)
-			continue
-		}
-		f.tape.Draw(block, p.mean.Block(last, n), p.variance.Block(last, n), eps.Block(path, n))
-		copy(previous.Block(path, n).Value, p.switches.draws().Block(last, n).Value)
+	previous := f.tape.NewConstant(rows, f.m.cfg.M)
+	for path := range rows / inferred {
+		copy(previous.Block(path, inferred).Value, p.switches.draws().Block(last, inferred).Value)
 	}
 	return previous
 }

@@ -20,6 +20,9 @@ type recognitionNet struct {
 
 func newRecognitionNet(p *autodiff.Params, c Config, draws *rng.Stream) recognitionNet {
 	n := recognitionNet{encoder: statespace.NewEncoder(p, c.NX, c.EncoderHidden, c.Blocks, c.NZ, draws)}
+	if c.Switching == Deterministic { // nothing to infer
+		return n
+	}
 	in := c.EncoderHidden
 	if c.MeasurementControls {
 		in += c.NU
@@ -57,6 +60,9 @@ func (m measurement) from(rows int) measurement {
 // measurement of z_t, and its features are zero for the switch.
 func (n recognitionNet) measure(t *autodiff.Tape, c Config, b model.Batch) measurement {
 	m := measurement{Measurement: n.encoder.Measure(t, b)}
+	if c.Switching == Deterministic {
+		return m
+	}
 	features := n.switchFeatures(t, c, b, m.Features)
 	m.first = n.first.Apply(t, features)
 	switch {

@@ -55,12 +55,7 @@ func (n *normalSwitch) prior(d *dynamics, i int) {
 // w = softmax(W·s + b), or sigmoid
 func (n *normalSwitch) weigh(d *dynamics, i int) {
 	n.mixing.Step(i)
-	w, scores := d.weights.Block(i, d.block), n.scores.Block(i, d.block)
-	if n.cfg.Weights == Sigmoid {
-		d.tape.Sigmoid(w, scores)
-	} else {
-		d.tape.Softmax(w, scores)
-	}
+	n.cfg.Weights.Mix(d.tape, d.weights.Block(i, d.block), n.scores.Block(i, d.block))
 }
 
 func (n *normalSwitch) divergence(d *dynamics) autodiff.Tensor {
