@@ -51,9 +51,10 @@ model/slds:            model model/rollout model/statespace autodiff autodiff/ke
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
+eval/protocol:         eval eval/figure envs model
 
-internal/setting:
-internal/config:       internal/setting
+internal/setting:       internal/names
+internal/config:       internal/setting internal/names
 internal/registry:     internal/config internal/setting model model/fusion model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
@@ -81,7 +82,17 @@ internal/chaos:        internal/fault internal/keys internal/runs rng
 worker:                internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
-cmd/switchyard:        *
+internal/advice:
+internal/release:      autodiff/kernel
+internal/trained:      internal/checkpoint internal/config internal/readable internal/registry internal/runs eval eval/protocol envs envs/files model
+internal/job:          internal/advice internal/config internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
+internal/session:      internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
+internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
+internal/host:         internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names
+internal/suggest:      envs/files
+
+cmd:                   *
+cmd/switchyard:        cmd internal/registry
 docs/bench/render:     internal/bench internal/scaling
 `
 
@@ -96,14 +107,14 @@ var outside = []struct {
 	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
 	{"github.com/goccy/go-yaml", []string{"internal/config"}},
 	{"github.com/prometheus/client_golang", []string{"internal/web"}},
-	{"github.com/spf13/cobra", []string{"cmd/switchyard"}},
-	{"golang.org/x/term", []string{"cmd/switchyard", "internal/terminal"}},
+	{"github.com/spf13/cobra", []string{"cmd"}},
+	{"golang.org/x/term", []string{"cmd", "internal/terminal"}},
 	{"gonum.org/v1/plot", []string{"eval/figure"}},
 	{"gonum.org/v1/gonum", []string{"eval", "model/modeltest"}},
-	{"flag", []string{"cmd/switchyard"}},
-	{"log", []string{"cmd/switchyard"}},
+	{"flag", []string{"cmd"}},
+	{"log", []string{"cmd"}},
 	{"math/rand", nil},
-	{"os/exec", []string{"cmd/switchyard", "internal/chaos"}},
+	{"os/exec", []string{"internal/chaos"}},
 	{"unsafe", []string{"autodiff/kernel", "internal/wire"}},
 	{"C", nil},
 }
@@ -230,29 +241,35 @@ func TestPackages_SayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestEnvironment_IsReadByCommandsOnly: what a library does depends on its
-// arguments, so that a run's configuration tells the whole story.
-func TestEnvironment_IsReadByCommandsOnly(t *testing.T) {
+// TestProcess_IsReadInOnePlace: what a library does depends on its arguments, so that a run's configuration tells the
+// whole story. What the commands do depends on what Main hands them, so that a test can be their process.
+func TestProcess_IsReadInOnePlace(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if p.Name == "main" {
 			continue
 		}
 		for _, file := range append(p.GoFiles, p.IgnoredGoFiles...) {
-			if strings.HasSuffix(file, "_test.go") {
+			if strings.HasSuffix(file, "_test.go") || p.name() == "cmd" && file == "main.go" {
 				continue
 			}
 			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, use := range environmentUses(tree) {
-				t.Errorf("%s/%s calls os.%s: read it in cmd and hand it in", p.name(), file, use)
+			for _, use := range processUses(tree) {
+				t.Errorf("%s/%s uses %s: only Main of cmd reads it, and hands it in", p.name(), file, use)
 			}
 		}
 	}
 }
 
-func environmentUses(tree *ast.File) []string {
+// ofProcess are the doors of the process to the world outside.
+var ofProcess = map[string][]string{
+	"os":     {"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Args", "Exit", "Stdin", "Stdout", "Stderr"},
+	"signal": {"Notify", "NotifyContext"},
+}
+
+func processUses(tree *ast.File) []string {
 	var uses []string
 	ast.Inspect(tree, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)
@@ -260,8 +277,8 @@ func environmentUses(tree *ast.File) []string {
 			return true
 		}
 		from, ok := selector.X.(*ast.Ident)
-		if ok && from.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Args", "Exit"}, selector.Sel.Name) {
-			uses = append(uses, selector.Sel.Name)
+		if ok && slices.Contains(ofProcess[from.Name], selector.Sel.Name) {
+			uses = append(uses, from.Name+"."+selector.Sel.Name)
 		}
 		return true
 	})

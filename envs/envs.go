@@ -61,6 +61,12 @@ func Indicator(holds bool) float32 {
 	return 0
 }
 
+// Pictured is an Env whose observations are images.
+type Pictured interface {
+	// Image is height, width and channels: an observation holds them in this order, the last running fastest.
+	Image() [3]int
+}
+
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

@@ -68,6 +68,9 @@ func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shard
 	return p, nil
 }
 
+// Model is the model that the program trains, which stays its own.
+func (p *Shards) Model() model.Trainable { return p.model }
+
 // Size is the number of parameters.
 func (p *Shards) Size() int { return p.model.Params().Len() }
 

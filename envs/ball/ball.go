@@ -56,7 +56,10 @@ type Env struct {
 	spec  envs.Spec
 }
 
-var _ envs.Env = (*Env)(nil)
+var (
+	_ envs.Env      = (*Env)(nil)
+	_ envs.Pictured = (*Env)(nil)
+)
 
 // New returns the environment of cfg, or ErrConfig for a time step that is not positive and finite.
 func New(cfg Config) (*Env, error) {
@@ -149,3 +152,6 @@ func (e *Env) Render(image []float32, x, y float64) {
 
 // widths is how far the disc dx² + dy² ≤ 12 reaches to either side, by |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
+
+// Image is the size of an observation.
+func (e *Env) Image() [3]int { return [3]int{Size, Size, 1} }

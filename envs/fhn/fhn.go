@@ -21,8 +21,6 @@ package fhn
 
 import (
 	"errors"
-	"fmt"
-	"math"
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -48,20 +46,15 @@ func DefaultConfig() Config {
 var ErrConfig = errors.New("fhn: invalid constants")
 
 func (c Config) validate() error {
-	var errs []error
-	check := func(name string, v float64, ok bool) {
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-			errs = append(errs, fmt.Errorf("%w: %s = %v", ErrConfig, name, v))
-		}
-	}
-	check("DT", c.DT, c.DT > 0)
-	check("A", c.A, true)
-	check("B", c.B, true)
-	check("Rate", c.Rate, c.Rate > 0)
-	check("StimulusMean", c.StimulusMean, true)
-	check("StimulusSD", c.StimulusSD, c.StimulusSD >= 0)
-	check("Start", c.Start, c.Start >= 0)
-	return errors.Join(errs...)
+	faults := envs.Constants{Fault: ErrConfig}
+	faults.Check("DT", c.DT, c.DT > 0)
+	faults.Check("A", c.A, true)
+	faults.Check("B", c.B, true)
+	faults.Check("Rate", c.Rate, c.Rate > 0)
+	faults.Check("StimulusMean", c.StimulusMean, true)
+	faults.Check("StimulusSD", c.StimulusSD, c.StimulusSD >= 0)
+	faults.Check("Start", c.Start, c.Start >= 0)
+	return faults.Err()
 }
 
 // Env is the oscillator as an environment. It is immutable.

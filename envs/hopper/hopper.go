@@ -38,7 +38,6 @@ package hopper
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/switchyard-ml/switchyard/envs"
@@ -64,19 +63,14 @@ func DefaultConfig() Config {
 var ErrConfig = errors.New("hopper: invalid constants")
 
 func (c Config) validate() error {
-	var errs []error
-	check := func(name string, v float64, ok bool) {
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-			errs = append(errs, fmt.Errorf("%w: %s = %v", ErrConfig, name, v))
-		}
-	}
-	check("DT", c.DT, c.DT > 0)
-	check("Substeps", float64(c.Substeps), c.Substeps > 0)
-	check("Torque", c.Torque, c.Torque >= 0)
-	check("Gravity", c.Gravity, c.Gravity >= 0)
-	check("Friction", c.Friction, c.Friction >= 0)
-	check("Damping", c.Damping, c.Damping >= 0 && c.Damping*c.DT < 1)
-	return errors.Join(errs...)
+	faults := envs.Constants{Fault: ErrConfig}
+	faults.Check("DT", c.DT, c.DT > 0)
+	faults.Check("Substeps", float64(c.Substeps), c.Substeps > 0)
+	faults.Check("Torque", c.Torque, c.Torque >= 0)
+	faults.Check("Gravity", c.Gravity, c.Gravity >= 0)
+	faults.Check("Friction", c.Friction, c.Friction >= 0)
+	faults.Check("Damping", c.Damping, c.Damping >= 0 && c.Damping*c.DT < 1)
+	return faults.Err()
 }
 
 // Sizes of the arrays, the reset and the scales of the state.

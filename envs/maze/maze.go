@@ -51,8 +51,11 @@ func New(cfg Config) (*Env, error) {
 		Walls:  cfg.Walls,
 		Radius: cfg.Radius, Restitution: cfg.Restitution, Damping: cfg.Damping, SubStep: subStep,
 	})
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	if err := errors.Join(err, cfg.validate()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, err
 	}
 	cfg.Walls = nil
 	e := &Env{cfg: cfg, world: world, spec: envs.Spec{
@@ -66,17 +69,12 @@ func New(cfg Config) (*Env, error) {
 }
 
 func (c Config) validate() error {
-	var errs []error
-	check := func(name string, v float64, ok bool) {
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-			errs = append(errs, fmt.Errorf("%s = %v", name, v))
-		}
-	}
-	check("Balls", float64(c.Balls), c.Balls >= 1 && c.Balls <= MaxBalls)
-	check("DT", c.DT, c.DT > 0)
-	check("Acceleration", c.Acceleration, c.Acceleration >= 0)
-	check("StartSpeed", c.StartSpeed, c.StartSpeed >= 0)
-	return errors.Join(errs...)
+	faults := envs.Constants{Fault: ErrConfig}
+	faults.Check("Balls", float64(c.Balls), c.Balls >= 1 && c.Balls <= MaxBalls)
+	faults.Check("DT", c.DT, c.DT > 0)
+	faults.Check("Acceleration", c.Acceleration, c.Acceleration >= 0)
+	faults.Check("StartSpeed", c.StartSpeed, c.StartSpeed >= 0)
+	return faults.Err()
 }
 
 func labels(balls int) []string {

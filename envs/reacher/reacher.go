@@ -21,7 +21,6 @@ package reacher
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/switchyard-ml/switchyard/envs"
@@ -48,19 +47,14 @@ func DefaultConfig() Config {
 var ErrConfig = errors.New("reacher: invalid constants")
 
 func (c Config) validate() error {
-	var errs []error
-	check := func(name string, v float64, ok bool) {
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-			errs = append(errs, fmt.Errorf("%w: %s = %v", ErrConfig, name, v))
-		}
-	}
-	check("DT", c.DT, c.DT > 0)
-	check("Torque", c.Torque, c.Torque >= 0)
-	check("Damping", c.Damping, c.Damping >= 0 && c.Damping*c.DT < 1)
-	check("RateCap", c.RateCap, c.RateCap > 0)
-	check("ElbowLimit", c.ElbowLimit, c.ElbowLimit > 0)
-	check("WarmUp", float64(c.WarmUp), c.WarmUp >= 0)
-	return errors.Join(errs...)
+	faults := envs.Constants{Fault: ErrConfig}
+	faults.Check("DT", c.DT, c.DT > 0)
+	faults.Check("Torque", c.Torque, c.Torque >= 0)
+	faults.Check("Damping", c.Damping, c.Damping >= 0 && c.Damping*c.DT < 1)
+	faults.Check("RateCap", c.RateCap, c.RateCap > 0)
+	faults.Check("ElbowLimit", c.ElbowLimit, c.ElbowLimit > 0)
+	faults.Check("WarmUp", float64(c.WarmUp), c.WarmUp >= 0)
+	return faults.Err()
 }
 
 // Sizes of the arrays, and the reset.

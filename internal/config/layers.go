@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
@@ -23,7 +24,7 @@ type File struct {
 type Sources struct {
 	Preset      string   // "": what the files name, else DefaultPreset
 	Files       []File   // later ones win
-	Environment []string // NAME=value; names without Prefix are ignored
+	Environment []string // NAME=value; words without Prefix are ignored
 	Arguments   []string // key=value; later ones win
 }
 
@@ -199,12 +200,16 @@ func (r *resolver) applyForeign(e entry, keys []Key) {
 		r.problems = append(r.problems, p)
 		return
 	}
-	var names []string
+	var words []string
 	for _, o := range others {
-		names = append(names, o.kind)
+		name := o.kind
+		if _, kind, _ := strings.Cut(o.kind, "="); slices.Contains(presetNames(), kind) {
+			name += " as the preset " + kind + " does"
+		}
+		words = append(words, name)
 	}
 	r.problems = append(r.problems, Problem{
-		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key", Hint: "leave it out, or choose " + strings.Join(names, " or "),
+		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key", Hint: "leave it out, or choose " + strings.Join(words, " or "),
 	})
 }
 
@@ -215,26 +220,26 @@ func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 	}
 	p := Problem{Origin: at, Key: path, Message: "unknown key"}
 	section, _, dotted := strings.Cut(path, ".")
-	var names, sections []string
+	var words, sections []string
 	for _, k := range keys {
 		if k.Section() == section {
-			names = append(names, k.Name())
+			words = append(words, k.Name())
 		}
 	}
 	for _, s := range k.Sections() {
 		sections = append(sections, s.Name)
 	}
 	near := nearestKey(path, keys)
-	if within := setting.Nearest(path, sections); !dotted && within != "" {
+	if within := names.Nearest(path, sections); !dotted && within != "" {
 		near = within
 	}
 	switch {
 	case k.isSection(path):
-		p.Message, p.Hint = "a section, not a key", "it has the keys "+strings.Join(names, ", ")
+		p.Message, p.Hint = "a section, not a key", "it has the keys "+strings.Join(words, ", ")
 	case near != "":
 		p.Hint = "did you mean " + near + "?"
-	case dotted && len(names) > 0:
-		p.Hint = section + " has the keys " + strings.Join(names, ", ")
+	case dotted && len(words) > 0:
+		p.Hint = section + " has the keys " + strings.Join(words, ", ")
 	default:
 		p.Hint = "the sections are " + strings.Join(sections, ", ")
 	}
@@ -246,10 +251,10 @@ func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 // tools (an orchestrator may inject SWITCHYARD_SERVICE_HOST).
 func (r *resolver) environment(variables []string) layer {
 	paths := map[string]string{}
-	var names []string
+	var words []string
 	for _, k := range r.config.kinds.Keys() {
 		name := Prefix + strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
-		paths[name], names = k.Path, append(names, name)
+		paths[name], words = k.Path, append(words, name)
 	}
 	sorted := slices.Sorted(slices.Values(variables))
 	var l layer
@@ -259,7 +264,7 @@ func (r *resolver) environment(variables []string) layer {
 			continue
 		}
 		at := Origin{Name: name}
-		near := setting.Nearest(name, names)
+		near := names.Nearest(name, words)
 		switch path, known := paths[name]; {
 		case path == presetKey:
 			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is named by the command or the file", Hint: "unset it"})

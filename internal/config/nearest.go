@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // synonyms maps names that users of other trainers try first.
@@ -19,9 +19,9 @@ var synonyms = map[string]string{
 // section, a synonym, or the fewest edits.
 func nearestKey(path string, keys []Key) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	paths, names := make([]string, len(keys)), make([]string, len(keys))
+	paths, words := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {
-		paths[i], names[i] = key.Path, key.Name()
+		paths[i], words[i] = key.Path, key.Name()
 	}
 	for _, ofKinds := range []bool{false, true} { // a key that all have is likelier to be meant
 		for _, k := range keys {
@@ -33,11 +33,11 @@ func nearestKey(path string, keys []Key) string {
 	if target, ok := synonyms[strings.ToLower(name)]; ok && slices.Contains(paths, target) {
 		return target
 	}
-	if near := setting.Nearest(path, paths); near != "" {
+	if near := names.Nearest(path, paths); near != "" {
 		return near
 	}
-	if near := setting.Nearest(name, names); near != "" {
-		return paths[slices.Index(names, near)]
+	if near := names.Nearest(name, words); near != "" {
+		return paths[slices.Index(words, near)]
 	}
 	return ""
 }

@@ -116,6 +116,17 @@ func (r *resolver) validate() {
 	r.report(messageRules)
 }
 
+// Check returns what does not fit together in a configuration whose settings were changed after it was read, as an *Error.
+func (c Config) Check() error {
+	r := c.kinds.resolver()
+	r.config = c
+	r.validate()
+	if len(r.problems) > 0 {
+		return &Error{Problems: r.problems}
+	}
+	return nil
+}
+
 func (r *resolver) report(rules []rule) {
 	for _, rule := range rules {
 		if message, hint := rule.fault(&r.config); message != "" {

@@ -1,5 +1,6 @@
 // Package names says what runs and workers may be called: names that are safe as a folder on every system, as an argument
-// of a command and as one token of a message subject. It does not know what is called so.
+// of a command and as one token of a message subject; and which of several was meant by a word that is none of them. It does
+// not know what is called so.
 package names
 
 import (

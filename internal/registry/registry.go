@@ -164,3 +164,12 @@ func Data(c config.Config) (model.Data, envs.Env, error) {
 	spec := env.Spec()
 	return model.Data{NX: spec.Observation, NU: spec.Control}, env, nil
 }
+
+// Trainable is a model that is trained by gradient.
+func Trainable(c config.Config, m model.Model) (model.Trainable, error) {
+	t, ok := m.(model.Trainable)
+	if !ok {
+		return nil, fmt.Errorf("%w: model.kind=%s is not trained by gradient", ErrKind, c.Model.Kind)
+	}
+	return t, nil
+}

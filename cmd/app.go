@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// app is what the commands share: the world outside and the global flags.
+type app struct {
+	kinds    *config.Kinds // what configurations are read with
+	out, err io.Writer     // results; logs, progress and errors
+	environ  []string      // NAME=value
+	signals  <-chan os.Signal
+	invoked  string // how the user called this program
+	cores    int
+	terminal bool       // err is a terminal
+	width    func() int // of the terminal; nil: unknown
+
+	runsDir   string
+	verbose   bool
+	quiet     bool
+	noColor   bool
+	logFormat string
+}
+
+// Environment variables that are not keys of the configuration.
+const (
+	isaVariable     = config.Prefix + "ISA"      // instruction set of the kernels
+	runsDirVariable = config.Prefix + "RUNS_DIR" // default of --runs-dir
+)
+
+func (a *app) getenv(name string) string {
+	for _, v := range slices.Backward(a.environ) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// settings are the environment variables that may set keys of the configuration.
+func (a *app) settings() []string {
+	others := append(connectVariables(), isaVariable, runsDirVariable, fault.Variable)
+	return slices.DeleteFunc(slices.Clone(a.environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !strings.HasPrefix(name, config.Prefix) || slices.Contains(others, name)
+	})
+}
+
+// useKernels chooses the instruction set that the environment asks for.
+func (a *app) useKernels() error {
+	name := a.getenv(isaVariable)
+	if name == "" {
+		return nil
+	}
+	isa, err := kernel.ParseISA(name)
+	if err == nil {
+		err = kernel.Use(isa)
+	}
+	if err != nil {
+		return advice.Usagef("%s=%s: %w", isaVariable, name, err)
+	}
+	return nil
+}
+
+// screen is where progress and log lines go.
+func (a *app) screen() *terminal.Screen {
+	return terminal.NewScreen(a.err, terminal.Options{
+		Terminal: a.terminal && a.getenv("TERM") != "dumb" && a.getenv("CI") == "",
+		Width:    a.width,
+		Quiet:    a.quiet || a.logFormat == "json",
+	})
+}
+
+// logger logs from a level on; --verbose and --quiet change it.
+func (a *app) logger(to io.Writer, level hclog.Level) hclog.Logger {
+	switch {
+	case a.verbose:
+		level = hclog.Debug
+	case a.quiet:
+		level = hclog.Warn
+	}
+	color := hclog.ColorOff
+	if a.terminal && !a.noColor && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" {
+		color = hclog.ForceColor
+	}
+	return hclog.New(&hclog.LoggerOptions{
+		Output: to, Level: level, Color: color, ColorHeaderOnly: true, JSONFormat: a.logFormat == "json",
+		TimeFormat: a.timeFormat(),
+	})
+}
+
+// timeFormat is that of log lines: whoever reads a log that is not a terminal may do so on another day, and a program
+// in another zone.
+func (a *app) timeFormat() string {
+	switch {
+	case a.logFormat == "json":
+		return "2006-01-02T15:04:05.000Z07:00"
+	case a.terminal:
+		return time.TimeOnly
+	}
+	return time.DateTime
+}
+
+// command is a command line of this program as the user would type it here.
+func (a *app) command(arguments ...string) string {
+	words := append([]string{a.invoked}, arguments...)
+	if a.runsDir != a.defaultRunsDir() {
+		words = append(words, "--runs-dir", a.runsDir)
+	}
+	return strings.Join(words, " ")
+}
+
+func (a *app) defaultRunsDir() string {
+	if dir := a.getenv(runsDirVariable); dir != "" {
+		return dir
+	}
+	return "runs"
+}
+
+// invocation is what to type for the program at path: `go run` leaves no program behind.
+func invocation(path string) string {
+	if strings.Contains(path, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/switchyard"
+	}
+	return path
+}
+
+// readFiles reads configuration files.
+func readFiles(paths []string) ([]config.File, error) {
+	var files []config.File
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, advice.Usagef("read the configuration: %w", err)
+		}
+		files = append(files, config.File{Name: path, Data: data})
+	}
+	return files, nil
+}
+
+func (a *app) printf(format string, args ...any) error {
+	if _, err := fmt.Fprintf(a.out, format, args...); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}

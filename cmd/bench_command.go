@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units
+measured in between. Let nothing else run.`)
+	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand())
+	return c
+}
+
+// benchFlags are the flags of the measurements of steps.
+type benchFlags struct {
+	threads int
+	steps   int
+	seconds float64
+	json    bool
+}
+
+func (f *benchFlags) add(c *cobra.Command, cores int) {
+	c.Flags().IntVar(&f.threads, "threads", cores, "cores to use")
+	c.Flags().IntVar(&f.steps, "steps", 10, "steps to measure at least")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+func (f *benchFlags) check() error {
+	if f.threads < 1 || f.steps < 1 {
+		return advice.Usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
+	}
+	return nil
+}
+
+// benchPlan is the plan of what is to be measured, without a run.
+func (a *app) benchPlan(args []string) (*job.Plan, error) {
+	resolved, _, err := a.resolve(args)
+	if err != nil {
+		return nil, err
+	}
+	c := resolved.Config
+	if job.LocalSteps(c) {
+		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
+	}
+	return job.Prepare(c, nil, 1)
+}
+
+func (a *app) benchStepCommand() *cobra.Command {
+	var f benchFlags
+	var profile string
+	c := &cobra.Command{
+		Use:   "step PRESET|FILE.yaml [key=value]...",
+		Short: "Time the training step without messages",
+		Long: `Time updates of a preset without messages: gradients of all shards on the given
+cores, their sum in the fixed tree, clipping and Adam.`,
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.benchStep(args, f, profile) },
+	}
+	f.add(c, a.cores)
+	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
+	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go tool pprof")
+	return c
+}
+
+func (a *app) benchStep(args []string, f benchFlags, profile string) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	program, err := p.Shards(f.threads)
+	if err != nil {
+		return err
+	}
+	budget := bench.Budget{Steps: f.steps, Time: time.Duration(f.seconds * float64(time.Second))}
+	if profile != "" {
+		file, failed := os.Create(profile)
+		if failed != nil {
+			return fmt.Errorf("write the profile: %w", failed)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		budget.Profile = file
+	}
+	s, err := bench.MeasureStep(program, p.Theta, p.Config.Train.Shards, f.threads, program.Flops, budget)
+	if err != nil {
+		return fmt.Errorf("measure the step of %s: %w", p.Config.Preset, err)
+	}
+	return a.printStep(p, s, program.Memory(f.threads), f.json)
+}
+
+func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			Preset    string        `json:"preset"`
+			Switching string        `json:"switching"`
+			Kernels   string        `json:"kernels"`
+			Bytes     int           `json:"memory_bytes"`
+			Memory    worker.Memory `json:"memory"`
+			bench.Step
+		}{p.Config.Preset, registry.Describe(p.Config).Variant, kernel.Active().String(), memory.Total(), memory, s})
+	}
+	t := readable.NewTable("step of "+p.Config.Preset, registry.Describe(p.Config).Variant).Left(1)
+	t.Row("on", fmt.Sprintf("%s, %s kernels", readable.Count(s.Threads, "thread"), kernel.Active()))
+	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
+	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
+	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
+	size := func(n int) string { return readable.Bytes(int64(n)) }
+	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
+		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
+	_, err := t.WriteTo(a.out)
+	return err
+}
+
+func milliseconds(seconds float64) string { return fmt.Sprintf("%.3g ms", 1e3*seconds) }
+
+func (a *app) benchKernelsCommand() *cobra.Command {
+	var asJSON bool
+	var samples int
+	c := &cobra.Command{
+		Use:   "kernels",
+		Short: "Time matrix products and functions by shape on one core",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			if samples < 1 {
+				return advice.Usagef("--samples %d: at least one is needed", samples)
+			}
+			list := bench.MeasureKernels(samples)
+			if asJSON {
+				return a.printJSON(list)
+			}
+			t := readable.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
+			for _, k := range list {
+				if k.M == 0 {
+					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))
+					continue
+				}
+				t.Row(k.Op, fmt.Sprint(k.M), fmt.Sprint(k.N), fmt.Sprint(k.K), fmt.Sprintf("%.1f", k.GFLOPS), fmt.Sprintf("%.0f %%", 100*k.PeakFraction), "")
+			}
+			for _, g := range bench.Summary(list) {
+				t.Row(g.Op, fmt.Sprint(g.M), "all", "all", "", fmt.Sprintf("%.1f %%", 100*g.PeakFraction), "")
+			}
+			_, err := t.WriteTo(a.out)
+			return err
+		},
+	}
+	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of objects")
+	return c
+}

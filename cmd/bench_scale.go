@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/session"
+)
+
+// scaleFlags describe the clusters of a prediction.
+type scaleFlags struct {
+	workers    []int
+	link       string
+	latency    time.Duration
+	cores      int
+	perMachine int
+	oneMachine bool
+	stragglers string
+	measured   string
+	json       bool
+}
+
+// Simulated updates of each row with stragglers, and their seed.
+const (
+	scaleUpdates = 400
+	scaleSeed    = 1
+)
+
+func (a *app) benchScaleCommand() *cobra.Command {
+	var f scaleFlags
+	c := &cobra.Command{
+		Use:   "scale PRESET|FILE.yaml [key=value]...",
+		Short: "Predict the step on more machines and slower links",
+		Long: `Measure what a step of a preset asks of a core here, and predict how long it takes on
+clusters: its parts, what it waits for, and what to choose instead. The model is
+described in docs/scaling.md.`,
+		Example: "  " + a.invoked + " bench scale maze --workers 1,2,4,8,64,256 --link 1Gbit/s\n" +
+			"  " + a.invoked + " bench scale maze train.shards=256 --link 100Mbit/s --latency 20ms --stragglers lognormal:0.3",
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.benchScale(args, f) },
+	}
+	flags := c.Flags()
+	flags.IntSliceVar(&f.workers, "workers", []int{1, 2, 4, 8, 16, 64, 256}, "numbers of workers, a row for each")
+	flags.StringVar(&f.link, "link", "1Gbit/s", "speed of each machine's link, each way")
+	flags.DurationVar(&f.latency, "latency", 200*time.Microsecond, "latency of the link, one way")
+	flags.IntVar(&f.cores, "cores-per-worker", 1, "cores of a worker, which computes as many shards at a time")
+	flags.IntVar(&f.perMachine, "workers-per-machine", 1, "workers that share a machine and its link")
+	flags.BoolVar(&f.oneMachine, "one-machine", false, "all on this machine, without a link")
+	flags.StringVar(&f.stragglers, "stragglers", "none", "distribution of a factor on the time of each lease: none, lognormal:SIGMA, pareto:ALPHA")
+	flags.StringVar(&f.measured, "measured", "", "take the measurements from this file, which --json has written")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	return c
+}
+
+// scaleRow is the prediction for one cluster.
+type scaleRow struct {
+	Cluster    scaling.Cluster    `json:"cluster"`
+	Prediction scaling.Prediction `json:"prediction"`
+	Choices    []scaling.Choice   `json:"choices"`
+}
+
+// scaleTable is what the command prints.
+type scaleTable struct {
+	Preset     string       `json:"preset"`
+	Load       scaling.Load `json:"load"`
+	Wire       scaling.Wire `json:"wire"`
+	Stragglers string       `json:"stragglers"`
+	Rows       []scaleRow   `json:"rows"`
+}
+
+func (a *app) benchScale(args []string, f scaleFlags) error {
+	link, err := parseLink(f.link)
+	if err != nil {
+		return err
+	}
+	stragglers, err := scaling.ParseStragglers(f.stragglers)
+	if err != nil {
+		return advice.Usage(err)
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	t := scaleTable{Preset: p.Config.Preset, Wire: wireOf(p.Config), Stragglers: f.stragglers}
+	if t.Load, err = a.scaleLoad(p, f.measured); err != nil {
+		return err
+	}
+	spec := scaling.Speculation{Tardiness: 1.5, Patience: p.Config.Cluster.FailureDetection.Seconds() / 5}
+	for _, n := range f.workers {
+		c := scaling.Cluster{
+			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1), Cores: f.cores * min(f.perMachine, n),
+			Link: link, Latency: f.latency.Seconds(),
+		}
+		if f.oneMachine {
+			c.Machines, c.Cores, c.OneMachine, c.Link, c.Latency = 1, a.cores, true, 0, 0
+		}
+		if err := scaling.Check(t.Load, c, t.Wire); err != nil {
+			return advice.Usage(err)
+		}
+		t.Rows = append(t.Rows, scaleRow{c, scaling.Simulate(t.Load, c, t.Wire, stragglers, spec, scaleSeed, scaleUpdates), scaling.Choices(t.Load, c, t.Wire)})
+	}
+	if f.json {
+		return a.printJSON(t)
+	}
+	return a.printScale(t)
+}
+
+// scaleLoad measures what a step of the plan asks for, or reads it from a file.
+func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return scaling.Load{}, advice.Usagef("read the measurements: %w", err)
+		}
+		var t scaleTable
+		if err := json.Unmarshal(data, &t); err != nil {
+			return scaling.Load{}, advice.Usagef("read the measurements of %s: %w", path, err)
+		}
+		if t.Preset != p.Config.Preset || t.Load.Parameters != len(p.Theta) || t.Load.Shards != p.Config.Train.Shards {
+			return scaling.Load{}, advice.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
+				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.Config.Preset, len(p.Theta), p.Config.Train.Shards)
+		}
+		return t.Load, nil
+	}
+	program, err := p.Shards(1)
+	if err != nil {
+		return scaling.Load{}, err
+	}
+	link, err := session.Embed(session.Broker, a.logger(a.err, hclog.Warn)) // as messages of a cluster go
+	if err != nil {
+		return scaling.Load{}, err
+	}
+	defer link.Close()
+	load, err := bench.MeasureLoad(bench.LoadConfig{Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.Connect, Turns: 5})
+	if err != nil {
+		return load, fmt.Errorf("measure a step of %s: %w", p.Config.Preset, err)
+	}
+	load.MostShards = mostShards(p.Config.Train.Batch, p.Config.Train.ValidationEpisodes)
+	return load, nil
+}
+
+func (a *app) printScale(t scaleTable) error {
+	l := t.Load
+	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for each receiver\n\n", t.Preset,
+		l.Shards, milliseconds(l.Shard), readable.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
+		milliseconds(l.Send), milliseconds(l.Deliver)); err != nil {
+		return err
+	}
+	table := readable.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
+	for _, r := range t.Rows {
+		p := r.Prediction
+		table.Row(fmt.Sprint(r.Cluster.Workers), duration(p.Seconds), duration(p.Down), duration(p.Compute), duration(p.Up), duration(p.Update),
+			string(p.Bottleneck), better(r.Choices))
+	}
+	_, err := table.WriteTo(a.out)
+	return err
+}
+
+// duration is a time in milliseconds or, from one on, in seconds.
+func duration(seconds float64) string {
+	if seconds < 1 {
+		return milliseconds(seconds)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
+}
+
+// better names the best changes.
+func better(choices []scaling.Choice) string {
+	var list []string
+	for _, c := range choices[:min(len(choices), 3)] {
+		list = append(list, fmt.Sprintf("%s: %s", c.Change, duration(c.Seconds)))
+	}
+	return strings.Join(list, "; ")
+}
+
+// payload is the part of Ethernet's bits that are bytes of TCP: 1448 of 1538.
+const payload = 0.94
+
+// parseLink reads the speed of a link, "100Mbit/s", as bytes of payload per second.
+func parseLink(text string) (float64, error) {
+	for _, unit := range []struct {
+		name  string
+		bytes float64
+	}{{"Gbit/s", 1e9 / 8}, {"Mbit/s", 1e6 / 8}, {"kbit/s", 1e3 / 8}} {
+		if number, ok := strings.CutSuffix(text, unit.name); ok {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 1e9 {
+				return payload * v * unit.bytes, nil
+			}
+		}
+	}
+	return 0, advice.Usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
+}
+
+// mostShards is the greatest power of two that divides both.
+func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }
+
+// wireOf is how gradients travel in a run of that configuration.
+func wireOf(c config.Config) scaling.Wire {
+	switch {
+	case c.Train.Method == "diloco":
+		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+	case c.Train.Gradients == "int16":
+		return scaling.Int16
+	}
+	return scaling.Float32
+}

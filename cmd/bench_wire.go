@@ -1,0 +1,126 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// carriers are the ways of vectors that can be measured, that of train first.
+var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP)}
+
+var carrierTexts = map[session.Carrier]string{
+	session.Direct: "handed over in this process", session.Broker: "through it in this process", session.TCP: "through it over the loopback device",
+}
+
+const carrierHelp = `Vectors go as --carrier says: "direct", from party to party of this process, as in
+train; "broker", through NATS without leaving the process; or "tcp", through NATS over
+the loopback device, as for workers in processes of their own.`
+
+// wireFlags are the flags of bench wire.
+type wireFlags struct {
+	benchFlags
+	turns   int
+	carrier string
+	profile string
+}
+
+func (f *wireFlags) check() error {
+	if f.turns < 1 {
+		return advice.Usagef("--turns %d: at least one is needed", f.turns)
+	}
+	if !slices.Contains(carriers, f.carrier) {
+		return advice.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
+	}
+	return f.benchFlags.check()
+}
+
+func (a *app) benchWireCommand() *cobra.Command {
+	var f wireFlags
+	c := &cobra.Command{
+		Use:   "wire PRESET|FILE.yaml [key=value]...",
+		Short: "Time steps with messages beside the same arithmetic without",
+		Long: `Time updates of a preset with a coordinator and one worker per core over an embedded
+broker, by turns with the same arithmetic on as many cores without messages. More
+workers than there are cores take turns on them, with messages and without.
+
+` + carrierHelp,
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.benchWire(c, args, f)
+		},
+	}
+	f.add(c, a.cores)
+	c.Flags().IntVar(&f.turns, "turns", 5, "turns of steps with and without messages")
+	c.Flags().StringVar(&f.profile, "cpuprofile", "", "write a CPU profile of all turns to this file, for go tool pprof")
+	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors go: "+strings.Join(carriers, ", "))
+	return c
+}
+
+func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := a.benchPlan(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	if err != nil {
+		return fmt.Errorf("make a folder for checkpoints: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	link, err := session.Embed(session.Carrier(f.carrier), a.logger(a.err, hclog.Warn))
+	if err != nil {
+		return err
+	}
+	defer link.Close()
+	cfg := bench.WireConfig{
+		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
+		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
+	}
+	if f.profile != "" {
+		file, failed := os.Create(f.profile)
+		if failed != nil {
+			return fmt.Errorf("write the profile: %w", failed)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		cfg.Profile = file
+	}
+	w, err := bench.MeasureWire(c.Context(), cfg)
+	if err != nil {
+		return fmt.Errorf("measure the messages of %s: %w", p.Config.Preset, err)
+	}
+	return a.printWire(p, w, f)
+}
+
+func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
+	if f.json {
+		return a.printJSON(struct {
+			Preset     string `json:"preset"`
+			Parameters int    `json:"parameters"`
+			bench.Wire
+		}{p.Config.Preset, len(p.Theta), w})
+	}
+	t := readable.NewTable("messages of "+p.Config.Preset, readable.Group(len(p.Theta))+" parameters").Left(1)
+	t.Row("workers", readable.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[session.Carrier(f.carrier)])
+	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
+	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
+	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", readable.Bytes(int64(w.BytesIn)), readable.Bytes(int64(w.BytesOut)), readable.Bytes(int64(w.PerWorker))))
+	_, err := t.WriteTo(a.out)
+	return err
+}

@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/session"
+)
+
+// brokerFlags say where a broker listens and to whom.
+type brokerFlags struct {
+	listen string
+	keys   string // folder
+	tls    bool
+}
+
+func (a *app) brokerCommand() *cobra.Command {
+	var flags brokerFlags
+	c := &cobra.Command{
+		Use:   "broker",
+		Short: "Run a NATS server for coordinator and workers on other machines",
+		Long: `Run a NATS server, which carries all messages between coordinators and workers. It
+is the one that train has inside; any other NATS server does as well, see
+docs/security.md for its configuration. It runs until it is told to stop.
+
+With --keys only who has a key of that folder is let in, and may do what its role
+needs; ` + "`switchyard init`" + ` makes the keys. With port 0 a free one is chosen; the URL is
+then printed.`,
+		Example: "  " + a.invoked + " broker --listen 127.0.0.1:4222\n" +
+			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls",
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error { return a.serveBroker(flags) },
+	}
+	c.Flags().StringVar(&flags.listen, "listen", "127.0.0.1:4222", "address to listen on, HOST:PORT")
+	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys, everybody may do everything)")
+	c.Flags().BoolVar(&flags.tls, "tls", false, "require TLS, with the certificate of the folder of keys")
+	return c
+}
+
+func (a *app) serveBroker(flags brokerFlags) error {
+	log := a.logger(a.err, hclog.Info)
+	b, err := flags.start(log, a.invoked+" init")
+	if err != nil {
+		return err
+	}
+	log.Info("broker ready", "url", b.URL(), "keys", flags.keys != "", "tls", flags.tls)
+	if _, port, err := net.SplitHostPort(flags.listen); err == nil && port == "0" {
+		if err := a.printf("%s\n", b.URL()); err != nil {
+			return errors.Join(err, retire(b))
+		}
+	}
+	err = a.untilInterrupted(a.err, "letting the clients go", func(ctx context.Context) error {
+		<-ctx.Done()
+		return retire(b)
+	})
+	if errors.Is(err, errAborted) {
+		return nil // nothing that a broker holds is worth waiting for
+	}
+	log.Info("broker ended")
+	return err
+}
+
+func retire(b *broker.Broker) error {
+	b.Retire()
+	return nil
+}
+
+// listenAddress returns an error, with an example of a port, if a flag is not an address to listen on.
+func listenAddress(flag, address string, example int) error {
+	const ports = 1 << 16
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		if n, numberErr := strconv.Atoi(port); numberErr != nil || n < 0 || n >= ports {
+			err = fmt.Errorf("port %q is not a number from 0 to %d", port, ports-1)
+		}
+	}
+	if err != nil {
+		return advice.Hint(advice.Usagef("--%s %s: %w", flag, address, err), "it takes HOST:PORT, e.g. 127.0.0.1:%d", example)
+	}
+	return nil
+}
+
+// start runs a broker. It warns when everybody on the network may do everything.
+func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker, error) {
+	if f.listen != "" {
+		if err := listenAddress("listen", f.listen, 4222); err != nil {
+			return nil, err
+		}
+	}
+	cfg := broker.Config{Listen: f.listen, Log: log.Named("broker")}
+	switch {
+	case f.keys != "":
+		cfg.Auth = filepath.Join(f.keys, keys.Auth)
+	case f.tls:
+		return nil, advice.Hint(advice.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s", initCommand)
+	}
+	if f.tls {
+		cfg.Certificate, cfg.Key = filepath.Join(f.keys, keys.Server), filepath.Join(f.keys, keys.ServerKey)
+	}
+	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
+		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
+			return nil, advice.Hint(advice.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand, f.keys)
+		}
+	}
+	if f.keys == "" && f.listen != "" && !loopback(f.listen) {
+		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback address", "listen", f.listen)
+	}
+	b, err := broker.Start(cfg)
+	if errors.Is(err, broker.ErrStart) && f.listen != "" {
+		return nil, advice.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, --listen takes another port; with port 0 it is a free one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the broker: %w", err)
+	}
+	return b, nil
+}
+
+// loopback reports whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// transport starts the broker that the flags describe, to be connected to from this process.
+func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.Transport, error) {
+	b, err := f.start(log, initCommand)
+	if err != nil {
+		return nil, err
+	}
+	if url := b.URL(); url != "" {
+		log.Info("the broker listens", "url", url)
+	}
+	return session.NewTransport(b, session.Direct, f.keys, log), nil
+}

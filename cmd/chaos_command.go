@@ -1,0 +1,271 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/chaos"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// errBits is the outcome that chaos looks for.
+var errBits = errors.New("the parameters differ from those of the run without faults")
+
+const (
+	chaosRun = "chaos"
+	// chaosCheckpoints is how many steps or rounds lie between two checkpoints of a run under faults, unless the command line
+	// says it: what a killed coordinator has to compute again. It changes no bits.
+	chaosCheckpoints = 2
+)
+
+// defaultMix are the faults of a command line that names none.
+var defaultMix = []string{
+	"--kill=5s", "--coordinator-kill=20s", "--nats-restart=30s", "--drop=2%", "--dup=1%", "--delay=200ms",
+	"--corrupt=0.1%", "--nan=0.1%", "--pause=3s", "--partition=4s", "--disk-full",
+}
+
+// chaosFlags say what is run and what happens to it.
+type chaosFlags struct {
+	workers  int
+	plan     chaos.Plan
+	duration time.Duration
+	json     bool
+	keep     bool
+	measure  int
+}
+
+// parsed is a flag whose text a function reads.
+type parsed struct {
+	kind, text string
+	set        func(string) error
+}
+
+func (p *parsed) String() string { return p.text }
+func (p *parsed) Type() string   { return p.kind }
+func (p *parsed) Set(text string) error {
+	if err := p.set(text); err != nil {
+		return err
+	}
+	p.text = text
+	return nil
+}
+
+func (f *chaosFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	times := func(to *time.Duration, name, usage string) {
+		flags.Var(&parsed{kind: "time", set: reader(to, fault.ParseLength)}, name, usage)
+	}
+	shares := func(to *float64, name, usage string) {
+		flags.Var(&parsed{kind: "share", set: reader(to, fault.ParseShare)}, name, usage)
+	}
+	outages := func(to *fault.Outage, name, usage string) {
+		flags.Var(&parsed{kind: "time[/every]", set: reader(to, fault.ParseOutage)}, name, usage)
+	}
+	flags.IntVar(&f.workers, "workers", 4, "worker processes, of one slot each")
+	times(&f.plan.Kill, "kill", "kill -9 a random worker this often on average")
+	times(&f.plan.CoordinatorKill, "coordinator-kill", "kill -9 the coordinator this often")
+	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often")
+	shares(&f.plan.Faults.Drop, "drop", "lose this share of the messages, e.g. 2%")
+	shares(&f.plan.Faults.Dup, "dup", "send this share twice")
+	flags.Var(&parsed{kind: "time[/share]", set: reader(&f.plan.Faults.Delay, fault.ParseDelay)}, "delay", "hold back a share of the messages (5%), each by up to this time")
+	shares(&f.plan.Faults.Corrupt, "corrupt", "change a bit of this share")
+	shares(&f.plan.Faults.NaN, "nan", "put a NaN into this share of the shards' gradients")
+	outages(&f.plan.Pause, "pause", "stop a worker for this long (every ten times as long)")
+	outages(&f.plan.Faults.Partition, "partition", "cut a process off for this long (every ten times as long)")
+	outages(&f.plan.Faults.DiskFull, "disk-full", "let the coordinator's disk be full for this long")
+	flags.Lookup("disk-full").NoOptDefVal = "3s/60s"
+	flags.Uint64Var(&f.plan.Seed, "seed", 1, "seed of the faults; the run has its own")
+	flags.DurationVar(&f.duration, "duration", 0, "stop the run after this time and compare what it has reached (default: train to the last step)")
+	flags.IntVar(&f.measure, "measure", 0, "measure the times of recovery instead, this many of each fault")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they stay in any case when something is wrong)")
+}
+
+func reader[T any](to *T, parse func(string) (T, error)) func(string) error {
+	return func(text string) (err error) {
+		*to, err = parse(text)
+		return err
+	}
+}
+
+// mix sets the faults of a command line that names none.
+func (f *chaosFlags) mix(c *cobra.Command) error {
+	for _, setting := range defaultMix {
+		name, _, _ := strings.Cut(strings.TrimPrefix(setting, "--"), "=")
+		if c.Flags().Changed(name) {
+			return nil
+		}
+	}
+	return c.ParseFlags(defaultMix)
+}
+
+func (a *app) chaosCommand() *cobra.Command {
+	var flags chaosFlags
+	c := &cobra.Command{
+		Use:   "chaos PRESET|FILE.yaml [key=value]...",
+		Short: "Train under faults and compare the bits",
+		Long: `Train with real processes, a broker, a coordinator and workers, while they are
+killed, stopped, cut off and lied to, and compare the parameters with those of a run
+of one process without faults. They must be the same bits: else the exit code is 1.
+
+Without flags of faults it is:
+  ` + strings.Join(defaultMix, " ") + `
+Times of kills and restarts are means; the first worker is never killed, so that a
+leak shows. It ends with the count of each fault and the goodput, the share of the
+shards computed that was not in vain. Everything happens on this machine.`,
+		Example: "  " + a.invoked + " chaos fhn/smoke train.steps=2000\n" +
+			"  " + a.invoked + " chaos fhn train.steps=100000 --duration 1h --kill 15s --drop 2%\n" +
+			"  " + a.invoked + " chaos fhn/smoke --measure 20",
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.mix(c); err != nil {
+				return err
+			}
+			return a.chaos(args, flags)
+		},
+	}
+	flags.add(c)
+	return c
+}
+
+func (a *app) chaos(args []string, flags chaosFlags) error {
+	if flags.workers < 1 || flags.duration < 0 || flags.measure < 0 {
+		return advice.Usagef("--workers %d, --duration %v, --measure %d: at least one worker, and nothing negative", flags.workers, flags.duration, flags.measure)
+	}
+	resolved, _, err := a.resolve(args)
+	if err != nil {
+		return err
+	}
+	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*job.Stride(resolved.Config))
+	if resolved, _, err = a.resolve(slices.Insert(slices.Clone(args), 1, every)); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "switchyard-chaos-")
+	if err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
+	screen := a.screen()
+	job := &chaosJob{app: a, flags: flags, config: resolved.Config, folder: folder, screen: screen, log: a.logger(screen, hclog.Warn)}
+	err = a.untilInterrupted(screen, "ending all processes", job.run)
+	screen.Finish()
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted: nothing was compared")
+	}
+	if err != nil {
+		return advice.Hint(err, "runs, logs and samples are in %s", folder)
+	}
+	if flags.keep {
+		fmt.Fprintln(a.err, "runs, logs and samples are in", folder)
+		return nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return fmt.Errorf("remove the folder: %w", err)
+	}
+	return nil
+}
+
+// chaosJob is a run under faults and its reference.
+type chaosJob struct {
+	app    *app
+	flags  chaosFlags
+	config config.Config
+	folder string
+	screen *terminal.Screen
+	log    hclog.Logger
+}
+
+func (j *chaosJob) run(ctx context.Context) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	settings := filepath.Join(j.folder, "config.yaml")
+	if err := os.WriteFile(settings, j.config.YAML(), 0o644); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	cfg := chaos.Config{
+		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
+		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Log: j.log.Named("chaos"), Progress: j.progress,
+	}
+	if j.flags.measure > 0 {
+		return j.measure(ctx, cfg)
+	}
+	result, err := chaos.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	reference, err := j.reference(ctx, result.Step)
+	if err != nil {
+		return fmt.Errorf("run without faults: %w", err)
+	}
+	if err := j.report(result, reference); err != nil {
+		return err
+	}
+	if result.SHA256 != reference {
+		return errBits
+	}
+	return nil
+}
+
+// environ is the environment of the processes: this one's, without what says how to reach another cluster.
+func (j *chaosJob) environ() []string {
+	return slices.DeleteFunc(slices.Clone(j.app.environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, config.Prefix) && name != isaVariable
+	})
+}
+
+// reference trains to a step in this process, without faults, and returns the digest of the parameters.
+func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
+	c := j.config
+	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
+	p, err := job.Prepare(c, nil, 1)
+	if err != nil {
+		return "", err
+	}
+	run, err := p.MakeRun(j.folder, job.Origin{Name: "reference"})
+	if err != nil {
+		return "", err
+	}
+	transport, err := session.Embed(session.Direct, j.log)
+	if err != nil {
+		return "", errors.Join(err, run.Close())
+	}
+	s := &session.Session{Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: release.Version(), Log: j.log, WorkerLog: j.log}
+	err = s.Train(ctx, run, j.app.progress(j.screen, j.log))
+	j.screen.Finish()
+	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
+}
+
+// progress shows how far the run under faults is.
+func (j *chaosJob) progress(s chaos.Status) {
+	done := readable.Group(s.Step) + "/" + readable.Group(s.Steps)
+	if j.flags.duration > 0 {
+		done = fmt.Sprintf("%s, %s of %s", readable.Group(s.Step), readable.Short(s.Elapsed), readable.Short(j.flags.duration))
+	}
+	line := fmt.Sprintf("under faults: step %s  %s", done, readable.Count(s.Workers, "worker"))
+	for _, name := range slices.Sorted(keysOf(s.Faults)) {
+		if n := s.Faults[name]; n > 0 {
+			line += fmt.Sprintf("  %s %s", name, readable.Group(n))
+		}
+	}
+	j.screen.Status(line)
+}

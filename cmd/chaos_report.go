@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/chaos"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// chaosOutcome is what chaos --json prints.
+type chaosOutcome struct {
+	Equal     bool             `json:"equal"`
+	SHA256    string           `json:"sha256"`
+	Reference string           `json:"reference_sha256"`
+	Faults    map[string]int64 `json:"faults"`
+	Goodput   float64          `json:"goodput"` // useful_shards / issued_shards
+	Seconds   float64          `json:"seconds"`
+	Step      uint64           `json:"step"`
+	Useful    uint64           `json:"useful_shards"`
+	Issued    uint64           `json:"issued_shards"`
+	Exits     int              `json:"exits"` // of processes by themselves
+	Growth    []chaosGrowth    `json:"growth,omitempty"`
+}
+
+// chaosGrowth is by how much something of the processes of a role grows.
+type chaosGrowth struct {
+	Role      string  `json:"role"`
+	What      string  `json:"what"`
+	PerHour   float64 `json:"per_hour"`
+	Mean      float64 `json:"mean"`
+	Samples   int     `json:"samples"`
+	Processes int     `json:"processes"`
+}
+
+func keysOf(m map[string]int64) iter.Seq[string] { return maps.Keys(m) }
+
+// report prints the outcome.
+func (j *chaosJob) report(r *chaos.Result, reference string) error {
+	a := j.app
+	o := chaosOutcome{
+		Equal: r.SHA256 == reference, SHA256: r.SHA256, Reference: reference, Faults: r.Faults, Goodput: r.Goodput(), Seconds: r.Seconds,
+		Step: r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits,
+	}
+	for _, g := range r.Growth {
+		o.Growth = append(o.Growth, chaosGrowth(g))
+	}
+	if j.flags.json {
+		return a.printJSON(o)
+	}
+	verdict := "equal"
+	if !o.Equal {
+		verdict = "DIFFERENT"
+	}
+	table := readable.NewTable("parameters", verdict).Left(1)
+	table.Row("step", readable.Group(o.Step))
+	table.Row("params_sha256", o.SHA256)
+	table.Row("reference", o.Reference)
+	table.Row("time", readable.Short(time.Duration(o.Seconds*float64(time.Second))))
+	table.Row("goodput", goodputText(o))
+	table.Row("exits", fmt.Sprintf("%d processes ended by themselves and were started again", o.Exits))
+	for _, name := range slices.Sorted(keysOf(o.Faults)) {
+		table.Row(name, readable.Group(o.Faults[name]))
+	}
+	if _, err := table.WriteTo(a.out); err != nil {
+		return fmt.Errorf("write the outcome: %w", err)
+	}
+	return j.reportGrowth(o.Growth)
+}
+
+func goodputText(o chaosOutcome) string {
+	if o.Issued == 0 {
+		return "unknown: the coordinator's page did not answer"
+	}
+	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, readable.Group(o.Useful), readable.Group(o.Issued))
+}
+
+// reportGrowth prints what of the processes grows.
+func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := j.app.printf("\ngrowth of processes that are warm (after a minute and a quarter of their life)\n"); err != nil {
+		return err
+	}
+	table := readable.NewTable("process", "what", "per hour", "mean", "samples", "processes").Left(1)
+	for _, g := range list {
+		number := func(v float64) string { return fmt.Sprintf("%.2f", v) }
+		if g.What == "memory" {
+			number = func(v float64) string { return fmt.Sprintf("%.2f MiB", v/(1<<20)) }
+		}
+		table.Row(g.Role, g.What, number(g.PerHour), number(g.Mean), fmt.Sprint(g.Samples), fmt.Sprint(g.Processes))
+	}
+	if _, err := table.WriteTo(j.app.out); err != nil {
+		return fmt.Errorf("write the growth: %w", err)
+	}
+	return nil
+}
+
+// measure prints how long the run needs to go on after each fault.
+func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
+	list, err := chaos.Measure(ctx, cfg, j.flags.measure)
+	if err != nil {
+		return err
+	}
+	if j.flags.json {
+		return j.app.printJSON(list)
+	}
+	table := readable.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases", "usual step")
+	for _, r := range list {
+		table.Row(r.Fault, seconds(chaos.Median(r.First)), seconds(slices.Max(r.First)), seconds(chaos.Median(r.Pace)), seconds(slices.Max(r.Pace)),
+			fmt.Sprint(len(r.First)), seconds(r.Step))
+	}
+	if _, err := table.WriteTo(j.app.out); err != nil {
+		return fmt.Errorf("write the times: %w", err)
+	}
+	return nil
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.2f s", s) }

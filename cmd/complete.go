@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// completeConfig completes presets and files in the first place, then keys with
+// their sections, then the values that a key takes.
+func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if path, _, found := strings.Cut(word, "="); found {
+		return a.completeValue(path), cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []cobra.Completion
+	if len(args) == 0 {
+		for _, p := range config.Presets() {
+			words = append(words, cobra.CompletionWithDesc(p.Name, p.Title))
+		}
+		if !strings.Contains(word, ".") {
+			return words, cobra.ShellCompDirectiveDefault // files too
+		}
+	}
+	section, _, dotted := strings.Cut(word, ".")
+	for _, s := range a.kinds.Sections() {
+		if !dotted {
+			words = append(words, cobra.CompletionWithDesc(s.Name+".", s.Doc))
+		}
+	}
+	for _, k := range a.kinds.Keys() {
+		in, _, nested := strings.Cut(k.Path, ".")
+		if k.Path != "preset" && (nested && dotted && in == section || !nested && !dotted) {
+			words = append(words, cobra.CompletionWithDesc(k.Path+"=", k.Doc))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeValue(path string) []cobra.Completion {
+	for _, k := range a.kinds.Keys() {
+		if k.Path != path {
+			continue
+		}
+		values := k.Values
+		if k.Type == "boolean" {
+			values = []string{"true", "false"}
+		}
+		var words []cobra.Completion
+		for _, v := range values {
+			words = append(words, path+"="+v)
+		}
+		return words
+	}
+	return nil
+}
+
+// completeRuns completes the name of a run.
+func (a *app) completeRuns(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := runs.List(a.runsDir)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var words []cobra.Completion
+	for _, info := range list {
+		words = append(words, cobra.CompletionWithDesc(info.Name, string(info.State)))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,141 @@
+package cmd
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	c := group("config", "Show, check and describe configurations", "")
+	c.AddCommand(a.configShowCommand(), a.configCheckCommand(), a.configSchemaCommand())
+	return c
+}
+
+func (a *app) configShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [PRESET|FILE.yaml]... [key=value]...",
+		Short: "Print the resolved configuration with the meaning and the source of each key",
+		Long: `Print the configuration that train would use: the preset, the files over it,
+` + config.Prefix + `* environment variables over these, key=value arguments over all. The output is
+itself a configuration file.`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeConfig,
+		RunE: func(_ *cobra.Command, args []string) error {
+			resolved, _, err := a.resolve(args)
+			if err != nil {
+				return err
+			}
+			return a.printf("%s", resolved.Annotated())
+		},
+	}
+}
+
+func (a *app) configCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE.yaml...",
+		Short: "Report everything that is wrong with configuration files",
+		Args:  cobra.MatchAll(atLeastOne("FILE.yaml")),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := readFiles(args)
+			if err != nil {
+				return err
+			}
+			var all config.Error
+			for _, f := range files { // each on its own: they need not fit together
+				_, err := a.kinds.Resolve(config.Sources{Files: []config.File{f}})
+				var problems *config.Error
+				if errors.As(err, &problems) {
+					all.Problems = append(all.Problems, problems.Problems...)
+					continue
+				}
+				if err := a.printf("%s: ok\n", f.Name); err != nil {
+					return err
+				}
+			}
+			if len(all.Problems) > 0 {
+				return &all
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of configuration files",
+		Long: `Print the JSON Schema of configuration files. With
+
+  # yaml-language-server: $schema=switchyard.schema.json
+
+as its first line, a file is checked and completed by editors that know YAML.`,
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := a.kinds.Schema()
+			if err != nil {
+				return err
+			}
+			return a.printf("%s", schema)
+		},
+	}
+}
+
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return advice.Hint(advice.Usagef("%s needs a %s", c.CommandPath(), name), "%s --help says more", c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// resolve reads a command line of a preset, files and key=value arguments, and
+// returns also what it set on top of the preset: one setting or file per line.
+func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
+	var s config.Sources
+	var paths, overrides []string
+	for i, arg := range args {
+		switch {
+		case strings.Contains(arg, "="):
+			s.Arguments = append(s.Arguments, arg)
+			overrides = append(overrides, arg)
+		case isFileName(arg):
+			paths = append(paths, arg)
+		case i == 0:
+			s.Preset = arg
+		default:
+			// The configuration says what is wrong with it, beside its other problems.
+			s.Arguments = append(s.Arguments, arg)
+		}
+	}
+	files, err := readFiles(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Files, s.Environment = files, a.settings()
+	resolved, err := a.kinds.Resolve(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return resolved, append(append(paths, resolved.Environment()...), overrides...), nil
+}
+
+// resolveRun is resolve for a command that begins a run: what to train is to be named first.
+func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
+	if strings.Contains(args[0], "=") {
+		return nil, nil, advice.Hint(advice.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
+	}
+	return a.resolve(args)
+}
+
+func isFileName(arg string) bool {
+	return strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
+}

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// Environment variables for the flags of a connection.
+const (
+	natsVariable = config.Prefix + "NATS"   // default of --nats
+	nkeyVariable = config.Prefix + "NKEY"   // default of --nkey
+	caVariable   = config.Prefix + "TLS_CA" // default of --tls-ca
+)
+
+// connectVariables are the environment variables that are no keys of the configuration.
+func connectVariables() []string { return []string{natsVariable, nkeyVariable, caVariable} }
+
+// connection says how to reach the broker. What is secret is in files.
+type connection struct{ url, nkey, ca string }
+
+// add defines the flags that all commands with a broker share. Help shows no value of the environment, which may hold
+// what nobody else is to see.
+func (f *connection) add(c *cobra.Command, a *app) {
+	flags := c.Flags()
+	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
+	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with ($"+nkeyVariable+")")
+	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS is required then ($"+caVariable+")")
+	for _, name := range []string{"nats", "nkey", "tls-ca"} {
+		flags.Lookup(name).DefValue = ""
+	}
+}
+
+// check makes the address what the client takes, or says what is wrong with it.
+func (f *connection) check(c *cobra.Command) error {
+	if err := errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca)); err != nil {
+		return err
+	}
+	if f.url == "" {
+		return advice.Hint(advice.Usagef("%s needs the address of a broker", c.CommandPath()),
+			"e.g. --nats nats://127.0.0.1:4222, or set %s; switchyard broker starts one", natsVariable)
+	}
+	addresses := strings.Split(f.url, ",")
+	for i, text := range addresses {
+		address, err := brokerAddress(strings.TrimSpace(text))
+		if err != nil {
+			return err
+		}
+		addresses[i] = address
+	}
+	f.url = strings.Join(addresses, ",")
+	return nil
+}
+
+// brokerAddress returns an address with its scheme. No error repeats what may be a password.
+func brokerAddress(text string) (string, error) {
+	if strings.Contains(text, "@") {
+		return "", advice.Hint(advice.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
+			"put an nkey seed into a file and give --nkey FILE; switchyard init makes one")
+	}
+	if !strings.Contains(text, "://") {
+		text = "nats://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", advice.Hint(advice.Usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
+	}
+	port, portErr := strconv.Atoi(u.Port())
+	hint := ""
+	switch {
+	case u.Scheme == "http" || u.Scheme == "https":
+		hint = "that is the address of a page; the broker's is nats://HOST:4222"
+	case u.Scheme != "nats" && u.Scheme != "tls":
+		hint = "it begins with nats:// or, for TLS, with tls://"
+	case u.Hostname() == "":
+		hint = "the host is missing, e.g. nats://127.0.0.1:4222"
+	case u.Port() != "" && (portErr != nil || port < 1 || port > 65535):
+		hint = "a port is a number from 1 to 65535"
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+		hint = "nothing comes after the port, e.g. nats://127.0.0.1:4222"
+	default:
+		return u.Scheme + "://" + u.Host, nil
+	}
+	return "", advice.Hint(advice.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
+}
+
+// connect opens a connection for a party, which the broker shows under that name. A broker that is not there yet is
+// waited for.
+func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, error) {
+	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Log: log})
+	if errors.Is(err, natsbus.ErrCredentials) {
+		return nil, advice.Hint(advice.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
+	}
+	if err != nil {
+		return nil, advice.Usage(err)
+	}
+	return bus, nil
+}

@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// coordinatorFlags are the flags of the coordinator command.
+type coordinatorFlags struct {
+	link         connection
+	page         webFlags
+	config, name string
+}
+
+func (a *app) coordinatorCommand() *cobra.Command {
+	var flags coordinatorFlags
+	c := &cobra.Command{
+		Use:   "coordinator",
+		Short: "Lead runs whose workers are other processes",
+		Long: `Lead runs, any number at the same time, whose workers are other processes, here or on
+other machines: they meet at a NATS server. Workers go where there is work.
+
+Runs come from ` + "`submit`" + `, or from --config. When it starts it goes on with all runs of
+its folder that a coordinator has led and that are not at their end. It stays up when
+runs end. SIGTERM or Ctrl-C writes a checkpoint of each run and ends it, with exit
+code 3 if a run was under way.`,
+		Example: "  " + a.invoked + " coordinator --nats nats://10.0.0.7:4222\n" +
+			"  " + a.invoked + " coordinator --nats nats://10.0.0.7:4222 --config fhn --name first",
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := flags.link.check(c); err != nil {
+				return err
+			}
+			return a.coordinate(flags)
+		},
+	}
+	flags.link.add(c, a)
+	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; one that is there already goes on")
+	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
+	flags.page.add(c)
+	return c
+}
+
+// coordinate leads runs until it is told to stop.
+func (a *app) coordinate(flags coordinatorFlags) error {
+	log := a.logger(a.err, hclog.Info)
+	faults, err := a.injector("coordinator", log)
+	if err != nil {
+		return err
+	}
+	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
+	h := host.New(host.Config{
+		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
+		Kinds:   a.kinds,
+		Command: a.command, Mistaken: mistaken, Log: log,
+	})
+	if err := writable(a.runsDir); err != nil {
+		return advice.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
+	}
+	first, err := a.firstOrder(flags)
+	if err != nil {
+		return err
+	}
+	if first != nil {
+		if err := h.Prepare(first); err != nil {
+			return err
+		}
+	}
+	if err := h.Connect(); err != nil {
+		return err
+	}
+	defer h.Close()
+	page, err := flags.page.open(h.Page(), a.runsDir, log)
+	if err != nil {
+		return err
+	}
+	err = a.untilInterrupted(a.err, "finishing the steps under way, writing checkpoints", func(ctx context.Context) error {
+		return h.Serve(ctx, page, first)
+	})
+	if errors.Is(err, errAborted) {
+		return advice.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs go on")
+	}
+	return errors.Join(err, faults.Close())
+}
+
+// writable makes a folder if it is missing, and returns an error if no file can be made in it.
+func writable(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make the folder of runs: %w", err)
+	}
+	probe, err := os.CreateTemp(folder, ".writable-*")
+	if err != nil {
+		return fmt.Errorf("write to the folder of runs: %w", err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("write to the folder of runs: %w", err)
+	}
+	return nil
+}
+
+// firstOrder is the run that the flags ask for, nil if none.
+func (a *app) firstOrder(flags coordinatorFlags) (*host.Order, error) {
+	if flags.config == "" {
+		if flags.name != "" {
+			return nil, advice.Hint(advice.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
+		}
+		return nil, nil
+	}
+	if strings.Contains(flags.config, "=") {
+		return nil, advice.Hint(advice.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
+	}
+	resolved, overrides, err := a.resolve([]string{flags.config})
+	if err != nil {
+		return nil, err
+	}
+	return &host.Order{Name: flags.name, Config: resolved.Config, Overrides: overrides, Command: []string{"coordinator", "--config", flags.config}}, nil
+}

@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+)
+
+func (a *app) dataCommand() *cobra.Command {
+	c := group("data", "Look at, simulate, convert and draw trajectories", `Look at, simulate, convert and draw trajectories.
+
+Files are .npz, .npy, .csv, .tsv (also .gz) and .mat, folders of those, or globs in
+quotes. docs/data.md tells what they hold.`)
+	c.AddCommand(a.dataInfoCommand(), a.dataGenerateCommand(), a.dataConvertCommand(), a.dataShowCommand())
+	return c
+}
+
+// readFlags say how data files are read.
+type readFlags struct {
+	rename        map[string]string
+	controlsAfter bool
+	cut           int
+	dt            float64
+	limit         int64
+}
+
+func (f *readFlags) add(c *cobra.Command) {
+	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")
+	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false, "u[t] acts between steps t and t+1, not between t-1 and t")
+	c.Flags().IntVar(&f.cut, "cut", 0, "divide long recordings into episodes of this many steps")
+	c.Flags().Float64Var(&f.dt, "dt", 0, "time between two steps, where the files do not say")
+	c.Flags().Int64Var(&f.limit, "limit", files.DefaultLimit, "bytes of data that may be held")
+}
+
+func (f *readFlags) options() (files.Options, error) {
+	if f.cut < 0 || f.cut == 1 {
+		return files.Options{}, advice.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
+	}
+	if !(f.dt >= 0) || f.limit < 1 {
+		return files.Options{}, advice.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
+	}
+	return files.Options{Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit}, nil
+}
+
+// readWords are the flags of options as a command line has them.
+func readWords(o files.Options) []string {
+	var words []string
+	if len(o.Rename) > 0 {
+		var pairs []string
+		for _, from := range slices.Sorted(maps.Keys(o.Rename)) {
+			pairs = append(pairs, from+"="+o.Rename[from])
+		}
+		words = append(words, "--rename", strings.Join(pairs, ","))
+	}
+	if o.ControlsAfter {
+		words = append(words, "--controls-after")
+	}
+	if o.Cut > 0 {
+		words = append(words, "--cut", fmt.Sprint(o.Cut))
+	}
+	if o.DT > 0 {
+		words = append(words, "--dt", fmt.Sprint(o.DT))
+	}
+	return words
+}
+
+// read reads files; an error says what to do on a line of its own.
+func (f *readFlags) read(paths []string) (*files.Dataset, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	d, err := files.Read(paths, o)
+	return d, dataFault(err)
+}
+
+// dataError shows a fault of a file without its remedy, which is printed as a hint.
+type dataError struct{ fault *files.Error }
+
+func (e dataError) Error() string { return e.fault.Message() }
+func (e dataError) Unwrap() error { return e.fault }
+
+// dataFault makes an error of reading or writing data one of the command line.
+func dataFault(err error) error {
+	var fault *files.Error
+	switch {
+	case errors.As(err, &fault) && fault.Remedy != "":
+		return advice.Hint(dataError{fault}, "%s", fault.Remedy)
+	case errors.Is(err, fs.ErrNotExist):
+		return advice.Usage(err)
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/suggest"
+)
+
+// suggestion is a configuration to begin with, and the command line before it.
+type suggestion struct {
+	suggest.Suggestion
+	Convert []string `json:"convert,omitempty"` // arguments of the command that has to be run before
+}
+
+// suggested finds a configuration for data that were read from paths.
+func suggested(paths []string, how files.Options, d *files.Dataset, s files.Summary) (suggestion, error) {
+	found, err := suggest.For(paths, how, freeName("own"), d, s)
+	g := suggestion{Suggestion: found}
+	if c := found.Conversion; c != nil {
+		g.Convert = slices.Concat([]string{"data", "convert"}, c.From, []string{c.To}, readWords(c.How))
+	}
+	return g, dataFault(err)
+}
+
+// freeName is the name of an npz file that does not exist yet.
+func freeName(stem string) string {
+	name := stem + ".npz"
+	for i := 2; ; i++ {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) || i > 99 {
+			return name
+		}
+		name = fmt.Sprintf("%s%d.npz", stem, i)
+	}
+}
+
+// text is the suggestion as lines to copy, below a heading.
+func (g suggestion) text(program string) string {
+	if g.Preset == "" {
+		return "suggested: nothing yet\n           (" + g.Why + ")"
+	}
+	line := func(words ...string) string {
+		for i, w := range words {
+			words[i] = quoted(w)
+		}
+		return program + " " + strings.Join(words, " ") + "\n           "
+	}
+	s := "suggested: "
+	if g.Convert != nil {
+		s += line(slices.Clone(g.Convert)...)
+	}
+	return s + line(append([]string{"train", g.Preset}, g.Settings...)...) + "(" + g.Why + ")"
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}

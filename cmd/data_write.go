@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+)
+
+// writeData writes a data set in the format of the path's ending, or into a folder with one CSV
+// file per episode. A file that is there already is replaced whole.
+func writeData(d *files.Dataset, path string) error {
+	switch name := strings.ToLower(path); {
+	case strings.HasSuffix(name, ".npz"):
+		return dataFault(replaceFile(path, d.WriteNPZ))
+	case strings.HasSuffix(name, ".csv"):
+		return dataFault(replaceFile(path, d.WriteCSV))
+	case os.IsPathSeparator(path[len(path)-1]):
+		return dataFault(writeFolder(d, path))
+	}
+	return outputFault(path)
+}
+
+const outputEndings = "end the name in .npz or .csv, or in / for a folder with one CSV file per episode"
+
+func outputFault(path string) error {
+	return advice.Hint(advice.Usagef("%s: no such format is written", path), outputEndings)
+}
+
+// target is where data go.
+type target struct {
+	path  string
+	force bool // a file that is there may be replaced
+}
+
+func (o *target) addForce(c *cobra.Command) {
+	c.Flags().BoolVar(&o.force, "force", false, "replace the file if it exists")
+}
+
+// check refuses, before any work is done, a name that writeData would refuse, one of the files that
+// are read, a file that exists unless it may be replaced, and a folder that holds something: with the
+// episodes written beside it, it would be read as one data set.
+func (o target) check(read []string) error {
+	name := strings.ToLower(o.path)
+	if o.path == "" || !strings.HasSuffix(name, ".npz") && !strings.HasSuffix(name, ".csv") && !os.IsPathSeparator(o.path[len(o.path)-1]) {
+		return outputFault(o.path)
+	}
+	info, err := os.Stat(o.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find the output: %w", err)
+	}
+	if info.IsDir() {
+		return checkFolder(o.path)
+	}
+	for _, path := range read {
+		if in, err := os.Stat(path); err == nil && os.SameFile(in, info) {
+			return advice.Hint(advice.Usagef("%s is one of the files to read, and the last argument is the file to write", o.path), "add the name of a new file")
+		}
+	}
+	if !o.force {
+		return advice.Usagef("%s exists; choose another name or --force", o.path)
+	}
+	return nil
+}
+
+func checkFolder(dir string) error {
+	if !os.IsPathSeparator(dir[len(dir)-1]) {
+		return advice.Usagef("%s is a folder; choose another name", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read the folder of the output: %w", err)
+	}
+	if len(entries) > 0 {
+		return advice.Hint(advice.Usagef("the folder %s is not empty", dir), "choose another name, or empty it first: all files in a folder are read as one data set")
+	}
+	return nil
+}
+
+func writeFolder(d *files.Dataset, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	digits := len(fmt.Sprint(len(d.Episodes) - 1))
+	for i := range d.Episodes {
+		path := filepath.Join(dir, fmt.Sprintf("episode_%0*d.csv", digits, i))
+		if err := replaceFile(path, func(w io.Writer) error { return d.WriteEpisodeCSV(w, i) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a temporary file beside path and renames it over path: whatever fails, a file
+// that was there stays whole.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// measurement says how a run is measured.
+type measurement struct {
+	protocol   string // empty: the first of the environment
+	checkpoint string // best or last
+	trained.Options
+}
+
+// protocols lists the evaluations of a configuration: none where episodes are recorded, for they simulate theirs.
+func protocols(c config.Config) []protocol.Protocol {
+	if c.Recorded() {
+		return nil
+	}
+	return protocol.For(c.Env.Kind)
+}
+
+// protocol finds the evaluation that is asked for.
+func (m measurement) find(c config.Config) (protocol.Protocol, error) {
+	known := protocols(c)
+	if len(known) == 0 {
+		return protocol.Protocol{}, advice.Usagef("there is no evaluation protocol for env.kind=%s yet", c.Env.Kind)
+	}
+	var names []string
+	for _, p := range known {
+		if m.protocol == "" || m.protocol == p.Name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return protocol.Protocol{}, advice.Hint(advice.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind), "it has %s", strings.Join(names, ", "))
+}
+
+// evaluateRun measures a run and writes what was found into its folder.
+func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, error) {
+	c, err := a.runConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := how.find(c)
+	if err != nil {
+		if advice.Of(err) == "" {
+			err = advice.Hint(err, "the bound on the validation set: %s", a.command("runs", "show", name))
+		}
+		return nil, err
+	}
+	run, err := a.openTrained(c, name, how.checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	how.Threads = a.cores
+	return run.Measure(p, how.Options)
+}
+
+// openTrained opens a checkpoint of a run, and warns of damaged ones. The best one is the last where nothing was validated.
+func (a *app) openTrained(c config.Config, name, which string) (*trained.Run, error) {
+	run, err := trained.Of(c, filepath.Join(a.runsDir, name), which)
+	if which == checkpoint.Best && errors.Is(err, checkpoint.ErrNotFound) {
+		run, err = trained.Of(c, filepath.Join(a.runsDir, name), checkpoint.Last)
+	}
+	for _, s := range run.Skipped {
+		fmt.Fprintln(a.err, "warning: skipped:", s)
+	}
+	if err == nil {
+		return run, nil
+	}
+	err = fmt.Errorf("evaluate run %s: %w", name, err)
+	if which == checkpoint.Best {
+		err = advice.Hint(err, "the last checkpoint may do: %s", a.command("eval", name, "--checkpoint", checkpoint.Last))
+	}
+	return nil, err
+}
+
+// printEvaluation shows what was found.
+func (a *app) printEvaluation(e *trained.Evaluation) error {
+	figure := ""
+	if e.Figure != "" {
+		figure = "figure   " + e.Figure + "\n"
+	}
+	return a.printf("%s\n%s", e.Table, figure)
+}
+
+// usual reports whether a run is evaluated when it ends: by a protocol that is made for its environment.
+func usual(c config.Config) bool {
+	return slices.ContainsFunc(protocols(c), func(p protocol.Protocol) bool { return p.MadeFor(c.Env.Kind) })
+}

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// The exit codes that scripts rely on.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2 // wrong arguments or configuration
+	exitInterrupted = 3 // stopped on request, with a checkpoint
+	exitData        = 4 // a file of a run, a checkpoint or data cannot be used
+)
+
+// exitCodes maps errors to exit codes; the first that matches decides, and what
+// matches none has failed.
+var exitCodes = []struct {
+	target error
+	code   int
+}{
+	{advice.ErrUsage, exitUsage},
+	{runs.ErrOccupied, exitUsage},
+	{runs.ErrName, exitUsage},
+	{runs.ErrNotFound, exitUsage},
+	{runs.ErrHeld, exitUsage},
+	{checkpoint.ErrCorrupt, exitData},
+	{coordinator.ErrMismatch, exitData},
+	{runs.ErrDamaged, exitData},
+	{files.ErrData, exitData},
+	{keys.ErrDamaged, exitData},
+	{broker.ErrKeys, exitData},
+	{syscall.ENOSPC, exitFailed}, // before interrupted: the checkpoint may be missing
+	{coordinator.ErrInterrupted, exitInterrupted},
+}
+
+func exitCode(err error) int {
+	var problems *config.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &problems):
+		return exitUsage
+	}
+	for _, e := range exitCodes {
+		if errors.Is(err, e.target) {
+			return e.code
+		}
+	}
+	return exitFailed
+}
+
+// mistaken reports whether an error is one of who asked: of a configuration, a name or data.
+func mistaken(err error) bool {
+	code := exitCode(err)
+	return code == exitUsage || code == exitData
+}
+
+// complain tells an error: what happened, and below it what to do.
+func (a *app) complain(err error) {
+	hint := advice.Of(err)
+	switch {
+	case a.logFormat == "json":
+		var fields []any
+		if hint != "" {
+			fields = append(fields, "hint", hint)
+		}
+		a.logger(a.err, hclog.Info).Error(err.Error(), fields...)
+	case hint != "":
+		fmt.Fprintf(a.err, "error: %v\nhint: %s\n", err, hint)
+	default:
+		fmt.Fprintf(a.err, "error: %v\n", err)
+	}
+}

@@ -1,0 +1,23 @@
+package cmd
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/fault"
+)
+
+// injector returns what the environment wants spoilt in the process of that name; nil, which spoils nothing, if it does
+// not. It is for chaos, and says so loudly.
+func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
+	text := a.getenv(fault.Variable)
+	if text == "" {
+		return nil, nil
+	}
+	spec, err := fault.Parse(text)
+	if err != nil {
+		return nil, advice.Hint(advice.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
+	}
+	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable, "faults", spec)
+	return fault.New(spec, name, log)
+}

@@ -1,0 +1,71 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+)
+
+// healthTimeout is for a process on this machine to answer.
+const healthTimeout = 4 * time.Second
+
+func (a *app) healthCommand() *cobra.Command {
+	var address string
+	c := &cobra.Command{
+		Use:   "health",
+		Short: "Ask a coordinator on this machine whether it is well",
+		Long: `Ask a coordinator on this machine whether it is well: exit code 0 if it answers,
+1 if not. For health checks of containers, which have no other program to ask with.
+/healthz answers while the process lives, /readyz only while its broker is connected.`,
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+			defer cancel()
+			answer, err := health(ctx, address)
+			if err != nil {
+				return err
+			}
+			return a.printf("%s\n", answer)
+		},
+	}
+	c.Flags().StringVar(&address, "url", "http://127.0.0.1:8080/healthz", "what to ask")
+	return c
+}
+
+// errUnwell is returned for an answer that is not 200.
+var errUnwell = errors.New("not well")
+
+// health returns the first line of a 200 answer.
+func health(ctx context.Context, address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", advice.Usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", advice.Usagef("--url %q: %w", address, err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy
+	response, err := client.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("ask for the health: %w", err)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 200))
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return "", fmt.Errorf("read the health: %w", err)
+	}
+	answer, _, _ := strings.Cut(string(body), "\n")
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%w: %s answers %s: %s", errUnwell, address, response.Status, answer)
+	}
+	return answer, nil
+}

@@ -1,0 +1,410 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// cluster is a broker on a port of its own, with the folder of a coordinator's runs.
+type cluster struct {
+	*cli   // the operator
+	broker *broker.Broker
+	agents sync.WaitGroup
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Shutdown)
+	c := &cluster{cli: newCLI(t), broker: b}
+	c.environ = []string{"SWITCHYARD_NATS=" + b.URL()}
+	t.Cleanup(c.agents.Wait)
+	return c
+}
+
+// process is a command line that runs until it is told to stop.
+type process struct {
+	t       *testing.T
+	signals chan os.Signal
+	err     *buffer
+	code    chan int
+}
+
+// coordinator starts a coordinator on the cluster's folder.
+func (c *cluster) coordinator(arguments ...string) *process {
+	c.t.Helper()
+	p := &process{t: c.t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
+	a := &app{
+		kinds: registry.Builtin().Kinds(),
+		out:   &buffer{}, err: p.err, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
+		signals: p.signals, invoked: "switchyard", cores: 2,
+	}
+	go func() { p.code <- a.run(append([]string{"coordinator", "--web", "none"}, arguments...)) }()
+	c.t.Cleanup(func() {
+		p.signals <- os.Interrupt // it may have ended
+		<-p.code
+		if c.t.Failed() {
+			c.t.Logf("a coordinator said\n%s", p.err)
+		}
+	})
+	return p
+}
+
+// stop ends the coordinator in order and returns its exit code.
+func (p *process) stop() int {
+	p.t.Helper()
+	p.signals <- os.Interrupt
+	code := p.wait()
+	return code
+}
+
+// wait returns the exit code.
+func (p *process) wait() int {
+	code := <-p.code
+	p.code <- code // for who asks next
+	return code
+}
+
+// says waits until the coordinator has written something.
+func (p *process) says(text string) {
+	p.t.Helper()
+	p.t.Logf("waiting for %q", text)
+	await(p.t, func() bool { return strings.Contains(p.err.String(), text) })
+}
+
+// await waits until something is so, for a time in which it must be.
+func await(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// hire starts workers of the pool.
+func (c *cluster) hire(n int) (dismiss func()) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c.t.Cleanup(cancel)
+	for i := range n {
+		bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Name: "worker", Log: hclog.NewNullLogger()})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		agent, err := worker.NewAgent(worker.AgentConfig{
+			ID: fmt.Sprint("agent-", i+1), Slots: 1, Info: "test", Token: uint64(i + 1), Numerics: job.Numerics(), Build: job.Build(registry.Builtin().Kinds()),
+		}, bus, hclog.NewNullLogger())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.agents.Go(func() {
+			defer bus.Close()
+			if err := agent.Run(ctx); err != nil {
+				c.t.Errorf("agent %d: %v", i+1, err)
+			}
+		})
+	}
+	return cancel
+}
+
+// show asks the coordinator for a run.
+func (c *cluster) show(name string) web.Run {
+	c.t.Helper()
+	var r web.Run
+	if err := json.Unmarshal([]byte(c.must("runs", "show", name, "--json").out), &r); err != nil {
+		c.t.Fatal(err)
+	}
+	return r
+}
+
+// trainedHash returns the parameters' hash of a run that one process trains.
+func trainedHash(t *testing.T, arguments ...string) string {
+	t.Helper()
+	c := newCLI(t)
+	c.must(append([]string{"train", "--name", "x", "--quiet"}, arguments...)...)
+	return c.info("x").ParametersSHA256
+}
+
+// lengthy is a run that lasts long enough to be stopped.
+var lengthy = []string{"noise/smoke", "train.steps=400", "train.checkpoint_every=10", "train.validate_every=100"}
+
+// TestCoordinator_HostsRuns: two runs share four workers; one of them is stopped, gone on with, and interrupted by the end
+// of the coordinator, and both have the parameters of the run in one process.
+func TestCoordinator_HostsRuns(t *testing.T) {
+	c := newCluster(t)
+	first := c.coordinator()
+	first.says("coordinator ready")
+	c.hire(4)
+	r := c.must(append([]string{"submit", "--name", "long"}, lengthy...)...)
+	for _, want := range []string{"submitted  long: it is started", "switchyard runs show long", "switchyard runs stop long"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%q is missing in\n%s", want, r.out)
+		}
+	}
+	if r := c.must(append([]string{"submit", "--name", "long"}, lengthy...)...); !strings.Contains(r.out, "it is under way already") {
+		t.Errorf("submitted twice: %s", r.out)
+	}
+	c.must("submit", "fhn/smoke", "--name", "short")
+	await(t, func() bool { return c.show("long").Step > 20 })
+	if r := c.must("runs", "stop", "long"); !strings.Contains(r.out, "run long is stopped, with a checkpoint of step ") {
+		t.Errorf("got %s", r.out)
+	}
+	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 400 {
+		t.Errorf("run.json holds %+v", info)
+	}
+	if r := c.must("submit", "fhn/smoke", "--name", "short", "--wait"); !strings.Contains(r.out, "trained  short: 30 steps, params_sha256 "+trainedHash(t, "fhn/smoke")) {
+		t.Errorf("got %s", r.out)
+	}
+	list := c.must("runs", "ls").out
+	if !strings.Contains(list, "long") || !strings.Contains(list, "interrupted") || !strings.Contains(list, "short") || !strings.Contains(list, "finished") {
+		t.Errorf("runs ls prints\n%s", list)
+	}
+	if r := c.must(append([]string{"submit", "--name", "long", "--json"}, lengthy...)...); !strings.Contains(r.out, `"state": "resumed"`) {
+		t.Errorf("got %s", r.out)
+	}
+	stopped := c.info("long").Checkpoint
+	await(t, func() bool { return c.show("long").Step > stopped+5 })
+	if code := first.stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if info := c.info("long"); info.State != runs.Interrupted || info.Stopped {
+		t.Errorf("run.json holds %+v", info)
+	}
+	second := c.coordinator()
+	second.says("coordinator ready")
+	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: 400 steps, params_sha256 "+trainedHash(t, lengthy...)) {
+		t.Errorf("got %s", r.out)
+	}
+	if code := second.stop(); code != exitOK {
+		t.Errorf("exit code %d with no run under way", code)
+	}
+}
+
+// TestCoordinator_ConfigIsOneRun: --config opens a run once, and leaves it alone when it is finished.
+func TestCoordinator_ConfigIsOneRun(t *testing.T) {
+	c := newCluster(t)
+	c.hire(1)
+	for _, state := range []string{"started", "finished"} {
+		p := c.coordinator("--config", "noise/smoke")
+		p.says("run of --config: run=noise-smoke-concrete-1 state=" + state)
+		await(t, func() bool { return c.show("noise-smoke-concrete-1").State == runs.Finished })
+		if code := p.stop(); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	if list := c.must("runs", "ls", "--nats", "").out; strings.Count(list, "noise-smoke") != 1 {
+		t.Errorf("there are\n%s", list)
+	}
+	c.environ = append(c.environ, "SWITCHYARD_SEED=9")
+	p := c.coordinator("--config", "noise/smoke")
+	if code := p.wait(); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	p.says("run noise-smoke-concrete-1: there is a run of that name with another configuration: seed is 1 there, 9 here")
+	p.says("hint: choose another --name")
+}
+
+// TestCoordinator_GoesOnByItself: a run that was under way goes on when its coordinator is back, one that was stopped on
+// request does not.
+func TestCoordinator_GoesOnByItself(t *testing.T) {
+	c := newCluster(t)
+	p := c.coordinator()
+	p.says("coordinator ready")
+	c.must("submit", "noise/smoke", "--name", "one")
+	c.must("submit", "noise/smoke", "--name", "two")
+	c.must("runs", "stop", "two")
+	if code := p.stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	p.says("interrupted with a checkpoint: one; they go on when the coordinator is started again")
+	p = c.coordinator("--config", "noise/smoke", "--name", "two")
+	p.says("the run of --config was stopped on request and is left alone")
+	await(t, func() bool {
+		one := c.show("one")
+		return one.State == runs.Running && one.Live != nil && strings.Contains(one.Live.Waiting, "no worker has joined") && !one.Live.WaitingSince.IsZero()
+	})
+	if two := c.show("two"); two.State != runs.Interrupted || two.Live != nil {
+		t.Errorf("two is %+v", two)
+	}
+	c.hire(2)
+	if r := c.must("submit", "noise/smoke", "--name", "one", "--wait"); !strings.Contains(r.out, "it is under way already") || !strings.Contains(r.out, "params_sha256 "+trainedHash(t, "noise/smoke")) {
+		t.Errorf("got %s", r.out)
+	}
+}
+
+func TestCoordinator_OnlyOneForABroker(t *testing.T) {
+	c := newCluster(t)
+	first := c.coordinator()
+	first.says("coordinator ready")
+	second := c.coordinator()
+	if code := second.wait(); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	second.says("there is to be one coordinator for a broker: another (dev, started ")
+	second.says("hint: it leads any number of runs: switchyard submit")
+	if code := first.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	c.coordinator().says("coordinator ready")
+}
+
+func TestCoordinator_WaitsForTheBroker(t *testing.T) {
+	c := newCluster(t)
+	c.broker.Shutdown()
+	p := c.coordinator()
+	p.says("no connection to the broker yet; trying on")
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestCoordinator_AFailedRunTouchesNoOther: what is wrong with one run is told there, at its start as well as at its end.
+func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
+	c := newCluster(t)
+	p := c.coordinator()
+	p.says("coordinator ready")
+	for _, name := range []string{"whole", "torn"} {
+		c.must("submit", "noise/smoke", "--name", name)
+	}
+	if code := p.stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	checkpoints, err := filepath.Glob(filepath.Join(c.dir, "torn", "checkpoints", "*.safetensors"))
+	if err != nil || len(checkpoints) == 0 {
+		t.Fatalf("%v, %v", checkpoints, err)
+	}
+	for _, path := range checkpoints {
+		if err := os.Truncate(path, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p = c.coordinator()
+	p.says("a run cannot go on: run=torn")
+	c.hire(1)
+	await(t, func() bool { return c.show("whole").State == runs.Finished })
+	if r := c.show("torn"); r.State != runs.Failed || !strings.Contains(r.ExitReason, "no valid checkpoint") {
+		t.Errorf("torn is %+v", r)
+	}
+	if r := c.run("submit", "noise/smoke", "--name", "torn", "--wait"); r.code != exitUsage || !strings.Contains(r.err, "no valid checkpoint") || !strings.Contains(r.err, "start again with") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+}
+
+// TestSubmit_BringsOwnData: the coordinator needs the files neither at the start nor to go on.
+func TestSubmit_BringsOwnData(t *testing.T) {
+	c := newCluster(t)
+	first := c.coordinator()
+	first.says("coordinator ready")
+	folder := filepath.Join(filepath.Dir(c.dir), "csv")
+	c.must("data", "generate", "fhn", "--episodes", "12", "--length", "40", "--out", folder+"/")
+	words := []string{
+		"files", "env.files=" + folder, "env.window=20", "train.steps=60", "train.batch=8", "train.shards=4", "train.validation_episodes=4",
+		"model.hidden=8", "model.latent=3", "model.switches=2",
+	}
+	want := trainedHash(t, words...)
+	submit := slices.Concat([]string{"submit"}, words, []string{"--name", "own"})
+	c.must(submit...)
+	first.says("data set received")
+	if r := c.must(submit...); !strings.Contains(r.out, "it is under way already") || strings.Count(first.err.String(), "data set received") != 1 {
+		t.Errorf("submitted twice: %s", r.out)
+	}
+	if code := first.stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	c.coordinator().says("coordinator ready")
+	c.hire(2)
+	await(t, func() bool { return c.show("own").State == runs.Finished })
+	if got := c.info("own").ParametersSHA256; got != want {
+		t.Errorf("got %s, one process %s", got, want)
+	}
+}
+
+func TestSubmit_Errors(t *testing.T) {
+	c := newCluster(t)
+	for _, test := range []struct {
+		line string
+		code int
+		want []string // parts of what is written to stderr
+	}{
+		{"submit", exitUsage, []string{"needs a PRESET or FILE.yaml"}},
+		{"submit seed=2", exitUsage, []string{"needs a preset or a file", "submit fhn seed=2"}},
+		{"submit fhn optim.rat=1", exitUsage, []string{"did you mean optim.rate?"}},
+		{"submit noise/smoke --nats http://127.0.0.1:1", exitUsage, []string{"that is the address of a page"}},
+		{"submit noise/smoke --nats=", exitUsage, []string{"needs the address of a broker", "--nats nats://127.0.0.1:4222"}},
+		{"submit noise/smoke", exitFailed, []string{"no coordinator answers at " + c.broker.URL(), "start one with: switchyard coordinator --nats " + c.broker.URL()}},
+		{"runs ls", exitFailed, []string{"no coordinator answers"}},
+		{"runs stop x --nats=", exitUsage, []string{"needs the address of a broker"}},
+		{"coordinator --name x", exitUsage, []string{"--name needs --config"}},
+		{"coordinator --config seed=1", exitUsage, []string{"takes a preset or a file"}},
+		{"coordinator --config nothing", exitUsage, []string{`unknown preset "nothing"`}},
+		{"coordinator --nats=", exitUsage, []string{"needs the address of a broker"}},
+		{"coordinator --web 0.0.0.0:0", exitUsage, []string{"token"}},
+		{"coordinator --web 8080", exitUsage, []string{"--web 8080", "missing port"}},
+		{"coordinator --runs-dir " + c.write("file", "") + "/x", exitFailed, []string{"the folder of runs", "with --runs-dir"}},
+	} {
+		r := c.run(strings.Fields(test.line)...)
+		if r.code != test.code {
+			t.Errorf("%s: exit code %d, want %d\n%s", test.line, r.code, test.code, r.err)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%s: %q is missing in\n%s", test.line, want, r.err)
+			}
+		}
+	}
+	p := c.coordinator()
+	p.says("coordinator ready")
+	c.must("submit", "noise/smoke", "--name", "taken")
+	for _, test := range []struct {
+		line string
+		want []string
+	}{
+		{"submit noise/smoke --name taken seed=2 train.steps=11", []string{"another configuration: seed is 1 there, 2 here, train.steps is 10 there, 11 here", "choose another --name"}},
+		{"submit noise/smoke --name a/b", []string{"not a run name"}},
+		{"runs show takn", []string{"no such run: takn\n", "did you mean taken?"}},
+		{"runs stop takn", []string{"no such run: takn\n", "did you mean taken?"}},
+	} {
+		r := c.run(strings.Fields(test.line)...)
+		if r.code != exitUsage {
+			t.Errorf("%s: exit code %d\n%s", test.line, r.code, r.err)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%s: %q is missing in\n%s", test.line, want, r.err)
+			}
+		}
+	}
+	c.must("runs", "stop", "taken")
+	if r := c.run("runs", "stop", "taken"); r.code != exitUsage || !strings.Contains(r.err, "not under way") {
+		t.Errorf("stopped twice: exit code %d: %s", r.code, r.err)
+	}
+	c.broker.Shutdown()
+	if r := c.run("runs", "ls"); r.code != exitFailed || !strings.Contains(r.err, "no connection to "+c.broker.URL()) || !strings.Contains(r.err, "switchyard broker") {
+		t.Errorf("without a broker: exit code %d: %s", r.code, r.err)
+	}
+}

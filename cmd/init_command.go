@@ -1,0 +1,158 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// renewal is how long before its end the broker's certificate is called old.
+const renewal = 30 * 24 * time.Hour
+
+func (a *app) initCommand() *cobra.Command {
+	var cfg keys.Config
+	var handOut map[string]string
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Make the keys and certificates of a cluster",
+		Long: `Make what the parties of a cluster prove themselves with: a key for each role, the
+broker's list of who may do what, a certificate authority with a certificate for the
+broker, and the token of the page. What is there is kept, so that it may be called
+again at any time; to replace a key, remove its file first. Nothing secret is printed.
+
+docs/security.md says what each role may do, and what to do when a key is lost.`,
+		Example: "  " + a.invoked + " init\n  " + a.invoked + " init --host broker.example.org --host 10.0.0.7\n" +
+			"  " + a.invoked + " init --worker lab-3",
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error { return a.initKeys(cfg, handOut, time.Now()) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
+	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may be repeated")
+	flags.StringArrayVar(&cfg.Workers, "worker", nil, "make a further worker key, worker-NAME.nk; may be repeated")
+	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder for one")
+	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; may be repeated")
+	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
+	return c
+}
+
+func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time) error {
+	report, err := keys.Init(cfg, now)
+	switch {
+	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
+		return advice.Usage(err)
+	case errors.Is(err, keys.ErrDamaged):
+		return advice.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made anew (docs/security.md)")
+	case err != nil:
+		return err
+	}
+	if err := a.printf("keys in %s\n\n", cfg.Dir); err != nil {
+		return err
+	}
+	if _, err := keyTable(report).WriteTo(a.out); err != nil {
+		return err
+	}
+	if err := a.printf("\nbroker   %s; certificate until %s, its authority until %s\n",
+		strings.Join(report.Hosts, ", "), day(report.ServerUntil), day(report.CAUntil)); err != nil {
+		return err
+	}
+	for _, warning := range keyWarnings(report, now) {
+		if err := a.printf("warning: %s\n", warning); err != nil {
+			return err
+		}
+	}
+	if len(handOut) > 0 {
+		return a.handOut(cfg.Dir, handOut)
+	}
+	return a.afterInit(cfg)
+}
+
+// handOut gives roles folders with what they need, in the order of their names.
+func (a *app) handOut(dir string, folders map[string]string) error {
+	for _, role := range slices.Sorted(maps.Keys(folders)) {
+		err := keys.HandOut(dir, role, folders[role])
+		if errors.Is(err, keys.ErrRole) {
+			return advice.Usage(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.printf("handed out to the %s: %s\n", role, folders[role]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyFiles say what each file is and where it belongs.
+var keyFiles = map[string][2]string{
+	keys.CoordinatorKey: {"key of coordinators", "coordinator"},
+	keys.OperatorKey:    {"key of people: submit, runs", "your machine"},
+	keys.WorkerKey:      {"key of workers", "workers"},
+	keys.Auth:           {"who may do what (public keys)", "broker"},
+	keys.PageToken:      {"password of the page", "coordinator"},
+	keys.CAKey:          {"key of the authority", "nowhere: keep it safe"},
+	keys.CA:             {"certificate of the authority", "all, with TLS"},
+	keys.ServerKey:      {"key of the broker's certificate", "broker, with TLS"},
+	keys.Server:         {"certificate of the broker", "broker, with TLS"},
+	keys.TLS:            {"TLS of a NATS server", "broker, with TLS"},
+}
+
+func keyTable(report *keys.Report) *readable.Table {
+	table := readable.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
+	for _, f := range report.Files {
+		about, known := keyFiles[f.Name]
+		if !known {
+			about = [2]string{"key of one machine's workers", "that machine"}
+		}
+		table.Row(f.Name, f.State.String(), about[0], about[1])
+	}
+	return table
+}
+
+// keyWarnings say what is not well with the keys.
+func keyWarnings(report *keys.Report, now time.Time) []string {
+	var list []string
+	if len(report.Absent) > 0 {
+		list = append(list, fmt.Sprintf("%s does not name %s: make it anew with --renew-server-cert",
+			keys.Server, strings.Join(report.Absent, ", ")))
+	}
+	if left := report.ServerUntil.Sub(now); left < renewal {
+		list = append(list, fmt.Sprintf("%s ends %s: make it anew with --renew-server-cert", keys.Server, day(report.ServerUntil)))
+	}
+	if report.Exposed {
+		list = append(list, "other users of this machine can read the keys: close the folder with chmod 700")
+	}
+	return list
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// afterInit says how the keys are used.
+func (a *app) afterInit(cfg keys.Config) error {
+	host := "localhost"
+	if len(cfg.Hosts) > 0 {
+		host = cfg.Hosts[0]
+	}
+	url := net.JoinHostPort(host, "4222")
+	return a.printf(`
+next, on machines of your own, each with the files that go to it
+  broker       %[1]s broker --listen 0.0.0.0:4222 --keys %[2]s
+  coordinator  %[1]s coordinator --nats nats://%[3]s --nkey %[4]s
+  worker       %[1]s worker --nats nats://%[3]s --nkey %[5]s
+  you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
+with TLS: --tls for the broker, --tls-ca %[7]s for all others
+Containers need nothing of this: docker compose up makes keys of its own.
+`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, keys.WorkerKey, keys.OperatorKey, keys.CA)
+}

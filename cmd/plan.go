@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// A fact is one line of what a run is.
+type fact struct{ name, text string }
+
+// planFacts say what a run is and will do, in this process with those flags. folder is empty for a dry run.
+func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
+	c := p.Config
+	if folder == "" {
+		folder = "none: a dry run"
+	}
+	window := "whole"
+	if c.Env.Window > 0 {
+		window = fmt.Sprintf("windows of %d", c.Env.Window)
+	}
+	bytes, exchange, unit := readable.Bytes(int64(4*len(p.Theta))), "step", "shards"
+	back := bytes
+	if coding := job.Coding(c); coding != wire.Float32 {
+		back = readable.Bytes(int64(coding.Width()*len(p.Theta))) + " of integers"
+	}
+	if job.LocalSteps(c) {
+		exchange, unit = "round", "replicas"
+	}
+	return []fact{
+		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
+		{"data", sourceText(p) + ", " + window},
+		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, registry.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
+		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)},
+		{"method", methodText(c)},
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, readable.Count(flags.slots, "slot"), kernel.Active())},
+		{"memory", fmt.Sprintf("about %s of values for each worker", readable.Bytes(int64(p.Memory)))},
+		{"broker", "embedded NATS, " + brokerText(flags.listen)},
+		{"training", fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps),
+			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},
+	}
+}
+
+// methodText says how the updates are made.
+func methodText(c config.Config) string {
+	t := c.Train
+	if !job.LocalSteps(c) {
+		return "synchronous: one exchange per step"
+	}
+	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", readable.Count(int(t.LocalSteps), "local step"),
+		readable.Count(t.Replicas, "replica"), readable.Count(t.Shards/t.Replicas, "shard"))
+}
+
+// sourceText says where the sequences come from.
+func sourceText(p *job.Plan) string {
+	c := p.Config.Env
+	if p.Data == nil {
+		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, readable.Group(c.Episodes), c.Length)
+	}
+	used := ""
+	if p.Data.Short > 0 {
+		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.Data.Short)
+	}
+	own := p.Data.Dataset().Spec
+	return fmt.Sprintf("%s: %s training episodes of up to %s steps%s; %s and %s, %s", p.Data.Files, readable.Group(c.Episodes), readable.Group(c.Length), used,
+		readable.Count(own.Observation, "channel"), readable.Count(own.Control, "control"), readable.Bytes(int64(len(p.Data.Encoded))))
+}
+
+// writeFacts writes one line per fact.
+func writeFacts(w io.Writer, facts []fact) error {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-9s %s\n", f.name, f.text)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the plan: %w", err)
+	}
+	return nil
+}
+
+func brokerText(listen string) string {
+	if listen == "" {
+		return "in this process only"
+	}
+	return "listening on " + listen
+}
+
+func every(what string, steps uint64) string {
+	if steps == 0 {
+		return what + " at the end"
+	}
+	return fmt.Sprintf("%s every %s", what, readable.Group(steps))
+}

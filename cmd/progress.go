@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// progress returns what shows the progress of a run: the status line of the screen, or records where the log has records.
+func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.Progress) {
+	if a.logFormat == "json" {
+		return session.NewProgressLog(log).Show
+	}
+	return func(p terminal.Progress) {
+		width := 0
+		if screen.Terminal() {
+			width = screen.Width()
+		}
+		screen.Status(p.Line(width))
+	}
+}
+
+// introduce says what a run is, before it begins.
+func (a *app) introduce(p *job.Plan, flags trainFlags, folder string, screen *terminal.Screen, log hclog.Logger) error {
+	facts := planFacts(p, flags, folder)
+	if a.logFormat != "json" {
+		if a.quiet {
+			return nil
+		}
+		return writeFacts(screen, facts)
+	}
+	var fields []any
+	for _, f := range facts {
+		fields = append(fields, f.name, f.text)
+	}
+	log.Info("plan", fields...)
+	return nil
+}

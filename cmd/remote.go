@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// Time limits of a command that asks a coordinator.
+const (
+	reachLimit  = 5 * time.Second  // for the broker to answer
+	refuseLimit = time.Second      // for a broker that has refused to change its mind
+	answerLimit = 10 * time.Second // for the coordinator to answer
+	openLimit   = 2 * time.Minute  // for a run to be opened
+)
+
+// ask lets do talk to the coordinator at a broker.
+func (a *app) ask(link connection, do func(ctx context.Context, client *control.Client) error) error {
+	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	return a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+		if err := reach(ctx, bus, link.url); err != nil {
+			return err
+		}
+		asking, cancel := untilDenied(ctx, bus)
+		defer cancel()
+		err := do(asking, control.NewClient(bus.Conn()))
+		if err == nil {
+			return nil
+		}
+		if wrong := host.WrongRole(bus, "operator"); wrong != nil {
+			return wrong
+		}
+		if ctx.Err() != nil && errors.Is(err, control.ErrNoHost) {
+			return errors.New("interrupted before the coordinator answered")
+		}
+		return a.answered(link, err)
+	})
+}
+
+// untilDenied returns a context that also ends when the broker does not let the key ask: it tells so beside the answer,
+// which never comes.
+func untilDenied(ctx context.Context, bus *natsbus.Bus) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for bus.Denied() == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// reach waits for the connection to the broker.
+func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for began := time.Now(); bus.Trouble() != ""; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		trouble, waited := bus.Trouble(), time.Since(began)
+		silent := strings.Contains(trouble, "does not answer") // else the log has said what to do
+		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
+			err := fmt.Errorf("no connection to %s: %s", url, trouble)
+			if silent {
+				err = advice.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// answered makes what a coordinator has answered, or that none has, an error of this program.
+func (a *app) answered(link connection, err error) error {
+	var e *control.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, control.ErrNoHost):
+		return advice.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
+	case !errors.As(err, &e):
+		return err
+	}
+	switch e.Code {
+	case control.BadRequest, control.NotFound, control.Conflict:
+		err = advice.Usage(err)
+	}
+	if e.Hint != "" {
+		return advice.Hint(err, "%s", e.Hint)
+	}
+	return err
+}
+
+// remotely is a command line that asks the coordinator at a broker.
+func (a *app) remotely(link connection, arguments ...string) string {
+	if link.url != a.getenv(natsVariable) {
+		arguments = append(arguments, "--nats", link.url)
+	}
+	if link.nkey != a.getenv(nkeyVariable) {
+		arguments = append(arguments, "--nkey", link.nkey)
+	}
+	if link.ca != a.getenv(caVariable) {
+		arguments = append(arguments, "--tls-ca", link.ca)
+	}
+	return a.command(arguments...)
+}

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/names"
+)
+
+// run executes the command line and returns the exit code.
+func (a *app) run(arguments []string) int {
+	root := a.rootCommand()
+	root.SetArgs(arguments)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	addCompletion(root)
+	err := root.Execute()
+	if err != nil {
+		a.complain(err)
+	}
+	return exitCode(err)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := group("switchyard", "Train switching linear dynamical systems on CPUs", `Switchyard trains switching linear dynamical systems with deep variational inference,
+data-parallel on CPUs. Start with:
+
+  `+a.invoked+` train fhn`)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.logFormat != "text" && a.logFormat != "json" {
+			return advice.Usagef("--log-format %s: it takes text or json", a.logFormat)
+		}
+		if a.quiet && a.verbose {
+			return advice.Usagef("--quiet and --verbose exclude each other")
+		}
+		return a.useKernels()
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.runsDir, "runs-dir", a.defaultRunsDir(), "folder of the runs")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log more")
+	flags.BoolVar(&a.quiet, "quiet", false, "log warnings only, no progress")
+	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colours in the log")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		a.trainCommand(), a.resumeCommand(), a.evalCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(), a.chaosCommand(),
+		a.serveCommand(), a.healthCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// addCompletion adds cobra's command for shells, which writes to what is the output by then. As it is, it takes any
+// argument.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// group is a command that only holds others: without one it prints its help, with
+// an unknown one it says which was meant.
+func group(use, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Args: subcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+}
+
+// subcommand is the error of an argument where only the commands of a group go.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var words []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			words = append(words, sub.Name())
+		}
+	}
+	hint := "the commands are " + strings.Join(words, ", ")
+	if near := names.Nearest(args[0], words); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return advice.Hint(advice.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
+}
+
+// flagError makes the complaint of the flag parser a usage error that names the
+// nearest flag.
+func flagError(c *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	var words []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
+	near := names.Nearest(name, words)
+	if unknown && near != "" {
+		return advice.Hint(advice.Usage(err), "did you mean --%s?", near)
+	}
+	return advice.Hint(advice.Usage(err), "%s --help lists the flags", c.CommandPath())
+}
+
+// exactly is cobra.ExactArgs with a message that names what is missing.
+func exactly(words ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(words) {
+			return nil
+		}
+		want := "no arguments"
+		if len(words) > 0 {
+			want = strings.Join(words, " ")
+		}
+		return advice.Hint(advice.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
+	}
+}

@@ -1,0 +1,266 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+func (a *app) runsCommand() *cobra.Command {
+	c := group("runs", "List, show and stop runs", `List, show and stop runs. With --nats it is the runs of the coordinator at that broker,
+without those of the folder of runs here.`)
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand())
+	return c
+}
+
+func (a *app) runsListCommand() *cobra.Command {
+	var asJSON bool
+	var link connection
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List the runs, the latest first",
+		Args:  exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			list, where, err := a.listRuns(c, link)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(append([]runs.Info{}, list...)) // an empty list, not null
+			}
+			if len(list) == 0 {
+				return a.printf("no runs %s\n", where)
+			}
+			table := readable.NewTable("name", "state", "step", "best elbo", "preset", "started").Left(1, 4, 5)
+			for _, r := range list {
+				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_elbo"), r.Preset, r.Started.Local().Format(time.DateTime))
+			}
+			_, err = table.WriteTo(a.out)
+			return err
+		},
+	}
+	link.add(c, a)
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of run.json objects")
+	return c
+}
+
+// listRuns returns the runs of a coordinator or of the folder here, and says where to find them and how to start one.
+func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, where string, err error) {
+	if link.url == "" {
+		list, err = runs.List(a.runsDir)
+		return list, fmt.Sprintf("in %s; start one with: %s", a.runsDir, a.command("train", "fhn")), err
+	}
+	if err := link.check(c); err != nil {
+		return nil, "", err
+	}
+	err = a.ask(link, func(ctx context.Context, client *control.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, answerLimit)
+		defer cancel()
+		all, err := client.Runs(ctx)
+		for _, r := range all.Runs {
+			list = append(list, r.Info)
+		}
+		if all.LeftOut > 0 {
+			fmt.Fprintf(a.err, "the %d oldest runs are left out\n", all.LeftOut)
+		}
+		return err
+	})
+	return list, fmt.Sprintf("at the coordinator; start one with: %s", a.remotely(link, "submit", "fhn")), err
+}
+
+func (a *app) runsShowCommand() *cobra.Command {
+	var asJSON bool
+	var link connection
+	c := &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Show state, metrics and files of a run",
+		Args:              exactly("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			r, folder, err := a.findRun(c, link, args[0])
+			switch {
+			case err != nil:
+				return err
+			case asJSON && r.Live != nil:
+				return a.printJSON(r)
+			case asJSON:
+				return a.printJSON(r.Info)
+			}
+			return a.showRun(r, folder)
+		},
+	}
+	link.add(c, a)
+	c.Flags().BoolVar(&asJSON, "json", false, "print run.json, and what the coordinator knows")
+	return c
+}
+
+// findRun returns a run of a coordinator or of the folder here, and where its folder is.
+func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run, folder string, err error) {
+	if link.url == "" {
+		info, err := runs.Load(a.runsDir, name)
+		return web.Run{Info: info}, filepath.Join(a.runsDir, name), a.missingRun(err)
+	}
+	if err := link.check(c); err != nil {
+		return r, "", err
+	}
+	err = a.ask(link, func(ctx context.Context, client *control.Client) error {
+		r, err = showRun(ctx, client, name)
+		return err
+	})
+	return r, "at the coordinator", err
+}
+
+func (a *app) runsStopCommand() *cobra.Command {
+	var link connection
+	c := &cobra.Command{
+		Use:   "stop NAME",
+		Short: "Stop a run of a coordinator, with a checkpoint",
+		Long: `Stop a run of a coordinator. It finishes the step under way and writes a checkpoint, from
+which it goes on to the same bits when it is submitted again under its name.`,
+		Args:              exactly("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := link.check(c); err != nil {
+				return err
+			}
+			return a.ask(link, func(ctx context.Context, client *control.Client) error { return a.stopRun(ctx, client, args[0]) })
+		},
+	}
+	link.add(c, a)
+	return c
+}
+
+// stopRun stops a run and waits until it has stopped.
+func (a *app) stopRun(ctx context.Context, client *control.Client, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if err := client.Stop(ctx, name); err != nil {
+		return err
+	}
+	for {
+		r, err := client.Run(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case r.State == runs.Interrupted:
+			return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, readable.Group(r.Checkpoint))
+		case r.State != runs.Running:
+			return a.printf("run %s is %s at step %s\n", name, r.State, readable.Group(r.Step))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("run %s is being stopped, and has not stopped yet", name)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (a *app) showRun(r web.Run, folder string) error {
+	info := r.Info
+	table := readable.NewTable("run", info.Name).Left(1)
+	state := string(info.State)
+	if info.ExitReason != "" {
+		state += ": " + info.ExitReason
+	}
+	table.Row("state", state)
+	table.Row("step", readable.Group(info.Step)+" of "+readable.Group(info.Steps))
+	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
+	table.Row("parameters", readable.Group(info.Parameters))
+	table.Row("checkpoint", checkpointOf(info))
+	table.Row("validation", validationOf(info))
+	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime), info.Updated.Local().Format(time.DateTime)))
+	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"], cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
+	if r.Live != nil {
+		table.Row("workers", workersOf(*r.Live))
+	}
+	table.Row("folder", folder)
+	_, err := table.WriteTo(a.out)
+	return err
+}
+
+func checkpointOf(info runs.Info) string {
+	switch {
+	case info.Checkpoint == 0:
+		return "none yet"
+	case info.ParametersSHA256 == "":
+		return "step " + readable.Group(info.Checkpoint)
+	}
+	return fmt.Sprintf("step %s, params_sha256 %s", readable.Group(info.Checkpoint), info.ParametersSHA256)
+}
+
+func validationOf(info runs.Info) string {
+	if _, validated := info.Metrics["validation_elbo"]; !validated {
+		return "none yet"
+	}
+	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), readable.Group(uint64(info.Metrics["best_step"])))
+}
+
+// workersOf says who works on a run, and what it waits for.
+func workersOf(live web.Live) string {
+	slots, speed := 0, 0.0
+	for _, w := range live.Workers {
+		slots, speed = slots+w.Slots, speed+w.Speed
+	}
+	text := "none"
+	if len(live.Workers) > 0 {
+		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), readable.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
+	}
+	if live.Waiting != "" {
+		text += "; it waits: " + live.Waiting
+	}
+	if len(live.Quarantined) > 0 {
+		text += "; cut off: " + strings.Join(live.Quarantined, ", ")
+	}
+	return text
+}
+
+func metric(info runs.Info, name string) string {
+	v, ok := info.Metrics[name]
+	if !ok {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'g', 5, 64)
+}
+
+func (a *app) printJSON(v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the output: %w", err)
+	}
+	return a.printf("%s\n", data)
+}
+
+// missingRun adds the nearest run to an error that says there is none.
+func (a *app) missingRun(err error) error {
+	if !errors.Is(err, runs.ErrNotFound) {
+		return err
+	}
+	list, listErr := runs.List(a.runsDir)
+	if listErr != nil || len(list) == 0 {
+		return advice.Hint(err, "there are no runs in %s yet", a.runsDir)
+	}
+	var words []string
+	for _, r := range list {
+		words = append(words, r.Name)
+	}
+	if near := names.Nearest(filepath.Base(err.Error()), words); near != "" {
+		return advice.Hint(err, "did you mean %s?", near)
+	}
+	return advice.Hint(err, "%s lists them", a.command("runs", "ls"))
+}

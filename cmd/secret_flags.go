@@ -1,0 +1,23 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+)
+
+// secretFile refuses a secret where the name of its file belongs, and does not repeat it.
+func secretFile(flag, path string) error {
+	const leastLength = 32
+	if len(path) < leastLength || strings.ContainsAny(path, `./\`) {
+		return nil
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return advice.Hint(advice.Usagef("--%s takes the name of a file, and there is none of that name; what was given may be the secret itself", flag),
+		"the arguments of a process can be seen by all users of the machine: if it was a secret, make a new one (docs/security.md)")
+}

@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/registry"
+)
+
+// serving starts `switchyard serve` and returns the address of its page. end stops it by a
+// signal and returns what it left behind.
+func (c *cli) serving(arguments ...string) (url string, end func() result) {
+	c.t.Helper()
+	var out, errs buffer
+	a := &app{kinds: registry.Builtin().Kinds(), out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...), signals: c.signals, invoked: "switchyard", cores: 2}
+	done := make(chan int, 1)
+	go func() { done <- a.run(append([]string{"serve"}, arguments...)) }()
+	address := regexp.MustCompile(`http://\S+/`)
+	for limit := time.Now().Add(30 * time.Second); url == ""; time.Sleep(time.Millisecond) {
+		url = address.FindString(out.String())
+		select {
+		case code := <-done:
+			c.t.Fatalf("serve ended with %d: %s", code, errs.String())
+		default:
+		}
+		if time.Now().After(limit) {
+			c.t.Fatalf("serve says no address: %q %q", out.String(), errs.String())
+		}
+	}
+	return url, func() result {
+		c.signals <- os.Interrupt
+		return result{<-done, out.String(), errs.String()}
+	}
+}
+
+func TestServe_ShowsTheRunsOfAFolder(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "fhn/smoke", "--name", "a", "--workers", "1", "train.steps=12", "--quiet")
+	url, end := c.serving("--web", "127.0.0.1:0")
+	for path, want := range map[string]string{
+		"": "<title>Switchyard</title>", "api/runs": `"name":"a"`, "api/runs/a": `"figures":["fhn.png","fhn.svg"]`,
+		"api/runs/a/metrics": `"to":12,`, "metrics": "switchyard_info", "healthz": "ok",
+	} {
+		response, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %s, %v, no %q in %.300s", path, response.Status, err, want, body)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := c.must("health", "--url", url+"healthz"); r.out != "ok\n" {
+		t.Errorf("health: %+v", r)
+	}
+	if r := c.run("health", "--url", url+"missing"); r.code != exitFailed || !strings.Contains(r.err, "404") {
+		t.Errorf("health of what is missing: %+v", r)
+	}
+	if r := end(); r.code != exitOK {
+		t.Errorf("serve: %+v", r)
+	}
+	if r := c.run("health", "--url", url+"healthz"); r.code != exitFailed {
+		t.Errorf("health of a process that ended: %+v", r)
+	}
+}
+
+func TestServe_Usage(t *testing.T) {
+	c := newCLI(t)
+	token := c.write("token", "too short")
+	for _, x := range []struct {
+		arguments string
+		want      string
+	}{
+		{"serve --web 0.0.0.0:0", "--web-token-file"},
+		{"serve --web none", "serves nothing"},
+		{"serve --web-token-file " + token, "16 characters"},
+		{"serve --web-token-file " + token + ".missing", "no such file"},
+		{"serve extra", "no arguments"},
+		{"health --url localhost:8080", "--url"},
+		{"health --url ftp://localhost/", "--url"},
+	} {
+		r := c.run(strings.Fields(x.arguments)...)
+		if r.code != exitUsage || !strings.Contains(r.err, x.want) || strings.Contains(r.err, "too short") {
+			t.Errorf("%s: %+v, want %q", x.arguments, r, x.want)
+		}
+	}
+}
+
+func TestServe_TakenAddress(t *testing.T) {
+	c := newCLI(t)
+	url, end := c.serving("--web", "127.0.0.1:0")
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	if r := c.run("serve", "--web", address); r.code != exitFailed || !strings.Contains(r.err, "--web takes another address") {
+		t.Errorf("got %+v", r)
+	}
+	if r := end(); r.code != exitOK {
+		t.Errorf("got %+v", r)
+	}
+}

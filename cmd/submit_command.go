@@ -1,0 +1,215 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+// submitFlags are the flags of the submit command.
+type submitFlags struct {
+	link   connection
+	name   string
+	wait   bool
+	asJSON bool
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	var flags submitFlags
+	c := &cobra.Command{
+		Use:   "submit PRESET|FILE.yaml [key=value]...",
+		Short: "Hand a run to the coordinator at a broker",
+		Long: `Hand a run to the coordinator at a broker. The configuration is resolved here, with
+the files and environment variables of this machine; own data are brought to the
+coordinator. A run of the same --name and configuration goes on if it was stopped, and
+is left alone otherwise: submitting twice is submitting once.
+
+Presets:
+` + presetList(),
+		Example: "  " + a.invoked + " submit fhn --nats nats://10.0.0.7:4222\n" +
+			"  " + a.invoked + " submit maze/quick seed=2 --name second --wait",
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.link.check(c); err != nil {
+				return err
+			}
+			return a.submit(args, flags)
+		},
+	}
+	flags.link.add(c, a)
+	c.Flags().StringVar(&flags.name, "name", "", "name of the run (default: made from preset and model)")
+	c.Flags().BoolVar(&flags.wait, "wait", false, "follow the run, and end as it does")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print name and state as JSON")
+	return c
+}
+
+func (a *app) submit(args []string, flags submitFlags) error {
+	resolved, overrides, err := a.resolveRun("submit", args)
+	if err != nil {
+		return err
+	}
+	p, err := job.Prepare(resolved.Config, nil, 1) // what train would complain about is said here
+	if err != nil {
+		return err
+	}
+	s := control.Submission{
+		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
+	}
+	return a.ask(flags.link, func(ctx context.Context, client *control.Client) error {
+		if data := p.Data; data != nil {
+			if s.Normalisation, err = data.Normalisation(); err != nil {
+				return err
+			}
+			if err := a.upload(ctx, client, data.Encoded); err != nil {
+				return err
+			}
+		}
+		limited, cancel := context.WithTimeout(ctx, openLimit)
+		defer cancel()
+		patience := time.AfterFunc(patientFor, func() {
+			a.logger(a.err, hclog.Warn).Warn("the coordinator has not answered yet", "waiting_up_to", openLimit.String())
+		})
+		result, err := client.Submit(limited, s)
+		patience.Stop()
+		if err != nil {
+			return err
+		}
+		if err := a.submitted(flags, result); err != nil || !flags.wait {
+			return err
+		}
+		return a.follow(ctx, client, flags.link, result.Name)
+	})
+}
+
+// upload brings a data set to the coordinator.
+func (a *app) upload(ctx context.Context, client *control.Client, data []byte) error {
+	screen := a.screen()
+	defer screen.Finish()
+	return client.Upload(ctx, data, func(have int64) {
+		screen.Status(fmt.Sprintf("data set  %s of %s at the coordinator", readable.Bytes(have), readable.Bytes(int64(len(data)))))
+	})
+}
+
+// submitted says what has become of a submission and how to follow it.
+func (a *app) submitted(flags submitFlags, s control.Submitted) error {
+	if flags.asJSON {
+		return a.printJSON(s)
+	}
+	told := map[control.State]string{
+		control.Started: "is started", control.Resumed: "goes on", control.Running: "is under way already", control.Finished: "is finished already",
+	}
+	if err := a.printf("submitted  %s: it %s\n", s.Name, told[s.State]); err != nil || flags.wait {
+		return err
+	}
+	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name), a.remotely(flags.link, "runs", "stop", s.Name))
+}
+
+// patientFor is how long nothing is said while the coordinator opens a run.
+const patientFor = 5 * time.Second
+
+// followInterval is the time between two looks at a run that is followed.
+const followInterval = time.Second
+
+// follow shows the progress of a run until it has ended, and returns how. A coordinator that is away is waited for.
+func (a *app) follow(ctx context.Context, client *control.Client, link connection, name string) error {
+	screen := a.screen()
+	defer screen.Finish()
+	var meter terminal.Meter
+	for {
+		r, err := showRun(ctx, client, name)
+		var e *control.Error
+		switch {
+		case ctx.Err() != nil:
+			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+		case errors.As(err, &e):
+			return err
+		case err != nil:
+			screen.Status(fmt.Sprintf("run %s: no coordinator answers; waiting", name))
+		default:
+			meter.Add(time.Now(), r.Step)
+			width := 0
+			if screen.Terminal() {
+				width = screen.Width()
+			}
+			screen.Status(progressOf(r, meter.Rate()).Line(width))
+			if over, err := a.outcome(r, link); over {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(followInterval):
+		}
+	}
+}
+
+// outcome reports whether a run has ended for good, and how. One that the end of its coordinator has interrupted goes on
+// when that is back.
+func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
+	switch {
+	case r.State == runs.Finished:
+		return true, a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
+	case r.State == runs.Failed:
+		return true, advice.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
+			"when the reason is removed, submit it again under its name: it goes on from its last checkpoint")
+	case r.State == runs.Interrupted && r.Stopped:
+		return true, advice.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
+			"go on with: submit the same configuration with --name %s", r.Name)
+	}
+	return false, nil
+}
+
+// showRun asks for a run, with what its coordinator knows of it.
+func showRun(ctx context.Context, client *control.Client, name string) (web.Run, error) {
+	limited, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	answer, err := client.Run(limited, name)
+	if err != nil {
+		return web.Run{}, err
+	}
+	return pageRun(answer)
+}
+
+// pageRun is a run as the page would show it.
+func pageRun(answer control.Run) (web.Run, error) {
+	r := web.Run{Info: answer.Info}
+	if len(answer.Live) == 0 {
+		return r, nil
+	}
+	r.Live = new(web.Live)
+	if err := json.Unmarshal(answer.Live, r.Live); err != nil {
+		return r, fmt.Errorf("read the state of run %s: %w", r.Name, err)
+	}
+	return r, nil
+}
+
+// progressOf is the status line of a run elsewhere.
+func progressOf(r web.Run, rate float64) terminal.Progress {
+	p := terminal.Progress{Step: r.Step, Steps: r.Steps, StepRate: rate}
+	if best, ok := r.Metrics["best_validation_elbo"]; ok {
+		p.Best, p.BestStep = best, uint64(r.Metrics["best_step"])
+	}
+	switch {
+	case r.Live != nil:
+		p.Workers, p.Note = len(r.Live.Workers), r.Live.Waiting
+	default:
+		p.Note = string(r.State)
+	}
+	return p
+}

@@ -1,0 +1,280 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// trainFlags are the flags that train and resume share.
+type trainFlags struct {
+	workers, slots int
+	listen, keys   string
+}
+
+func (f *trainFlags) add(c *cobra.Command, cores int) {
+	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
+	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
+	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. 127.0.0.1:4222 (default: none)")
+	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
+}
+
+func (f *trainFlags) check() error {
+	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
+		return advice.Usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
+	}
+	if f.listen == "" && f.keys != "" {
+		return advice.Usagef("--keys %s: without --listen nobody is outside", f.keys)
+	}
+	if f.listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return advice.Hint(advice.Usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
+	}
+	return nil
+}
+
+func (a *app) trainCommand() *cobra.Command {
+	var flags trainFlags
+	var name string
+	var dry bool
+	c := &cobra.Command{
+		Use:   "train PRESET|FILE.yaml [key=value]...",
+		Short: "Train a model on this machine, with an embedded broker",
+		Long: `Train a model on this machine: a coordinator, workers and a NATS server in one
+process. Ctrl-C finishes the step and writes a checkpoint, from which resume goes on
+to the same bits.
+
+Presets:
+` + presetList(),
+		Example: "  " + a.invoked + " train fhn\n  " + a.invoked + " train fhn/smoke model.switching=normal --workers 4 --name try\n" +
+			"  " + a.invoked + " train my.yaml optim.rate=1e-3",
+		Args:              atLeastOne("PRESET or FILE.yaml"),
+		ValidArgsFunction: a.completeConfig,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.train(args, name, dry, flags)
+		},
+	}
+	flags.add(c, a.cores)
+	c.Flags().StringVar(&name, "name", "", "name of the run (default: made from preset and model)")
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	return c
+}
+
+func presetList() string {
+	var b strings.Builder
+	for _, p := range config.Presets() {
+		fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Title)
+	}
+	return b.String()
+}
+
+func (a *app) train(args []string, name string, dry bool, flags trainFlags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	resolved, overrides, err := a.resolveRun("train", args)
+	if err != nil {
+		return err
+	}
+	p, err := job.Prepare(resolved.Config, nil, flags.slots)
+	if err != nil {
+		return err
+	}
+	if dry {
+		if err := writeFacts(a.out, planFacts(p, flags, "")); err != nil {
+			return err
+		}
+		return a.printf("\n%s", resolved.Annotated())
+	}
+	t, err := a.training(p, flags, nil)
+	if err != nil {
+		return err
+	}
+	run, err := a.create(t, name, args, overrides)
+	if err != nil {
+		t.session.Transport.Close()
+		return err
+	}
+	return a.lead(t, run)
+}
+
+// create makes the folder of a new run.
+func (a *app) create(t *training, name string, args, overrides []string) (*runs.Run, error) {
+	p := t.session.Plan
+	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
+	if errors.Is(err, runs.ErrOccupied) {
+		return nil, advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
+	}
+	if err != nil {
+		return nil, session.DiskHint(err, nil, a.command)
+	}
+	if err := p.Data.Keep(run); err != nil {
+		return nil, errors.Join(session.DiskHint(err, run, a.command), run.Close())
+	}
+	return run, nil
+}
+
+// training is a run that this process leads, on its screen.
+type training struct {
+	session *session.Session
+	flags   trainFlags
+	screen  *terminal.Screen
+}
+
+// training prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
+// is a run.
+func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoint) (*training, error) {
+	screen := a.screen()
+	log := a.logger(screen, hclog.Info)
+	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys}.transport(log, a.invoked+" init")
+	if err != nil {
+		return nil, err
+	}
+	return &training{
+		session: &session.Session{
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(),
+			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
+		},
+		flags: flags, screen: screen,
+	}, nil
+}
+
+// lead trains a run to its end, evaluates it and says how to go on.
+func (a *app) lead(t *training, run *runs.Run) error {
+	s := t.session
+	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
+		s.Transport.Close()
+		return errors.Join(err, run.Close())
+	}
+	began := time.Now()
+	err := a.untilInterrupted(t.screen, "finishing the step, writing a checkpoint", func(ctx context.Context) error {
+		defer t.screen.Finish()
+		return s.Train(ctx, run, a.progress(t.screen, s.Log))
+	})
+	if errors.Is(err, errAborted) {
+		// The session still holds the run and may write: the end of the process lets it go.
+		return advice.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
+	}
+	if err != nil {
+		return errors.Join(a.ended(run, err), run.Close())
+	}
+	if err := run.End(runs.Finished, ""); err != nil {
+		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
+	}
+	if err := run.Close(); err != nil {
+		return err
+	}
+	info := run.Info()
+	if err := a.printf("trained  %s: %s steps in %s, params_sha256 %s\n",
+		run.Folder(), readable.Group(info.Step), readable.Short(time.Since(began)), info.ParametersSHA256); err != nil {
+		return err
+	}
+	if moved := info.Metrics["bytes_per_worker"]; moved > 0 {
+		if err := a.printf("traffic  %s to and from each worker per step\n", readable.Bytes(int64(moved))); err != nil {
+			return err
+		}
+	}
+	return a.report(run, s.Plan)
+}
+
+// ended records how a run ended before its last step, and says how to go on.
+func (a *app) ended(run *runs.Run, err error) error {
+	state, reason := runs.Failed, err.Error()
+	if errors.Is(err, coordinator.ErrInterrupted) {
+		state, reason = runs.Interrupted, "stopped by the user"
+		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
+	}
+	err = a.bitsHint(err, run)
+	recorded := run.End(state, reason)
+	if errors.Is(err, syscall.ENOSPC) {
+		recorded = nil // the same disk: one message is enough
+	}
+	return errors.Join(session.DiskHint(err, run, a.command), recorded)
+}
+
+// bitsHint says what to do about a run that does not go on to the bits of its log or its checkpoint.
+func (a *app) bitsHint(err error, run *runs.Run) error {
+	switch {
+	case errors.Is(err, coordinator.ErrReplay):
+		return advice.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
+	case errors.Is(err, coordinator.ErrMismatch):
+		return advice.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
+	}
+	return err
+}
+
+// interrupted is the error of a run that the user stopped.
+type interrupted struct {
+	run  string
+	step uint64
+}
+
+func (e interrupted) Error() string {
+	return fmt.Sprintf("run %s is interrupted, with a checkpoint of step %s", e.run, readable.Group(e.step))
+}
+
+func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }
+
+// origin is what a run like this one is trained from: its preset, or its configuration where that
+// says more.
+func (a *app) origin(run *runs.Run, p *job.Plan) string {
+	preset, err := a.kinds.Resolve(config.Sources{Preset: p.Config.Preset})
+	if err == nil && preset.Config.Equal(p.Config) {
+		return p.Config.Preset
+	}
+	return run.Path("config.yaml")
+}
+
+// report evaluates a finished run, prints what was found and what to try next.
+func (a *app) report(run *runs.Run, p *job.Plan) error {
+	next := [][]string{{"runs", "show", run.Name()}}
+	if usual(p.Config) {
+		var e *trained.Evaluation
+		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
+			var err error
+			e, err = a.evaluateRun(run.Name(), measurement{checkpoint: "best"})
+			return err
+		})
+		if err != nil {
+			return advice.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
+		}
+		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
+			return err
+		}
+		next = append(next, []string{"eval", run.Name(), "--json"})
+	}
+	for _, other := range registry.Describe(p.Config).Others {
+		next = append(next, []string{"train", a.origin(run, p), other})
+	}
+	if err := a.printf("\nnext\n"); err != nil {
+		return err
+	}
+	for _, words := range next {
+		if err := a.printf("  %s\n", a.command(words...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/replay"
+)
+
+// errOtherBits is the error of steps that do not have the bits that they should have.
+var errOtherBits = errors.New("the bits differ")
+
+func (a *app) verifyCommand() *cobra.Command {
+	var from, to uint64
+	var workers int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify NAME",
+		Short: "Recompute steps of a run and compare them with its log",
+		Long: `Recompute steps of a run on this machine, from the newest checkpoint before them, and
+compare the parameters after each with the hash in the run's log. The run is not
+changed, and may be under way. If a step differs, the blocks of that step are computed
+one by one, which says whose are not what the log says. A run with local steps is
+recomputed by whole rounds.`,
+		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
+		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if workers < 1 {
+				return advice.Usagef("--workers %d: at least one is needed", workers)
+			}
+			var v *replay.Verdict
+			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+				r, err := replay.Open(a.kinds, a.runsDir, args[0])
+				if err != nil {
+					return a.missingRun(err)
+				}
+				v, err = replay.Verify(ctx, r, from, to, a.recomputing(workers))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return a.judge(v, asJSON)
+		},
+	}
+	c.Flags().Uint64Var(&from, "from", 1, "first step")
+	c.Flags().Uint64Var(&to, "to", 0, "last step (default: the last in the log)")
+	c.Flags().IntVar(&workers, "workers", a.cores, "workers in this process; changes speed, never results")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON object")
+	return c
+}
+
+// recomputing says what recomputes, and shows it.
+func (a *app) recomputing(workers int) replay.Options {
+	screen := a.screen()
+	return replay.Options{
+		Workers: workers, Version: release.Version(), Log: a.logger(screen, hclog.Warn),
+		Show: func(p replay.Progress) {
+			if p.Over {
+				screen.Finish()
+				return
+			}
+			screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", p.Run, readable.Group(p.Step), readable.Group(p.To)))
+		},
+	}
+}
+
+// judge prints the verdict. A difference is an error.
+func (a *app) judge(v *replay.Verdict, asJSON bool) error {
+	if asJSON {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+	} else if err := a.printVerdict(v); err != nil {
+		return err
+	}
+	if v.Equal {
+		return nil
+	}
+	return advice.Hint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
+		"verify it on another machine, too: the one that stands alone has other arithmetic or damaged memory")
+}
+
+func (a *app) printVerdict(v *replay.Verdict) error {
+	start := "the initial parameters"
+	if v.Start > 0 {
+		start = fmt.Sprintf("the checkpoint of step %s", readable.Group(v.Start))
+	}
+	if v.Equal {
+		missing := ""
+		if v.Missing > 0 {
+			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", readable.Group(v.Missing))
+		}
+		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
+			readable.Group(v.From), readable.Group(v.To), start, readable.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
+	}
+	d := v.Differs
+	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  computed here    %s\n",
+		readable.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
+		return err
+	}
+	switch {
+	case d.Step == v.Start:
+		return a.printf("  the checkpoint is not of the parameters that the log names: one of them is damaged\n")
+	case d.Suspects == nil:
+		return a.printf("  the log does not say how the checksums of the blocks were formed\n")
+	case len(d.Suspects) == 0:
+		return a.printf("  all blocks have the checksums of the log: the coordinator's update differs, or the log is damaged\n")
+	}
+	for _, s := range d.Suspects {
+		if err := a.printf("  %s\n", s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package cmd
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/release"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, its revision, and the kernels in use",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			revision := release.Revision()
+			if revision == "" {
+				revision = "unknown revision"
+			}
+			return a.printf("switchyard %s (%s), %s %s/%s, %s kernels\n",
+				release.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
+		},
+	}
+}

@@ -1,0 +1,48 @@
+package cmd
+
+import (
+	"errors"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+// webFlags say where the page is served and to whom.
+type webFlags struct{ listen, tokenFile string }
+
+func (f *webFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the page and the metrics; none for neither")
+	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop runs from the page")
+}
+
+// open listens for the page of a source; nil with --web none.
+func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*web.Server, error) {
+	if f.listen == "none" {
+		return nil, nil
+	}
+	if err := listenAddress("web", f.listen, 8080); err != nil {
+		return nil, err
+	}
+	token := ""
+	if f.tokenFile != "" {
+		err := secretFile("web-token-file", f.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		if token, err = web.ReadToken(f.tokenFile); err != nil {
+			return nil, advice.Usage(err)
+		}
+	}
+	server, err := web.Listen(f.listen, web.Config{Source: source, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
+	switch {
+	case errors.Is(err, web.ErrToken):
+		return nil, advice.Usage(err)
+	case err != nil:
+		return nil, advice.Hint(err, "--web takes another address, e.g. 127.0.0.1:8081, or none")
+	}
+	return server, nil
+}

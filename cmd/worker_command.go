@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// workerFlags say what a worker of the pool is.
+type workerFlags struct {
+	link  connection
+	slots int
+	id    string
+}
+
+func (a *app) workerCommand() *cobra.Command {
+	var flags workerFlags
+	c := &cobra.Command{
+		Use:   "worker --nats URL",
+		Short: "Compute for the runs of a coordinator",
+		Long: `Compute for the runs of a coordinator: seek one that has work, serve it, and come
+back for the next. A worker holds nothing that matters. It may be started before
+broker and coordinator, killed at any time, and any number of them may run; the
+parameters stay the same bits. A lost connection is restored for ever.
+
+SIGTERM and Ctrl-C hand back at once what it computes, and the exit code is 0. It is
+1 if the coordinator does not want this worker; the message says why.
+
+Memory is used for each slot; what a job takes is told when its program is built, to
+which come some 40 MiB for the worker itself. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB)
+makes it free memory in time for the limit of a container.`,
+		Example: "  " + a.invoked + " worker --nats nats://127.0.0.1:4222\n" +
+			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4",
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := flags.check(c, a.cores); err != nil {
+				return err
+			}
+			return a.work(flags)
+		},
+	}
+	flags.link.add(c, a)
+	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at the same time (default: one for each core)")
+	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the machine's)")
+	return c
+}
+
+// check says what is wrong, and fills in what is left open.
+func (f *workerFlags) check(c *cobra.Command, cores int) error {
+	if f.slots < 0 || f.slots > wire.MaxLeases {
+		return advice.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
+	}
+	if f.slots == 0 {
+		f.slots = min(cores, wire.MaxLeases)
+	}
+	if f.id == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = ""
+		}
+		f.id = workerName(host)
+	}
+	if err := wire.CheckName(f.id); err != nil {
+		return advice.Usagef("--id: %w", err)
+	}
+	return f.link.check(c)
+}
+
+// work serves runs until it is told to stop.
+func (a *app) work(flags workerFlags) error {
+	log := a.logger(a.err, hclog.Info)
+	faults, err := a.injector(flags.id, log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := faults.Close(); err != nil {
+			log.Warn("counters of faults", "error", err)
+		}
+	}()
+	bus, err := flags.link.connect("worker "+flags.id, log.Named("broker"))
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	fingerprint := job.Numerics()
+	agent, err := worker.NewAgent(worker.AgentConfig{
+		ID: flags.id, Slots: flags.slots, Info: release.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
+	}, faults.Bus(bus), log)
+	if err != nil {
+		return err
+	}
+	log.Info("worker", "id", flags.id, "version", release.Name(), "kernels", kernel.Active().String(), "slots", flags.slots,
+		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
+	err = a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error { return follow(ctx, agent) })
+	if errors.Is(err, worker.ErrRefused) {
+		return fmt.Errorf("worker %s: %w", flags.id, err)
+	}
+	return err
+}
+
+// follow runs an agent. Once it has handed back its leases it is not waited for: nobody wants what it still computes.
+func follow(ctx context.Context, agent *worker.Agent) error {
+	done := make(chan error, 1)
+	go func() { done <- agent.Run(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-agent.Left():
+		return nil
+	}
+}
+
+// buildWith builds the programs of jobs, and spoils them if that is asked for.
+func buildWith(kinds *config.Kinds, faults *fault.Injector) func(job, data []byte, slots int) (worker.Program, error) {
+	build := job.Build(kinds)
+	return func(text, data []byte, slots int) (worker.Program, error) {
+		program, err := build(text, data, slots)
+		if err != nil {
+			return nil, err
+		}
+		return faults.Program(program), nil
+	}
+}
+
+// workerName is a name that people can find the machine by.
+func workerName(host string) string {
+	const most = 40
+	name := strings.Map(func(r rune) rune {
+		if wire.CheckName(string(r)) != nil {
+			return '-'
+		}
+		return r
+	}, host)
+	name = strings.Trim(name[:min(len(name), most)], "-")
+	if name == "" {
+		name = "worker"
+	}
+	var b [4]byte
+	rand.Read(b[:])
+	return name + "-" + hex.EncodeToString(b[:])
+}
+
+// fingerprintName is a short name of a numerics fingerprint: programs with the same compute the same bits.
+func fingerprintName(lines []wire.Numeric) string {
+	var text []byte
+	for _, line := range lines {
+		text = binary.BigEndian.AppendUint64(append(text, line.Kernel...), line.Sum)
+	}
+	return wire.HashData(text)[:12]
+}

@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// worker starts a worker process of the cluster.
+func (c *cluster) worker(arguments ...string) *process {
+	c.t.Helper()
+	p := &process{t: c.t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
+	a := &app{kinds: registry.Builtin().Kinds(), out: &buffer{}, err: p.err, environ: c.environ, signals: p.signals, invoked: "switchyard", cores: 2}
+	go func() { p.code <- a.run(append([]string{"worker"}, arguments...)) }()
+	c.t.Cleanup(func() {
+		p.signals <- os.Interrupt // it may have ended
+		<-p.code
+		if c.t.Failed() {
+			c.t.Logf("a worker said\n%s", p.err)
+		}
+	})
+	return p
+}
+
+// A worker that is there before the coordinator serves its run to the end, to the bits of train, waits for more, and
+// leaves in order when it is told to.
+func TestWorker_ServesAndLeaves(t *testing.T) {
+	c := newCluster(t)
+	w := c.worker("--id", "early", "--slots", "2")
+	w.says("worker: id=early")
+	p := c.coordinator("--config", "noise/smoke", "--name", "a")
+	p.says("run of --config: run=a")
+	await(t, func() bool { return c.show("a").State == runs.Finished })
+	if got, want := c.info("a").ParametersSHA256, trainedHash(t, "noise/smoke"); got != want {
+		t.Errorf("got %s, train has %s", got, want)
+	}
+	w.says("the program is built: worker=early parameters=")
+	w.says("memory=\"about ")
+	w.says("the run ends: worker=early")
+	if code := w.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	w.says("handing back what is computed; press again to abort")
+	p.says("worker=early")
+}
+
+// A worker that is told to stop in the middle of a run says goodbye, and the run goes on with the others.
+func TestWorker_LeavesInTheMiddle(t *testing.T) {
+	c := newCluster(t)
+	p := c.coordinator("--config", "noise/smoke", "--name", "a")
+	p.says("coordinator ready")
+	c.must("submit", "noise/smoke", "--name", "long", "train.steps=400")
+	first := c.worker("--id", "first", "--slots", "1")
+	first.says("run=long")
+	await(t, func() bool { return c.show("long").Step > 3 })
+	if code := first.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	p.says("worker=first reason=\"said goodbye\"")
+	c.worker("--id", "second", "--slots", "1")
+	await(t, func() bool { return c.show("long").State == runs.Finished && c.show("a").State == runs.Finished })
+	if got, want := c.info("long").ParametersSHA256, trainedHash(t, "noise/smoke", "train.steps=400"); got != want {
+		t.Errorf("got %s, train has %s", got, want)
+	}
+}
+
+// The refusal of the coordinator is what the worker ends with.
+func TestWorker_Refused(t *testing.T) {
+	c := newCluster(t)
+	bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	sub, err := bus.Subscribe(wire.SeekSubject, func([]byte) {
+		data, err := wire.NewEncoder().Encode(&wire.Refusal{Header: wire.Header{Run: wire.Pool}, Reason: "its arithmetic differs", Remedy: "use one release"})
+		if err == nil {
+			err = bus.Publish(wire.AssignSubject("odd"), data)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := sub.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+	}()
+	w := c.worker("--id", "odd")
+	if code := w.wait(); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	w.says("error: worker odd: worker: refused by the coordinator: its arithmetic differs; use one release")
+}
+
+func TestWorker_Usage(t *testing.T) {
+	c := newCLI(t)
+	for line, want := range map[string]string{
+		"worker":                             "needs the address of a broker",
+		"worker --nats http://x":             "is not the address of a broker",
+		"worker --nats nats://x --slots -1":  "--slots -1",
+		"worker --nats nats://x --id a.b":    "only letters, digits",
+		"worker --nats nats://x --nkey none": "none: no such file",
+		"worker x --nats nats://x":           "takes no arguments",
+	} {
+		r := c.run(strings.Fields(line)...)
+		if r.code != exitUsage || !strings.Contains(r.err, want) || strings.Count(r.err, "error: ") != 1 {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s", line, r.code, exitUsage, want, r.err)
+		}
+	}
+}
+
+// Names that are made up are valid whatever the machine is called, and different.
+func TestWorkerName(t *testing.T) {
+	seen := map[string]bool{}
+	for host, prefix := range map[string]string{
+		"lab-3": "lab-3-", "lab-3.example.org": "lab-3-example-org-", "": "worker-", "...": "worker-", "größe": "gr--e-",
+		strings.Repeat("x", 300): strings.Repeat("x", 40) + "-", strings.Repeat("é", 100): "worker-",
+	} {
+		for range 2 {
+			name := workerName(host)
+			if err := wire.CheckName(name); err != nil || !strings.HasPrefix(name, prefix) || seen[name] {
+				t.Errorf("%q: got %q, %v", host, name, err)
+			}
+			seen[name] = true
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package envs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Constants collects what is wrong with the constants of an environment, so that New can report all of it at once.
+type Constants struct {
+	Fault error // the environment's own, which every fault wraps
+
+	faults []error
+}
+
+// Check notes a constant that is not ok, not a number or infinite.
+func (c *Constants) Check(name string, v float64, ok bool) {
+	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
+		c.faults = append(c.faults, fmt.Errorf("%w: %s = %v", c.Fault, name, v))
+	}
+}
+
+// Err returns all faults, or nil.
+func (c *Constants) Err() error { return errors.Join(c.faults...) }

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+)
+
+// Order says which run is to be opened.
+type Order struct {
+	Name      string // empty: made from the configuration
+	Config    config.Config
+	Overrides []string
+	Command   []string
+	Scale     []byte // scaling of the data set of a run on own data, as JSON
+}
+
+// open opens a run, or goes on with the one that is meant.
+func (h *Host) open(o Order) (control.Submitted, error) {
+	if o.Name == "" {
+		return h.create(o)
+	}
+	if r := h.hosted(o.Name); r != nil {
+		if err := sameRun(o, r.plan.Config); err != nil {
+			return control.Submitted{}, err
+		}
+		if !r.stopping.Load() {
+			return control.Submitted{Name: o.Name, State: control.Running}, nil
+		}
+		<-r.done // it is to go on from its last checkpoint
+	}
+	info, err := runs.Load(h.cfg.RunsDir, o.Name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return h.create(o)
+	}
+	if err != nil {
+		return control.Submitted{}, err
+	}
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
+	if err == nil {
+		err = sameRun(o, c)
+	}
+	switch {
+	case err != nil:
+		return control.Submitted{}, err
+	case info.State == runs.Finished:
+		return control.Submitted{Name: o.Name, State: control.Finished}, nil
+	}
+	return control.Submitted{Name: o.Name, State: control.Resumed}, h.resume(o.Name)
+}
+
+// Prepare makes the order of a run that this process itself asks for ready: it brings the data set into the store, names the
+// run, and checks that no other run has the name.
+func (h *Host) Prepare(o *Order) error {
+	data, err := job.LoadData(&o.Config, nil)
+	if err != nil {
+		return err
+	}
+	if data != nil {
+		if o.Scale, err = data.Normalisation(); err != nil {
+			return err
+		}
+		if err := h.store.Keep(data.Encoded); err != nil {
+			return session.DiskHint(err, nil, h.cfg.Command)
+		}
+	}
+	if o.Name == "" {
+		o.Name = job.Stem(o.Config) + "-1"
+	}
+	return h.check(*o)
+}
+
+// check returns an error if an order cannot be carried out because another run has its name.
+func (h *Host) check(o Order) error {
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return sameRun(o, c)
+}
+
+// stopped reports whether a run was stopped on request.
+func (h *Host) stopped(name string) bool {
+	info, err := runs.Load(h.cfg.RunsDir, name)
+	return err == nil && info.Stopped && info.State != runs.Finished
+}
+
+// errOtherConfig is the error of a name that stands for another run.
+var errOtherConfig = errors.New("there is a run of that name with another configuration")
+
+// sameRun returns an error if an order has another configuration than the run of its name. Where the files of a data set
+// lie does not matter, their content does.
+func sameRun(o Order, c config.Config) error {
+	differences := job.Differences(c, o.Config)
+	if len(differences) == 0 {
+		return nil
+	}
+	return advice.Hint(advice.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
+}

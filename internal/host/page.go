@@ -1,0 +1,86 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+// Page is what the page shows of the host.
+func (h *Host) Page() web.Source { return source{h} }
+
+// source is the host as the page sees it.
+type source struct{ host *Host }
+
+var _ web.Source = source{}
+
+// Ready implements web.Source.
+func (s source) Ready() error {
+	if trouble := s.host.bus.Trouble(); trouble != "" {
+		return errors.New(trouble)
+	}
+	return nil
+}
+
+// folder has the runs that the host does not lead at the moment, and how all others stood when they were last written.
+func (s source) folder() web.Folder { return web.Folder(s.host.cfg.RunsDir) }
+
+// Runs implements web.Source.
+func (s source) Runs() ([]web.Run, error) {
+	all, err := s.folder().Runs()
+	for i := range all {
+		if r := s.host.hosted(all[i].Name); r != nil {
+			all[i] = r.shown()
+		}
+	}
+	return all, err
+}
+
+// Run implements web.Source.
+func (s source) Run(name string) (web.Run, error) {
+	if r := s.host.hosted(name); r != nil {
+		return r.shown(), nil
+	}
+	return s.folder().Run(name)
+}
+
+// Stop implements web.Source.
+func (s source) Stop(name string) error {
+	r := s.host.hosted(name)
+	if r == nil {
+		if _, err := runs.Load(s.host.cfg.RunsDir, name); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s", web.ErrNotRunning, name)
+	}
+	if r.stopping.CompareAndSwap(false, true) {
+		s.host.log.Info("run is stopped on request", "run", name)
+		r.stop(errStop)
+	}
+	return nil
+}
+
+// shown is the run as the page shows it.
+func (r *hosted) shown() web.Run {
+	s := r.lead.Stats()
+	live := &web.Live{
+		Term: s.Term, Waiting: s.Waiting, Workers: []web.Worker{},
+		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
+		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined, Rejections: map[string]int64{},
+	}
+	r.watch.notes.Lock()
+	live.WaitingSince, live.Checkpointed = r.watch.waitingSince, r.watch.checkpointed
+	r.watch.notes.Unlock()
+	for _, m := range s.Members {
+		live.Workers = append(live.Workers, web.Worker{ID: m.ID, Slots: m.Slots, Busy: m.Busy, Speed: m.Speed, LastSeen: m.LastSeen, State: m.State})
+	}
+	slices.SortFunc(live.Workers, func(a, b web.Worker) int { return strings.Compare(a.ID, b.ID) })
+	for _, j := range r.lead.Rejections() {
+		live.Rejections[string(j.Reason)] += j.Count
+	}
+	return web.Run{Info: r.watch.Info(), Live: live}
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// rivalWait is how long another coordinator on the same broker has to answer, rivalLook the time between two looks for one.
+// The broker says what a key may not do in its own time: for roleWait after the start that ends the coordinator.
+const (
+	rivalWait = time.Second
+	rivalLook = 15 * time.Second
+	roleWait  = 5 * time.Second
+)
+
+// alone offers the service, unless another coordinator is there: two would pull the workers to and fro. Of two that
+// start at the same time the older stays. It returns no server if ctx ended first.
+func (h *Host) alone(ctx context.Context) (*control.Server, error) {
+	found, err := control.Hosts(ctx, h.bus.Conn(), rivalWait)
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	if err := errors.Join(err, WrongRole(h.bus, "coordinator")); err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		return nil, h.rival(found[0])
+	}
+	server, err := control.Serve(h.bus.Conn(), control.ServerConfig{Host: service{h}, Version: release.Version(), Log: h.log})
+	if err != nil {
+		return nil, err
+	}
+	err = h.older(ctx, server.Identity(), rivalWait/4)
+	if err := errors.Join(err, WrongRole(h.bus, "coordinator")); err != nil && ctx.Err() == nil {
+		return nil, errors.Join(err, server.Stop())
+	}
+	return server, nil
+}
+
+// older returns an error if a coordinator answers that was there before this one.
+func (h *Host) older(ctx context.Context, own control.Identity, within time.Duration) error {
+	found, err := control.Hosts(ctx, h.bus.Conn(), within)
+	if err != nil {
+		return err
+	}
+	for _, i := range found {
+		if i.ID != own.ID && i.Before(own) {
+			return h.rival(i)
+		}
+	}
+	return nil
+}
+
+// watchRivals waits for the end of ctx. It ends earlier, with an error, if an older coordinator appears: brokers that were
+// apart when this one was started have found each other.
+func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
+	ticker, role := time.NewTicker(h.look), time.NewTicker(rivalWait/8)
+	defer ticker.Stop()
+	defer role.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-role.C:
+			if err := WrongRole(h.bus, "coordinator"); err != nil {
+				return err
+			}
+			if time.Since(began) > roleWait {
+				role.Stop()
+			}
+			continue
+		case <-ticker.C:
+		}
+		if h.bus.Trouble() != "" {
+			continue
+		}
+		err := h.older(ctx, own, rivalWait)
+		if errors.Is(err, errRival) && ctx.Err() == nil {
+			return err
+		}
+		if err != nil {
+			h.log.Debug("looking for other coordinators", "error", err)
+		}
+	}
+}
+
+// errRival is the error of a second coordinator.
+var errRival = errors.New("there is to be one coordinator for a broker")
+
+func (h *Host) rival(i control.Identity) error {
+	return advice.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
+}
+
+// WrongRole is the error of a connection whose key is that of another role than this one.
+func WrongRole(bus *natsbus.Bus, role string) error {
+	if err := bus.Denied(); err != nil {
+		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
+	}
+	return nil
+}

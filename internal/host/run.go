@@ -1,0 +1,233 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// hosted is a run that a host leads.
+type hosted struct {
+	name  string
+	run   *runs.Run
+	plan  *job.Plan
+	from  *checkpoint.Checkpoint // nil: from the beginning
+	bus   *natsbus.Bus
+	lead  *coordinator.Coordinator
+	watch *hostWatch
+
+	ctx      context.Context
+	stop     context.CancelCauseFunc
+	stopping atomic.Bool
+	done     chan struct{} // closed when it has ended and its folder is free
+}
+
+// create opens a new run.
+func (h *Host) create(o Order) (control.Submitted, error) {
+	data, err := job.StoredData(h.store, o.Config, o.Scale)
+	if err != nil {
+		return control.Submitted{}, err
+	}
+	p, err := planned(o.Config, data)
+	if err != nil {
+		return control.Submitted{}, err
+	}
+	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true})
+	if err != nil {
+		return control.Submitted{}, session.DiskHint(err, nil, h.cfg.Command)
+	}
+	err = data.Keep(run)
+	if err == nil {
+		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
+	}
+	if err != nil {
+		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
+	}
+	return control.Submitted{Name: run.Name(), State: control.Started}, nil
+}
+
+// resume goes on with a run from its newest valid checkpoint.
+func (h *Host) resume(name string) error {
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
+	if err != nil {
+		return err
+	}
+	run, err := runs.Open(h.cfg.RunsDir, name)
+	if err != nil {
+		return err
+	}
+	if err := h.reopen(run, c); err != nil {
+		return errors.Join(fmt.Errorf("go on with run %s: %w", name, err), run.End(runs.Failed, err.Error()), run.Close())
+	}
+	return nil
+}
+
+func (h *Host) reopen(run *runs.Run, c config.Config) error {
+	from, skipped, err := session.Restore(run, h.cfg.Command)
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
+	}
+	step := uint64(0)
+	if from != nil {
+		step = from.Step
+	}
+	scale, err := job.StoredScale(c, run.Folder())
+	if err != nil {
+		return err
+	}
+	data, err := job.StoredData(h.store, c, scale)
+	if err != nil {
+		return err
+	}
+	p, err := planned(c, data)
+	if err != nil {
+		return err
+	}
+	if err := run.Begin(step); err != nil {
+		return err
+	}
+	if err := run.Update(func(i *runs.Info) { i.Host, i.Stopped = true, false }); err != nil {
+		return err
+	}
+	return h.begin(&hosted{name: run.Name(), run: run, plan: p, from: from})
+}
+
+// planned is newPlan for configurations that come from elsewhere: one that the model does not take ends its run, not the
+// process with all the others.
+func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("build the model: %v", fault)
+		}
+	}()
+	return job.NewPlan(c, data, 0)
+}
+
+// begin leads a run from now on.
+func (h *Host) begin(r *hosted) error {
+	log := h.log.With("run", r.name)
+	disk := h.cfg.Faults.Disk(disk.System())
+	r.run.Use(disk)
+	r.ctx, r.stop = context.WithCancelCause(h.life)
+	r.done = make(chan struct{})
+	r.watch = &hostWatch{Watch: session.NewWatch(session.WatchConfig{
+		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Advise: true, Log: log,
+	})}
+	bus, err := h.cfg.Connect("run " + r.name)
+	if err != nil {
+		return err
+	}
+	r.bus = bus
+	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
+	cfg.Disk = disk
+	r.lead, err = session.NewCoordinator(session.Leadership{
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(bus), Observer: r.watch, Log: log,
+	})
+	if err != nil {
+		bus.Close()
+		return err
+	}
+	h.mu.Lock()
+	h.runs[r.name] = r
+	h.mu.Unlock()
+	h.pool.Open(pool.Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil)
+	h.all.Go(func() { h.conduct(r) })
+	return nil
+}
+
+// conduct leads a run to its end and records how it ended.
+func (h *Host) conduct(r *hosted) {
+	began := time.Now()
+	err := r.lead.Run(r.ctx)
+	err = errors.Join(err, r.watch.Finish(r.ctx))
+	h.pool.Close(r.name)
+	r.bus.Close()
+	onRequest := errors.Is(context.Cause(r.ctx), errStop)
+	state, reason := ending(err, onRequest)
+	stats := r.lead.Stats()
+	recorded := r.watch.Ended(func(i *runs.Info) {
+		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
+	})
+	info := r.watch.Info()
+	log := h.log.With("run", r.name)
+	if recorded = errors.Join(recorded, r.run.Close()); recorded != nil {
+		log.Error("the end of the run could not be recorded", "error", recorded)
+	}
+	switch state {
+	case runs.Finished:
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", readable.Short(time.Since(began)))
+	case runs.Interrupted:
+		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
+	default:
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.cfg.Command)))
+	}
+	h.mu.Lock()
+	delete(h.runs, r.name)
+	if state == runs.Interrupted && !onRequest {
+		h.interrupted = append(h.interrupted, r.name)
+	}
+	h.mu.Unlock()
+	close(r.done)
+}
+
+// ending is the state in which the end of its coordinator leaves a run, and why.
+func ending(err error, onRequest bool) (state runs.State, reason string) {
+	switch {
+	case err == nil:
+		return runs.Finished, ""
+	case !errors.Is(err, coordinator.ErrInterrupted):
+		return runs.Failed, err.Error()
+	case onRequest:
+		return runs.Interrupted, errStop.Error()
+	}
+	return runs.Interrupted, errShutdown.Error()
+}
+
+// hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.
+type hostWatch struct {
+	*session.Watch
+
+	notes        sync.Mutex // guards all below
+	waitingSince time.Time
+	checkpointed time.Time
+}
+
+var _ coordinator.Observer = (*hostWatch)(nil)
+
+// Membership implements coordinator.Observer. The coordinator's own log says who comes and goes and what is waited for.
+func (w *hostWatch) Membership(r coordinator.MembershipReport) {
+	w.notes.Lock()
+	if w.waitingSince = (time.Time{}); r.Waiting != "" {
+		w.waitingSince = time.Now().Add(-time.Duration(r.Seconds * float64(time.Second)))
+	}
+	w.notes.Unlock()
+	w.Waiting(r.Workers, r.Waiting)
+}
+
+// Checkpoint implements coordinator.Observer.
+func (w *hostWatch) Checkpoint(r coordinator.CheckpointReport) {
+	w.notes.Lock()
+	w.checkpointed = time.Now()
+	w.notes.Unlock()
+	w.Watch.Checkpoint(r)
+}

@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+// Serve leads runs until ctx ends; first, if there is one, beside those that were under way. The broker may come later.
+func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err error) {
+	inner, cancel := context.WithCancel(context.Background())
+	parts := make(chan error, 2)
+	running := 0
+	defer func() {
+		interrupted := h.shutdown()
+		cancel()
+		for range running {
+			err = errors.Join(err, <-parts)
+		}
+		if err == nil && len(interrupted) > 0 {
+			err = interruptedRuns(interrupted)
+		}
+	}()
+	if page != nil {
+		h.log.Info("page", "url", page.URL())
+		running++
+		go func() { parts <- page.Serve(inner) }()
+	}
+	if !h.awaitBroker(ctx) {
+		return nil
+	}
+	h.pool = pool.NewDispatcher(pool.Config{Numerics: h.numerics, View: h.view, Log: h.log}, h.cfg.Faults.Bus(h.bus))
+	server, err := h.alone(ctx)
+	if err != nil || server == nil {
+		return err
+	}
+	running++
+	go func() { parts <- h.pool.Run(inner) }()
+	h.log.Info("coordinator ready", "broker", h.cfg.URL, "runs", h.cfg.RunsDir)
+	err = h.lead(first)
+	if err == nil {
+		err = h.watchRivals(ctx, server.Identity())
+	}
+	return errors.Join(err, server.Stop())
+}
+
+// lead goes on with the runs that are there and opens the first.
+func (h *Host) lead(first *Order) error {
+	if err := h.resumeAll(); err != nil {
+		return err
+	}
+	if first != nil {
+		if err := h.openFirst(*first); err != nil {
+			return err
+		}
+	}
+	if len(h.under()) == 0 {
+		h.log.Info("no run is under way", "next", h.cfg.Command("submit", "PRESET"))
+	}
+	return nil
+}
+
+func (h *Host) openFirst(o Order) error {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.stopped(o.Name) {
+		h.log.Warn("the run of --config was stopped on request and is left alone", "run", o.Name, "next", "submit it under this name to go on")
+		return nil
+	}
+	result, err := h.open(o)
+	if err != nil {
+		return err
+	}
+	h.log.Info("run of --config", "run", result.Name, "state", result.State)
+	return nil
+}
+
+// brokerWait is the time between two lines about a broker that is not there.
+const brokerWait = 10 * time.Second
+
+// awaitBroker waits for the connection and reports whether it came before the end of ctx.
+func (h *Host) awaitBroker(ctx context.Context) bool {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	began := time.Now()
+	told := began
+	for {
+		trouble := h.bus.Trouble()
+		if trouble == "" {
+			return true
+		}
+		if now := time.Now(); now.Sub(told) >= brokerWait {
+			told = now
+			h.log.Info("waiting for the broker", "url", h.cfg.URL, "for", readable.Short(now.Sub(began)), "reason", trouble)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}
+
+// interruptedRuns is the error of runs that the end of their coordinator has interrupted.
+type interruptedRuns []string
+
+func (e interruptedRuns) Error() string {
+	return fmt.Sprintf("interrupted with a checkpoint: %s; they go on when the coordinator is started again", strings.Join(e, ", "))
+}
+
+func (interruptedRuns) Unwrap() error { return coordinator.ErrInterrupted }

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/web"
+)
+
+// service is what a host answers over NATS.
+type service struct{ host *Host }
+
+var _ control.Host = service{}
+
+// Submit implements control.Host.
+func (s service) Submit(r control.Submission) (control.Submitted, error) {
+	c, err := s.host.cfg.Kinds.Parse("the submitted configuration", []byte(r.Config))
+	if err != nil {
+		return control.Submitted{}, s.answered(advice.Hint(advice.Usage(err), "use the same release on both sides"))
+	}
+	h := s.host
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.life.Err() != nil {
+		return control.Submitted{}, &control.Error{Code: control.Unavailable, Text: "the coordinator is being stopped", Hint: "submit the run again when it is back"}
+	}
+	o := Order{Name: r.Name, Config: c, Overrides: r.Overrides, Command: r.Command, Scale: r.Normalisation}
+	if name := h.requests[r.Request]; name != "" {
+		o.Name = name
+	}
+	result, err := h.open(o)
+	if err != nil {
+		h.log.Warn("submission refused", "run", r.Name, "error", err)
+		return control.Submitted{}, s.answered(err)
+	}
+	if r.Request != "" {
+		if len(h.requests) == maxRequests {
+			clear(h.requests) // those of long ago are not sent again
+		}
+		h.requests[r.Request] = result.Name
+	}
+	h.log.Info("run submitted", "run", result.Name, "state", result.State)
+	return result, nil
+}
+
+// Upload implements control.Host.
+func (s service) Upload(p control.Piece) (control.Stored, error) {
+	stored, err := s.host.store.Append(p)
+	if err == nil && stored.Complete && len(p.Data) > 0 {
+		s.host.log.Info("data set received", "hash", p.Hash, "bytes", p.Size)
+	}
+	return stored, err
+}
+
+// Runs implements control.Host.
+func (s service) Runs() ([]control.Run, error) {
+	list, err := source(s).Runs()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]control.Run, len(list))
+	for i, r := range list {
+		if all[i], err = controlled(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Run implements control.Host.
+func (s service) Run(name string) (control.Run, error) {
+	r, err := source(s).Run(name)
+	if err != nil {
+		return control.Run{}, s.missing(name, err)
+	}
+	return controlled(r)
+}
+
+// Stop implements control.Host.
+func (s service) Stop(name string) error {
+	err := source(s).Stop(name)
+	if errors.Is(err, web.ErrNotRunning) {
+		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("run %s is not under way here", name), Hint: "`runs ls` shows which are"}
+	}
+	return s.missing(name, err)
+}
+
+// missing answers with an error; one that says there is no such run names it without the folder, which is not the
+// client's, and the nearest.
+func (s service) missing(name string, err error) error {
+	if !errors.Is(err, runs.ErrNotFound) {
+		return s.answered(err)
+	}
+	hint := "`runs ls` shows which there are"
+	if list, listErr := runs.List(s.host.cfg.RunsDir); listErr == nil {
+		var words []string
+		for _, r := range list {
+			words = append(words, r.Name)
+		}
+		if near := names.Nearest(name, words); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+	}
+	return s.answered(advice.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
+}
+
+func controlled(r web.Run) (control.Run, error) {
+	run := control.Run{Info: r.Info}
+	if r.Live == nil {
+		return run, nil
+	}
+	var err error
+	if run.Live, err = json.Marshal(r.Live); err != nil {
+		return run, fmt.Errorf("encode the state of run %s: %w", r.Name, err)
+	}
+	return run, nil
+}
+
+// answered makes an error what a client is told.
+func (s service) answered(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &control.Error{Code: control.Failed, Text: err.Error(), Hint: advice.Of(err)}
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		e.Code = control.NotFound
+	case errors.Is(err, errOtherConfig), errors.Is(err, runs.ErrOccupied), errors.Is(err, runs.ErrHeld):
+		e.Code = control.Conflict
+	case s.host.cfg.Mistaken(err):
+		e.Code = control.BadRequest
+	}
+	return e
+}

@@ -1,0 +1,24 @@
+package job
+
+import (
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// own are the settings of recordings; nil where data are simulated.
+func own(c config.Config) *files.Settings {
+	s, _ := c.Env.Settings.(*files.Settings)
+	return s
+}
+
+// newModel builds the model of a configuration for data of these dimensions, which has to be one that is trained by
+// gradient.
+func newModel(c config.Config, d model.Data) (model.Trainable, error) {
+	m, err := registry.Model(c, d)
+	if err != nil {
+		return nil, err
+	}
+	return registry.Trainable(c, m)
+}

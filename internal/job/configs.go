@@ -1,0 +1,44 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// ReadConfig reads the configuration of a run; one that cannot be read is damaged, not the caller's mistake.
+func ReadConfig(kinds *config.Kinds, runsDir, name string) (config.Config, error) {
+	data, path, err := runs.Config(runsDir, name)
+	if err != nil {
+		return config.Config{}, err
+	}
+	c, err := kinds.Parse(path, data)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("%w: %s", runs.ErrDamaged, err)
+	}
+	return c, nil
+}
+
+// Differences lists keys with the values that they have in two configurations, not too many. Where the files of a data set
+// lie does not matter, their content does.
+func Differences(a, b config.Config) []string {
+	var list []string
+	for _, d := range config.AllDifferences(a, b) {
+		if d.Key != "env.files" {
+			list = append(list, fmt.Sprintf("%s is %s there, %s here", d.Key, orNone(d.A), orNone(d.B)))
+		}
+	}
+	const most = 4
+	if len(list) > most {
+		list = append(list[:most], fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return list
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "not a key"
+	}
+	return value
+}

@@ -1,0 +1,210 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// Data is the data set of a run on a user's files, as training sees it. The nil Data is that of a run whose data are
+// simulated.
+type Data struct {
+	Encoded []byte // what workers elsewhere fetch
+	Short   int    // training episodes without a whole window
+	Files   string // where it was read, as env.files has it
+
+	hash  string              // of the content
+	set   *files.Dataset      // scaled
+	scale files.Normalisation // from the units of the files
+}
+
+// ErrDataChanged is the error of a run whose files are not those that it began with.
+var ErrDataChanged = errors.New("the data are not those that the run began with")
+
+// LoadData reads and scales the files of a configuration and fills in what they decide: dimensions,
+// number and length of the episodes, the window if none is given, and the content hash. It returns nil
+// for an environment that is simulated. stored is the scaling of a run that goes on; nil for a new one.
+func LoadData(c *config.Config, stored []byte) (*Data, error) {
+	if own(*c) == nil {
+		return nil, nil
+	}
+	*c = c.Clone() // what the files decide goes into the settings of this copy
+	paths, err := absolutePaths(own(*c))
+	if err != nil {
+		return nil, err
+	}
+	set, err := files.Read(paths, files.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, advice.Hint(advice.Usagef("read env.files: %w", err), "quote a glob, and see what is there: switchyard data info")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read env.files: %w", err)
+	}
+	split, err := divide(*c, set)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Files: own(*c).Files}
+	if d.scale, err = scaling(*c, set, split, stored); err != nil {
+		return nil, err
+	}
+	d.set = d.scale.Apply(set)
+	if d.Encoded, err = d.set.Bytes(); err != nil {
+		return nil, fmt.Errorf("encode the data set: %w", err)
+	}
+	hash, err := d.set.Hash()
+	if err != nil {
+		return nil, fmt.Errorf("hash the data set: %w", err)
+	}
+	if stored != nil && hash != own(*c).Hash {
+		return nil, advice.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, own(*c).Files), "put the old files back, or begin a new run")
+	}
+	d.hash, own(*c).Hash = hash, hash
+	d.Short, err = describe(c, set, split)
+	return d, err
+}
+
+// absolutePaths splits env.files and makes its paths independent of the folder that the command runs in.
+func absolutePaths(s *files.Settings) ([]string, error) {
+	if s.Files == "" {
+		return nil, advice.Hint(advice.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
+	}
+	paths := strings.Split(s.Files, ",")
+	for i, p := range paths {
+		absolute, err := filepath.Abs(strings.TrimSpace(p))
+		if err != nil {
+			return nil, fmt.Errorf("find env.files: %w", err)
+		}
+		paths[i] = absolute
+	}
+	s.Files = strings.Join(paths, ",")
+	return paths, nil
+}
+
+func divide(c config.Config, set *files.Dataset) (files.Split, error) {
+	split, err := set.Split(c.Seed, files.Fractions{Validation: own(c).Validation, Test: own(c).Test})
+	if err != nil {
+		return split, fmt.Errorf("split the episodes of env.files: %w", err)
+	}
+	return split, nil
+}
+
+// scaling is the scaling of a run that goes on, of a file, or measured on the training episodes.
+func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
+	switch {
+	case stored != nil:
+		return set.ParseNormalisation(trained.NormalisationFile, stored)
+	case own(c).Normalise == "auto":
+		return set.Measure(split.Training), nil
+	case own(c).Normalise == "none":
+		return files.Normalisation{}, nil
+	}
+	data, err := os.ReadFile(own(c).Normalise)
+	if err != nil {
+		return files.Normalisation{}, advice.Hint(advice.Usagef("env.normalise: %w", err), "it takes auto, none or a JSON file")
+	}
+	return set.ParseNormalisation(own(c).Normalise, data)
+}
+
+// describe fills in the keys that the data decide, and returns how many training episodes are too short
+// for a window.
+func describe(c *config.Config, set *files.Dataset, split files.Split) (short int, err error) {
+	shortest, longest := set.Episodes[split.Training[0]].T, 0
+	for _, i := range split.Training {
+		shortest, longest = min(shortest, set.Episodes[i].T), max(longest, set.Episodes[i].T)
+	}
+	own(*c).Observations, own(*c).Controls = set.Spec.Observation, set.Spec.Control
+	c.Env.Episodes, c.Env.Length = len(split.Training), longest
+	if c.Env.Window == 0 {
+		if shortest != longest {
+			return 0, advice.Hint(advice.Usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest, longest), "e.g. env.window=%d", shortest)
+		}
+		c.Env.Window = longest
+	}
+	if c.Env.Window > longest {
+		return 0, advice.Hint(advice.Usagef("env.window=%d is longer than the longest training episode", c.Env.Window), "e.g. env.window=%d", longest)
+	}
+	held := 0
+	for _, i := range split.Validation {
+		held = max(held, set.Episodes[i].T)
+	}
+	if c.Env.Window > held {
+		return 0, advice.Hint(advice.Usagef("env.window=%d is longer than all of %s", c.Env.Window, readable.Count(len(split.Validation), "validation episode")),
+			"e.g. env.window=%d, or another env.validation", held)
+	}
+	if err := c.Check(); err != nil {
+		return 0, advice.Usage(err)
+	}
+	for _, i := range split.Training {
+		if set.Episodes[i].T < c.Env.Window {
+			short++
+		}
+	}
+	return short, nil
+}
+
+// Is reports whether the data are those of a configuration.
+func (d *Data) Is(c config.Config) bool { return own(c) != nil && d.Has(own(c).Hash) }
+
+// Has reports whether the data are those with this hash.
+func (d *Data) Has(hash string) bool { return d != nil && d.hash == hash }
+
+// Dataset is the scaled data; nil where data are simulated.
+func (d *Data) Dataset() *files.Dataset {
+	if d == nil {
+		return nil
+	}
+	return d.set
+}
+
+// Bytes is what workers elsewhere fetch; nil where data are simulated.
+func (d *Data) Bytes() []byte {
+	if d == nil {
+		return nil
+	}
+	return d.Encoded
+}
+
+// Normalisation is the scaling of the data as JSON, which StoredData takes.
+func (d *Data) Normalisation() ([]byte, error) {
+	text, err := json.Marshal(d.scale)
+	if err != nil {
+		return nil, fmt.Errorf("encode the normalisation: %w", err)
+	}
+	return text, nil
+}
+
+// Keep writes the scaling into the run folder.
+func (d *Data) Keep(run *runs.Run) error {
+	if d == nil {
+		return nil
+	}
+	text, err := json.MarshalIndent(d.scale, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the normalisation: %w", err)
+	}
+	return runs.WriteFile(run.Path(trained.NormalisationFile), append(text, '\n'))
+}
+
+// StoredScale reads the scaling of a run on own data from the run's folder; nil for any other run.
+func StoredScale(c config.Config, folder string) ([]byte, error) {
+	if own(c) == nil {
+		return nil, nil
+	}
+	data, err := os.ReadFile(filepath.Join(folder, trained.NormalisationFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w: read its normalisation: %w", runs.ErrDamaged, err)
+	}
+	return data, nil
+}

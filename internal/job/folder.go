@@ -1,0 +1,44 @@
+package job
+
+import (
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Origin says how a run came about.
+type Origin struct {
+	Name      string   // empty: the first free one of the configuration's stem
+	Overrides []string // what was asked for on top of the preset
+	Command   []string // that asked for it
+	Host      bool     // a coordinator of many runs leads it
+}
+
+// MakeRun makes the folder of a run of the plan below dir.
+func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
+	c := p.Config
+	info := runs.Info{
+		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
+		Versions: release.Versions(), GitRevision: release.Revision(), Command: o.Command, Host: o.Host,
+	}
+	for _, t := range p.Terms {
+		info.Terms = append(info.Terms, runs.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight})
+	}
+	return runs.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
+}
+
+// Stem is what the name of a run begins with if it was given none.
+func Stem(c config.Config) string {
+	name := strings.ReplaceAll(c.Preset, "/", "-")
+	if variant := registry.Describe(c).Variant; variant != "" {
+		name += "-" + variant
+	}
+	if names.CheckRun(name+"-1") != nil {
+		return "run"
+	}
+	return name
+}

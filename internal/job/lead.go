@@ -1,0 +1,51 @@
+package job
+
+import (
+	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// Lead is what a coordinator needs to lead the plan's run under that name in a folder.
+func (p *Plan) Lead(name, folder string) coordinator.Config {
+	c, lead := p.Config, p.Step()
+	lead.Run, lead.Steps = name, c.Train.Steps
+	lead.ValidateEvery, lead.ValidationShards, lead.CheckpointEvery = c.Train.ValidateEvery, c.Train.Shards, c.Train.CheckpointEvery
+	lead.Data, lead.Identity = p.Data.Bytes(), c.Identity()
+	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
+	lead.Numerics, lead.Golden, lead.Referee = Numerics(), p.Golden, (&referee{plan: p}).compute
+	lead.Audit, lead.AuditHere = c.Cluster.Audit, c.Cluster.Audit == 1
+	return lead
+}
+
+// Step is the part of Lead that decides what a step is and what it costs.
+func (p *Plan) Step() coordinator.Config {
+	c := p.Config
+	return coordinator.Config{
+		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c), Outer: outer(c), Gradients: Coding(c),
+		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
+		Job: c.YAML(), TermNames: model.TermNames(p.Terms), Layout: p.Layout,
+	}
+}
+
+// Coding is the form in which gradients travel.
+func Coding(c config.Config) wire.Coding {
+	if c.Train.Gradients == "int16" {
+		return wire.Int16
+	}
+	return wire.Float32
+}
+
+// Numerics is the fingerprint of the arithmetic of this process.
+func Numerics() []wire.Numeric {
+	var list []wire.Numeric
+	for _, line := range kernel.Fingerprint() {
+		list = append(list, wire.Numeric{Kernel: line.Kernel, Sum: line.Sum})
+	}
+	return list
+}

@@ -1,0 +1,78 @@
+// Package job turns a configuration into work: the data of its user, read and scaled; the program of a worker; the plan,
+// which says what a run will do before it does it; and what a coordinator needs to lead it. It starts nothing and prints
+// nothing, and knows no broker.
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Plan is what a run will do, known before it does it.
+type Plan struct {
+	Config config.Config
+	Data   *Data     // nil: simulated
+	Theta  []float32 // initial parameters
+	Layout []coordinator.Tensor
+	Terms  []model.Term // of the loss, the loss first
+	Golden string       // hash of the first shard's gradient at the initial parameters
+	FLOPs  float64      // of one step
+	Memory int          // of a worker, in bytes
+}
+
+// Prepare loads the data of a configuration, fills in what they decide, and plans the run. stored is the scaling of the data
+// of a run that goes on; nil for a new one.
+func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
+	data, err := LoadData(&c, stored)
+	if err != nil {
+		return nil, err
+	}
+	return NewPlan(c, data, slots)
+}
+
+// NewPlan builds the program once, for its initial parameters, and computes one shard to count what a step costs. A worker
+// computes as many shards at a time as slots.
+func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
+	program, err := NewShards(c, data.Dataset(), 1)
+	if err != nil {
+		return nil, err
+	}
+	params := program.Model().Params()
+	p := &Plan{Config: c, Data: data, Terms: program.Model().Terms(), Theta: slices.Clone(params.Values)}
+	for _, t := range params.Layout() {
+		p.Layout = append(p.Layout, coordinator.Tensor{Name: t.Name, Shape: t.Shape, Offset: t.Offset, Size: t.Size})
+	}
+	if err := program.Load(0, p.Theta); err != nil {
+		return nil, fmt.Errorf("install the initial parameters: %w", err)
+	}
+	gradient, terms := make([]float32, len(p.Theta)), make([]float32, len(p.Terms))
+	if err := program.Gradient(0, 0, 0, gradient, terms); err != nil {
+		return nil, fmt.Errorf("compute a first shard: %w", err)
+	}
+	p.Golden, p.FLOPs = wire.DigestPartial(gradient, terms), program.Flops()
+	p.Memory = program.Memory(max(slots, 1)).Total()
+	if LocalSteps(c) {
+		replicas, err := newReplicas(c, program)
+		if err != nil {
+			return nil, err
+		}
+		p.Memory = replicas.Memory(max(slots, 1)).Total()
+	}
+	return p, nil
+}
+
+// Program builds what a worker computes for the plan's run.
+func (p *Plan) Program(slots int) (worker.Program, error) {
+	return NewProgram(p.Config, p.Data.Dataset(), slots)
+}
+
+// Shards builds the program of an update's shards, of a run with local steps, too.
+func (p *Plan) Shards(slots int) (*worker.Shards, error) {
+	return NewShards(p.Config, p.Data.Dataset(), slots)
+}

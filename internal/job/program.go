@@ -1,0 +1,109 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// NewProgram builds what a worker computes for a run: the shards of an update, or the replicas of a run with local steps.
+// set is the data of a run on own files.
+func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
+	if !LocalSteps(c) {
+		return NewShards(c, set, slots)
+	}
+	from, err := newSource(c, set)
+	if err != nil {
+		return nil, err
+	}
+	var programs []worker.Program
+	for range slots {
+		p, err := newShards(c, from, 1)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, p)
+	}
+	return newReplicas(c, programs...)
+}
+
+// NewShards builds the program of an update's shards: the sequences and the model that the configuration describes, with
+// room for as many gradients at a time as slots.
+func NewShards(c config.Config, set *files.Dataset, slots int) (*worker.Shards, error) {
+	from, err := newSource(c, set)
+	if err != nil {
+		return nil, err
+	}
+	return newShards(c, from, slots)
+}
+
+func newShards(c config.Config, from source, slots int) (*worker.Shards, error) {
+	m, err := newModel(c, from.data)
+	if err != nil {
+		return nil, err
+	}
+	program, err := worker.NewShards(m, from.sequences, worker.Sampling{
+		Seed: c.Seed, Batch: c.Train.Batch, Shards: c.Train.Shards, Window: from.window, Validation: c.Train.ValidationEpisodes,
+	}, slots)
+	if err != nil {
+		return nil, fmt.Errorf("build the program: %w", err)
+	}
+	return program, nil
+}
+
+// Build makes programs of jobs, each a resolved configuration, and of the data set that came with it, as a worker gets
+// them.
+func Build(kinds *config.Kinds) func(job, data []byte, slots int) (worker.Program, error) {
+	return func(job, data []byte, slots int) (worker.Program, error) {
+		c, err := kinds.Parse("job", job)
+		if err != nil {
+			return nil, err
+		}
+		if len(data) == 0 {
+			return NewProgram(c, nil, slots)
+		}
+		set, err := files.Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("decode the data set: %w", err)
+		}
+		return NewProgram(c, set, slots)
+	}
+}
+
+// source is what training draws from.
+type source struct {
+	sequences worker.Sequences
+	window    int // time steps of a sequence
+	data      model.Data
+}
+
+// newSource builds the source of a configuration, with its environment if the data are simulated.
+func newSource(c config.Config, set *files.Dataset) (source, error) {
+	data, env, err := registry.Data(c)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{window: c.Sequence(), data: data}
+	if env == nil {
+		return s, s.recordings(c, set)
+	}
+	s.sequences, err = worker.NewSimulated(env, c.Seed, c.Env.Episodes, c.Train.ValidationEpisodes, c.Env.Length)
+	return s, err
+}
+
+func (s *source) recordings(c config.Config, set *files.Dataset) error {
+	if set == nil {
+		return fmt.Errorf("build the program: %w: the data set is missing", files.ErrData)
+	}
+	split, err := divide(c, set)
+	if err != nil {
+		return err
+	}
+	s.window = c.Env.Window
+	s.sequences, err = worker.NewRecorded(set, split, c.Env.Window)
+	return err
+}

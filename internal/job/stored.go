@@ -1,0 +1,54 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// Store holds data sets by the hash of their content.
+type Store interface {
+	// Load returns an encoded data set; an error that matches fs.ErrNotExist if it is not there.
+	Load(hash string) ([]byte, error)
+}
+
+// StoredData is what LoadData has made of the files of a configuration, from a store; nil where data are simulated. scale
+// is the scaling of its Data, as JSON.
+func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
+	if own(c) == nil {
+		return nil, nil
+	}
+	encoded, err := store.Load(own(c).Hash)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
+			"submit the run once more from where the files are: submit brings them")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, err)
+	}
+	d := &Data{Encoded: encoded, Files: own(c).Files, hash: own(c).Hash}
+	if d.set, err = files.Decode(encoded); err != nil {
+		return nil, fmt.Errorf("decode the data set: %w", err)
+	}
+	if d.scale, err = d.set.ParseNormalisation(trained.NormalisationFile, scale); err != nil {
+		return nil, err
+	}
+	split, err := divide(c, d.set)
+	if err != nil {
+		return nil, err
+	}
+	said := c.Clone()
+	if d.Short, err = describe(&said, d.set, split); err != nil {
+		return nil, err
+	}
+	if !said.Equal(c) {
+		return nil, fmt.Errorf("%w: the configuration does not fit the data set: %v", files.ErrData, Differences(c, said))
+	}
+	return d, nil
+}

@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// trained leaves the record of a run in a folder.
+func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
+	t.Helper()
+	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := job.Prepare(resolved.Config, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := hclog.NewNullLogger()
+	transport, err := session.Embed(session.Direct, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runs.Create(dir, name, "", p.Config.YAML(), nil, runs.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session.Session{Plan: p, Transport: transport, Workers: 2, Slots: 1, Log: log, WorkerLog: log}
+	if err := errors.Join(s.Train(t.Context(), run, func(terminal.Progress) {}), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(registry.Builtin().Kinds(), dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What is found is returned, and who looks is told of each step and of the end.
+func TestReplay_FindsAndTells(t *testing.T) {
+	dir := t.TempDir()
+	a, b := recorded(t, dir, "a"), recorded(t, dir, "b", "optim.rate=1e-3")
+	var told []Progress
+	with := Options{Workers: 1, Show: func(p Progress) { told = append(told, p) }, Log: hclog.NewNullLogger()}
+	v, err := Verify(t.Context(), a, 2, 4, with)
+	if err != nil || !v.Equal || v.From != 2 || v.To != 4 || v.Missing != 0 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if n := len(told); n < 2 || !told[n-1].Over || told[n-1].Step != 4 || told[n-2] != (Progress{Run: "a", Step: 4, To: 4}) {
+		t.Errorf("told %+v", told)
+	}
+	if _, err := Verify(t.Context(), a, 3, 2, with); !errors.Is(err, advice.ErrUsage) {
+		t.Errorf("steps 3 to 2: got %v", err)
+	}
+	d, err := Diff(t.Context(), a, b, with)
+	if err != nil || d.Equal || d.Step != 1 || len(d.Keys) != 1 || d.Keys[0].Key != "optim.rate" || d.Place != nil {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+func TestOpen_NoSuchRun(t *testing.T) {
+	if _, err := Open(registry.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, runs.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

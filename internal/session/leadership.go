@@ -1,0 +1,37 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Leadership is what the coordinator of a run is made of.
+type Leadership struct {
+	Plan     *job.Plan
+	Config   coordinator.Config     // that of the plan, or near it
+	From     *checkpoint.Checkpoint // nil: the initial parameters
+	Bus      wire.Bus
+	Observer coordinator.Observer
+	Log      hclog.Logger
+}
+
+// NewCoordinator makes the coordinator of a run, at its checkpoint if it has one.
+func NewCoordinator(l Leadership) (*coordinator.Coordinator, error) {
+	lead, err := coordinator.New(l.Config, l.Plan.Theta, l.Bus, l.Observer, l.Log)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the run: %w", err)
+	}
+	if l.From == nil {
+		return lead, nil
+	}
+	if err := lead.Resume(l.From); err != nil {
+		return nil, fmt.Errorf("continue from %s: %w", l.From.Path, err)
+	}
+	return lead, nil
+}

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"math"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// Times between two records of progress in a log at the beginning and later: a tenth of the run's time, in between.
+const (
+	progressInterval = 5 * time.Second
+	progressSlowest  = time.Minute
+)
+
+// ProgressLog logs the progress of a run every now and then, as records.
+type ProgressLog struct {
+	log           hclog.Logger
+	start, logged time.Time
+}
+
+// NewProgressLog begins with a run.
+func NewProgressLog(log hclog.Logger) *ProgressLog { return &ProgressLog{log: log, start: time.Now()} }
+
+// Show logs the progress if the last record is old enough.
+func (l *ProgressLog) Show(p terminal.Progress) {
+	now := time.Now()
+	interval := min(max(now.Sub(l.start)/10, progressInterval), progressSlowest)
+	if now.Sub(l.logged) < interval {
+		return
+	}
+	l.logged = now
+	l.log.Info("progress", progressFields(p)...)
+}
+
+// progressFields are what is known of the progress, as fields of a log record.
+func progressFields(p terminal.Progress) []any {
+	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
+	if p.StepRate > 0 { // there were steps
+		fields = append(fields, "elbo", readable(p.ELBO), "steps_per_second", readable(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
+	}
+	if p.Note != "" {
+		fields = append(fields, "waiting_for", p.Note)
+	}
+	return fields
+}
+
+// readable is what people read of a number.
+func readable(v float64) float64 { return math.Round(v*1e4) / 1e4 }

@@ -1,0 +1,120 @@
+// Package session leads a run in this process: an embedded broker, a coordinator and workers, and the watch that turns
+// what the coordinator reports into metrics, run.json and progress. It makes the coordinator of every run, whoever leads
+// it. It does not know what is shown of the progress, nor how the program was called.
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Session is a run that this process leads with workers of its own.
+type Session struct {
+	Plan      *job.Plan
+	Transport *Transport
+	From      *checkpoint.Checkpoint // to continue from; nil: from the beginning
+	Workers   int                    // in this process
+	Slots     int                    // shards that each computes at the same time
+	Version   string                 // of the program, for people
+	Log       hclog.Logger
+	WorkerLog hclog.Logger // the coordinator tells most of what workers here would say
+
+	run  string
+	bus  wire.Bus // the coordinator's
+	lead *coordinator.Coordinator
+}
+
+// ErrNoWorkers is the error of a run that stops because its workers are gone.
+var ErrNoWorkers = errors.New("all workers ended")
+
+// Train leads a run to its last step, records it in its folder and closes the transport. show is called after each change
+// of the progress, not concurrently. Train returns coordinator.ErrInterrupted after ctx ended, when the checkpoint is
+// written.
+func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.Progress)) error {
+	defer s.Transport.Close()
+	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Advise: s.Transport.Open(), Log: s.Log})
+	if _, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w); err != nil {
+		return err
+	}
+	err := s.Lead(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if errors.Is(err, ErrNoWorkers) {
+		stop() // what cannot be written is not waited for
+	}
+	return errors.Join(err, w.Finish(ctx))
+}
+
+// Prepare makes the coordinator that Lead runs. cfg is that of the plan, or near it.
+func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coordinator.Coordinator, error) {
+	var err error
+	if s.bus, err = s.Transport.Connect(coordinatorParty); err != nil {
+		return nil, err
+	}
+	s.run = cfg.Run
+	s.lead, err = NewCoordinator(Leadership{Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o, Log: s.Log.Named("coordinator")})
+	return s.lead, err
+}
+
+// Lead runs the coordinator that was prepared, with the workers of the session, until its last step or the end of ctx. If
+// all workers end with an error, and no other can join, it returns ErrNoWorkers with the first.
+func (s *Session) Lead(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if s.Transport.Open() {
+		defer s.dispatch(ctx)()
+	}
+	crew, err := s.hire(stop)
+	if err != nil {
+		return err
+	}
+	err = s.lead.Run(ctx)
+	crew.dismiss()
+	if cause := context.Cause(ctx); errors.Is(cause, ErrNoWorkers) && errors.Is(err, coordinator.ErrInterrupted) {
+		return cause
+	}
+	return err
+}
+
+// dispatch sends workers from outside, who seek a run, to this one, until the function that it returns is called.
+func (s *Session) dispatch(ctx context.Context) (end func()) {
+	d := pool.NewDispatcher(pool.Config{
+		Numerics: job.Numerics(), Log: s.Log.Named("pool"),
+		View: func() pool.View { return View(s.run, s.lead.Stats()) },
+	}, s.bus)
+	d.Open(pool.Run{Name: s.run, Limit: job.RoundShards(s.Plan.Config)}, s.From != nil)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := d.Run(ctx); err != nil {
+			s.Log.Warn("workers from outside do not find this run", "error", err)
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// View is what a run knows of its workers, for a dispatcher.
+func View(run string, s coordinator.Stats) pool.View {
+	var v pool.View
+	for _, m := range s.Members {
+		v.Members = append(v.Members, pool.Member{Run: run, ID: m.ID, Slots: m.Slots})
+	}
+	for _, id := range s.Quarantined {
+		v.Banned = append(v.Banned, pool.Ban{Run: run, ID: id})
+	}
+	return v
+}

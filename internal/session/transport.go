@@ -1,0 +1,94 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+)
+
+// Carrier is the way of vectors between parties of one process.
+type Carrier string
+
+// The carriers.
+const (
+	Direct Carrier = "direct" // handed over
+	Broker Carrier = "broker" // as messages through the broker, without leaving the process
+	TCP    Carrier = "tcp"    // as messages over the loopback device, as between processes
+)
+
+// coordinatorParty is the party that connects with the coordinator's key.
+const coordinatorParty = "coordinator"
+
+// Transport is the embedded broker and the connections to it. Each party has its own, as it would have in a process of its
+// own.
+type Transport struct {
+	broker  *broker.Broker
+	carrier Carrier
+	local   *wire.Local // nil: vectors go through the broker, too
+	buses   []*natsbus.Bus
+	keys    string // folder; empty: the broker asks for none
+	log     hclog.Logger
+}
+
+// Embed starts a broker for this process alone. Only TCP gives it a port.
+func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
+	listen := ""
+	if carrier == TCP {
+		listen = "127.0.0.1:0"
+	}
+	b, err := broker.Start(broker.Config{Listen: listen, Log: log.Named("broker")})
+	if err != nil {
+		return nil, fmt.Errorf("start the broker: %w", err)
+	}
+	return NewTransport(b, carrier, "", log), nil
+}
+
+// NewTransport connects to a broker of this process, which belongs to it. keys is the folder of keys that the broker asks
+// for, empty if it asks for none.
+func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logger) *Transport {
+	t := &Transport{broker: b, carrier: carrier, keys: keys, log: log}
+	if carrier == Direct {
+		t.local = wire.NewLocal()
+	}
+	return t
+}
+
+// Open reports whether parties outside this process can connect.
+func (t *Transport) Open() bool { return t.broker.URL() != "" }
+
+// Connect opens a connection for one party, with the key of its role: coordinator, or else worker.
+func (t *Transport) Connect(party string) (wire.Bus, error) {
+	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
+	if t.carrier == TCP {
+		cfg.Server, cfg.URL = nil, t.broker.URL()
+	}
+	if t.keys != "" {
+		cfg.NKeyFile = filepath.Join(t.keys, keys.WorkerKey)
+		if party == coordinatorParty {
+			cfg.NKeyFile = filepath.Join(t.keys, keys.CoordinatorKey)
+		}
+	}
+	bus, err := natsbus.Connect(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
+	}
+	t.buses = append(t.buses, bus)
+	if t.local == nil {
+		return bus, nil
+	}
+	return t.local.Bus(bus, t.Open()), nil
+}
+
+// Close closes the connections and then the broker.
+func (t *Transport) Close() {
+	for _, bus := range t.buses {
+		bus.Close()
+	}
+	t.broker.Shutdown()
+}

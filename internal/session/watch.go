@@ -1,0 +1,284 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// WatchConfig says which run is watched.
+type WatchConfig struct {
+	Plan   *job.Plan
+	Run    *runs.Run
+	From   *checkpoint.Checkpoint  // nil: from the beginning
+	Show   func(terminal.Progress) // called after each change, not concurrently; it must not call the watch
+	Advise bool                    // whether to log what would help a run with workers elsewhere that waits for messages
+	Log    hclog.Logger
+}
+
+// Watch records what the coordinator reports: metrics and state in the run folder. What cannot be written is kept, and
+// tried again; the run goes on meanwhile.
+type Watch struct {
+	run   *runs.Run
+	log   hclog.Logger
+	terms []model.Term
+	start time.Time
+	show  func(terminal.Progress)
+
+	mu       sync.Mutex
+	metrics  trouble
+	state    trouble
+	meter    terminal.Meter
+	progress terminal.Progress
+	said     time.Time // when a validation was
+	saved    time.Time // when run.json was last written
+	latest   runs.Values
+	moved    float64          // bytes to and from each worker
+	steps    int              // in which they were
+	adviser  *scaling.Adviser // nil: nobody is advised
+}
+
+var _ coordinator.Observer = (*Watch)(nil)
+
+// Times between two writes of run.json beside those of checkpoints, between two attempts to write what could not be, and
+// between two logged validations.
+const (
+	saveInterval       = 5 * time.Second
+	retryInterval      = 2 * time.Second
+	validationInterval = 5 * time.Second
+)
+
+// NewWatch begins to watch a run.
+func NewWatch(cfg WatchConfig) *Watch {
+	w := &Watch{
+		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
+		progress: terminal.Progress{Steps: cfg.Plan.Config.Train.Steps, FLOPsPerStep: cfg.Plan.FLOPs},
+		latest:   runs.Values{},
+	}
+	if cp := cfg.From; cp != nil {
+		w.progress.Step = cp.Step
+		w.progress.Best, w.progress.BestStep = -cp.BestLoss, cp.BestStep
+	}
+	for name, v := range cfg.Run.Info().Metrics {
+		w.latest[name] = v
+	}
+	if cfg.Advise {
+		w.adviser = newAdviser(cfg.Plan.Config)
+	}
+	return w
+}
+
+// Step implements coordinator.Observer.
+func (w *Watch) Step(r coordinator.StepReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.meter.Add(now, r.Step)
+	p := &w.progress
+	p.Step, p.Workers, p.StepRate, p.Note = r.Step, r.Workers, w.meter.Rate(), ""
+	p.ELBO = -float64(r.Loss[0])
+	p.Terms = p.Terms[:0]
+	for i, t := range w.terms[1:] {
+		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(t.Short, t.Name), Value: float64(r.Loss[i+1])})
+	}
+	values := w.values(r.Loss)
+	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds/float64(r.Updates)
+	values["compute_seconds"] = r.Compute / float64(r.Updates)
+	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
+	p.WorkerBytes = r.WorkerBytes()
+	values["bytes_per_worker"] = p.WorkerBytes
+	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
+	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
+	w.advise(r)
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	if now.Sub(w.saved) > saveInterval {
+		w.save(func(*runs.Info) {})
+	}
+	w.show(w.progress)
+}
+
+// newAdviser advises a run of that configuration.
+func newAdviser(c config.Config) *scaling.Adviser {
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
+}
+
+// advise logs what would help if the step waits for messages.
+func (w *Watch) advise(r coordinator.StepReport) {
+	if w.adviser == nil {
+		return
+	}
+	advice, ok := w.adviser.Step(scaling.Sample{
+		Seconds: r.Seconds, Compute: r.Compute, Work: r.Work, BytesIn: float64(r.BytesIn), BytesOut: float64(r.BytesOut), Workers: r.Workers,
+	})
+	if ok {
+		w.log.Info(advice)
+	}
+}
+
+// Validation implements coordinator.Observer.
+func (w *Watch) Validation(r coordinator.ValidationReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	elbo := -float64(r.Loss[0])
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
+	w.latest["validation_elbo"] = elbo
+	if r.Best {
+		w.progress.Best, w.progress.BestStep = elbo, r.Step
+		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
+	}
+	if now.Sub(w.said) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has them all
+		w.said = now
+		w.log.Info("validation", "step", r.Step, "elbo", readable(elbo), "best", r.Best)
+	}
+	w.show(w.progress)
+}
+
+// Checkpoint implements coordinator.Observer.
+func (w *Watch) Checkpoint(r coordinator.CheckpointReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.metrics.note(w.log, w.run.Sync())
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
+	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
+}
+
+// Membership implements coordinator.Observer.
+func (w *Watch) Membership(r coordinator.MembershipReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = r.Workers, r.Waiting
+	switch {
+	case r.Joined != "":
+		w.log.Debug("worker joined", "worker", r.Joined, "workers", r.Workers)
+	case r.Left != "":
+		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
+	}
+	w.retry() // a run that waits has no steps that would
+	w.show(w.progress)
+}
+
+// Storage implements coordinator.Observer: it shows what cannot be written.
+func (w *Watch) Storage(r coordinator.StorageReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Note = ""
+	if r.Err != nil {
+		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
+	}
+	w.save(func(*runs.Info) {}) // no checkpoint does it
+	w.show(w.progress)
+}
+
+// Rollback implements coordinator.Observer: it drops the records of the steps that are void.
+func (w *Watch) Rollback(r coordinator.RollbackReport) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Step = r.Step
+	w.metrics.note(w.log, w.run.Cut(r.Step))
+	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
+	w.show(w.progress)
+}
+
+func (w *Watch) values(loss []float32) runs.Values {
+	values := runs.Values{"elbo": -float64(loss[0])}
+	for i, t := range w.terms {
+		values[t.Name] = float64(loss[i])
+	}
+	return values
+}
+
+// save writes run.json with the present step and metrics, and what more is to change.
+func (w *Watch) save(change func(*runs.Info)) {
+	w.saved = time.Now()
+	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
+		i.Step, i.Metrics = w.progress.Step, w.latest
+		change(i)
+	}))
+}
+
+// retry writes what could not be written before.
+func (w *Watch) retry() {
+	if w.metrics.err != nil {
+		w.metrics.note(w.log, w.run.Sync())
+	}
+	if w.state.err != nil && time.Since(w.saved) > retryInterval {
+		w.save(func(*runs.Info) {})
+	}
+}
+
+// Finish writes what is left. What fails is tried again until ctx ends.
+func (w *Watch) Finish(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		w.metrics.note(w.log, w.run.Sync())
+		w.save(func(*runs.Info) {})
+		err := errors.Join(w.metrics.err, w.state.err)
+		w.mu.Unlock()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+	}
+}
+
+// Info is run.json as it would be if it were written now.
+func (w *Watch) Info() runs.Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.run.Info()
+	i.Step, i.Metrics = w.progress.Step, maps.Clone(w.latest)
+	return i
+}
+
+// Ended records the end of the run: what change makes of run.json.
+func (w *Watch) Ended(change func(*runs.Info)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.run.Update(change)
+}
+
+// Waiting shows how many workers there are and what is waited for, of a run whose coordinator logs the rest of a membership
+// itself.
+func (w *Watch) Waiting(workers int, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Workers, w.progress.Note = workers, what
+}
+
+// trouble is the state of a file that may not be writable.
+type trouble struct {
+	err  error
+	told time.Time
+}
+
+// note logs an error, when it comes and every few seconds while it stays, and its end.
+func (t *trouble) note(log hclog.Logger, err error) {
+	switch {
+	case err != nil && time.Since(t.told) > saveInterval:
+		t.told = time.Now()
+		log.Error("record not written", "error", err, "remedy", "free space on the disk; training goes on, and what is kept is written then")
+	case err == nil && t.err != nil:
+		log.Info("records are written again")
+		t.told = time.Time{}
+	}
+	t.err = err
+}
