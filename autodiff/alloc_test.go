@@ -38,3 +38,46 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("a warm step allocates %v times", n)
 	}
 }
+
+// TestNoAllocation_OfTensorOperations does so for the operations that take any tensors, and for one of one's own.
+func TestNoAllocation_OfTensorOperations(t *testing.T) {
+	p := NewParams()
+	draws := rng.New(3, rng.Init).At(0, 0, 0)
+	w, b := p.Table("w", 4, 9), p.Vector("b", 9)
+	lstm := LSTMWeights{p.Matrix("i", 9, 20), p.Matrix("r", 5, 20), p.Vector("lb", 20)}
+	for _, x := range p.weights {
+		x.InitUniform(&draws, 0.3)
+	}
+	p.Pack()
+	tape := NewTape(p)
+	data := make([]float32, 8*4)
+	draws.Normals(data)
+	var err error
+	step := func() {
+		tape.Reset()
+		x := tape.Constant(data, 8, 4)
+		h := tape.Tanh(tape.Add(tape.MatMul(x, tape.Param(w)), tape.Param(b)))
+		h = tape.Div(tape.Mul(tape.Sub(h, tape.SumRows(h)), tape.Mean(h)), tape.Exp(tape.SumColumns(h)))
+		h = tape.Scale(tape.AddScalar(tape.Square(tape.ReLU(h)), 1), 0.5)
+		h = tape.Add(h, tape.MatMulTransA(tape.MatMulTransB(x, x), tape.Log(h)))
+		a := tape.BatchMulTransB(h, h, 3)
+		a = tape.Add(tape.Symmetric(a), tape.Repeat(tape.Scale(tape.Param(b), 0), 8))
+		a = tape.Add(a, tape.Constant(identity[:], 1, 9))
+		l := tape.Cholesky(a)
+		r := tape.LowerSolve(l, tape.BatchMul(h, tape.Columns(tape.CholeskySolve(l, h), 0, 3), 3))
+		r = tape.BatchMulTransA(l, r, 3)
+		f := tape.ForwardLSTM(h, Tensor{}, lstm, 2)
+		y := tape.New(r.Rows, r.Cols)
+		copy(y.Value, r.Value)
+		Custom(tape, copied{r, y}, r, y)
+		tape.Backward(tape.WeightedSum([]float32{1, 1, 1}, tape.Sum(tape.LogDet(l)), tape.Sum(y), tape.Sum(f)))
+		err = tape.Err()
+	}
+	step()
+	step()
+	if n := testing.AllocsPerRun(10, step); n != 0 || err != nil {
+		t.Errorf("a warm step allocates %v times; error %v", n, err)
+	}
+}
+
+var identity = [9]float32{1, 0, 0, 0, 1, 0, 0, 0, 1}

@@ -178,4 +178,8 @@ func (t *Tape) Repeat(x Tensor, rows int) Tensor {
 type repeatRecord struct{ x, y Tensor }
 
 // x̄ += Σ_rows ȳ
-func (r *repeatRecord) backward(*Tape) { kernel.AddSumColumns(r.x.Grad, r.y.grads()) }
+func (r *repeatRecord) backward(*Tape) {
+	if r.x.Grad != nil {
+		kernel.AddSumColumns(r.x.Grad, r.y.grads())
+	}
+}

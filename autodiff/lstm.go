@@ -10,18 +10,28 @@ type LSTMWeights struct {
 	Bias      *Weight // [4H]
 }
 
-// BackwardLSTM runs against time, so that h_t depends on x_t … x_T: the recognition network of the switch.
+// ForwardLSTM runs with time, so that h_t depends on x_1 … x_t.
 //
-//	[i f g o] = [x_t u_t]·W + h_{t+1}·U + b;  c_t = σ(f)⊙c_{t+1} + σ(i)⊙tanh(g);  h_t = σ(o)⊙tanh(c_t)
+//	[i f g o] = [x_t u_t]·W + h_{t−1}·U + b;  c_t = σ(f)⊙c_{t−1} + σ(i)⊙tanh(g);  h_t = σ(o)⊙tanh(c_t)
 //
 // x and the constants u, which may have no columns, are time-major with the given number of rows per step; the
-// state behind the last step is zero. It returns h for all steps. (Hochreiter & Schmidhuber 1997, with forget gate.)
+// state before the first step is zero. It returns h for all steps. (Hochreiter & Schmidhuber 1997, with forget gate.)
+func (t *Tape) ForwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
+	return t.lstm(x, u, w, block, true)
+}
+
+// BackwardLSTM is ForwardLSTM against time, with h_{t+1} and c_{t+1} for h_{t−1} and c_{t−1}, so that h_t depends on
+// x_t … x_T: the recognition network of the switch. The state behind the last step is zero.
 func (t *Tape) BackwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
+	return t.lstm(x, u, w, block, false)
+}
+
+func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor {
 	units, steps := w.Recurrent.Rows, x.Rows/block
 	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
 	shapeCheck(u.Grad == nil && (u.Cols == 0 || u.Rows == x.Rows), "LSTM", x, u)
 	r := lstmRecord{
-		x: x, u: u, w: w, block: block,
+		x: x, u: u, w: w, block: block, steps: steps, forward: forward,
 		gates: t.scratch(x.Rows, 4*units),
 		cell:  t.scratch(x.Rows+block, units),
 		tanh:  t.scratch(x.Rows, units),
@@ -30,66 +40,96 @@ func (t *Tape) BackwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
 	if t.recording() {
 		r.gates.Grad = t.grads.alloc(len(r.gates.Value)) // written by the VJP of the cell
 	}
-	clear(r.cell.Block(steps, block).Value)
-	clear(r.h.Block(steps, block).Value)
+	initial, _ := r.states(r.step(0))
+	clear(r.cell.Block(initial, block).Value)
+	clear(r.h.Block(initial, block).Value)
 	top, bottom := w.Input.forward.Rows(0, x.Cols), w.Input.forward.Rows(x.Cols, w.Input.Rows)
 	t.multiply(r.gates.values(), x.values(), &top, kernel.Epilogue{Bias: w.Bias.Values()})
 	if u.Cols > 0 {
 		t.multiply(r.gates.values(), u.values(), &bottom, kernel.Epilogue{Accumulate: true})
 	}
-	for s := steps - 1; s >= 0; s-- {
-		r.step(t, s)
+	for i := range steps {
+		r.advance(t, i)
 	}
 	record(t, &t.lists.lstm, r)
-	return r.h.Slice(0, x.Rows)
+	return r.h.Slice(r.first(), r.first()+x.Rows)
 }
 
-// lstmRecord holds the states of all steps and, at the end, the zero state behind the last one.
+// lstmRecord holds one block more of states than there are steps: the zero state that the recurrence starts from, in
+// the first block if it runs with time and in the last one if against.
 type lstmRecord struct {
-	x, u    Tensor
-	w       LSTMWeights
-	block   int
-	gates   Tensor // pre-activations, overwritten by activations; their gradient is that of the pre-activations
-	cell, h Tensor
-	tanh    Tensor // of the cell state
+	x, u         Tensor
+	w            LSTMWeights
+	block, steps int
+	forward      bool
+	gates        Tensor // pre-activations, overwritten by activations; their gradient is that of the pre-activations
+	cell, h      Tensor
+	tanh         Tensor // of the cell state
 }
 
-func (r *lstmRecord) step(t *Tape, s int) {
-	units := r.h.Cols
-	if rows := (s + 1) * r.block; rows < r.x.Rows { // behind the last step h is zero
-		z, after := r.gates.Block(s, r.block), r.h.Block(s+1, r.block)
-		t.multiply(z.values(), after.values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+// step is the step in time that the recurrence takes as its i-th.
+func (r *lstmRecord) step(i int) int {
+	if r.forward {
+		return i
 	}
-	now := func(x Tensor) []float32 { return x.Block(s, r.block).Value }
-	kernel.LSTMForward(now(r.gates), r.cell.Block(s+1, r.block).Value, now(r.cell), now(r.h), now(r.tanh), units)
+	return r.steps - 1 - i
 }
 
-// In order of time, the reverse of the recurrence: h̄_t is complete when all earlier steps are done.
+// states are the blocks of the state that step s starts from and of the one that it computes.
+func (r *lstmRecord) states(s int) (from, to int) {
+	if r.forward {
+		return s, s + 1
+	}
+	return s + 1, s
+}
+
+// first is the row of the first step's state.
+func (r *lstmRecord) first() int {
+	if r.forward {
+		return r.block
+	}
+	return 0
+}
+
+func (r *lstmRecord) advance(t *Tape, i int) {
+	s := r.step(i)
+	from, to := r.states(s)
+	gates := r.gates.Block(s, r.block)
+	if i > 0 { // else h is zero
+		t.multiply(gates.values(), r.h.Block(from, r.block).values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+	}
+	state := func(x Tensor, i int) []float32 { return x.Block(i, r.block).Value }
+	kernel.LSTMForward(gates.Value, state(r.cell, from), state(r.cell, to), state(r.h, to), state(r.tanh, s), r.h.Cols)
+}
+
+// In the reverse order of the recurrence: h̄ of a step is complete when all later ones are done. With − for the state
+// that a step starts from:
 //
-//	z̄_t from h̄_t, c̄_t;  h̄_{t+1} += z̄_t·Uᵀ;  then over all steps x̄ += z̄·Wᵀ, W̄ += [x u]ᵀz̄, Ū += h₊ᵀz̄, b̄ += Σ z̄
+//	z̄_t from h̄_t, c̄_t;  h̄₋ += z̄_t·Uᵀ;  then over all steps x̄ += z̄·Wᵀ, W̄ += [x u]ᵀz̄, Ū += h₋ᵀz̄, b̄ += Σ z̄
 func (r *lstmRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	r.h.settle()
-	units, steps := r.h.Cols, r.x.Rows/r.block
+	units := r.h.Cols
 	dc := t.values.alloc(r.block * units)
 	clear(dc)
-	for s := range steps {
+	for i := r.steps - 1; i >= 0; i-- {
+		s := r.step(i)
+		from, to := r.states(s)
 		gates := r.gates.Block(s, r.block)
-		kernel.LSTMBackward(gates.Value, gates.Grad, r.h.Block(s, r.block).Grad, dc,
-			r.tanh.Block(s, r.block).Value, r.cell.Block(s+1, r.block).Value, units)
-		if s+1 == steps {
-			break // the state behind the last step is a constant
+		kernel.LSTMBackward(gates.Value, gates.Grad, r.h.Block(to, r.block).Grad, dc,
+			r.tanh.Block(s, r.block).Value, r.cell.Block(from, r.block).Value, units)
+		if i > 0 { // else the state before is a constant
+			t.multiply(r.h.Block(from, r.block).grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
 		}
-		t.multiply(r.h.Block(s+1, r.block).grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
 	}
 	if r.x.Grad != nil {
 		columns := r.w.Input.backward.Columns(r.x.Cols)
 		t.multiply(r.x.grads(), r.gates.grads(), &columns, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
 	accumulateWeight(t, r.w.Input, r.gates, r.x, r.u)
-	if n := r.x.Rows - r.block; n > 0 { // not the zeros behind the last step
-		accumulateWeight(t, r.w.Recurrent, r.gates.Slice(0, n), r.h.Slice(r.block, r.x.Rows))
+	if n := r.x.Rows - r.block; n > 0 { // not the zeros that the recurrence starts from
+		accumulateWeight(t, r.w.Recurrent, r.gates.Slice(r.first(), r.first()+n), r.h.Slice(r.block, r.x.Rows))
 	}
 	accumulateBias(t, r.w.Bias, r.gates)
 }

@@ -1,7 +1,9 @@
 package autodiff
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,9 +48,15 @@ type opTest struct {
 	positive []int // inputs that must be positive (variances)
 	weights  [][2]int
 	f        func(t *Tape, in []Tensor, w []*Weight) Tensor
+	// value is what the operation computes from the inputs, in float64: the scalar, or what goes into dot. Nil where a
+	// test of its own compares it.
+	value func(in [][]float64) []float64
 }
 
-var opTests = []opTest{
+// opTests has a row for every operation, from the files of their tests.
+var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, customTests)
+
+var modelTests = []opTest{
 	{name: "Linear", inputs: [][2]int{{5, 3}}, weights: [][2]int{{3, 4}, {1, 4}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
 		return dot(t, t.Linear(in[0], w[0], w[1], Identity))
 	}},
@@ -324,11 +332,49 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+// TestValues compares what operations compute with float64.
+func TestValues(t *testing.T) {
+	for _, test := range opTests {
+		if test.value == nil {
+			continue
+		}
+		t.Run(test.name, func(t *testing.T) {
+			s := newSetting(test)
+			tape := NewTape(s.params)
+			in, y := s.record(tape, tape.New)
+			if d, ok := tape.records[len(tape.records)-1].(*dotRecord); ok {
+				y = d.x
+			}
+			var wide [][]float64
+			for _, x := range in {
+				wide = append(wide, widened(x.Value))
+			}
+			want := test.value(wide)
+			if len(want) != len(y.Value) {
+				t.Fatalf("%d values, want %d", len(y.Value), len(want))
+			}
+			for i, got := range y.Value {
+				if !(math.Abs(float64(got)-want[i]) <= 2e-5*(1+math.Abs(want[i]))) {
+					t.Errorf("value %d: got %v, want %v", i, got, want[i])
+				}
+			}
+		})
+	}
+}
+
+func widened(x []float32) []float64 {
+	wide := make([]float64, len(x))
+	for i, v := range x {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
 // TestEveryOperationIsChecked fails when an operation of the tape has no row in opTests.
 func TestEveryOperationIsChecked(t *testing.T) {
 	notOperations := map[string]bool{
 		"Reset": true, "Record": true, "Evaluate": true, "Bytes": true, "Backward": true, "New": true, "Activation": true, "Constant": true,
-		"NewConstant": true, "Param": true, "Flops": true,
+		"NewConstant": true, "Param": true, "Flops": true, "Err": true,
 	}
 	tape := reflect.TypeFor[*Tape]()
 	for i := range tape.NumMethod() {

@@ -2,6 +2,7 @@ package autodiff
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
@@ -21,8 +22,11 @@ type Tape struct {
 	values  arena
 	grads   arena
 	work    kernel.Workspace
+	turned  kernel.Packed // the right side of a product, transposed
 	flops   float64
 	lists   lists
+	custom  map[reflect.Type]recordList // by the type of the record
+	fault   error                       // of the first operation that had no result
 }
 
 // vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
@@ -70,7 +74,7 @@ func (t *Tape) Reset() {
 	for _, w := range t.params.weights {
 		t.formed = append(t.formed, !w.packed)
 	}
-	t.flops = 0
+	t.flops, t.fault = 0, nil
 	t.values.reset()
 	t.grads.reset()
 }
@@ -103,6 +107,18 @@ func (t *Tape) Backward(loss Tensor) {
 	}
 }
 
+// Err says which operation since the Reset was the first to have no result, such as Cholesky of a matrix that is not
+// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: NaN are what depends on it
+// and the gradients of what it was made of, and all else keeps its bits.
+func (t *Tape) Err() error { return t.fault }
+
+// blame keeps the first fault.
+func (t *Tape) blame(fault error) {
+	if t.fault == nil {
+		t.fault = fault
+	}
+}
+
 // Flops is the number of floating-point operations in matrix products since the Reset, two for each
 // multiply-add.
 func (t *Tape) Flops() float64 { return t.flops }
@@ -125,6 +141,12 @@ func (t *Tape) multiplyTransA(c, a, b kernel.Matrix, e kernel.Epilogue) {
 	t.work.MulTransA(c, a, b, e)
 }
 
+// multiplyTransB is C = A·Bᵀ.
+func (t *Tape) multiplyTransB(c, a, b kernel.Matrix, e kernel.Epilogue) {
+	t.turned.PackTransposed(b)
+	t.multiply(c, a, &t.turned, e)
+}
+
 func (t *Tape) recording() bool { return t.Gradient != nil }
 
 // New returns a tensor with undefined values, for operations that write into a given destination.
@@ -135,6 +157,12 @@ func (t *Tape) New(rows, cols int) Tensor {
 		clear(x.Grad)
 	}
 	return x
+}
+
+// result returns the tensor for what an operation makes of x, whose VJP adds to the gradients of x.
+func (t *Tape) result(rows, cols int, x ...Tensor) Tensor {
+	clearAll(x...)
+	return t.New(rows, cols)
 }
 
 // Constant wraps data that is not differentiated; the tape does not copy it.

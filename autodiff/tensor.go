@@ -29,6 +29,13 @@ func (x Tensor) Slice(lo, hi int) Tensor {
 	return y
 }
 
+// Reshape returns the same elements, row by row, as rows of another length: values and gradients are shared with x.
+func (x Tensor) Reshape(rows, cols int) Tensor {
+	shapeCheck(rows*cols == x.Rows*x.Cols, "Reshape", x, Tensor{Rows: rows, Cols: cols})
+	clearAll(x)
+	return Tensor{Rows: rows, Cols: cols, Value: x.Value, Grad: x.Grad}
+}
+
 func (x Tensor) values() kernel.Matrix { return kernel.Dense(x.Value, x.Rows, x.Cols) }
 func (x Tensor) grads() kernel.Matrix  { return kernel.Dense(x.Grad, x.Rows, x.Cols) }
 

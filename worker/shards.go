@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/parallel"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -101,7 +102,7 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 	s.tape.Backward(p.model.Loss(s.tape, b.Batch, p.noise.At(step, uint32(shard), 0), step, terms))
 	s.flops = s.tape.Flops()
 	p.batches.release(b)
-	return nil
+	return fault(s.tape, grad, terms)
 }
 
 // Prepare draws one sequence of a shard, which Gradient then finds in its place.
@@ -147,7 +148,15 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	s.tape.Evaluate()
 	p.model.Loss(s.tape, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
 	p.batches.release(b)
-	return nil
+	return fault(s.tape, nil, terms)
+}
+
+// fault is why a result is not finite, where an operation of the tape knows it.
+func fault(t *autodiff.Tape, grad, terms []float32) error {
+	if t.Err() == nil || kernel.Finite(grad) && kernel.Finite(terms) {
+		return nil
+	}
+	return t.Err()
 }
 
 // validationSample keeps the streams of validation apart from those of training, whose sample is 0.

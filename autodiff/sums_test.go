@@ -1,0 +1,40 @@
+package autodiff
+
+// sums makes the row of a sum of 21 rows of 18 columns over what goes into element to(row, column) of n.
+func sums(name string, op func(t *Tape, x Tensor) Tensor, n int, share float64, to func(row, col int) int) opTest {
+	const rows, cols = 21, 18
+	return opTest{
+		name: name, inputs: [][2]int{{rows, cols}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			op(t, t.Constant(coefficients(4), 2, 2)) // of a constant there is nothing to add to
+			return dot(t, op(t, in[0]))
+		},
+		value: func(in [][]float64) []float64 {
+			y := make([]float64, n)
+			for i, x := range in[0] {
+				y[to(i/cols, i%cols)] += share * x
+			}
+			return y
+		},
+	}
+}
+
+var sumTests = []opTest{
+	sums("Sum", (*Tape).Sum, 1, 1, func(_, _ int) int { return 0 }),
+	sums("Mean", (*Tape).Mean, 1, 1.0/(21*18), func(_, _ int) int { return 0 }),
+	sums("SumRows", (*Tape).SumRows, 21, 1, func(row, _ int) int { return row }),
+	sums("SumColumns", (*Tape).SumColumns, 18, 1, func(_, col int) int { return col }),
+	{
+		name: "Columns", inputs: [][2]int{{5, 4}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			t.Columns(t.Constant(coefficients(4), 2, 2), 0, 1)
+			return dot(t, t.Columns(in[0], 1, 3).Reshape(2, 5))
+		},
+		value: func(in [][]float64) (y []float64) {
+			for row := range 5 {
+				y = append(y, in[0][4*row+1], in[0][4*row+2])
+			}
+			return y
+		},
+	},
+}

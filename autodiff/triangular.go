@@ -1,0 +1,106 @@
+package autodiff
+
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
+
+// Single small matrices, row by row. Every element is one chain of FMAs over ascending k, followed by one division.
+
+// factor replaces the symmetric a by its Cholesky factor, with zeros above the diagonal. If a pivot is not positive it
+// stays in its place on the diagonal, and its index is returned.
+func factor(a []float32, n int) (pivot int, ok bool) {
+	for j := range n {
+		lj := a[j*n:][:n]
+		for i := j; i < n; i++ {
+			li := a[i*n:][:n]
+			s := li[j]
+			for k := range j {
+				s = kernel.FMA(-li[k], lj[k], s)
+			}
+			switch {
+			case i > j:
+				li[j] = s / lj[j]
+			case s > 0:
+				li[j] = sqrt(s)
+			default:
+				li[j] = s
+				return j, false
+			}
+		}
+		clear(lj[j+1:])
+	}
+	return 0, true
+}
+
+// lowerSolve replaces the n×m matrix b by L⁻¹·b.
+func lowerSolve(b, l []float32, n, m int) {
+	for i := range n {
+		bi := b[i*m:][:m]
+		for k := range i {
+			addScaled(bi, -l[i*n+k], b[k*m:][:m])
+		}
+		divideBy(bi, l[i*n+i])
+	}
+}
+
+// upperSolve replaces the n×m matrix b by L⁻ᵀ·b.
+func upperSolve(b, l []float32, n, m int) {
+	for i := n - 1; i >= 0; i-- {
+		bi := b[i*m:][:m]
+		for k := i + 1; k < n; k++ {
+			addScaled(bi, -l[k*n+i], b[k*m:][:m])
+		}
+		divideBy(bi, l[i*n+i])
+	}
+}
+
+// addScaled is kernel.AddScaled, whose call costs more than it saves where there are few values.
+func addScaled(dst []float32, a float32, x []float32) {
+	if len(dst) >= 4 {
+		kernel.AddScaled(dst, a, x)
+		return
+	}
+	for i, v := range x {
+		dst[i] = kernel.FMA(a, v, dst[i])
+	}
+}
+
+func divideBy(x []float32, d float32) {
+	for i := range x {
+		x[i] /= d
+	}
+}
+
+// symmetric sets y = ½(a + aᵀ).
+func symmetric(y, a []float32, n int) {
+	for i := range n {
+		for j := range i + 1 {
+			v := float32(0.5 * (a[i*n+j] + a[j*n+i]))
+			y[i*n+j], y[j*n+i] = v, v
+		}
+	}
+}
+
+// addSymmetric adds ½(s + sᵀ) to dst.
+func addSymmetric(dst, s []float32, n int) {
+	for i := range n {
+		for j := range n {
+			dst[i*n+j] += float32(0.5 * (s[i*n+j] + s[j*n+i]))
+		}
+	}
+}
+
+// subtractLower subtracts the lower triangle of w from dst.
+func subtractLower(dst, w []float32, n int) {
+	for i := range n {
+		for j := range i + 1 {
+			dst[i*n+j] -= w[i*n+j]
+		}
+	}
+}
+
+func transpose(dst, src []float32, n int) {
+	for i := range n {
+		for j := range n {
+			dst[j*n+i] = src[i*n+j]
+		}
+	}
+}
