@@ -31,6 +31,7 @@ type Case struct {
 
 	IgnoresControls bool // controls have no influence
 	Smooths         bool // an observation has influence on states before it
+	Real            bool // draws are real numbers, of binary observations too
 
 	Golden string // what Bits returns
 }
