@@ -40,11 +40,7 @@ type Case struct {
 func (c Case) Run(t *testing.T) {
 	t.Run("gradient", c.gradient)
 	t.Run("terms", c.terms)
-	t.Run("golden", func(t *testing.T) {
-		if got := c.Bits(t); got != c.Golden {
-			t.Errorf("bits %q, want %q", got, c.Golden)
-		}
-	})
+	t.Run("golden", c.golden)
 	t.Run("missing", c.missing)
 	t.Run("forecast", c.forecast)
 	t.Run("plan", c.plan)
