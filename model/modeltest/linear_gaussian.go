@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -150,6 +151,15 @@ func Set(m model.Model, name string, values ...float64) {
 		return
 	}
 	panic("modeltest: no weight " + name)
+}
+
+// Fill writes one value into all of the named weight.
+func Fill(m model.Model, name string, value float64) {
+	for _, w := range m.Params().Layout() {
+		if w.Name == name {
+			Set(m, name, slices.Repeat([]float64{value}, w.Size)...)
+		}
+	}
 }
 
 // SoftplusInverse is the number whose softplus is y.
