@@ -1,4 +1,4 @@
-// Package autodiff is reverse-mode differentiation for float32 sequence models: a tape of fused
+// Package autodiff is reverse-mode differentiation for float32 sequence models: a tape of
 // operations, each with its vector-Jacobian product below it, over one flat buffer of parameters.
 // It does not know of models, data, randomness or messages.
 //
@@ -9,10 +9,29 @@
 // Rules that every operation follows:
 //   - A VJP adds into the gradients of its inputs, it never assigns: an input may feed several operations.
 //   - A tensor whose Grad is nil is a constant. Data are: the inputs of layers, controls, observations,
-//     masks and noise may be constants, what a network computed is not.
+//     masks and noise may be constants, what a network computed is not. The operations on any tensors
+//     take constants everywhere.
 //   - Sums have one fixed order (see package kernel), so equal inputs give equal bits on every machine.
 //   - Weight gradients of layers that are applied once per time step are formed by one product over
 //     all time steps (see StepLinear).
+//
+// # Operations
+//
+// An operation that takes its destination first writes into a tensor that exists, or a block of its
+// rows, as a recurrence needs it; the others return a new tensor.
+//
+//	any tensors      Add Sub Mul Div (a row, column or scalar meets a matrix), Scale AddScalar
+//	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax, Sum Mean SumRows SumColumns
+//	                 WeightedSum, MatMul MatMulTransA MatMulTransB
+//	shapes           Columns Concat Repeat; without an operation: Tensor.Slice, Block, Reshape, Tape.Param
+//	networks         Linear StepLinear AddReLU, ForwardLSTM BackwardLSTM
+//	small matrices   one in each row: BatchMul BatchMulTransA BatchMulTransB Symmetric Cholesky
+//	                 CholeskySolve LowerSolve LogDet
+//	Gaussians        Variance Draw Fuse GaussianKL StandardKL GaussianNLL
+//	relaxed choices  Gate Concrete BinaryConcrete ConcreteKL BinaryConcreteKL
+//	transitions      Mixture VarianceMixture
+//	observations     BernoulliNLL HideRows
+//	of one's own     Custom, with the rules at VJP; package gradcheck compares the gradient with differences
 //
 // Notation in the comments: x̄ is the gradient of the loss with respect to x.
 package autodiff

@@ -16,6 +16,9 @@ type softplusRecord struct{ x, y Tensor }
 
 // x̄ += ȳ·σ(x)
 func (r *softplusRecord) backward(t *Tape) {
+	if r.x.Grad == nil {
+		return
+	}
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	slope := t.values.alloc(len(r.x.Value))
@@ -57,7 +60,8 @@ type sigmoidRecord struct{ x, y Tensor }
 
 // x̄ += ȳ·y·(1 − y)
 func (r *sigmoidRecord) backward(*Tape) {
-	for i, y := range r.y.Value {
+	for i := range r.x.Grad {
+		y := r.y.Value[i]
 		r.x.Grad[i] += float32(r.y.Grad[i] * float32(y*(1-y)))
 	}
 }
@@ -72,7 +76,11 @@ func (t *Tape) Softmax(y, x Tensor) {
 type softmaxRecord struct{ x, y Tensor }
 
 // x̄ += y ⊙ (ȳ − ⟨ȳ, y⟩)
-func (r *softmaxRecord) backward(*Tape) { softmaxVJP(r.x, r.y, 1) }
+func (r *softmaxRecord) backward(*Tape) {
+	if r.x.Grad != nil {
+		softmaxVJP(r.x, r.y, 1)
+	}
+}
 
 // softmaxVJP adds scale·(y ⊙ (ȳ − ⟨ȳ, y⟩)) to x̄, row by row.
 func softmaxVJP(x, y Tensor, scale float32) {

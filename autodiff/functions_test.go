@@ -1,6 +1,9 @@
 package autodiff
 
-import "math"
+import (
+	"math"
+	"testing"
+)
 
 // unary makes the row of a function of every element; its argument is positive if need be.
 func unary(name string, positive bool, op func(t *Tape, x Tensor) Tensor, exact func(x float64) float64) opTest {
@@ -32,4 +35,14 @@ var functionTests = []opTest{
 	unary("Log", true, (*Tape).Log, math.Log),
 	unary("Tanh", false, (*Tape).Tanh, math.Tanh),
 	unary("ReLU", false, (*Tape).ReLU, func(x float64) float64 { return max(x, 0) }),
+}
+
+// TestConstants: an operation on any tensors adds nothing to a constant.
+func TestConstants(t *testing.T) {
+	tape := NewTape(NewParams())
+	c, y, leaf := tape.Constant(coefficients(4), 2, 2), tape.New(2, 2), tape.New(2, 2)
+	tape.Softmax(y, c)
+	tape.Sigmoid(y, c)
+	tape.Concat(leaf, tape.Softplus(c, 0.1))
+	tape.Backward(tape.Sum(tape.Add(tape.Repeat(tape.Columns(c, 0, 2).Slice(0, 1), 2), tape.Add(y, leaf))))
 }

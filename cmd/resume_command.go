@@ -3,14 +3,10 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
@@ -35,55 +31,24 @@ started with. The parameters become the same bits as without the interruption.`,
 }
 
 func (a *app) resume(name string, flags trainFlags) error {
-	c, err := a.runConfig(name)
+	place := session.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: host.NewStore(a.runsDir), Command: a.command}
+	r, err := session.Reopen(place, name, flags.slots)
+	if errors.Is(err, session.ErrFinished) {
+		return a.printf("%s\n\nnext\n  %s\n", err, a.command("eval", name))
+	}
 	if err != nil {
-		return err
+		return a.missingRun(err)
 	}
-	run, err := runs.Open(a.runsDir, name)
-	if err != nil {
-		return err
-	}
-	if run.Info().State == runs.Finished {
-		return errors.Join(a.printf("run %s is finished at step %d\n\nnext\n  %s\n", name, run.Info().Step, a.command("eval", name)), run.Close())
-	}
-	from, skipped, err := session.Restore(run, a.command)
-	if err != nil {
-		return errors.Join(fmt.Errorf("resume %s: %w", name, err), run.Close())
-	}
-	for _, s := range skipped {
+	for _, s := range r.Skipped {
 		fmt.Fprintln(a.err, "warning: skipped:", s)
 	}
-	step := uint64(0)
-	if from != nil {
-		step = from.Step
-	}
-	p, err := resumedPlan(c, run, flags)
+	t, err := a.training(r.Plan, flags, r.From)
 	if err != nil {
-		return errors.Join(err, run.Close())
+		return errors.Join(err, r.Run.Close())
 	}
-	t, err := a.training(p, flags, from)
-	if err != nil {
-		return errors.Join(err, run.Close())
-	}
-	if err := run.Begin(step); err != nil {
+	if err := r.Begin(); err != nil {
 		t.session.Transport.Close()
-		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
+		return errors.Join(session.DiskHint(err, r.Run, a.command), r.Run.Close())
 	}
-	return a.lead(t, run)
-}
-
-// resumedPlan plans a run that goes on, with the scaling of its data that it began with.
-func resumedPlan(c config.Config, run *runs.Run, flags trainFlags) (*job.Plan, error) {
-	stored, err := job.StoredScale(c, run.Folder())
-	if err != nil {
-		return nil, err
-	}
-	if run.Info().Host { // its files may have been on another machine
-		data, err := job.StoredData(host.NewStore(filepath.Dir(run.Folder())), c, stored)
-		if err != nil {
-			return nil, err
-		}
-		return job.NewPlan(c, data, flags.slots)
-	}
-	return job.Prepare(c, stored, flags.slots)
+	return a.lead(t, r.Run)
 }

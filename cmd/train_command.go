@@ -180,7 +180,7 @@ func (a *app) lead(t *training, run *runs.Run) error {
 	if err != nil {
 		return errors.Join(a.ended(run, err), run.Close())
 	}
-	if err := run.End(runs.Finished, ""); err != nil {
+	if err := session.End(run, nil); err != nil {
 		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
 	}
 	if err := run.Close(); err != nil {
@@ -201,17 +201,14 @@ func (a *app) lead(t *training, run *runs.Run) error {
 
 // ended records how a run ended before its last step, and says how to go on.
 func (a *app) ended(run *runs.Run, err error) error {
-	state, reason := runs.Failed, err.Error()
-	if errors.Is(err, coordinator.ErrInterrupted) {
-		state, reason = runs.Interrupted, "stopped by the user"
-		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
-	}
-	err = a.bitsHint(err, run)
-	recorded := run.End(state, reason)
+	recorded := session.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
 		recorded = nil // the same disk: one message is enough
 	}
-	return errors.Join(session.DiskHint(err, run, a.command), recorded)
+	if errors.Is(err, coordinator.ErrInterrupted) {
+		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
+	}
+	return errors.Join(session.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }
 
 // bitsHint says what to do about a run that does not go on to the bits of its log or its checkpoint.
