@@ -13,18 +13,18 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Options say how a run is measured.
+// Options are the variants of an evaluation.
 type Options struct {
 	AllStarts bool // also predict from every start in the held-out window
 	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
-	Threads   int  // never changes a result; 0: one per core
+	Threads   int  // does not change results; 0: one per core
 }
 
-// Evaluation is what a protocol found, and the files that hold it.
+// Evaluation is the result of a protocol, with its files.
 type Evaluation struct {
 	Table  []byte // for people
 	Report []byte // JSON
-	Figure string // path; empty: the protocol draws none
+	Figure string // path; empty: the protocol draws no figure
 }
 
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
@@ -46,7 +46,7 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	stem, figures := p.Name, filepath.Join(r.Folder, "figures")
-	if o.Fresh && p.Ends { // beside the usual measurement, not in its place
+	if o.Fresh && p.Ends { // an addition to the usual measurement
 		stem, figures = p.Name+"-fresh", filepath.Join(figures, "fresh")
 	}
 	e := &Evaluation{}
@@ -60,7 +60,7 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 	return e, e.write(found, r.Checkpoint.Step, filepath.Join(r.Folder, "tables"), stem)
 }
 
-// write writes the tables of the parameters after the given step.
+// write writes the tables for the parameters after the given step.
 func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", readable.Group(step)))
