@@ -2,6 +2,7 @@ package gibbs
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -15,9 +16,10 @@ type Chain struct {
 	index uint32
 
 	// The data, all recordings one after the other.
-	spans []span
-	y     []float64 // [N,Dy]
-	u     []float64 // [N,Du]
+	spans  []span
+	y      []float64 // [N,Dy]
+	u      []float64 // [N,Du]
+	floors []float64 // [Dy] s_i, the least S_i
 
 	// The state. Regimes exist where a transition follows, that is, at all but the last step of a recording.
 	sweep uint64
@@ -91,6 +93,7 @@ func newChain(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) 
 	n := len(c.y) / d.Dy
 	c.x, c.z, c.omega = make([]float64, n*d.D), make([]int, n), make([]float64, n*c.tree.height)
 	c.allocate(longest)
+	c.setFloors()
 	return c, nil
 }
 
@@ -116,6 +119,28 @@ func (c *Chain) allocate(longest int) {
 	c.nu, c.logPi, c.logWeight = vector(d.K-1), vector(d.K), vector(d.K)
 	c.square, c.right, c.homogeneous = vector(d.D*d.D), vector(d.D*d.P), vector(d.D+1)
 	c.homogeneous[d.D] = 1
+}
+
+// setFloors sets the least variance of the noise of each observed dimension.
+func (c *Chain) setFloors() {
+	c.floors = make([]float64, c.Dy)
+	for i := range c.floors {
+		mean, n := 0.0, 0.0
+		for t := range len(c.z) {
+			if y := c.y[t*c.Dy+i]; !math.IsNaN(y) {
+				n++
+				mean += (y - mean) / n
+			}
+		}
+		square := 0.0
+		for t := range len(c.z) {
+			if y := c.y[t*c.Dy+i]; !math.IsNaN(y) {
+				square += float64((y-mean)*(y-mean)) / n
+			}
+		}
+		r := c.cfg.Prior.Resolution
+		c.floors[i] = max(float64(r*r*square), 1e-300)
+	}
 }
 
 // Sweeps is the number of sweeps that the chain has done.

@@ -37,6 +37,10 @@ type Prior struct {
 	Noise     float64 // ψ of Q
 	Emission  float64 // v_C of (C, d)
 	Measuring float64 // ψ_S of S
+	// Resolution is the least standard deviation of the observations' noise, as a share of that of an observed dimension. It
+	// matters where observations have no noise: without it the density of a dimension that its past determines has no
+	// bound, and rises most when all steps have one regime.
+	Resolution float64
 }
 
 // DefaultConfig is that of the published experiments of Nassar et al. (2019) on the FitzHugh–Nagumo oscillator, for an
@@ -48,7 +52,7 @@ func DefaultConfig(hierarchical bool) Config {
 	}
 	return Config{
 		Shape: shape, Hierarchical: hierarchical, Leaves: 4, Latent: 2, Identity: true,
-		Prior: Prior{Start: 20, Plane: 1e4, Diagonal: 0.99, Dynamics: 100, Shrink: 0.01, Noise: 1e-6, Emission: 100, Measuring: 1e-8},
+		Prior: Prior{Start: 20, Plane: 1e4, Diagonal: 0.99, Dynamics: 100, Shrink: 0.01, Noise: 1e-6, Emission: 100, Measuring: 1e-8, Resolution: 1e-3},
 	}
 }
 
@@ -75,7 +79,7 @@ func (c Config) validate(d Data) error {
 		value float64
 	}{
 		{"Start", p.Start}, {"Plane", p.Plane}, {"Dynamics", p.Dynamics}, {"Shrink", p.Shrink},
-		{"Noise", p.Noise}, {"Emission", p.Emission}, {"Measuring", p.Measuring},
+		{"Noise", p.Noise}, {"Emission", p.Emission}, {"Measuring", p.Measuring}, {"Resolution", p.Resolution},
 	} {
 		if !(v.value > 0) || math.IsInf(v.value, 1) {
 			fault("Prior.%s = %v, want a positive number", v.name, v.value)

@@ -17,7 +17,7 @@
 //	        W_k | Q_k ~ MN(W_pa(k), Q_k, λ^depth(k) v I) at leaves
 //	rSLDS:  W_k | Q_k ~ MN(W̄, Q_k, v I)
 //	Q_k ~ IW(D+1, ψ I)
-//	(C_i, d_i) | S_i ~ N(0, S_i v_C I),  S_i ~ IW(2, ψ_S)  for each observed dimension i
+//	(C_i, d_i) | S_i ~ N(0, S_i v_C I),  S_i ~ IW(2, ψ_S) on S_i ≥ s_i  for each observed dimension i
 //
 // One sweep draws, each given all the rest:
 //
@@ -39,6 +39,6 @@
 // The package does not know where data comes from, how chains are spread over processes or where their state is kept.
 //
 // It differs from the papers' published code in this: the noise covariance S of the observations is diagonal, which makes a
-// missing value a matter of its own dimension; z and ω are one block, so that ω always belongs to the nodes above the
+// missing value a matter of its own dimension, and has a least value (see Prior.Resolution); z and ω are one block, so that ω always belongs to the nodes above the
 // present z; an inner node weighs a leaf below it by Q_k⁻¹, without which it would not be a conditional of the model.
 package gibbs

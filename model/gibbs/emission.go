@@ -7,7 +7,7 @@ import (
 
 // drawEmission draws C, d and S, one observed dimension at a time:
 //
-//	y_ti = C_i·x_t + d_i + N(0, S_i),  (C_i, d_i) | S_i ~ N(0, S_i v_C I),  S_i ~ IW(2, ψ_S)
+//	y_ti = C_i·x_t + d_i + N(0, S_i),  (C_i, d_i) | S_i ~ N(0, S_i v_C I),  S_i ~ IW(2, ψ_S) on S_i ≥ s_i
 //
 // over the steps at which dimension i was seen. With C = I and d = 0 only S is drawn.
 func (c *Chain) drawEmission() error {
@@ -39,14 +39,20 @@ func (c *Chain) drawEmission() error {
 }
 
 func (c *Chain) drawRow(i int, r *regression, s *source) bool {
-	variance := c.theta.Measuring[i : i+1]
 	const freedom = 2
+	prior, variance := c.cfg.Prior, c.theta.Measuring[i:i+1]
 	if c.cfg.Identity {
-		r.psi[0] = math.Sqrt(c.cfg.Prior.Measuring + r.ee[0])
-		r.drawNoise(variance, freedom+r.n, s)
+		r.psi[0] = math.Sqrt(prior.Measuring + r.ee[0])
+		r.drawVariance(variance, freedom+r.n, c.floors[i], s)
 		return true
 	}
-	return r.draw(c.theta.row(i, c.dims), variance, 1/c.cfg.Prior.Emission, freedom, c.cfg.Prior.Measuring, s)
+	row := c.theta.row(i, c.dims)
+	if !r.posterior(row, 1/prior.Emission, prior.Measuring) {
+		return false
+	}
+	r.drawVariance(variance, freedom+r.n, c.floors[i], s)
+	r.drawCoefficients(row, s)
+	return true
 }
 
 // emissionDensity returns the mean of ln p(y_ti | x_t) over the seen values.

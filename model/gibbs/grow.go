@@ -36,11 +36,12 @@ type grower struct {
 	sum    *regression
 	gate   *plane
 	weight []float64 // of the left side, by point
+	common []float64 // [D,D] noise covariance of both sides
 }
 
 // growTree fits the hyperplanes and the dynamics of all leaves.
 func (c *Chain) growTree(s *source) error {
-	g := &grower{Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints)}
+	g := &grower{Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints), common: make([]float64, c.D*c.D)}
 	var points []int
 	for _, span := range c.spans {
 		for t := span.from; t < span.to-1; t++ {
@@ -149,7 +150,7 @@ func (g *grower) enter(t int, weight float64) {
 
 // fit sets an expert to the estimate of the regression.
 func (g *grower) fit(e *expert) bool {
-	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), g.cfg.Prior.Noise) {
+	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*g.sum.n)) {
 		return false
 	}
 	addScaled(e.w, 1, g.centre)
@@ -190,18 +191,8 @@ func (g *grower) trySplit(points []int) (*split, bool) {
 		g.weight[i] = logistic(height(s.plane, g.state(t)))
 	}
 	for range growRounds {
-		for side, e := range s.sides {
-			g.sum.reset()
-			for i, t := range points {
-				weight := g.weight[i]
-				if side == 1 {
-					weight = 1 - weight
-				}
-				g.enter(t, weight)
-			}
-			if g.sum.n < float64(2*g.P) || !g.fit(e) {
-				return nil, false
-			}
+		if !g.fitSides(s, points) {
+			return nil, false
 		}
 		if !g.fitGate(s.plane, points) {
 			return nil, false
@@ -209,6 +200,33 @@ func (g *grower) trySplit(points []int) (*split, bool) {
 		s.gain = g.weigh(s, points)
 	}
 	return s, true
+}
+
+// fitSides fits both systems under the weights, with a common noise covariance: with one for each, a dimension without noise
+// would make the larger side so likely that no even split is found.
+func (g *grower) fitSides(s *split, points []int) bool {
+	clear(g.common)
+	for side, e := range s.sides {
+		g.sum.reset()
+		for i, t := range points {
+			weight := g.weight[i]
+			if side == 1 {
+				weight = 1 - weight
+			}
+			g.enter(t, weight)
+		}
+		if g.sum.n < float64(2*g.P) || !g.fit(e) {
+			return false
+		}
+		addScaled(g.common, g.sum.n/float64(len(points)), e.q)
+	}
+	for _, e := range s.sides {
+		copy(e.q, g.common)
+		if !e.regime.set(e.w, e.q, g.square, g.dims) {
+			return false
+		}
+	}
+	return true
 }
 
 // randomPlane draws a hyperplane through one of the points, in units of their standard deviations.

@@ -22,7 +22,7 @@ func (c *Chain) start() error {
 			for k := range c.K {
 				share += 0.01 * c.theta.noise(k, c.dims)[i*c.D+i] / float64(c.K)
 			}
-			c.theta.Measuring[i] = max(share, c.cfg.Prior.Measuring)
+			c.theta.Measuring[i] = max(share, c.floors[i])
 		}
 	}
 	for n := c.tree.inner() - 1; n >= 0 && c.cfg.Hierarchical; n-- { // children before parents
@@ -135,7 +135,7 @@ func (c *Chain) fitEmission(y []float64) {
 		if !r.estimate(c.theta.row(i, c.dims), variance, 1/c.cfg.Prior.Emission, 2, c.cfg.Prior.Measuring) {
 			variance[0] = 0
 		}
-		variance[0] = max(variance[0], floor, c.cfg.Prior.Measuring)
+		variance[0] = max(variance[0], floor, c.floors[i])
 	}
 }
 

@@ -12,8 +12,8 @@ func fhnData(n,T int) (Data,[]envs.Episode) {
 }
 func TestQuick(t *testing.T){
 	d,eps:=fhnData(100,400)
-	for _,h:=range []bool{false,true}{
-	for chain:=uint32(0);chain<2;chain++{
+	{for _,h:=range []bool{false,true}{
+	for chain:=uint32(0);chain<1;chain++{
 	t0:=time.Now()
 	c,err:=New(DefaultConfig(h),d,rng.New(1,rng.Noise),chain)
 	if err!=nil{t.Fatal(err)}
@@ -32,10 +32,10 @@ func TestQuick(t *testing.T){
 			y:=at(s+k); for i:=range y{num[k]+=(y[i]-x[i])*(y[i]-x[i]);den[k]+=(y[i]-m[i])*(y[i]-m[i])}
 		   }}}
 		for _,k:=range []int{1,5,10,20,30}{fmt.Printf("%.4f ",1-num[k]/den[k])}
-		fmt.Println(c.Scalars(),c.theta.Measuring)
+		fmt.Println(c.Scalars(),c.theta.Measuring, func()(n [4]int){for _,z:=range c.z{n[z]++};return}())
 	}
 	report()
-	for i:=range 60{ if err:=c.Sweep();err!=nil{t.Fatal(err)}; if i%15==14{report()} }
-	fmt.Println("sweeps",time.Since(t0)/60,c.theta.Planes)
-	}}
+	for i:=range 150{ if err:=c.Sweep();err!=nil{t.Fatal(err)}; if i%50==49{report()} }
+	fmt.Println("sweeps",time.Since(t0)/60,c.theta.Planes,c.theta.Noise)
+	}}}
 }

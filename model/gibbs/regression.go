@@ -47,6 +47,12 @@ func (r *regression) addTarget(e float64) {
 	r.ee[0] += float64(e * e)
 }
 
+// drawVariance draws Q of one dimension from the inverse Wishart distribution restricted to Q ≥ floor, given √Ψ in psi.
+func (r *regression) drawVariance(q []float64, freedom, floor float64, s *source) {
+	q[0] = 1 / s.gammaBelow(0.5*freedom, 0.5*float64(r.psi[0]*r.psi[0]), 1/floor)
+	r.root[0] = math.Sqrt(q[0])
+}
+
 // posterior is the conjugate update of the prior W − M | Q ~ MN(0, Q, I/τ), Q ~ IW(ν₀, ψ I):
 //
 //	Λ = XᵀX + τI,  W̄ = (EᵀX) Λ⁻¹,  Ψ = ψI + EᵀE − W̄ Λ W̄ᵀ,  Q ~ IW(ν₀+n, Ψ),  W − M | Q ~ MN(W̄, Q, Λ⁻¹).
@@ -76,19 +82,23 @@ func (r *regression) posterior(half []float64, tau, psi float64) bool {
 
 // draw writes a draw of W − M to w [R,P] and of Q to q [R,R]. It reports whether Λ and Ψ were positive definite.
 func (r *regression) draw(w, q []float64, tau, freedom, psi float64, s *source) bool {
-	R, P := r.rows, r.columns
 	if !r.posterior(w, tau, psi) {
 		return false
 	}
 	r.drawNoise(q, freedom+r.n, s)
+	r.drawCoefficients(w, s)
+	return true
+}
+
+// drawCoefficients replaces W̄ L in w by a draw (W̄ L + √Q Z) L⁻¹ of W − M, given √Q in root.
+func (r *regression) drawCoefficients(w []float64, s *source) {
+	R, P := r.rows, r.columns
 	s.normals(r.normals)
 	multiply(r.noise, r.root, r.normals, R, R, P)
-	for i := range R { // (W̄ L + √Q Z) L⁻¹
-		row := w[i*P : (i+1)*P]
-		addScaled(row, 1, r.noise[i*P:(i+1)*P])
-		solveUpper(r.factor, row)
+	addScaled(w, 1, r.noise)
+	for i := range R {
+		solveUpper(r.factor, w[i*P:(i+1)*P])
 	}
-	return true
 }
 
 // drawNoise writes Q ~ IW(ν, Ψ) to q and √Q with √Q √Qᵀ = Q to root, given the Cholesky factor of Ψ in psi, by Bartlett's

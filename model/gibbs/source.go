@@ -84,6 +84,23 @@ func (s *source) gamma(shape float64) float64 {
 	}
 }
 
+// gammaBelow draws from the gamma distribution of the given shape > 1 and rate, restricted to (0, limit]. Where the mode is
+// more than about a standard deviation above the limit, it proposes from the tangent of the log density there.
+func (s *source) gammaBelow(shape, rate, limit float64) float64 {
+	slope := shape - 1 - float64(rate*limit) // times limit
+	for slope < math.Sqrt(shape) {
+		if g := s.gamma(shape) / rate; g <= limit {
+			return g
+		}
+	}
+	for {
+		r := 1 - s.exponential()/slope
+		if r > 0 && log(s.uniform()) < float64((shape-1)*(log(r)+1-r)) {
+			return float64(r * limit)
+		}
+	}
+}
+
 // chiSquared draws from the χ² distribution with ν > 0 degrees of freedom.
 func (s *source) chiSquared(nu float64) float64 { return 2 * s.gamma(0.5*nu) }
 
