@@ -44,6 +44,7 @@ envs/trig:
 
 model:                 internal/setting autodiff autodiff/kernel rng
 model/slds:            model autodiff autodiff/kernel rng
+model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
