@@ -20,8 +20,8 @@ type tree struct {
 	parent []int    // [2K−1] −1 for the root
 	depth  []int    // [2K−1] 0 for the root
 	paths  [][]turn // [K] of a leaf, from the root down
-	first  []int    // [K−1] the first leaf below an inner node,
-	end    []int    // [K−1] and the one after the last
+	first  []int    // [K−1] the first leaf below an inner node
+	middle []int    // [K−1] the first leaf below its right child
 }
 
 // turn is one decision on the way to a leaf.
@@ -50,12 +50,12 @@ func (t *tree) grow(shape Shape, from, to, parent int, path []turn) int {
 	}
 	node := len(t.child)
 	t.child = append(t.child, [2]int{})
-	t.first, t.end = append(t.first, from), append(t.end, to)
 	t.place(node, parent)
 	middle := from + 1
 	if shape == Balanced {
 		middle = (from + to + 1) / 2
 	}
+	t.first, t.middle = append(t.first, from), append(t.middle, middle)
 	extend := func(sign float64) []turn { return append(path[:len(path):len(path)], turn{node, sign}) }
 	left := t.grow(shape, from, middle, node, extend(+1))
 	right := t.grow(shape, middle, to, node, extend(-1))
@@ -70,14 +70,14 @@ func (t *tree) place(node, parent int) {
 	}
 }
 
-// logProbabilities writes ln π_k of each leaf to dst, given the ν of each inner node: the sum of ln σ(±ν) along its path.
+// logProbabilities writes ln π_k of each leaf to dst, given the ν of each inner node: the sum of ln σ(±ν) along its path. On
+// the way dst holds that of an inner node at the place of its first leaf.
 func (t *tree) logProbabilities(dst, nu []float64) {
-	for k, path := range t.paths {
-		s := 0.0
-		for _, turn := range path {
-			s -= softplus(float64(-turn.sign * nu[turn.node]))
-		}
-		dst[k] = s
+	dst[0] = 0
+	for n, v := range nu {
+		right := dst[t.first[n]] - softplus(v)
+		dst[t.first[n]] = right + v // ln σ(ν) = ln σ(−ν) + ν
+		dst[t.middle[n]] = right
 	}
 }
 
