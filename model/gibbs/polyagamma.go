@@ -39,9 +39,9 @@ func polyaGamma(s *source, c float64) float64 {
 const (
 	crossing = 2 / math.Pi
 	// lowMass is 2 erfc(√π/2), the mass of ℓ up to the crossing.
-	lowMass = 0.42011415290290755
-	// firstTerm is the largest a_1/a_0 of either series, at the crossing: 3 e^{−2π}.
-	firstTerm = 0.0056023281
+	lowMass = 0.4201828108878746
+	// firstTerm is the largest a_1/a_0 of either series, at the crossing: 3 e^{−2π}, rounded up.
+	firstTerm = 0.0056023282
 )
 
 // tiltedJacobi draws X for z < 1.
