@@ -69,13 +69,16 @@ func (g *grower) grow(node int, points []int, whole *expert, known *split) error
 	if known == nil {
 		known = g.bestSplit(points, whole)
 	}
-	parts := g.divide(points, known)
-	for i := range parts {
-		side, err := g.fitWhole(parts[i])
-		if err != nil {
-			return err
+	parts := [2][]int{points, points}
+	if known.gain > 0 {
+		parts = g.divide(points, known)
+		for i := range parts {
+			side, err := g.fitWhole(parts[i])
+			if err != nil {
+				return err
+			}
+			known.sides[i] = side
 		}
-		known.sides[i] = side
 	}
 	children := g.tree.child[node]
 	var below [2]*split
@@ -150,7 +153,7 @@ func (g *grower) enter(t int, weight float64) {
 
 // fit sets an expert to the estimate of the regression.
 func (g *grower) fit(e *expert) bool {
-	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*g.sum.n)) {
+	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*(g.sum.n+1))) {
 		return false
 	}
 	addScaled(e.w, 1, g.centre)
