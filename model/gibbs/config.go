@@ -78,8 +78,14 @@ func (c Config) validate(d Data) error {
 		name  string
 		value float64
 	}{
-		{"Start", p.Start}, {"Plane", p.Plane}, {"Dynamics", p.Dynamics}, {"Shrink", p.Shrink},
-		{"Noise", p.Noise}, {"Emission", p.Emission}, {"Measuring", p.Measuring}, {"Resolution", p.Resolution},
+		{"Start", p.Start},
+		{"Plane", p.Plane},
+		{"Dynamics", p.Dynamics},
+		{"Shrink", p.Shrink},
+		{"Noise", p.Noise},
+		{"Emission", p.Emission},
+		{"Measuring", p.Measuring},
+		{"Resolution", p.Resolution},
 	} {
 		if !(v.value > 0) || math.IsInf(v.value, 1) {
 			fault("Prior.%s = %v, want a positive number", v.name, v.value)

@@ -220,7 +220,7 @@ func geweke(t *testing.T, cfg Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const chains, sweeps = 20000, 5
+	const chains, sweeps = 8000, 5
 	var names []string
 	var sum, square []float64
 	for range chains {

@@ -22,7 +22,7 @@ func polyaGammaMoments(c float64) (mean, variance float64) {
 }
 
 func TestPolyaGamma_HasTheMoments(t *testing.T) {
-	const n = 200000
+	const n = 100000
 	for i, c := range polyaGammaPoints {
 		s := testSource(600 + uint32(i))
 		mean, variance := polyaGammaMoments(c)

@@ -72,14 +72,10 @@ type RolloutSettings struct {
 // DefaultSettings are those of the published experiments on the FitzHugh–Nagumo oscillator.
 func DefaultSettings(hierarchical bool) *Settings {
 	c := DefaultConfig(hierarchical)
-	p := c.Prior
 	return &Settings{
 		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent,
 		Sweeps: 1000, BurnIn: 500, Chains: 5, Draws: 32,
-		Prior: PriorSettings{
-			Start: p.Start, Plane: p.Plane, Diagonal: p.Diagonal, Dynamics: p.Dynamics, Shrink: p.Shrink,
-			Noise: p.Noise, Emission: p.Emission, Measuring: p.Measuring, Resolution: p.Resolution,
-		},
+		Prior:        PriorSettings(c.Prior),
 		Eval:         RolloutSettings{Rollout: RolloutMode},
 		hierarchical: hierarchical,
 	}
@@ -92,13 +88,9 @@ var (
 
 // Config is the model that the settings describe for observations of the given dimension.
 func (s *Settings) Config(observed int) Config {
-	p := s.Prior
 	c := Config{
-		Shape: s.Shape, Hierarchical: s.hierarchical, Leaves: s.Leaves, Latent: s.Latent, Identity: s.Emission == Identity,
-		Prior: Prior{
-			Start: p.Start, Plane: p.Plane, Diagonal: p.Diagonal, Dynamics: p.Dynamics, Shrink: p.Shrink,
-			Noise: p.Noise, Emission: p.Emission, Measuring: p.Measuring, Resolution: p.Resolution,
-		},
+		Shape: s.Shape, Hierarchical: s.hierarchical, Leaves: s.Leaves, Latent: s.Latent,
+		Identity: s.Emission == Identity, Prior: Prior(s.Prior),
 	}
 	if c.Identity {
 		c.Latent = observed

@@ -62,7 +62,7 @@ func TestGammaBelow_IsARestrictedGamma(t *testing.T) {
 		cdf := func(x float64) float64 { return whole.CDF(x) / total }
 		if total < 1e-200 {
 			cdf = func(x float64) float64 { // the density rises like a power up to the limit
-				return math.Exp((c.shape)*math.Log(x/c.limit) - c.rate*(x-c.limit))
+				return math.Exp(c.shape*math.Log(x/c.limit) - c.rate*(x-c.limit))
 			}
 		}
 		kolmogorov(t, "restricted gamma", draw(n, func() float64 { return s.gammaBelow(c.shape, c.rate, c.limit) }), cdf)
