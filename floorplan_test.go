@@ -54,6 +54,7 @@ model/static:          model model/autoregressive autodiff rng
 model/dvbf:            model model/rollout model/statespace autodiff rng
 model/fusion:          model model/rollout model/statespace autodiff rng
 model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
+model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
