@@ -17,6 +17,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/dvbf"
+	"github.com/switchyard-ml/switchyard/model/fusion"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -38,7 +40,7 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family()},
 	}
 }
 
