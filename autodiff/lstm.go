@@ -27,6 +27,21 @@ func (t *Tape) BackwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
 }
 
 func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor {
+	r := t.beginLSTM(x, u, w, block, forward)
+	top, bottom := w.Input.forward.Rows(0, x.Cols), w.Input.forward.Rows(x.Cols, w.Input.Rows)
+	t.multiply(r.gates.values(), x.values(), &top, kernel.Epilogue{Bias: w.Bias.Values()})
+	if u.Cols > 0 {
+		t.multiply(r.gates.values(), u.values(), &bottom, kernel.Epilogue{Accumulate: true})
+	}
+	for i := range r.steps {
+		r.advance(t, i)
+	}
+	record(t, &t.lists.lstm, r)
+	return r.h.Slice(r.first(), r.first()+x.Rows)
+}
+
+// beginLSTM lays out the memory of a layer and its state before the first step.
+func (t *Tape) beginLSTM(x, u Tensor, w LSTMWeights, block int, forward bool) lstmRecord {
 	units, steps := w.Recurrent.Rows, x.Rows/block
 	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
 	shapeCheck(u.Grad == nil && (u.Cols == 0 || u.Rows == x.Rows), "LSTM", x, u)
@@ -43,16 +58,7 @@ func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor 
 	initial, _ := r.states(r.step(0))
 	clear(r.cell.Block(initial, block).Value)
 	clear(r.h.Block(initial, block).Value)
-	top, bottom := w.Input.forward.Rows(0, x.Cols), w.Input.forward.Rows(x.Cols, w.Input.Rows)
-	t.multiply(r.gates.values(), x.values(), &top, kernel.Epilogue{Bias: w.Bias.Values()})
-	if u.Cols > 0 {
-		t.multiply(r.gates.values(), u.values(), &bottom, kernel.Epilogue{Accumulate: true})
-	}
-	for i := range steps {
-		r.advance(t, i)
-	}
-	record(t, &t.lists.lstm, r)
-	return r.h.Slice(r.first(), r.first()+x.Rows)
+	return r
 }
 
 // lstmRecord holds one block more of states than there are steps: the zero state that the recurrence starts from, in
@@ -127,12 +133,76 @@ func (r *lstmRecord) backward(t *Tape) {
 		columns := r.w.Input.backward.Columns(r.x.Cols)
 		t.multiply(r.x.grads(), r.gates.grads(), &columns, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
+	r.accumulate(t)
+}
+
+// accumulate forms the gradients of the weights from those of all pre-activations.
+func (r *lstmRecord) accumulate(t *Tape) {
 	accumulateWeight(t, r.w.Input, r.gates, r.x, r.u)
 	if n := r.x.Rows - r.block; n > 0 { // not the zeros that the recurrence starts from
 		accumulateWeight(t, r.w.Recurrent, r.gates.Slice(r.first(), r.first()+n), r.h.Slice(r.block, r.x.Rows))
 	}
-	accumulateBias(t, r.w.Bias, r.gates)
+	accumulateBias(t, r.w.Bias, r.gates.grads())
 }
+
+// LSTMSteps is a forward LSTM of which the input of a step depends on the states before it.
+type LSTMSteps struct {
+	H Tensor // the states of all steps
+
+	tape  *Tape
+	layer lstmRecord
+	cell  []float32 // gradient of the cell state
+}
+
+// StepLSTM is ForwardLSTM one step at a time: the inputs of all steps are a tensor, Step reads a block of it and writes
+// that of H. The weight gradients are formed once over all steps, as in StepLinear.
+func (t *Tape) StepLSTM(x Tensor, w LSTMWeights, block int) LSTMSteps {
+	l := LSTMSteps{tape: t, layer: t.beginLSTM(x, Tensor{}, w, block, true)}
+	l.H = l.layer.h.Slice(block, block+x.Rows)
+	if t.recording() {
+		l.cell = t.grads.alloc(block * l.H.Cols)
+		clear(l.cell)
+	}
+	record(t, &t.lists.lstmGroup, lstmGroupRecord{l.layer})
+	return l
+}
+
+// Step computes block i of H. Steps follow each other.
+func (l LSTMSteps) Step(i int) {
+	r := &l.layer
+	x, gates := r.x.Block(i, r.block), r.gates.Block(i, r.block)
+	l.tape.multiply(gates.values(), x.values(), &r.w.Input.forward, kernel.Epilogue{Bias: r.w.Bias.Values()})
+	r.advance(l.tape, i)
+	record(l.tape, &l.tape.lists.lstmStep, lstmStepRecord{l.layer, l.cell, i})
+}
+
+type lstmStepRecord struct {
+	lstmRecord
+	cell []float32
+	i    int
+}
+
+// z̄_t from h̄_t, c̄_t;  h̄_{t−1} += z̄_t·Uᵀ;  x̄_t += z̄_t·Wᵀ
+func (r *lstmStepRecord) backward(t *Tape) {
+	block := func(x Tensor, i int) Tensor { return x.Block(i, r.block) }
+	from, to := r.states(r.i)
+	gates, h, before := block(r.gates, r.i), block(r.h, to), block(r.h, from)
+	h.settle()
+	kernel.LSTMBackward(gates.Value, gates.Grad, h.Grad, r.cell, block(r.tanh, r.i).Value, block(r.lstmRecord.cell, from).Value, r.h.Cols)
+	if r.i > 0 { // else the state before is a constant
+		t.multiply(before.grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: !before.claim()})
+	}
+	if r.x.Grad != nil {
+		x := block(r.x, r.i)
+		t.multiply(x.grads(), gates.grads(), &r.w.Input.backward, kernel.Epilogue{Accumulate: !x.claim()})
+	}
+}
+
+// lstmGroupRecord stands before all steps of its layer, so its VJP runs after all of theirs.
+type lstmGroupRecord struct{ layer lstmRecord }
+
+// W̄ += xᵀz̄;  Ū += h₋ᵀz̄;  b̄ += Σ z̄
+func (r *lstmGroupRecord) backward(t *Tape) { r.layer.accumulate(t) }
 
 func (x Tensor) row(i int) []float32     { return x.Value[i*x.Cols : (i+1)*x.Cols] }
 func (x Tensor) gradRow(i int) []float32 { return x.Grad[i*x.Cols : (i+1)*x.Cols] }
