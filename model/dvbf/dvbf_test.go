@@ -29,11 +29,11 @@ func newModel(s *Settings, nx, nu int) *Model {
 var golden = map[string]string{
 	"annealed":    "fd69c4d11781ef93",
 	"plain":       "7eb6e06d8c0f09de",
-	"residual":    "df077cdb89c44fc7",
-	"no controls": "6ff57dde72955743",
-	"images":      "9cfcd5d404d20aea",
-	"lstm":        "f8dfb2a28a9f48cd",
-	"apart":       "4202c8a5512b1323",
+	"residual":    "29ecf84c57aaf614",
+	"no controls": "8d00b7c6fac917ed",
+	"images":      "c81f7735cb851080",
+	"lstm":        "ed2bd30c97eba34c",
+	"apart":       "3796a452ef49c68d",
 }
 
 // variants are the settings that all checks run through.

@@ -70,7 +70,7 @@ func (s *Settings) Describe() model.Description {
 	other := map[statespace.Weights]statespace.Weights{statespace.Softmax: statespace.Sigmoid, statespace.Sigmoid: statespace.Softmax}[s.Weights]
 	return model.Description{
 		Text:    fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
-		Variant: string(s.Weights), Others: []string{"model.weights=" + string(other)},
+		Variant: "fusion", Others: []string{"model.weights=" + string(other)},
 	}
 }
 

@@ -8,8 +8,27 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/model"
 )
+
+// golden: the bits are those of the case, on every instruction set of this machine.
+func (c Case) golden(t *testing.T) {
+	active := kernel.Active()
+	defer func() {
+		if err := kernel.Use(active); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for _, isa := range kernel.Available() {
+		if err := kernel.Use(isa); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Bits(t); got != c.Golden {
+			t.Errorf("%v: bits %q, want %q", isa, got, c.Golden)
+		}
+	}
+}
 
 // Bits is a digest of what a model computes: initial parameters, loss, terms and gradient, filtering and forecast, some
 // values missing.

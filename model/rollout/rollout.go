@@ -97,15 +97,22 @@ type Paths struct {
 	Mean    autodiff.Tensor // of p(x | z); of a binary observation the probability of a one
 	SD      autodiff.Tensor // of p(x | z); without columns: observations are binary
 	Weights autodiff.Tensor // of mixing; without columns: there are none
+
+	// Expected is the expectation of Mean, where a model knows it; without columns: the average of the paths stands for it.
+	Expected autodiff.Tensor
 }
 
 // Collect adds the paths of a group to the forecast and draws from the decoder along the first.
 func Collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.Stream) {
 	nx, m, n := dst.NX, p.Weights.Cols, g.N
+	expected := p.Expected
+	if expected.Cols == 0 {
+		expected = p.Mean
+	}
 	for h := range q.Horizon {
 		for path := range q.Samples {
 			x := p.Mean.Block(h*q.Samples+path, n)
-			addTo(dst.Mean[(h*q.Prefix.B+g.First)*nx:], x.Value)
+			addTo(dst.Mean[(h*q.Prefix.B+g.First)*nx:], expected.Block(h*q.Samples+path, n).Value)
 			if m > 0 {
 				addTo(dst.Switches[(h*q.Prefix.B+g.First)*m:], p.Weights.Block(h*q.Samples+path, n).Value)
 			}
