@@ -73,7 +73,7 @@ func TestNoAllocation_OfTensorOperations(t *testing.T) {
 		copy(y.Value, r.Value)
 		Custom(tape, copied{r, y}, r, y)
 		tape.Freeze(lstm.Bias)
-		steps := tape.StepLSTM(h, lstm, 4)
+		steps := tape.StepLSTM(h, lstm, 4, LSTMState{})
 		steps.Step(0)
 		steps.Step(1)
 		image := tape.Convolve(tape.Columns(h, 0, 8), filter, nil, Convolution{Image{2, 2, 2}, 3, 1}, ReLU)

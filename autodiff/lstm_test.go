@@ -18,7 +18,7 @@ var lstmTests = []opTest{
 	{ // the input of a step is made of the state before it
 		name: "StepLSTM", inputs: [][2]int{{6, 5}}, weights: [][2]int{{5, 20}, {5, 20}, {1, 20}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
 			x := t.Activation(6, 5)
-			l := t.StepLSTM(x, LSTMWeights{w[0], w[1], w[2]}, 2)
+			l := t.StepLSTM(x, LSTMWeights{w[0], w[1], w[2]}, 2, LSTMState{})
 			for i := range 3 {
 				now := in[0].Block(i, 2)
 				if i > 0 {
@@ -30,6 +30,40 @@ var lstmTests = []opTest{
 			return dot(t, l.H)
 		},
 	},
+	{name: "StepLSTM/continued", inputs: [][2]int{{4, 5}}, weights: [][2]int{{5, 20}, {5, 20}, {1, 20}}, f: func(t *Tape, in []Tensor, w []*Weight) Tensor {
+		from := LSTMState{t.Constant(coefficients(10), 2, 5), t.Constant(coefficients(10), 2, 5)}
+		l := t.StepLSTM(in[0], LSTMWeights{w[0], w[1], w[2]}, 2, from)
+		l.Step(0)
+		l.Step(1)
+		return dot(t, l.H)
+	}},
+}
+
+// TestStepLSTM_Continues: a layer from the state of another goes on where that ended.
+func TestStepLSTM_Continues(t *testing.T) {
+	const steps, block, inputs, units = 5, 2, 3, 4
+	p := NewParams()
+	draws := rng.New(3, rng.Init).At(0, 0, 0)
+	w := LSTMWeights{p.Matrix("i", inputs, 4*units), p.Matrix("r", units, 4*units), p.Vector("b", 4*units)}
+	for _, x := range p.weights {
+		x.InitUniform(&draws, 1)
+	}
+	p.Pack()
+	tape := NewInferenceTape(p)
+	x := tape.Constant(coefficients(steps*block*inputs), steps*block, inputs)
+	run := func(from, to int, state LSTMState) LSTMSteps {
+		l := tape.StepLSTM(x.Slice(from*block, to*block), w, block, state)
+		for i := range to - from {
+			l.Step(i)
+		}
+		return l
+	}
+	want := run(0, steps, LSTMState{}).H.Value
+	first := run(0, 2, LSTMState{})
+	got := slices.Concat(first.H.Value, run(2, steps, first.State(1)).H.Value)
+	if !slices.Equal(got, want) {
+		t.Errorf("states %v, want %v", got, want)
+	}
 }
 
 // TestStepLSTM_IsForwardLSTM, bit for bit, on inputs that do not depend on the states.
@@ -48,7 +82,7 @@ func TestStepLSTM_IsForwardLSTM(t *testing.T) {
 		copy(in.Value, coefficients(len(in.Value)))
 		var y Tensor
 		if step {
-			l := tape.StepLSTM(in, w, block)
+			l := tape.StepLSTM(in, w, block, LSTMState{})
 			for i := range steps {
 				l.Step(i)
 			}
@@ -84,7 +118,7 @@ func TestFreeze_StopsTheGradientOfWeightsAlone(t *testing.T) {
 		copy(in.Value, coefficients(32))
 		x := tape.Mul(tape.Linear(in, w, b, Identity), tape.Param(v))
 		x = tape.Convolve(x, w, b, Convolution{Image{1, 1, 8}, 1, 1}, Identity)
-		steps := tape.StepLSTM(x, lstm, 2)
+		steps := tape.StepLSTM(x, lstm, 2, LSTMState{})
 		steps.Step(0)
 		steps.Step(1)
 		tape.Backward(dot(tape, tape.Add(steps.H, tape.ForwardLSTM(x, Tensor{}, lstm, 2))))
