@@ -31,23 +31,28 @@ func (c Convolution) Inputs() int { return c.Kernel * c.Kernel * c.In.Channels }
 //
 //	y[i,j,o] = act(b[o] + Σ_{p,q,c} x[s·i+p−top, s·j+q−left, c]·W[(p·Kernel+q)·Channels+c, o])
 //
-// of the images in the rows of x, with W [Inputs, outputs] and the bias b [outputs], which may be nil. It is a matrix
-// product of patches, each a row of Inputs values, made of a few images at a time and again for the VJP, so that they
-// stay in the cache.
+// of the images in the rows of x, with W [Inputs, outputs] and the bias b [outputs], which may be nil. For each line p of
+// the kernel it is a matrix product, with parts of lines of the image as rows. These are laid out one image at a time, and
+// again for the VJP, so that they stay in the cache.
 func (t *Tape) Convolve(x Tensor, w, b *Weight, c Convolution, act Activation) Tensor {
 	if x.Cols != c.In.Size() || w.Rows != c.Inputs() {
 		panic(fmt.Sprintf("autodiff: Convolve: rows of %d values and %s %d×%d for %+v", x.Cols, w.Name, w.Rows, w.Cols, c))
 	}
 	r := convolveRecord{x: x, y: t.Activation(x.Rows, c.Out(w.Cols).Size()), w: w, b: b, Convolution: c, act: act}
-	e := kernel.Epilogue{ReLU: act == ReLU}
-	if b != nil {
-		e.Bias = b.Values()
-	}
 	mark := t.values.mark()
-	r.groups(t, func(g convolveGroup) {
-		g.patch(x.Slice(g.first, g.last))
-		t.multiply(r.pixels(r.y.Value, g), g.patches, &w.forward, e)
-	})
+	strips := c.newStrips(t)
+	for first, n := 0, r.group(); first < x.Rows; first += n {
+		x, y := x.Slice(first, min(first+n, x.Rows)), r.pixels(r.y.Value, first, n)
+		if c.pointwise() {
+			t.multiply(y, kernel.Dense(x.Value, y.Rows, w.Rows), &w.forward, r.epilogue(true, true))
+			continue
+		}
+		strips.cut(x.Value)
+		for p := range c.Kernel {
+			line := w.forward.Rows(p*strips.width, (p+1)*strips.width)
+			t.multiply(y, strips.under(p), &line, r.epilogue(p == 0, p == c.Kernel-1))
+		}
+	}
 	t.values.release(mark)
 	record(t, &t.lists.convolve, r)
 	return r.y
@@ -60,134 +65,182 @@ type convolveRecord struct {
 	act  Activation
 }
 
-// ȳ ← ȳ ⊙ act′(y) in place; W̄ += Pᵀ·ȳ for the patches P; b̄ += Σ ȳ over pixels; x̄ += each row of ȳ·Wᵀ where its patch was
+// epilogue is that of the first and the last line of the kernel.
+func (r *convolveRecord) epilogue(first, last bool) kernel.Epilogue {
+	e := kernel.Epilogue{Accumulate: !first, ReLU: last && r.act == ReLU}
+	if first && r.b != nil {
+		e.Bias = r.b.Values()
+	}
+	return e
+}
+
+// ȳ ← ȳ ⊙ act′(y) in place; W̄ += Pᵀ·ȳ for the strips P; b̄ += Σ ȳ over pixels; x̄ += each row of ȳ·Wᵀ, a patch, where it
+// belongs
 func (r *convolveRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	r.y.settle()
 	write := r.x.Grad != nil && r.x.claim()
-	r.groups(t, func(g convolveGroup) {
-		x, y := r.x.Slice(g.first, g.last), r.y.Slice(g.first, g.last)
+	strips, patches := r.newStrips(t), r.newPatches(t)
+	for first, n := 0, r.group(); first < r.x.Rows; first += n {
+		x, y := r.x.Slice(first, min(first+n, r.x.Rows)), r.y.Slice(first, min(first+n, r.x.Rows))
 		if r.act == ReLU {
 			kernel.ReLUBackward(y.Grad, y.Grad, y.Value)
 		}
-		dy := r.pixels(r.y.Grad, g)
+		dy := r.pixels(r.y.Grad, first, n)
 		if r.b != nil {
 			accumulateBias(t, r.b, dy)
 		}
-		if !t.frozen[r.w.index] {
-			g.patch(x)
-			accumulatePart(t, r.w, 0, g.patches, dy)
-			t.formed[r.w.index] = true
-		}
+		r.accumulate(t, x, dy, &strips)
 		if x.Grad == nil {
-			return
+			continue
 		}
 		if r.pointwise() {
-			t.multiply(kernel.Dense(x.Grad, dy.Rows, r.In.Channels), dy, &r.w.backward, kernel.Epilogue{Accumulate: !write})
-			return
+			t.multiply(kernel.Dense(x.Grad, dy.Rows, r.w.Rows), dy, &r.w.backward, kernel.Epilogue{Accumulate: !write})
+			continue
 		}
 		if write {
 			clear(x.Grad)
 		}
-		t.multiply(g.patches, dy, &r.w.backward, kernel.Epilogue{})
-		g.addPatches(x)
-	})
-}
-
-// pixels are the rows of an output, one for each pixel, of a group.
-func (r *convolveRecord) pixels(values []float32, g convolveGroup) kernel.Matrix {
-	size := r.y.Cols
-	return kernel.Dense(values[g.first*size:g.last*size], (g.last-g.first)*size/r.w.Cols, r.w.Cols)
-}
-
-// pointwise reports whether an image is its own matrix of patches.
-func (c Convolution) pointwise() bool { return c.Kernel == 1 && c.Stride == 1 }
-
-// patchValues is about how many values of patches are made at a time.
-const patchValues = 1 << 16
-
-// convolveGroup is a range of images, and the memory for their patches.
-type convolveGroup struct {
-	Convolution
-	first, last int
-	patches     kernel.Matrix
-}
-
-// groups calls do for consecutive groups of images.
-func (r *convolveRecord) groups(t *Tape, do func(g convolveGroup)) {
-	out := r.Out(1)
-	pixels, inputs := out.Height*out.Width, r.Inputs()
-	size := min(r.x.Rows, max(1, patchValues/(pixels*inputs)))
-	var memory []float32
-	if !r.pointwise() {
-		memory = t.values.alloc(size * pixels * inputs)
-	}
-	for first := 0; first < r.x.Rows; first += size {
-		g := convolveGroup{Convolution: r.Convolution, first: first, last: min(first+size, r.x.Rows)}
-		rows := (g.last - g.first) * pixels
-		values := memory
-		if r.pointwise() {
-			values = r.x.Slice(g.first, g.last).Value
-		}
-		g.patches = kernel.Dense(values[:rows*inputs], rows, inputs)
-		do(g)
+		t.multiply(patches, dy, &r.w.backward, kernel.Epilogue{})
+		r.addPatches(x.Grad, patches.Data)
 	}
 }
 
-// patch fills the patches from the images x.
-func (g *convolveGroup) patch(x Tensor) {
-	if g.pointwise() {
+// accumulate adds the gradient of some images to that of the weight.
+func (r *convolveRecord) accumulate(t *Tape, x Tensor, dy kernel.Matrix, s *strips) {
+	if t.frozen[r.w.index] {
 		return
 	}
-	to := g.patches.Data
-	for i := range x.Rows {
-		g.lines(x.row(i), func(line []float32, before, after int) {
-			clear(to[:before])
-			copy(to[before:], line)
-			to = to[before+len(line):]
-			clear(to[:after])
-			to = to[after:]
-		})
+	if r.pointwise() {
+		accumulatePart(t, r.w, 0, kernel.Dense(x.Value, dy.Rows, r.w.Rows), dy)
+	} else {
+		s.cut(x.Value)
+		for p := range r.Kernel {
+			accumulatePart(t, r.w, p*s.width, s.under(p), dy)
+		}
 	}
+	t.formed[r.w.index] = true
 }
 
-// addPatches adds the patches to the gradients of the images x that they came from.
-func (g *convolveGroup) addPatches(x Tensor) {
-	from := g.patches.Data
-	for i := range x.Rows {
-		g.lines(x.gradRow(i), func(line []float32, before, after int) {
-			if part := from[before:][:len(line)]; len(part) >= 16 {
-				kernel.Add(line, part)
-			} else {
-				for j, v := range part {
-					line[j] += v
-				}
+// pixels are the rows of an output, one for each pixel, of n images.
+func (r *convolveRecord) pixels(values []float32, first, n int) kernel.Matrix {
+	size := r.y.Cols
+	n = min(n, r.y.Rows-first)
+	return kernel.Dense(values[first*size:(first+n)*size], n*size/r.w.Cols, r.w.Cols)
+}
+
+// pointwise reports whether an output pixel depends on one input pixel, so that images need not be laid out anew.
+func (c Convolution) pointwise() bool { return c.Kernel == 1 && c.Stride == 1 }
+
+// group is how many images are taken at a time.
+func (r *convolveRecord) group() int {
+	const values = 1 << 16
+	if r.pointwise() {
+		return max(1, values/r.x.Cols)
+	}
+	return 1
+}
+
+// strips are parts of the lines of an image: for each line, and each pixel of an output line, what a line of the kernel
+// lies over, Kernel·Channels values side by side. Above and below the image stand lines of zeros. The lines are in the
+// order of their remainder by the stride, so that what one line of the kernel meets is one matrix.
+type strips struct {
+	Convolution
+	out   Image
+	lines int // with padding
+	width int
+	data  []float32
+}
+
+func (c Convolution) newStrips(t *Tape) strips {
+	s := strips{Convolution: c, out: c.Out(1), width: c.Kernel * c.In.Channels}
+	s.lines = (s.out.Height-1)*c.Stride + c.Kernel
+	if !c.pointwise() {
+		s.data = t.values.alloc(c.Stride * s.share() * s.out.Width * s.width)
+	}
+	return s
+}
+
+// share is how many lines at most have the same remainder.
+func (s *strips) share() int { return (s.lines + s.Stride - 1) / s.Stride }
+
+// from is where the strips of a line begin.
+func (s *strips) from(line int) int {
+	return (line%s.Stride*s.share() + line/s.Stride) * s.out.Width * s.width
+}
+
+// under are the strips below line p of the kernel, a row for each output pixel.
+func (s *strips) under(p int) kernel.Matrix {
+	rows := s.out.Height * s.out.Width
+	return kernel.Dense(s.data[s.from(p):][:rows*s.width], rows, s.width)
+}
+
+// cut fills the strips from an image.
+func (s *strips) cut(image []float32) {
+	in, n := s.In, s.In.Channels
+	top, left := padding(in.Height, s.out.Height, s.Kernel, s.Stride), padding(in.Width, s.out.Width, s.Kernel, s.Stride)
+	for line := range s.lines {
+		to := s.data[s.from(line):][:s.out.Width*s.width]
+		row := line - top
+		if row < 0 || row >= in.Height {
+			clear(to)
+			continue
+		}
+		pixels := image[row*in.Width*n:][:in.Width*n]
+		for j := range s.out.Width {
+			column := j*s.Stride - left
+			strip := to[j*s.width:][:s.width]
+			if column >= 0 && column+s.Kernel <= in.Width {
+				copy(strip, pixels[column*n:])
+				continue
 			}
-			from = from[before+len(line)+after:]
-		})
-	}
-}
-
-// lines calls do for every line of every patch of an image, in the order in which patches hold them: with the part of
-// the line that lies within the image, and how many values of padding stand before and after it.
-func (g *convolveGroup) lines(image []float32, do func(line []float32, before, after int)) {
-	out, in, n := g.Out(1), g.In, g.In.Channels
-	top, left := padding(in.Height, out.Height, g.Kernel, g.Stride), padding(in.Width, out.Width, g.Kernel, g.Stride)
-	wide := g.Kernel * n
-	for i := range out.Height {
-		for j := range out.Width {
-			column := j*g.Stride - left
-			from, to := max(column, 0), min(column+g.Kernel, in.Width)
-			for p := range g.Kernel {
-				row := i*g.Stride + p - top
-				if row < 0 || row >= in.Height || to <= from {
-					do(nil, wide, 0)
-					continue
-				}
-				do(image[(row*in.Width+from)*n:(row*in.Width+to)*n], (from-column)*n, (column+g.Kernel-to)*n)
+			clear(strip)
+			if from, end := max(column, 0), min(column+s.Kernel, in.Width); from < end {
+				copy(strip[(from-column)*n:], pixels[from*n:end*n])
 			}
 		}
+	}
+}
+
+// newPatches is memory for the gradients of what each output pixel of an image depends on.
+func (r *convolveRecord) newPatches(t *Tape) kernel.Matrix {
+	if r.x.Grad == nil || r.pointwise() {
+		return kernel.Matrix{}
+	}
+	out := r.Out(1)
+	pixels := out.Height * out.Width
+	return kernel.Dense(t.values.alloc(pixels*r.w.Rows), pixels, r.w.Rows)
+}
+
+// addPatches adds patches to the gradient of the image that they belong to.
+func (c Convolution) addPatches(image, patches []float32) {
+	out, in, n := c.Out(1), c.In, c.In.Channels
+	top, left := padding(in.Height, out.Height, c.Kernel, c.Stride), padding(in.Width, out.Width, c.Kernel, c.Stride)
+	width := c.Kernel * n
+	for i := range out.Height {
+		for j := range out.Width {
+			column := j*c.Stride - left
+			from, to := max(column, 0), min(column+c.Kernel, in.Width)
+			for p := range c.Kernel {
+				row, patch := i*c.Stride+p-top, patches[:width]
+				patches = patches[width:]
+				if row >= 0 && row < in.Height && from < to {
+					addShort(image[(row*in.Width+from)*n:(row*in.Width+to)*n], patch[(from-column)*n:(to-column)*n])
+				}
+			}
+		}
+	}
+}
+
+// addShort is kernel.Add, whose call costs more than it saves where there are few values.
+func addShort(dst, x []float32) {
+	if len(dst) >= 16 {
+		kernel.Add(dst, x)
+		return
+	}
+	for i, v := range x {
+		dst[i] += v
 	}
 }
 
@@ -232,11 +285,7 @@ func (r *subpixelRecord) backward(*Tape) {
 			r.runs(func(s, l, n int) { copy(small[s:s+n], large[l:l+n]) })
 			continue
 		}
-		r.runs(func(s, l, n int) {
-			for k, g := range large[l : l+n] {
-				small[s+k] += g
-			}
-		})
+		r.runs(func(s, l, n int) { addShort(small[s:s+n], large[l:l+n]) })
 	}
 }
 

@@ -105,8 +105,14 @@ func TestConvolve_AgainstDirectEvaluation(t *testing.T) {
 
 // TestConvolve_BitsDoNotDependOnGroups: rows, one by one, have the bits of all of them at once, in value and gradient.
 func TestConvolve_BitsDoNotDependOnGroups(t *testing.T) {
-	c := Convolution{Image{8, 8, 12}, 3, 1} // about 9 images in a group
-	const rows, outputs = 21, 4
+	for _, c := range []Convolution{{Image{8, 8, 12}, 3, 1}, {Image{40, 40, 12}, 1, 1}} { // one and three images at a time
+		groups(t, c)
+	}
+}
+
+func groups(t *testing.T, c Convolution) {
+	t.Helper()
+	const rows, outputs = 8, 4
 	p := NewParams()
 	w := p.Matrix("w", c.Inputs(), outputs)
 	draws := rng.New(3, rng.Init).At(0, 0, 0)
@@ -130,7 +136,7 @@ func TestConvolve_BitsDoNotDependOnGroups(t *testing.T) {
 	y, dx, dw := run(false)
 	ys, dxs, dws := run(true)
 	if !slices.Equal(y, ys) || !slices.Equal(dx, dxs) || !slices.Equal(dw, dws) {
-		t.Errorf("equal: values %v, gradients of images %v, of weights %v", slices.Equal(y, ys), slices.Equal(dx, dxs), slices.Equal(dw, dws))
+		t.Errorf("%+v: equal: values %v, gradients of images %v, of weights %v", c, slices.Equal(y, ys), slices.Equal(dx, dxs), slices.Equal(dw, dws))
 	}
 }
 
