@@ -53,6 +53,7 @@ model/lstm:            model model/autoregressive model/rollout model/statespace
 model/static:          model model/autoregressive autodiff rng
 model/dvbf:            model model/rollout model/statespace autodiff rng
 model/fusion:          model model/rollout model/statespace autodiff rng
+model/kvae:            model model/rollout model/statespace autodiff autodiff/kernel rng
 model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
 model/gibbs:           model autodiff rng
 
