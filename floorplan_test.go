@@ -46,7 +46,7 @@ model:                 internal/setting autodiff autodiff/kernel rng
 model/slds:            model autodiff autodiff/kernel rng
 
 eval:                  model envs envs/fhn internal/readable rng
-eval/figure:           eval envs/files envs/planar
+eval/figure:           eval envs envs/files envs/planar
 eval/protocol:         eval eval/figure envs model
 
 internal/setting:       internal/names

@@ -14,8 +14,17 @@ type Probes struct {
 	Limited  []Column // of the observations: coordinates with limits that contacts are at, as the angle of a joint
 }
 
-// Column is a column with what it is called, and its unit where it has one.
+// Column is a column with what it is called.
 type Column struct {
 	Name  string
+	Unit  string // of the value 1; may be empty
 	Index int
+}
+
+// Label is the name with the unit, for an axis.
+func (c Column) Label() string {
+	if c.Unit == "" {
+		return c.Name
+	}
+	return c.Name + " (" + c.Unit + ")"
 }

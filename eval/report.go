@@ -54,7 +54,7 @@ func integers(name string, n []int) Metric {
 
 // object is a metric of several numbers with names of their own.
 func object(name string, keys []string, v []float64) Metric {
-	return Metric{Name: name, Values: v, Keys: keys}
+	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...)}
 }
 
 // MarshalJSON writes the report as the type's comment says.

@@ -154,11 +154,11 @@ func (e *Env) Render(image []float32, x, y float64) {
 // widths is how far the disc dx² + dy² ≤ 12 reaches to either side, by |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
 
-// Probes are the velocities, and the walls that the ball met.
+// Probes are the velocities, and whether the ball met a wall.
 func (e *Env) Probes() envs.Probes {
 	return envs.Probes{
-		Rates:    []envs.Column{{Name: "vx", Index: 2}, {Name: "vy", Index: 3}},
-		Contacts: []int{0, 1, 2},
+		Rates:    []envs.Column{{Name: "vx", Unit: "pixels/s", Index: 2}, {Name: "vy", Unit: "pixels/s", Index: 3}},
+		Contacts: []int{0},
 	}
 }
 

@@ -122,11 +122,11 @@ func (e *Env) Spec() envs.Spec { return e.spec }
 func (e *Env) Probes() envs.Probes {
 	return envs.Probes{
 		Rates: []envs.Column{
-			{Name: "0.3 × forward velocity (m/s)", Index: 3}, {Name: "0.3 × upward velocity (m/s)", Index: 5},
-			{Name: "0.1 × thigh rate (rad/s)", Index: 9}, {Name: "0.1 × leg rate (rad/s)", Index: 11}, {Name: "0.1 × foot rate (rad/s)", Index: 13},
+			{Name: "forward velocity", Unit: "10/3 m/s", Index: 3}, {Name: "upward velocity", Unit: "10/3 m/s", Index: 5},
+			{Name: "thigh rate", Unit: "10 rad/s", Index: 9}, {Name: "leg rate", Unit: "10 rad/s", Index: 11}, {Name: "foot rate", Unit: "10 rad/s", Index: 13},
 		},
 		Contacts: []int{0},
-		Limited:  []envs.Column{{Name: "thigh in its range", Index: 5}, {Name: "leg in its range", Index: 6}, {Name: "foot in its range", Index: 7}},
+		Limited:  []envs.Column{{Name: "thigh", Unit: "half its range", Index: 5}, {Name: "leg", Unit: "half its range", Index: 6}, {Name: "foot", Unit: "half its range", Index: 7}},
 	}
 }
 

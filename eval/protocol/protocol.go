@@ -51,7 +51,10 @@ type Findings struct {
 
 // All lists the protocols, those for single environments first.
 func All() []Protocol {
-	return []Protocol{fhnProtocol(), table1Protocol(), aheadProtocol()}
+	return []Protocol{
+		fhnProtocol(), table1Protocol(), aheadProtocol(),
+		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
+	}
 }
 
 // For lists the protocols that fit an environment, its usual one first.
