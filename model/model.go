@@ -124,6 +124,13 @@ type Filterer interface {
 	Filter(dst *Filtering, prefix Batch, noise rng.Stream)
 }
 
+// Smoother is a Forecaster that fills gaps from what lies before and after them.
+type Smoother interface {
+	// Smooth writes the mean of p(x_t | all that is seen) for every step of the batch into dst, [T,B,NX]. The batch marks
+	// with Seen what is not; nothing else may be read.
+	Smooth(dst []float32, batch Batch, noise rng.Stream)
+}
+
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

@@ -54,6 +54,7 @@ func All() []Protocol {
 	return []Protocol{
 		fhnProtocol(), table1Protocol(), aheadProtocol(),
 		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
+		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(),
 	}
 }
 
