@@ -92,13 +92,13 @@ func (t Trajectory) error(prefix, step int) float64 {
 // Table shows the squared errors of the episodes that are drawn.
 func (r TrajectoryReport) Table() Table {
 	t := Table{Title: r.Environment + ", squared error of single episodes k steps ahead", Corner: "k", Digits: 3}
-	horizons := slices.DeleteFunc([]int{1, 5, 10, r.Horizon}, func(k int) bool { return k > r.Horizon })
-	for _, k := range slices.Compact(horizons) {
+	horizons := slices.Compact(append(Table1Horizons(), r.Horizon))
+	for _, k := range horizons {
 		t.Columns = append(t.Columns, strconv.Itoa(k))
 	}
 	for _, s := range r.Shown {
 		row := Row{Name: fmt.Sprintf("test episode %d", s.Episode)}
-		for _, k := range slices.Compact(horizons) {
+		for _, k := range horizons {
 			row.Values = append(row.Values, s.error(r.Task.Prefix, k-1))
 		}
 		t.Rows = append(t.Rows, row)

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
@@ -11,7 +10,7 @@ const aheadEpisodes = 100
 func aheadProtocol() Protocol {
 	return Protocol{
 		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw", Episodes: aheadEpisodes,
-		fits: func(_ string, env envs.Env) bool { return env != nil },
+		fits: vectors,
 		run: func(s Subject) (Findings, error) {
 			report, err := eval.Ahead(s.Forecaster, s.Env, eval.AheadOptions{
 				Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,
