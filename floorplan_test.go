@@ -58,7 +58,7 @@ model/slds:            model model/rollout model/statespace autodiff autodiff/ke
 model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
-eval/figure:           eval envs/files envs/planar
+eval/figure:           eval envs envs/files envs/planar
 eval/protocol:         eval eval/figure envs model
 
 internal/setting:       internal/names
