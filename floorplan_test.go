@@ -44,7 +44,16 @@ envs/hopper:           envs envs/trig rng
 envs/trig:
 
 model:                 internal/setting autodiff autodiff/kernel rng
-model/slds:            model autodiff autodiff/kernel rng
+model/statespace:      model autodiff rng
+model/rollout:         model autodiff rng
+model/modeltest:       model autodiff autodiff/gradcheck autodiff/kernel rng
+model/autoregressive:  model model/rollout model/statespace autodiff rng
+model/linear:          model model/autoregressive autodiff rng
+model/lstm:            model model/autoregressive model/rollout model/statespace autodiff autodiff/kernel rng
+model/static:          model model/autoregressive autodiff rng
+model/dvbf:            model model/rollout model/statespace autodiff rng
+model/fusion:          model model/rollout model/statespace autodiff rng
+model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs/files envs/planar
@@ -52,7 +61,7 @@ eval/protocol:         eval eval/figure envs model
 
 internal/setting:       internal/names
 internal/config:       internal/setting internal/names
-internal/registry:     internal/config internal/setting model model/slds envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
@@ -108,7 +117,7 @@ var outside = []struct {
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"golang.org/x/term", []string{"cmd", "internal/terminal"}},
 	{"gonum.org/v1/plot", []string{"eval/figure"}},
-	{"gonum.org/v1/gonum", []string{"eval"}},
+	{"gonum.org/v1/gonum", []string{"eval", "model/modeltest"}},
 	{"flag", []string{"cmd"}},
 	{"log", []string{"cmd"}},
 	{"math/rand", nil},

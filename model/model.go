@@ -67,7 +67,7 @@ type Query struct {
 type Forecast struct {
 	Horizon, B, Samples, NX, M int
 
-	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts
+	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts, or its expectation where the model knows it
 	Paths    []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
 	Draw     []float32 // [Horizon,B,NX] draws from the decoder along the first rollout
 	Switches []float32 // [Horizon,B,M] mixing weights, averaged over the rollouts

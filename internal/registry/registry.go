@@ -18,7 +18,12 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/dvbf"
+	"github.com/switchyard-ml/switchyard/model/fusion"
+	"github.com/switchyard-ml/switchyard/model/linear"
+	"github.com/switchyard-ml/switchyard/model/lstm"
 	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/model/static"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -39,7 +44,7 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), lstm.Family(), static.Family(), linear.Family()},
 	}
 }
 
