@@ -213,7 +213,7 @@ func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint
 func wireOf(c config.Config) scaling.Wire {
 	switch {
 	case c.Train.Method == "diloco":
-		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+		return scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
 	case c.Train.Gradients == "int16":
 		return scaling.Int16
 	}

@@ -34,7 +34,7 @@ func replicas(t *testing.T, slots int, delay time.Duration) *worker.Replicas {
 	for range slots {
 		programs = append(programs, &toy{size: toySize, delay: delay})
 	}
-	p, err := worker.NewReplicas(programs, worker.Local{Replicas: 4, Steps: 5, Shards: 8, Optimizer: config(t).Optimizer})
+	p, err := worker.NewReplicas(programs, worker.LocalSteps{Replicas: 4, Steps: 5, Shards: 8, Optimizer: config(t).Optimizer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 type prefetch struct {
 	mu   sync.Mutex
 	step uint64
-	work []expected // with something left to prepare, in no slot's hands
+	work []expected // shards that are not fully prepared and that no slot is working on
 }
 
 // expected is a shard of a step that a program can prepare.
@@ -21,7 +21,7 @@ type expected struct {
 	shard   int
 }
 
-// expect notes a shard of a step. What was expected of another step is forgotten.
+// expect adds a shard of a step. Shards of other steps are forgotten.
 func (f *prefetch) expect(p Program, step uint64, shard int) {
 	program, ok := p.(Preparer)
 	if !ok {
@@ -35,7 +35,7 @@ func (f *prefetch) expect(p Program, step uint64, shard int) {
 	f.mu.Unlock()
 }
 
-// prepare does a small part of the work ahead, and reports whether there was any.
+// prepare does a small part of the preparation. It reports whether there was anything to do.
 func (f *prefetch) prepare(slot int) bool {
 	f.mu.Lock()
 	n := len(f.work)
@@ -57,14 +57,14 @@ func (f *prefetch) prepare(slot int) bool {
 	return true
 }
 
-// prepareNext prepares until there is something to compute, or nothing to prepare, or the worker leaves. Whatever else
-// waits for a core, such as a coordinator in the same process, comes in between.
+// prepareNext prepares until there is something to compute, nothing more to prepare, or the worker leaves. It lets
+// other goroutines run in between, such as a coordinator in the same process.
 func (w *Worker) prepareNext(slot int) {
 	for runtime.Gosched(); len(w.tasks) == 0 && !w.leaving() && w.prefetch.prepare(slot); runtime.Gosched() {
 	}
 }
 
-// leaving reports whether Run returns.
+// leaving reports whether Run is about to return.
 func (w *Worker) leaving() bool {
 	select {
 	case <-w.closing:

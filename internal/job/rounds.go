@@ -45,7 +45,7 @@ func outer(c config.Config) coordinator.Outer {
 
 // newReplicas makes the program of local steps from the programs of its slots.
 func newReplicas(c config.Config, programs ...worker.Program) (*worker.Replicas, error) {
-	p, err := worker.NewReplicas(programs, worker.Local{
+	p, err := worker.NewReplicas(programs, worker.LocalSteps{
 		Replicas: c.Train.Replicas, Steps: int(c.Train.LocalSteps), Shards: c.Train.Shards, Optimizer: optimizer(c),
 	})
 	if err != nil {

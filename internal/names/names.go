@@ -16,10 +16,10 @@ func Check(name string) error {
 	if name == "" || len(name) > Max {
 		return fmt.Errorf("%q has %d characters, want 1 to %d", name, len(name), Max)
 	}
-	odd := strings.IndexFunc(name, func(r rune) bool {
+	invalid := strings.IndexFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	})
-	if odd >= 0 {
+	if invalid >= 0 {
 		return fmt.Errorf("%q: only letters, digits, '-' and '_' are allowed", name)
 	}
 	return nil

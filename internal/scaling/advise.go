@@ -19,7 +19,7 @@ type Sample struct {
 }
 
 // Habits are the measures that a run already uses, which are not worth advising.
-type Habits struct{ Int16, Local bool }
+type Habits struct{ Int16, LocalSteps bool }
 
 const (
 	// noticeable is the time for messages in a step, in seconds, below which there is no advice.
@@ -49,10 +49,10 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 			help = append(help, fmt.Sprintf(format, args...)+fmt.Sprintf(" would save about %.2g s", saves))
 		}
 	}
-	if !h.Int16 && !h.Local {
+	if !h.Int16 && !h.LocalSteps {
 		offer(messages*s.BytesIn/2/moved, "train.gradients=int16")
 	}
-	if !h.Local {
+	if !h.LocalSteps {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
 	}
 	if n := fewer(s); n < s.Workers {

@@ -46,7 +46,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try("train.gradients=int16", l, c, Int16)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines

@@ -47,8 +47,10 @@ var (
 	Int16   = Wire{Bytes: 2}
 )
 
-// Local is the wire of DiLoCo: replicas that make several updates between exchanges.
-func Local(replicas, steps int) Wire { return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas} }
+// LocalSteps is the wire of DiLoCo: replicas that make several updates between exchanges.
+func LocalSteps(replicas, steps int) Wire {
+	return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas}
+}
 
 // Resource is what limits a part of the step.
 type Resource string

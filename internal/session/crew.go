@@ -41,7 +41,7 @@ func (s *Session) worker(number int) (*worker.Worker, error) {
 		return nil, err
 	}
 	return worker.New(worker.Config{
-		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, Local: s.local,
+		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, DataSet: s.dataSet,
 	}, bus, s.WorkerLog.Named("worker"))
 }
 
@@ -59,8 +59,8 @@ func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	return job.Build(kinds)(text, data, slots)
 }
 
-// local returns the data set of the plan, which need not be fetched.
-func (s *Session) local(hash string) []byte {
+// dataSet returns the data set of the plan, which need not be fetched.
+func (s *Session) dataSet(hash string) []byte {
 	if !s.Plan.Data.Has(hash) {
 		return nil
 	}

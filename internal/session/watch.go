@@ -114,7 +114,7 @@ func (w *Watch) Step(r coordinator.StepReport) {
 
 // newAdviser returns an adviser for a run of this configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", LocalSteps: c.Train.Method == "diloco"}}
 }
 
 // advise logs what would help if steps wait for messages.
