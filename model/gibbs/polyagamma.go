@@ -48,7 +48,7 @@ const (
 func tiltedJacobi(s *source, z float64) float64 {
 	half := float64(0.5 * float64(z*z))
 	k := math.Pi*math.Pi/8 + half
-	high := math.Pi / 2 / k * exp(-float64(k*crossing))
+	high := float64(math.Pi / 2 / k * exp(-float64(k*crossing)))
 	for {
 		var x float64
 		bound := s.uniform()

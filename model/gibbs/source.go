@@ -117,7 +117,7 @@ func (s *source) categorical(weights []float64) int {
 	for _, w := range weights {
 		total += w
 	}
-	u := float64((1 - s.uniform()) * total)
+	u := float64(s.stream.Float64() * total)
 	for k, w := range weights[:len(weights)-1] {
 		if u < w {
 			return k
