@@ -99,7 +99,9 @@ func (f *filtered) smooth() smoothed {
 }
 
 // without is I − X.
-func (f *filtered) without(x autodiff.Tensor) autodiff.Tensor { return f.tape.Add(f.tape.Scale(x, -1), f.unit) }
+func (f *filtered) without(x autodiff.Tensor) autodiff.Tensor {
+	return f.tape.Add(f.tape.Scale(x, -1), f.unit)
+}
 
 // quadratic is X P Xᵀ of n×n matrices.
 func quadratic(t *autodiff.Tape, x, p autodiff.Tensor, n int) autodiff.Tensor {
