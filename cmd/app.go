@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -131,12 +132,13 @@ func (a *app) defaultRunsDir() string {
 	return "runs"
 }
 
-// invocation is what to type for the program at path: `go run` leaves no program behind.
-func invocation(path string) string {
-	if strings.Contains(path, string(filepath.Separator)+"go-build") {
-		return "go run ./cmd/switchyard"
+// invocation is what to type for the program at path: `go run` leaves no program behind, so there it is the package
+// below its module that is run again.
+func invocation(path string, built *debug.BuildInfo) string {
+	if !strings.Contains(path, string(filepath.Separator)+"go-build") {
+		return path
 	}
-	return path
+	return "go run ." + strings.TrimPrefix(built.Path, built.Main.Path)
 }
 
 // readFiles reads configuration files.

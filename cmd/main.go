@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/term"
@@ -19,10 +20,14 @@ import (
 func Main(r *registry.Registry) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	built, ok := debug.ReadBuildInfo()
+	if !ok {
+		built = &debug.BuildInfo{}
+	}
 	a := &app{
 		kinds: r.Kinds(),
 		out:   os.Stdout, err: os.Stderr, environ: os.Environ(), signals: signals,
-		invoked: invocation(os.Args[0]), cores: runtime.GOMAXPROCS(0),
+		invoked: invocation(os.Args[0], built), cores: runtime.GOMAXPROCS(0),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columns,
 	}
 	os.Exit(a.run(os.Args[1:]))

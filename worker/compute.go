@@ -137,10 +137,10 @@ func (w *Worker) compute(slot int) {
 		}
 		l.add(t.shard, p, err)
 		if l.Work == wire.Gradient {
-			w.ahead.expect(l.program, l.Step+1, t.shard)
+			w.prefetch.expect(l.program, l.Step+1, t.shard)
 		}
 		w.computed <- t
-		w.lookAhead(slot)
+		w.prepareNext(slot)
 	}
 }
 

@@ -96,7 +96,7 @@ type Worker struct {
 	tasks    chan task
 	computed chan task
 	running  int       // tasks in the slots' hands
-	ahead    foresight // what the slots prepare when they have none
+	prefetch prefetch  // what the slots prepare when they have none
 	sending  []chunkOf // asked for by the coordinator and not sent yet
 	lastBeat time.Time
 	lastHi   time.Time

@@ -30,7 +30,7 @@ const coordinatorParty = "coordinator"
 type Transport struct {
 	broker  *broker.Broker
 	carrier Carrier
-	local   *wire.Local // nil: vectors go through the broker, too
+	local   *wire.InProcess // nil: vectors go through the broker, too
 	buses   []*natsbus.Bus
 	keys    string // folder; empty: the broker asks for none
 	log     hclog.Logger
@@ -54,7 +54,7 @@ func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logger) *Transport {
 	t := &Transport{broker: b, carrier: carrier, keys: keys, log: log}
 	if carrier == Direct {
-		t.local = wire.NewLocal()
+		t.local = wire.NewInProcess()
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package dvbf
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -125,31 +126,93 @@ func TestFilter_MomentsOfTheState(t *testing.T) {
 	}
 }
 
-// TestInfer_IsTheStatedRecursion recomputes every transition in float64 from what inference left on the tape.
-func TestInfer_IsTheStatedRecursion(t *testing.T) {
-	m := newModel(tiny(nil), 3, 2)
-	b, noise := modeltest.Case{NX: 3, NU: 2}.Batch(4, 2), modeltest.Noise(0)
-	p := m.infer(autodiff.NewInferenceTape(m.params), b, &noise)
-	nz, a, in := m.dims.NZ, m.transition.A.Values(), m.transition.B.Values()
-	for row := range 3 * 2 {
-		z, u, w := p.z.Value[row*nz:][:nz], b.Controls[(row+2)*2:][:2], p.w.Value[row*nz:][:nz]
-		for j := range nz {
-			want := float64(z[j])
-			for i, alpha := range p.weights.Value[row*m.dims.M:][:m.dims.M] {
-				add := func(x []float32, matrix []float32) {
-					for k, v := range x {
-						want += float64(alpha) * float64(v) * float64(matrix[k*nz+j])
-					}
+// recursion is z + Σᵢ αᵢ(z·Aᵢ + u·Bᵢ + w·Cᵢ) in float64.
+func recursion(m *Model, alpha, z, u, w []float32) []float64 {
+	nz, nu := m.dims.NZ, m.dims.NU
+	next := make([]float64, nz)
+	for j := range next {
+		next[j] = float64(z[j])
+		for i, a := range alpha {
+			add := func(x, matrix []float32) {
+				for k, v := range x {
+					next[j] += float64(a) * float64(v) * float64(matrix[k*nz+j])
 				}
-				add(z, a[i*nz*nz:])
-				add(u, in[i*(2+nz)*nz:])
-				add(w, in[(i*(2+nz)+2)*nz:])
 			}
-			if got := float64(p.z.Value[(row+2)*nz+j]); math.Abs(got-want) > 1e-5 {
-				t.Errorf("row %d, dimension %d: %v, want %v", row, j, got, want)
-			}
+			add(z, m.transition.A.Values()[i*nz*nz:])
+			add(u, m.transition.B.Values()[i*(nu+nz)*nz:])
+			add(w, m.transition.B.Values()[(i*(nu+nz)+nu)*nz:])
 		}
 	}
+	return next
+}
+
+// TestInfer_IsTheStatedRecursion: every transition, and the moments that filtering reports of it.
+func TestInfer_IsTheStatedRecursion(t *testing.T) {
+	const n = 2
+	m := newModel(tiny(nil), 3, 2)
+	tape, nz := autodiff.NewInferenceTape(m.params), m.dims.NZ
+	b, noise := modeltest.Case{NX: 3, NU: 2}.Batch(4, n), modeltest.Noise(0)
+	p := m.infer(tape, b, &noise)
+	states := m.states(tape, p)
+	near := func(what string, row, j int, got float32, want float64) {
+		if math.Abs(float64(got)-want) > 1e-5 {
+			t.Errorf("row %d, dimension %d: %s %v, want %v", row, j, what, got, want)
+		}
+	}
+	for row := range 3 * n {
+		z, u := p.z.Value[row*nz:][:nz], b.Controls[(row+n)*2:][:2]
+		w, mean, variance := p.w.Value[row*nz:][:nz], p.mean.Value[row*nz:][:nz], p.variance.Value[row*nz:][:nz]
+		alpha := p.weights.Value[row*m.dims.M:][:m.dims.M]
+		centre := recursion(m, alpha, z, u, mean)
+		spread := make([]float64, nz)
+		for k, v := range variance {
+			shifted := slices.Clone(mean)
+			shifted[k]++
+			for j, x := range recursion(m, alpha, z, u, shifted) {
+				spread[j] += float64(v) * (x - centre[j]) * (x - centre[j])
+			}
+		}
+		for j, want := range recursion(m, alpha, z, u, w) {
+			near("state", row, j, p.z.Value[(row+n)*nz+j], want)
+			near("mean", row, j, states.Mean.Value[row*nz+j], centre[j])
+			near("variance", row, j, states.Variance.Value[row*nz+j], spread[j])
+		}
+	}
+}
+
+// TestLoss_Annealed recomputes the loss under a schedule in float64 from what inference left on the tape:
+// c·(−log p(x) − log p(w)) + log q(w), but for its constant.
+func TestLoss_Annealed(t *testing.T) {
+	m := newModel(tiny(func(s *Settings) { s.Anneal.Updates = 1000 }), 3, 2)
+	b, noise := modeltest.Case{NX: 3, NU: 2}.Batch(4, 2), modeltest.Noise(0)
+	p := m.infer(autodiff.NewInferenceTape(m.params), b, &noise)
+	terms := make([]float32, 4)
+	m.Loss(autodiff.NewInferenceTape(m.params), b, modeltest.Noise(0), 290, terms) // c = 0.3
+	const c = 0.3
+	unit := 1 / float64(b.T*b.B)
+	want := c * float64(terms[1])
+	add := func(mean, variance autodiff.Tensor) {
+		for i, v := range widen(variance.Value) {
+			mu := float64(mean.Value[i])
+			cross := c * 0.5 * (v + mu*mu + math.Log(2*math.Pi))              // −c·E log p(w)
+			entropy := 0.5 * (1 + math.Log(2*math.Pi) + math.Log(v))          // −E log q(w)
+			constant := 0.5*math.Log(2*math.Pi/c) - c*0.5*math.Log(2*math.Pi) // of N(0, 1/c) against p(w)^c
+			want += unit * (cross - entropy + constant)
+		}
+	}
+	add(p.firstMean, p.firstVariance)
+	add(p.mean, p.variance)
+	if got := float64(terms[0]); math.Abs(got-want) > 1e-4*math.Abs(want) {
+		t.Errorf("loss %v, want %v", got, want)
+	}
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
 }
 
 func TestAnneal(t *testing.T) {

@@ -137,3 +137,26 @@ func TestInfer_MixesBySigmoid(t *testing.T) {
 		}
 	}
 }
+
+// TestForecast_FollowsThePrior: with hardly any generative noise and much for inference, rollouts from a well-measured
+// state do not spread.
+func TestForecast_FollowsThePrior(t *testing.T) {
+	m := newModel(tiny(nil), 3, 2)
+	modeltest.Fill(m, "transition.Q", -40)
+	modeltest.Fill(m, "transition.Q_inference", 5)
+	modeltest.Fill(m, "encoder.sd.weight", 0)
+	modeltest.Fill(m, "encoder.sd.bias", -40)
+	q := model.Query{Prefix: modeltest.Case{NX: 3, NU: 2}.Batch(4, 1), Horizon: 3, Samples: 20, Controls: make([]float32, 3*2), Noise: modeltest.Noise(2)}
+	var f model.Forecast
+	m.NewForecaster().Forecast(&f, q)
+	for i := range f.Mean {
+		lo, hi := f.Paths[i], f.Paths[i]
+		for p := range q.Samples {
+			v := f.Paths[p*len(f.Mean)+i]
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		if hi-lo > 0.1 {
+			t.Errorf("element %d: rollouts spread over %v", i, hi-lo)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 // Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the means,
 // as in the paper; several draw the last state of the prefix and all noise that follows.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Each(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g rollout.Group, noise *rng.Stream) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g rollout.Group, noise *rng.Stream) {
 		rollout.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
 	})
 }

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -86,8 +87,9 @@ func (o LinearGaussian) SetEmission(m model.Model) {
 	Set(m, "decoder.sd", SDHead(o.R))
 }
 
-// CheckBound: a model with the exact posterior of two steps has a bound equal to the log evidence there. For longer
-// sequences, where q(z_t) does not see the future, its bound is below, but by no more than the gap.
+// CheckBound checks the bound of a model with the exact posterior of two steps: there it is the log evidence. For longer
+// sequences, where q(z_t) does not see the future, it is below, but by no more than the gap; so it is for a wrong
+// posterior.
 func (o LinearGaussian) CheckBound(t *testing.T, m Model, gap float64) {
 	t.Helper()
 	for _, x := range [][]float64{{0.5, -0.3}, {2, 1.5}, {-1, 2}} {
@@ -152,6 +154,15 @@ func Set(m model.Model, name string, values ...float64) {
 	panic("modeltest: no weight " + name)
 }
 
+// Fill writes one value into all of the named weight.
+func Fill(m model.Model, name string, value float64) {
+	for _, w := range m.Params().Layout() {
+		if w.Name == name {
+			Set(m, name, slices.Repeat([]float64{value}, w.Size)...)
+		}
+	}
+}
+
 // SoftplusInverse is the number whose softplus is y.
 func SoftplusInverse(y float64) float64 { return math.Log(math.Expm1(y)) }
 
@@ -161,7 +172,7 @@ func SDHead(variance float64) float64 {
 	return SoftplusInverse(math.Sqrt(variance) - floor)
 }
 
-// CheckForecast: after two steps, of which the posterior is exact, mean and variance of many paths are those of the
+// CheckForecast checks mean and variance of many paths after two steps, of which the posterior is exact, against the
 // Kalman filter's prediction.
 func (o LinearGaussian) CheckForecast(t *testing.T, m Model) {
 	t.Helper()

@@ -156,6 +156,40 @@ func logDensity(y []float64, l []float32, lambda float64) float64 {
 	return sum - n*math.Log(lse)
 }
 
+// TestDeterministic_MixesByTheLogits: in inference the weights of every step are the softmax of the logits of that step,
+// and so they are in a forecast, which has no noise of the switch.
+func TestDeterministic_MixesByTheLogits(t *testing.T) {
+	c := tiny()
+	c.Switching = Deterministic
+	m := newModel(t, c)
+	b, noise := randomBatch(c, 6, 3), noiseOf(0)
+	p := m.infer(autodiff.NewInferenceTape(m.params), b, &noise, c.Anneal.Final(), 1)
+	logits := p.dynamics.heads[0]
+	for row := range logits.Rows {
+		var sum float64
+		for _, l := range logits.Value[row*c.M:][:c.M] {
+			sum += math.Exp(float64(l))
+		}
+		for i, l := range logits.Value[row*c.M:][:c.M] {
+			if got, want := float64(p.dynamics.weights.Value[row*c.M+i]), math.Exp(float64(l))/sum; math.Abs(got-want) > 1e-6 {
+				t.Errorf("row %d: weight %v, want %v", row, got, want)
+			}
+		}
+	}
+	fill(m, "transition.Q", -40)
+	fill(m, "transition.Q_inference", -40)
+	m.params.Pack()
+	q := model.Query{Prefix: b, Horizon: 3, Samples: 2, Controls: make([]float32, 3*3*c.NU), Noise: noiseOf(2)}
+	var f model.Forecast
+	NewForecaster(m).Forecast(&f, q)
+	half := len(f.Paths) / 2
+	for i, x := range f.Paths[:half] {
+		if math.Abs(float64(x-f.Paths[half+i])) > 0.05 {
+			t.Errorf("value %d of two paths without noise: %v and %v", i, x, f.Paths[half+i])
+		}
+	}
+}
+
 // TestForecast_FromOneObservation: a prefix of a single step has no switch yet; the rollout begins with g₀.
 func TestForecast_FromOneObservation(t *testing.T) {
 	c := tiny()

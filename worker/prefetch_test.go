@@ -113,8 +113,8 @@ func TestWorker_PreparesOnlyWhileItWaits(t *testing.T) {
 }
 
 // What was expected of a step is forgotten with it.
-func TestForesight_ForgetsOtherSteps(t *testing.T) {
-	var f foresight
+func TestPrefetch_ForgetsOtherSteps(t *testing.T) {
+	var f prefetch
 	p := &farsighted{prepared: make(map[uint64][]int)}
 	f.expect(p, 7, 1)
 	f.expect(p, 8, 2)

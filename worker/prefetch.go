@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// foresight is what a worker will probably compute next: the shards of this step again, for the step after. Slots that
-// have nothing to compute prepare it, so that simulation fills the time in which gradients are gathered and parameters
-// sent. What comes otherwise was prepared in vain, in time that was free.
-type foresight struct {
+// prefetch prepares the episodes of the next step. A worker will probably get the same shards there as in this step, so
+// its slots prepare them while they have nothing to compute: simulation fills the time in which gradients are gathered
+// and parameters are sent. If the worker gets other shards, only idle time is lost.
+type prefetch struct {
 	mu   sync.Mutex
 	step uint64
 	work []expected // with something left to prepare, in no slot's hands
@@ -22,7 +22,7 @@ type expected struct {
 }
 
 // expect notes a shard of a step. What was expected of another step is forgotten.
-func (f *foresight) expect(p Program, step uint64, shard int) {
+func (f *prefetch) expect(p Program, step uint64, shard int) {
 	program, ok := p.(Preparer)
 	if !ok {
 		return
@@ -36,7 +36,7 @@ func (f *foresight) expect(p Program, step uint64, shard int) {
 }
 
 // prepare does a small part of the work ahead, and reports whether there was any.
-func (f *foresight) prepare(slot int) bool {
+func (f *prefetch) prepare(slot int) bool {
 	f.mu.Lock()
 	n := len(f.work)
 	if n == 0 {
@@ -57,10 +57,10 @@ func (f *foresight) prepare(slot int) bool {
 	return true
 }
 
-// lookAhead prepares until there is something to compute, or nothing to prepare, or the worker leaves. Whatever else
+// prepareNext prepares until there is something to compute, or nothing to prepare, or the worker leaves. Whatever else
 // waits for a core, such as a coordinator in the same process, comes in between.
-func (w *Worker) lookAhead(slot int) {
-	for runtime.Gosched(); len(w.tasks) == 0 && !w.leaving() && w.ahead.prepare(slot); runtime.Gosched() {
+func (w *Worker) prepareNext(slot int) {
+	for runtime.Gosched(); len(w.tasks) == 0 && !w.leaving() && w.prefetch.prepare(slot); runtime.Gosched() {
 	}
 }
 

@@ -32,10 +32,10 @@ func publish(t *testing.T, bus Bus, subject, text string) {
 	}
 }
 
-func TestLocal_LendsGradients(t *testing.T) {
+func TestInProcess_LendsGradients(t *testing.T) {
 	broker, carried := recorder()
-	local := NewLocal()
-	lead, hand := local.Bus(broker, true), local.Bus(broker, true)
+	process := NewInProcess()
+	lead, hand := process.Bus(broker, true), process.Bus(broker, true)
 	var got []string
 	sub, err := lead.(Lender).Lend("sy.run.data", func(data []byte) { got = append(got, string(data)) })
 	if err != nil {
@@ -55,10 +55,10 @@ func TestLocal_LendsGradients(t *testing.T) {
 }
 
 // Who is outside reaches the lender through the broker.
-func TestLocal_HearsGradientsFromOutside(t *testing.T) {
+func TestInProcess_HearsGradientsFromOutside(t *testing.T) {
 	broker, _ := recorder()
 	got := make(chan string, 1)
-	sub, err := NewLocal().Bus(broker, true).(Lender).Lend("sy.run.data", func(data []byte) { got <- string(data) })
+	sub, err := NewInProcess().Bus(broker, true).(Lender).Lend("sy.run.data", func(data []byte) { got <- string(data) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +69,20 @@ func TestLocal_HearsGradientsFromOutside(t *testing.T) {
 	}
 }
 
-func TestLocal_SharesParameters(t *testing.T) {
+func TestInProcess_SharesParameters(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		broker, carried := recorder()
-		local := NewLocal()
+		process := NewInProcess()
 		got := make(chan string, 10)
 		for range 2 {
-			sub, err := local.Bus(broker, outside).Subscribe("sy.run.theta", func(data []byte) { got <- string(data) })
+			sub, err := process.Bus(broker, outside).Subscribe("sy.run.theta", func(data []byte) { got <- string(data) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer sub.Unsubscribe()
 		}
 		data := []byte("theta")
-		if err := local.Bus(broker, outside).Publish("sy.run.theta", data); err != nil {
+		if err := process.Bus(broker, outside).Publish("sy.run.theta", data); err != nil {
 			t.Fatal(err)
 		}
 		copy(data, "later") // who publishes keeps its memory
@@ -97,10 +97,10 @@ func TestLocal_SharesParameters(t *testing.T) {
 	}
 }
 
-// All but the vectors of a run goes through the broker: also to workers with odd names.
-func TestLocal_LeavesTheRestToTheBroker(t *testing.T) {
+// All but the vectors of a run goes through the broker: also to workers with unusual names.
+func TestInProcess_LeavesTheRestToTheBroker(t *testing.T) {
 	broker, carried := recorder()
-	bus := NewLocal().Bus(broker, false)
+	bus := NewInProcess().Bus(broker, false)
 	subjects, err := SubjectsOf("run")
 	if err != nil {
 		t.Fatal(err)
@@ -123,15 +123,15 @@ func TestLocal_LeavesTheRestToTheBroker(t *testing.T) {
 	}
 }
 
-func TestLocal_Limits(t *testing.T) {
+func TestInProcess_Limits(t *testing.T) {
 	broker, _ := recorder()
-	local := NewLocal()
-	bus := local.Bus(broker, false)
+	process := NewInProcess()
+	bus := process.Bus(broker, false)
 	if err := bus.Publish("sy.run.theta", make([]byte, MemoryPayload+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 	// A subscriber that takes nothing loses what is beyond the limit, and its publisher does not wait.
-	local.limit = 3
+	process.limit = 3
 	hold, got := make(chan struct{}), make(chan string, 10)
 	sub, err := bus.Subscribe("sy.run.theta", func(data []byte) { got <- string(data); <-hold })
 	if err != nil {
