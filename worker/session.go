@@ -84,7 +84,7 @@ func (w *Worker) tellOutdated(term uint64) {
 // reset forgets all that belongs to the acquaintance with a coordinator. The data set and the
 // program stay: they belong to the job.
 func (w *Worker) reset() {
-	w.welcomed, w.leased, w.loaded = false, false, 0
+	w.welcomed, w.repeated, w.leased, w.loaded = false, false, false, 0
 	w.theta.known = false
 	w.dropLeases()
 }
@@ -105,7 +105,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
 	if msg.Heartbeat != w.heartbeat {
 		w.heartbeat = msg.Heartbeat
-		ticker.Reset(max(w.heartbeat/4, time.Millisecond))
+		ticker.Reset(max(w.heartbeat/50, time.Millisecond))
 	}
 	w.chunk, w.rounder = msg.Chunk, rounder
 	w.shape()
@@ -177,7 +177,9 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 		return
 	}
 	w.chunks.Decode(w.theta.values, i, msg.Data)
-	w.theta.arrived(i, time.Now())
+	now := time.Now()
+	w.theta.arrived(i, now)
+	w.stir(now)
 }
 
 // turn goes to a pass of a step if it is a newer one, and reports whether the worker is at it.
@@ -197,6 +199,9 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 		return
 	}
 	w.leased = true
+	now := time.Now()
+	w.theta.follows(now)
+	w.stir(now)
 	for _, l := range w.leases {
 		if l.ID == msg.ID {
 			if l.finished() {
@@ -216,6 +221,7 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 
 // announce tells the coordinator that a block is done.
 func (w *Worker) announce(l *lease) {
+	w.stir(time.Now())
 	r := &wire.Result{
 		Lease: l.ID, Step: l.Step, Attempt: l.Attempt, Work: l.Work, First: l.First, Count: l.Count,
 	}
@@ -278,6 +284,7 @@ type assembly struct {
 	pace    time.Duration // between the last arrivals, which outlives the step
 	cameAt  time.Time     // last arrival of a chunk of the step
 	asks    int           // requests since
+	behind  bool          // something arrived that was sent after all chunks: those that are missing were lost
 }
 
 func (a *assembly) open(step uint64, pass, chunks int) {
@@ -286,7 +293,7 @@ func (a *assembly) open(step uint64, pass, chunks int) {
 	}
 	clear(a.got)
 	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
-	a.cameAt, a.asks = time.Time{}, 0
+	a.cameAt, a.asks, a.behind = time.Time{}, 0, false
 }
 
 // arrived notes that a chunk is there.
@@ -297,6 +304,14 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 		a.pace = (a.pace + now.Sub(a.cameAt)) / 2
 	}
 	a.movedAt, a.cameAt, a.asks = now, now, 0
+}
+
+// follows notes that something arrived which the coordinator sent after the chunks. Messages of one sender keep their
+// order, so a chunk that is not here was lost, or is about to come.
+func (a *assembly) follows(now time.Time) {
+	if !a.behind {
+		a.behind, a.movedAt = true, now
+	}
 }
 
 // asked notes that what is missing was asked for.

@@ -99,7 +99,10 @@ type Worker struct {
 	prefetch prefetch  // what the slots prepare when they have none
 	sending  []chunkOf // asked for by the coordinator and not sent yet
 	lastBeat time.Time
+	stirred  time.Time // when the worker was last told something, or has announced something
+	beats    int       // heartbeats since
 	lastHi   time.Time
+	repeated bool               // that Hello was said a second time soon after the first, which may have been lost
 	heardAt  time.Time          // when the coordinator last said something; at first, when Run began
 	silent   bool               // that it is silent was told
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
@@ -197,7 +200,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.heardAt = time.Now()
 	w.hello()
-	ticker := time.NewTicker(greeting / 4)
+	ticker := time.NewTicker(greeting / 16)
 	defer ticker.Stop()
 	for {
 		err := w.event(ctx, ticker)
@@ -295,18 +298,19 @@ func (w *Worker) tick() error {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
 		}
-		if now.Sub(w.lastHi) >= greeting {
+		if since := now.Sub(w.lastHi); since >= greeting || !w.repeated && since >= greeting/16 {
+			w.repeated = true
 			w.hello()
 		}
 		return nil
 	}
-	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
+	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
 		w.beat(now)
 	}
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.theta.patience(w.heartbeat/4) {
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.thetaPatience() {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}
@@ -343,6 +347,7 @@ func (w *Worker) heard() {
 
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
+	w.beats++
 	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {
