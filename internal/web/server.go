@@ -87,8 +87,16 @@ func newServer(c Config) *Server {
 // Address is where the server listens, as "host:port".
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// URL is where the page is.
-func (s *Server) URL() string { return "http://" + s.Address() + "/" }
+// URL is where a browser on this machine finds the page. An address that stands for all of the machine's is none to go to.
+func (s *Server) URL() string {
+	address := s.Address()
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			address = net.JoinHostPort("127.0.0.1", port)
+		}
+	}
+	return "http://" + address + "/"
+}
 
 // Close frees the address of a server that is not served.
 func (s *Server) Close() error { return s.listener.Close() }
