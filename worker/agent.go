@@ -38,6 +38,8 @@ type AgentConfig struct {
 	Build    func(job []byte, data []byte, slots int) (Program, error)
 	// Trouble says why nothing comes through the bus, for people; empty if nothing is known. It may be nil.
 	Trouble func() string
+	// Alive is called about once a second as long as the agent does, and the worker of its run. It may be nil.
+	Alive func()
 }
 
 // Agent is a worker of the pool: it seeks a run, serves it, and comes back when that run has ended, or goes where it is
@@ -47,6 +49,7 @@ type AgentConfig struct {
 type Agent struct {
 	cfg     Config // of the workers, but for the run
 	trouble func() string
+	alive   func()
 	bus     wire.Bus
 	plain   hclog.Logger // of the workers
 	log     hclog.Logger
@@ -80,8 +83,11 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	if cfg.Trouble == nil {
 		cfg.Trouble = func() string { return "" }
 	}
+	if cfg.Alive == nil {
+		cfg.Alive = func() {}
+	}
 	return &Agent{
-		cfg: c, trouble: cfg.Trouble, bus: bus, plain: log, log: log.With("worker", c.ID), encoder: wire.NewEncoder(),
+		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID), encoder: wire.NewEncoder(),
 		inbox: make(chan []byte, 16), closing: make(chan struct{}), left: make(chan struct{}), ended: make(chan error, 1),
 	}, nil
 }
@@ -253,6 +259,9 @@ func (a *Agent) back(err error) {
 // tick seeks while there is no run, and says now and then what it waits for.
 func (a *Agent) tick() {
 	now := time.Now()
+	if a.worker == nil || a.worker.turns(now) {
+		a.alive()
+	}
 	if a.worker != nil || now.Before(a.resumes) {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -61,6 +63,37 @@ func TestAdvance_InstallsNothingWhileASlotComputes(t *testing.T) {
 		}
 		if p.loads.Load() != 2 || p.disturbed.Load() {
 			t.Errorf("parameters were installed %d times, want 2; while a slot computed: %v", p.loads.Load(), p.disturbed.Load())
+		}
+	})
+}
+
+// An agent gives signs of life while it waits for a run and while it serves one, and none when the worker of that run
+// does nothing any more.
+func TestAgent_SaysThatItLives(t *testing.T) {
+	w := &Worker{}
+	now := time.Unix(1000, 0)
+	if !w.turns(now) {
+		t.Error("a worker that has just been made is stuck")
+	}
+	w.turned.Store(now.UnixNano())
+	if !w.turns(now.Add(stuckAfter - time.Second)) {
+		t.Error("a worker that looked at the time is stuck")
+	}
+	if w.turns(now.Add(stuckAfter)) {
+		t.Error("a worker that does not look at the time is well")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		signs := 0
+		a, err := NewAgent(AgentConfig{
+			ID: "w", Build: func([]byte, []byte, int) (Program, error) { return still{}, nil }, Alive: func() { signs++ },
+		}, wire.NewMemory(nil), hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10500*time.Millisecond)
+		defer cancel()
+		if err := a.Run(ctx); err != nil || signs != 10 {
+			t.Errorf("%d signs of life in ten seconds, %v", signs, err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -68,6 +69,7 @@ type Worker struct {
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
 	always   chan struct{} // closed
 
+	turned    atomic.Int64 // when the goroutine of Run last looked at the time, in Unix nanoseconds
 	term      uint64
 	outdated  uint64 // the newest older term that was told of, plus 1
 	welcomed  bool
@@ -199,6 +201,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer w.unsubscribe(sub)
 	}
 	w.heardAt = time.Now()
+	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
 	ticker := time.NewTicker(greeting / 16)
 	defer ticker.Stop()
@@ -294,6 +297,7 @@ func (w *Worker) hello() {
 // tick says Hello or sends a heartbeat when it is time, and asks for what went missing of data set and parameters.
 func (w *Worker) tick() error {
 	now := time.Now()
+	w.turned.Store(now.UnixNano())
 	if !w.welcomed {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
