@@ -61,7 +61,7 @@ eval/protocol:         eval eval/figure envs model
 
 internal/setting:       internal/names
 internal/config:       internal/setting internal/names
-internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/kvae model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
