@@ -3,7 +3,8 @@
 // and compared with the commands: a program gets them, for its own environments and models too, by calling Main of
 // package cmd.
 //
-// A model is a Family of package model, an environment a Kind of package envs; the examples show one of each.
+// A model is a Family of package model, an environment a Kind of package envs; the examples show one of each, and the
+// folder docs/example is a program that has both and every command.
 package switchyard
 
 import (

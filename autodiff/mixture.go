@@ -17,7 +17,7 @@ type Mixture struct {
 // MixtureArgs names the tensors of all steps; block i of each belongs to step i.
 type MixtureArgs struct {
 	Y, Weights, Z Tensor // [rows,nz], [rows,M], [rows,nz]
-	U             Tensor // [rows,nu], a constant; nu may be 0
+	U             Tensor // [rows,nu]; nu may be 0
 	A, B          *Weight
 	Residual      bool // whether z itself is added
 	Block         int  // rows per step

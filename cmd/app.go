@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +19,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// app is what the commands share: the world outside and the global flags.
+// app is what all commands share: the environment of the process and the global flags.
 type app struct {
-	kinds    *config.Kinds // what configurations are read with
-	out, err io.Writer     // results; logs, progress and errors
+	kinds    *config.Kinds // the kinds that a configuration may name
+	out, err io.Writer     // out: results; err: logs, progress and errors
 	environ  []string      // NAME=value
 	signals  <-chan os.Signal
-	invoked  string // how the user called this program
+	invoked  string // what the user typed to start this program
 	cores    int
 	terminal bool       // err is a terminal
 	width    func() int // of the terminal; nil: unknown
@@ -76,7 +77,7 @@ func (a *app) useKernels() error {
 	return nil
 }
 
-// screen is where progress and log lines go.
+// screen is the place for progress and log lines.
 func (a *app) screen() *terminal.Screen {
 	return terminal.NewScreen(a.err, terminal.Options{
 		Terminal: a.terminal && a.getenv("TERM") != "dumb" && a.getenv("CI") == "",
@@ -85,7 +86,7 @@ func (a *app) screen() *terminal.Screen {
 	})
 }
 
-// logger logs from a level on; --verbose and --quiet change it.
+// logger returns a log that writes lines of the given level and above; --verbose and --quiet change the level.
 func (a *app) logger(to io.Writer, level hclog.Level) hclog.Logger {
 	switch {
 	case a.verbose:
@@ -103,8 +104,8 @@ func (a *app) logger(to io.Writer, level hclog.Level) hclog.Logger {
 	})
 }
 
-// timeFormat is that of log lines: whoever reads a log that is not a terminal may do so on another day, and a program
-// in another zone.
+// timeFormat is the format of times in the log. A log that is not a terminal may be read on another day, so it has
+// dates; a program may read JSON in another time zone, so that has zones.
 func (a *app) timeFormat() string {
 	switch {
 	case a.logFormat == "json":
@@ -115,7 +116,7 @@ func (a *app) timeFormat() string {
 	return time.DateTime
 }
 
-// command is a command line of this program as the user would type it here.
+// command is a command line for this program, as the user would type it here.
 func (a *app) command(arguments ...string) string {
 	words := append([]string{a.invoked}, arguments...)
 	if a.runsDir != a.defaultRunsDir() {
@@ -131,12 +132,13 @@ func (a *app) defaultRunsDir() string {
 	return "runs"
 }
 
-// invocation is what to type for the program at path: `go run` leaves no program behind.
-func invocation(path string) string {
-	if strings.Contains(path, string(filepath.Separator)+"go-build") {
-		return "go run ./cmd/switchyard"
+// invocation is what a user types to start the program at path. After `go run` there is no program left, so the answer
+// is `go run` with the path of the package in its module.
+func invocation(path string, built *debug.BuildInfo) string {
+	if !strings.Contains(path, string(filepath.Separator)+"go-build") {
+		return path
 	}
-	return path
+	return "go run ." + strings.TrimPrefix(built.Path, built.Main.Path)
 }
 
 // readFiles reads configuration files.

@@ -45,7 +45,7 @@ func (f *benchFlags) check() error {
 	return nil
 }
 
-// benchPlan is the plan of what is to be measured, without a run.
+// benchPlan is the plan of the step to be measured; there is no run.
 func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	resolved, _, err := a.resolve(args)
 	if err != nil {

@@ -34,7 +34,7 @@ type scaleFlags struct {
 	json       bool
 }
 
-// Simulated updates of each row with stragglers, and their seed.
+// Number of simulated updates for each row with stragglers, and the seed of the simulation.
 const (
 	scaleUpdates = 400
 	scaleSeed    = 1
@@ -120,7 +120,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	return a.printScale(t)
 }
 
-// scaleLoad measures what a step of the plan asks for, or reads it from a file.
+// scaleLoad measures the work of one step of the plan, or reads it from a file.
 func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
@@ -141,7 +141,7 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if err != nil {
 		return scaling.Load{}, err
 	}
-	link, err := session.Embed(session.Broker, a.logger(a.err, hclog.Warn)) // as messages of a cluster go
+	link, err := session.Embed(session.Broker, a.logger(a.err, hclog.Warn)) // through a broker, as in a cluster
 	if err != nil {
 		return scaling.Load{}, err
 	}
@@ -171,7 +171,7 @@ func (a *app) printScale(t scaleTable) error {
 	return err
 }
 
-// duration is a time in milliseconds or, from one on, in seconds.
+// duration writes a time in milliseconds, or in seconds if it is one second or more.
 func duration(seconds float64) string {
 	if seconds < 1 {
 		return milliseconds(seconds)
@@ -179,7 +179,7 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.3g s", seconds)
 }
 
-// better names the best changes.
+// better lists the changes that help most.
 func better(choices []scaling.Choice) string {
 	var list []string
 	for _, c := range choices[:min(len(choices), 3)] {
@@ -188,7 +188,7 @@ func better(choices []scaling.Choice) string {
 	return strings.Join(list, "; ")
 }
 
-// payload is the part of Ethernet's bits that are bytes of TCP: 1448 of 1538.
+// payload is the share of Ethernet's bits that carry payload of TCP: 1448 of 1538 bytes.
 const payload = 0.94
 
 // parseLink reads the speed of a link, "100Mbit/s", as bytes of payload per second.
@@ -206,14 +206,14 @@ func parseLink(text string) (float64, error) {
 	return 0, advice.Usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
 }
 
-// mostShards is the greatest power of two that divides both.
+// mostShards is the greatest power of two that divides both numbers.
 func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }
 
-// wireOf is how gradients travel in a run of that configuration.
+// wireOf is the form of gradients on the wire in a run of this configuration.
 func wireOf(c config.Config) scaling.Wire {
 	switch {
 	case c.Train.Method == "diloco":
-		return scaling.Local(c.Train.Replicas, int(c.Train.LocalSteps))
+		return scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
 	case c.Train.Gradients == "int16":
 		return scaling.Int16
 	}

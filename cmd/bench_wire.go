@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// carriers are the ways of vectors that can be measured, that of train first.
+// carriers are the ways to carry vectors that can be measured; train uses the first.
 var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP)}
 
 var carrierTexts = map[session.Carrier]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
-// brokerFlags say where a broker listens and to whom.
+// brokerFlags set the address of a broker and who may connect.
 type brokerFlags struct {
 	listen string
 	keys   string // folder
@@ -92,7 +92,7 @@ func listenAddress(flag, address string, example int) error {
 	return nil
 }
 
-// start runs a broker. It warns when everybody on the network may do everything.
+// start runs a broker. It warns if everybody on the network may do everything.
 func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker, error) {
 	if f.listen != "" {
 		if err := listenAddress("listen", f.listen, 4222); err != nil {
@@ -127,7 +127,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	return b, nil
 }
 
-// loopback reports whether an address is reached from this machine alone.
+// loopback reports whether only this machine can reach an address.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -137,7 +137,7 @@ func loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// transport starts the broker that the flags describe, to be connected to from this process.
+// transport starts the broker that the flags describe, for connections from this process.
 func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.Transport, error) {
 	b, err := f.start(log, initCommand)
 	if err != nil {

@@ -24,23 +24,23 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// errBits is the outcome that chaos looks for.
+// errBits is returned when faults changed the bits, which is what chaos tests.
 var errBits = errors.New("the parameters differ from those of the run without faults")
 
 const (
 	chaosRun = "chaos"
-	// chaosCheckpoints is how many steps or rounds lie between two checkpoints of a run under faults, unless the command line
-	// says it: what a killed coordinator has to compute again. It changes no bits.
+	// chaosCheckpoints is the number of steps or rounds between two checkpoints of a run under faults, unless the
+	// command line sets it. A killed coordinator has to compute that many again. It changes no bits.
 	chaosCheckpoints = 2
 )
 
-// defaultMix are the faults of a command line that names none.
+// defaultMix is the set of faults for a command line that names none.
 var defaultMix = []string{
 	"--kill=5s", "--coordinator-kill=20s", "--nats-restart=30s", "--drop=2%", "--dup=1%", "--delay=200ms",
 	"--corrupt=0.1%", "--nan=0.1%", "--pause=3s", "--partition=4s", "--disk-full",
 }
 
-// chaosFlags say what is run and what happens to it.
+// chaosFlags are the run and its faults.
 type chaosFlags struct {
 	workers  int
 	plan     chaos.Plan
@@ -50,7 +50,7 @@ type chaosFlags struct {
 	measure  int
 }
 
-// parsed is a flag whose text a function reads.
+// parsed is a flag whose text a function parses.
 type parsed struct {
 	kind, text string
 	set        func(string) error
@@ -104,7 +104,7 @@ func reader[T any](to *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// mix sets the faults of a command line that names none.
+// mix sets the default faults for a command line that names none.
 func (f *chaosFlags) mix(c *cobra.Command) error {
 	for _, setting := range defaultMix {
 		name, _, _ := strings.Cut(strings.TrimPrefix(setting, "--"), "=")
@@ -181,7 +181,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	return nil
 }
 
-// chaosJob is a run under faults and its reference.
+// chaosJob is a run under faults, with the run without faults that it is compared with.
 type chaosJob struct {
 	app    *app
 	flags  chaosFlags
@@ -225,7 +225,8 @@ func (j *chaosJob) run(ctx context.Context) error {
 	return nil
 }
 
-// environ is the environment of the processes: this one's, without what says how to reach another cluster.
+// environ is the environment of the started processes: that of this process, without the variables that would connect
+// them to another cluster.
 func (j *chaosJob) environ() []string {
 	return slices.DeleteFunc(slices.Clone(j.app.environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -233,7 +234,7 @@ func (j *chaosJob) environ() []string {
 	})
 }
 
-// reference trains to a step in this process, without faults, and returns the digest of the parameters.
+// reference trains up to a step in this process, without faults, and returns the digest of the parameters.
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0

@@ -23,11 +23,11 @@ type chaosOutcome struct {
 	Step      uint64           `json:"step"`
 	Useful    uint64           `json:"useful_shards"`
 	Issued    uint64           `json:"issued_shards"`
-	Exits     int              `json:"exits"` // of processes by themselves
+	Exits     int              `json:"exits"` // processes that ended by themselves
 	Growth    []chaosGrowth    `json:"growth,omitempty"`
 }
 
-// chaosGrowth is by how much something of the processes of a role grows.
+// chaosGrowth says how much a quantity grew in the processes of one role.
 type chaosGrowth struct {
 	Role      string  `json:"role"`
 	What      string  `json:"what"`
@@ -79,7 +79,7 @@ func goodputText(o chaosOutcome) string {
 	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, readable.Group(o.Useful), readable.Group(o.Issued))
 }
 
-// reportGrowth prints what of the processes grows.
+// reportGrowth prints the quantities that grew in the processes.
 func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
 	if len(list) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
 	return nil
 }
 
-// measure prints how long the run needs to go on after each fault.
+// measure prints how long the run needs to continue after each fault.
 func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	list, err := chaos.Measure(ctx, cfg, j.flags.measure)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -259,6 +260,7 @@ func TestHelp_Golden(t *testing.T) {
 }
 
 func TestInvocation(t *testing.T) {
+	built := &debug.BuildInfo{Path: "example.org/m/cmd/switchyard", Main: debug.Module{Path: "example.org/m"}}
 	for path, want := range map[string]string{
 		"switchyard":                           "switchyard",
 		"./switchyard":                         "./switchyard",
@@ -266,8 +268,12 @@ func TestInvocation(t *testing.T) {
 		"/tmp/go-build123/b001/exe/switchyard": "go run ./cmd/switchyard",
 		"/home/someone/.cache/go-build/ab/cd-d/switchyard": "go run ./cmd/switchyard",
 	} {
-		if got := invocation(path); got != want {
+		if got := invocation(path, built); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
+	}
+	built.Path = built.Main.Path
+	if got, want := invocation("/tmp/go-build123/b001/exe/m", built), "go run ."; got != want {
+		t.Errorf("a program in the root of its module: got %s, want %s", got, want)
 	}
 }

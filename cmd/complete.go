@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// completeConfig completes presets and files in the first place, then keys with
-// their sections, then the values that a key takes.
+// completeConfig completes presets and files as the first argument; then it completes keys, section by section, and
+// their values.
 func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if path, _, found := strings.Cut(word, "="); found {
 		return a.completeValue(path), cobra.ShellCompDirectiveNoFileComp

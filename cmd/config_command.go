@@ -49,7 +49,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			var all config.Error
-			for _, f := range files { // each on its own: they need not fit together
+			for _, f := range files { // each file alone: the files need not fit together
 				_, err := a.kinds.Resolve(config.Sources{Files: []config.File{f}})
 				var problems *config.Error
 				if errors.As(err, &problems) {
@@ -97,8 +97,8 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// resolve reads a command line of a preset, files and key=value arguments, and
-// returns also what it set on top of the preset: one setting or file per line.
+// resolve reads a command line of a preset, files and key=value arguments. It also returns what the line set on top of
+// the preset: one setting or file per line.
 func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 	var s config.Sources
 	var paths, overrides []string
@@ -112,7 +112,7 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 		case i == 0:
 			s.Preset = arg
 		default:
-			// The configuration says what is wrong with it, beside its other problems.
+			// The configuration reports what is wrong with this argument, together with its other problems.
 			s.Arguments = append(s.Arguments, arg)
 		}
 	}
@@ -128,7 +128,7 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 	return resolved, append(append(paths, resolved.Environment()...), overrides...), nil
 }
 
-// resolveRun is resolve for a command that begins a run: what to train is to be named first.
+// resolveRun is resolve for a command that begins a run: its first argument has to be what to train.
 func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
 	if strings.Contains(args[0], "=") {
 		return nil, nil, advice.Hint(advice.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))

@@ -21,14 +21,14 @@ const (
 	caVariable   = config.Prefix + "TLS_CA" // default of --tls-ca
 )
 
-// connectVariables are the environment variables that are no keys of the configuration.
+// connectVariables are environment variables that are no keys of the configuration.
 func connectVariables() []string { return []string{natsVariable, nkeyVariable, caVariable} }
 
-// connection says how to reach the broker. What is secret is in files.
+// connection says how to reach the broker. Secrets are in files.
 type connection struct{ url, nkey, ca string }
 
-// add defines the flags that all commands with a broker share. Help shows no value of the environment, which may hold
-// what nobody else is to see.
+// add defines the flags of all commands that connect to a broker. The help text shows no value from the environment,
+// which may be a secret.
 func (f *connection) add(c *cobra.Command, a *app) {
 	flags := c.Flags()
 	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
@@ -39,7 +39,7 @@ func (f *connection) add(c *cobra.Command, a *app) {
 	}
 }
 
-// check makes the address what the client takes, or says what is wrong with it.
+// check normalises the address for the client, or returns what is wrong with it.
 func (f *connection) check(c *cobra.Command) error {
 	if err := errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca)); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (f *connection) check(c *cobra.Command) error {
 	return nil
 }
 
-// brokerAddress returns an address with its scheme. No error repeats what may be a password.
+// brokerAddress returns an address with its scheme. Errors never repeat a text that may hold a password.
 func brokerAddress(text string) (string, error) {
 	if strings.Contains(text, "@") {
 		return "", advice.Hint(advice.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
@@ -92,8 +92,8 @@ func brokerAddress(text string) (string, error) {
 	return "", advice.Hint(advice.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
 }
 
-// connect opens a connection for a party, which the broker shows under that name. A broker that is not there yet is
-// waited for.
+// connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet, the
+// connection keeps trying.
 func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, error) {
 	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Log: log})
 	if errors.Is(err, natsbus.ErrCredentials) {

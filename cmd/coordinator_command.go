@@ -45,13 +45,13 @@ code 3 if a run was under way.`,
 		},
 	}
 	flags.link.add(c, a)
-	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; one that is there already goes on")
+	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; a run that exists is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
 	flags.page.add(c)
 	return c
 }
 
-// coordinate leads runs until it is told to stop.
+// coordinate leads runs until a signal ends it.
 func (a *app) coordinate(flags coordinatorFlags) error {
 	log := a.logger(a.err, hclog.Info)
 	faults, err := a.injector("coordinator", log)
@@ -93,7 +93,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	return errors.Join(err, faults.Close())
 }
 
-// writable makes a folder if it is missing, and returns an error if no file can be made in it.
+// writable makes a folder if it is missing, and returns an error if no file can be created in it.
 func writable(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of runs: %w", err)
@@ -108,7 +108,7 @@ func writable(folder string) error {
 	return nil
 }
 
-// firstOrder is the run that the flags ask for, nil if none.
+// firstOrder is the run that the flags ask for; nil if they ask for none.
 func (a *app) firstOrder(flags coordinatorFlags) (*host.Order, error) {
 	if flags.config == "" {
 		if flags.name != "" {

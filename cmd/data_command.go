@@ -50,7 +50,7 @@ func (f *readFlags) options() (files.Options, error) {
 	return files.Options{Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit}, nil
 }
 
-// readWords are the flags of options as a command line has them.
+// readWords writes options as flags of a command line.
 func readWords(o files.Options) []string {
 	var words []string
 	if len(o.Rename) > 0 {
@@ -72,7 +72,7 @@ func readWords(o files.Options) []string {
 	return words
 }
 
-// read reads files; an error says what to do on a line of its own.
+// read reads files. An error has its remedy as a hint.
 func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	o, err := f.options()
 	if err != nil {
@@ -82,13 +82,13 @@ func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	return d, dataFault(err)
 }
 
-// dataError shows a fault of a file without its remedy, which is printed as a hint.
+// dataError prints a fault of a file without its remedy, which is printed as a hint.
 type dataError struct{ fault *files.Error }
 
 func (e dataError) Error() string { return e.fault.Message() }
 func (e dataError) Unwrap() error { return e.fault }
 
-// dataFault makes an error of reading or writing data one of the command line.
+// dataFault turns an error of reading or writing data into one of the command line.
 func dataFault(err error) error {
 	var fault *files.Error
 	switch {

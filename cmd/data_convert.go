@@ -45,7 +45,7 @@ labels are kept; what the convention does not know is left out. OUT is a new fil
 	return c
 }
 
-// checkConversion refuses an output that is in the way, or one of the inputs.
+// checkConversion refuses an output that would overwrite a file, or that is one of the inputs.
 func checkConversion(in []string, out target) error {
 	read, err := files.Paths(in)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// simulation is what to simulate: an environment, and how much of it.
+// simulation is an environment and the episodes to simulate with it.
 type simulation struct {
 	config  config.Config
 	env     envs.Env
 	dataset *files.Dataset
 }
 
-// simulateFlags change what a preset says.
+// simulateFlags override the settings of a preset.
 type simulateFlags struct {
 	episodes, length int
 	seed             uint64
@@ -68,7 +68,7 @@ one CSV file per episode. The same arguments give the same bytes.`,
 	return c
 }
 
-// wrote says what is in a file that was written.
+// wrote prints what a written file holds.
 func (a *app) wrote(d *files.Dataset, path string) error {
 	hash, err := d.Hash()
 	if err != nil {
@@ -77,10 +77,10 @@ func (a *app) wrote(d *files.Dataset, path string) error {
 	return a.printf("%s: %s, %s steps, sha256 %s\n", path, readable.Count(len(d.Episodes), "episode"), readable.Group(d.Steps()), hash)
 }
 
-// maxSimulated bounds what is simulated at once, in values.
+// maxSimulated is the largest number of values that one command simulates.
 const maxSimulated = 1 << 30
 
-// simulate makes the episodes of a preset, with flags and settings on top.
+// simulate makes the episodes of a preset; flags and settings override it.
 func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	resolved, _, err := a.resolve(args)
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	return &simulation{config: c, env: env, dataset: d}, nil
 }
 
-// imageOf is height, width and channels of the observations of an environment; zero if they are no images.
+// imageOf is height, width and channels of an environment's observations; zeros if they are not images.
 func imageOf(env envs.Env) [3]int {
 	if e, ok := env.(envs.Pictured); ok {
 		return e.Image()

@@ -16,8 +16,8 @@ import (
 // dataInfo is what `data info --json` prints.
 type dataInfo struct {
 	Files         []string   `json:"files"`
-	files.Summary            // its split is that of a run with seed 1, where files give none
-	SplitBy       string     `json:"split_by"` // given or seed; empty where the episodes cannot be divided
+	files.Summary            // its split is that of a run with seed 1, unless the files give one
+	SplitBy       string     `json:"split_by"` // "given" or "seed"; empty if the episodes cannot be split
 	SplitProblem  string     `json:"split_problem,omitempty"`
 	Suggestion    suggestion `json:"suggestion"`
 }
@@ -131,13 +131,13 @@ func truth(s files.Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-// divide fills in how a run would divide the episodes.
+// divide fills in how a run would split the episodes.
 func (i *dataInfo) divide(d *files.Dataset) {
 	s, err := d.Split(1, files.DefaultFractions())
 	if err != nil {
 		i.Split, i.SplitProblem = [3]int{}, err.Error()
 		if fault := new(files.Error); suggest.Undivided(d) && errors.As(err, &fault) {
-			i.SplitProblem = fault.Problem // the suggestion says what to do
+			i.SplitProblem = fault.Problem // the suggestion is the hint
 		}
 		return
 	}
@@ -159,7 +159,7 @@ func (i *dataInfo) splitText() string {
 	return fmt.Sprintf("%d training, %d validation, %d test (%s)", i.Split[0], i.Split[1], i.Split[2], by)
 }
 
-// channelNotes say which channels teach nothing.
+// channelNotes name the channels that a model cannot learn from.
 func channelNotes(channels []files.Channel) []string {
 	var constant, unobserved []string
 	for _, c := range channels {

@@ -58,10 +58,10 @@ func (a *app) source(args []string, reading readFlags, simulating simulateFlags)
 	return &simulation{dataset: d}, err
 }
 
-// isPath tells a path from the name of a preset, which has neither an ending nor a pattern.
+// isPath distinguishes a path from the name of a preset, which has neither a file extension nor a pattern.
 func isPath(arg string) bool {
 	if isFileName(arg) {
-		return false // a configuration to simulate
+		return false // a configuration file, to be simulated
 	}
 	if filepath.Ext(arg) != "" || strings.ContainsAny(arg, "*?[") {
 		return true
@@ -70,7 +70,7 @@ func isPath(arg string) bool {
 	return err == nil
 }
 
-// draw writes the figures that fit the data and says where they are.
+// draw writes the figures that fit the data and prints their paths.
 func (a *app) draw(s *simulation, count int, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the pictures: %w", err)
@@ -102,7 +102,7 @@ func (a *app) draw(s *simulation, count int, dir string) error {
 	return nil
 }
 
-// scenes draws the system itself, for the environments that have a picture.
+// scenes draws the system itself, for the environments that have a picture of it.
 func scenes(env envs.Env, d *files.Dataset, episodes []int) []figure.Figure {
 	switch e := env.(type) {
 	case *maze.Env:

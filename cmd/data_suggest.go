@@ -12,13 +12,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
-// suggestion is a configuration to begin with, and the command line before it.
+// suggestion is a configuration to begin with, and the command that has to be run before.
 type suggestion struct {
 	suggest.Suggestion
-	Convert []string `json:"convert,omitempty"` // arguments of the command that has to be run before
+	Convert []string `json:"convert,omitempty"` // arguments of the command that has to be run first
 }
 
-// suggested finds a configuration for data that were read from paths.
+// suggested finds a configuration for data that were read from these paths.
 func suggested(paths []string, how files.Options, d *files.Dataset, s files.Summary) (suggestion, error) {
 	found, err := suggest.For(paths, how, freeName("own"), d, s)
 	g := suggestion{Suggestion: found}
@@ -28,7 +28,7 @@ func suggested(paths []string, how files.Options, d *files.Dataset, s files.Summ
 	return g, dataFault(err)
 }
 
-// freeName is the name of an npz file that does not exist yet.
+// freeName is the name of an npz file that does not exist.
 func freeName(stem string) string {
 	name := stem + ".npz"
 	for i := 2; ; i++ {
@@ -39,7 +39,7 @@ func freeName(stem string) string {
 	}
 }
 
-// text is the suggestion as lines to copy, below a heading.
+// text is the suggestion as lines to copy, with a heading.
 func (g suggestion) text(program string) string {
 	if g.Preset == "" {
 		return "suggested: nothing yet\n           (" + g.Why + ")"
@@ -57,7 +57,7 @@ func (g suggestion) text(program string) string {
 	return s + line(append([]string{"train", g.Preset}, g.Settings...)...) + "(" + g.Why + ")"
 }
 
-// quoted is a word as a shell takes it.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
-// writeData writes a data set in the format of the path's ending, or into a folder with one CSV
-// file per episode. A file that is there already is replaced whole.
+// writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per episode. It
+// replaces an existing file as a whole.
 func writeData(d *files.Dataset, path string) error {
 	switch name := strings.ToLower(path); {
 	case strings.HasSuffix(name, ".npz"):
@@ -35,19 +35,19 @@ func outputFault(path string) error {
 	return advice.Hint(advice.Usagef("%s: no such format is written", path), outputEndings)
 }
 
-// target is where data go.
+// target is where a command writes data.
 type target struct {
 	path  string
-	force bool // a file that is there may be replaced
+	force bool // an existing file may be replaced
 }
 
 func (o *target) addForce(c *cobra.Command) {
 	c.Flags().BoolVar(&o.force, "force", false, "replace the file if it exists")
 }
 
-// check refuses, before any work is done, a name that writeData would refuse, one of the files that
-// are read, a file that exists unless it may be replaced, and a folder that holds something: with the
-// episodes written beside it, it would be read as one data set.
+// check is called before any work is done. It refuses a path that writeData would refuse, a file that is also read, an
+// existing file unless it may be replaced, and a folder that is not empty: together with the new episodes, its files
+// would be read as one data set.
 func (o target) check(read []string) error {
 	name := strings.ToLower(o.path)
 	if o.path == "" || !strings.HasSuffix(name, ".npz") && !strings.HasSuffix(name, ".csv") && !os.IsPathSeparator(o.path[len(o.path)-1]) {
@@ -102,8 +102,7 @@ func writeFolder(d *files.Dataset, dir string) error {
 	return nil
 }
 
-// replaceFile writes a temporary file beside path and renames it over path: whatever fails, a file
-// that was there stays whole.
+// replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays whole.
 func replaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

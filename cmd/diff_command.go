@@ -94,7 +94,7 @@ func (a *app) printComparison(d *replay.Comparison) error {
 	return nil
 }
 
-// placeText says where two runs part at a step.
+// placeText says where two runs differ first.
 func placeText(p *replay.Place, step uint64) string {
 	if p.What == "model" {
 		return fmt.Sprintf("their models differ, first in tensor %s", p.Tensor)

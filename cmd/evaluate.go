@@ -16,14 +16,14 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
-// measurement says how a run is measured.
+// measurement says which evaluation is made, and with which checkpoint.
 type measurement struct {
 	protocol   string // empty: the first of the environment
 	checkpoint string // best or last
 	trained.Options
 }
 
-// protocols lists the evaluations of a configuration.
+// protocols lists the evaluations for a configuration.
 func protocols(c config.Config) []protocol.Protocol {
 	if c.Recorded() {
 		return protocol.For(c.Env.Kind, nil)
@@ -35,7 +35,7 @@ func protocols(c config.Config) []protocol.Protocol {
 	return protocol.For(c.Env.Kind, env)
 }
 
-// protocol finds the evaluation that is asked for.
+// find finds the evaluation that the user asked for.
 func (m measurement) find(c config.Config) (protocol.Protocol, error) {
 	known := protocols(c)
 	if len(known) == 0 {
@@ -66,7 +66,7 @@ func (m measurement) fits(p protocol.Protocol) error {
 	return nil
 }
 
-// evaluateRun measures a run and writes what was found into its folder.
+// evaluateRun measures a run and writes the results into its folder.
 func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, error) {
 	c, err := a.runConfig(name)
 	if err != nil {
@@ -90,7 +90,8 @@ func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, er
 	return run.Measure(p, how.Options)
 }
 
-// openTrained opens a checkpoint of a run, and warns of damaged ones. The best one is the last where nothing was validated.
+// openTrained opens a checkpoint of a run and warns of damaged ones. If nothing was validated, the last checkpoint
+// takes the place of the best one.
 func (a *app) openTrained(c config.Config, name, which string) (*trained.Run, error) {
 	run, err := trained.Of(c, filepath.Join(a.runsDir, name), which)
 	if which == checkpoint.Best && errors.Is(err, checkpoint.ErrNotFound) {
@@ -109,7 +110,7 @@ func (a *app) openTrained(c config.Config, name, which string) (*trained.Run, er
 	return nil, err
 }
 
-// printEvaluation shows what was found.
+// printEvaluation prints the table and the path of the figure.
 func (a *app) printEvaluation(e *trained.Evaluation) error {
 	figure := ""
 	if e.Figure != "" {
@@ -118,7 +119,7 @@ func (a *app) printEvaluation(e *trained.Evaluation) error {
 	return a.printf("%s\n%s", e.Table, figure)
 }
 
-// usual reports whether a run is evaluated when it ends: by a protocol that is made for its environment.
+// usual reports whether a run is evaluated when it ends: that is so if a protocol is made for its environment.
 func usual(c config.Config) bool {
 	return slices.ContainsFunc(protocols(c), func(p protocol.Protocol) bool { return p.UsualFor(c.Env.Kind) })
 }

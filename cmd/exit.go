@@ -26,8 +26,7 @@ const (
 	exitData        = 4 // a file of a run, a checkpoint or data cannot be used
 )
 
-// exitCodes maps errors to exit codes; the first that matches decides, and what
-// matches none has failed.
+// exitCodes maps errors to exit codes. The first match decides; an error without a match has exitFailed.
 var exitCodes = []struct {
 	target error
 	code   int
@@ -43,7 +42,7 @@ var exitCodes = []struct {
 	{files.ErrData, exitData},
 	{keys.ErrDamaged, exitData},
 	{broker.ErrKeys, exitData},
-	{syscall.ENOSPC, exitFailed}, // before interrupted: the checkpoint may be missing
+	{syscall.ENOSPC, exitFailed}, // before ErrInterrupted: the checkpoint may be missing
 	{coordinator.ErrInterrupted, exitInterrupted},
 }
 
@@ -63,13 +62,13 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// mistaken reports whether an error is one of who asked: of a configuration, a name or data.
+// mistaken reports whether an error is the user's: in a configuration, a name or data.
 func mistaken(err error) bool {
 	code := exitCode(err)
 	return code == exitUsage || code == exitData
 }
 
-// complain tells an error: what happened, and below it what to do.
+// complain prints an error, and its hint in the next line.
 func (a *app) complain(err error) {
 	hint := advice.Of(err)
 	switch {

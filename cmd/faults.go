@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
-// injector returns what the environment wants spoilt in the process of that name; nil, which spoils nothing, if it does
-// not. It is for chaos, and says so loudly.
+// injector returns the faults that the environment variable orders for the process of that name. It returns nil, which
+// injects nothing, if there is no such order. Faults are for chaos; the log warns of them.
 func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 	text := a.getenv(fault.Variable)
 	if text == "" {

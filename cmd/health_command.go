@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
-// healthTimeout is for a process on this machine to answer.
+// healthTimeout is the longest wait for the answer of a process on this machine.
 const healthTimeout = 4 * time.Second
 
 func (a *app) healthCommand() *cobra.Command {
@@ -54,7 +54,7 @@ func health(ctx context.Context, address string) (string, error) {
 	if err != nil {
 		return "", advice.Usagef("--url %q: %w", address, err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a nil Proxy: the process is on this machine
 	response, err := client.Do(request)
 	if err != nil {
 		return "", fmt.Errorf("ask for the health: %w", err)

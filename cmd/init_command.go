@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// renewal is how long before its end the broker's certificate is called old.
+// renewal is how long before its expiry a certificate of the broker is reported as old.
 const renewal = 30 * 24 * time.Hour
 
 func (a *app) initCommand() *cobra.Command {
@@ -78,7 +78,7 @@ func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time
 	return a.afterInit(cfg)
 }
 
-// handOut gives roles folders with what they need, in the order of their names.
+// handOut puts what each role needs into a folder of its own, in the order of the roles' names.
 func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
 		err := keys.HandOut(dir, role, folders[role])
@@ -95,7 +95,7 @@ func (a *app) handOut(dir string, folders map[string]string) error {
 	return nil
 }
 
-// keyFiles say what each file is and where it belongs.
+// keyFiles say for each file what it is and where it belongs.
 var keyFiles = map[string][2]string{
 	keys.CoordinatorKey: {"key of coordinators", "coordinator"},
 	keys.OperatorKey:    {"key of people: submit, runs", "your machine"},
@@ -121,7 +121,7 @@ func keyTable(report *keys.Report) *readable.Table {
 	return table
 }
 
-// keyWarnings say what is not well with the keys.
+// keyWarnings are the problems of the keys.
 func keyWarnings(report *keys.Report, now time.Time) []string {
 	var list []string
 	if len(report.Absent) > 0 {
@@ -139,7 +139,7 @@ func keyWarnings(report *keys.Report, now time.Time) []string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// afterInit says how the keys are used.
+// afterInit prints how to use the keys.
 func (a *app) afterInit(cfg keys.Config) error {
 	host := "localhost"
 	if len(cfg.Hosts) > 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// errAborted is the error of work that the user would not wait for.
+// errAborted is returned when the user did not wait for the end of the work.
 var errAborted = errors.New("aborted")
 
-// sameSignal is the time within which a second signal is the first: what ends processes in the name of others, as
-// timeout does, signals the process and then its group.
+// sameSignal is the time within which a second signal counts as the first. A program that ends others, such as timeout,
+// signals the process and then its process group.
 const sameSignal = 200 * time.Millisecond
 
-// untilInterrupted does work. At the first signal it says what happens now and ends
-// the context; at the second it leaves the work behind and returns errAborted.
-func (a *app) untilInterrupted(say io.Writer, what string, work func(context.Context) error) error {
+// untilInterrupted runs work. The first signal ends the context of the work, and a line says what happens next. The
+// second signal returns errAborted without waiting for the work.
+func (a *app) untilInterrupted(to io.Writer, what string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error, 1)
@@ -33,7 +33,7 @@ func (a *app) untilInterrupted(say io.Writer, what string, work func(context.Con
 			switch {
 			case asked.IsZero():
 				asked = time.Now()
-				a.tellInterrupted(say, what)
+				a.announceInterrupt(to, what)
 				cancel()
 			case time.Since(asked) >= sameSignal:
 				return errAborted
@@ -42,11 +42,11 @@ func (a *app) untilInterrupted(say io.Writer, what string, work func(context.Con
 	}
 }
 
-// tellInterrupted says what happens after a signal, as a record where the log has records.
-func (a *app) tellInterrupted(say io.Writer, what string) {
+// announceInterrupt writes what happens after a signal; if the log has records, it is a record.
+func (a *app) announceInterrupt(to io.Writer, what string) {
 	if a.logFormat == "json" {
-		a.logger(say, hclog.Info).Info(what, "next", "signal again to abort")
+		a.logger(to, hclog.Info).Info(what, "next", "signal again to abort")
 		return
 	}
-	fmt.Fprintf(say, "%s; press again to abort\n", what)
+	fmt.Fprintf(to, "%s; press again to abort\n", what)
 }

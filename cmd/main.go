@@ -1,12 +1,13 @@
-// Package cmd holds the commands of switchyard: they parse, call the library and print, and decide the exit code. It
-// knows all packages and does none of their work. A program with other environments and models gets every command by
-// calling Main.
+// Package cmd holds the commands of switchyard. They parse arguments, call the library, print results and choose the
+// exit code; the work itself is done by other packages. A program with environments and models of its own gets every
+// command by calling Main.
 package cmd
 
 import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/term"
@@ -14,21 +15,26 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
-// Main runs the command line of this process and ends it. It alone reads the arguments, the environment, the signals
-// and the terminal of the process, and hands them to the commands, which train the environments and models of the registry.
+// Main runs the command line of this process and ends the process. No other function reads the arguments, the
+// environment, the signals and the terminal of the process: Main passes them to the commands. The registry lists the
+// environments and models that the commands know.
 func Main(r *registry.Registry) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	built, ok := debug.ReadBuildInfo()
+	if !ok {
+		built = &debug.BuildInfo{}
+	}
 	a := &app{
 		kinds: r.Kinds(),
 		out:   os.Stdout, err: os.Stderr, environ: os.Environ(), signals: signals,
-		invoked: invocation(os.Args[0]), cores: runtime.GOMAXPROCS(0),
+		invoked: invocation(os.Args[0], built), cores: runtime.GOMAXPROCS(0),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columns,
 	}
 	os.Exit(a.run(os.Args[1:]))
 }
 
-// columns is the width of the terminal of stderr, 0 if it is none.
+// columns is the width of the terminal at stderr; 0 if stderr is not a terminal.
 func columns() int {
 	n, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// A fact is one line of what a run is.
+// A fact is one line of the description of a run.
 type fact struct{ name, text string }
 
-// planFacts say what a run is and will do, in this process with those flags. folder is empty for a dry run.
+// planFacts describe a run and how this process would train it with these flags. folder is empty for a dry run.
 func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	c := p.Config
 	if folder == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// progress returns what shows the progress of a run: the status line of the screen, or records where the log has records.
+// progress returns a function that shows the progress of a run: in the status line of the screen, or as records if the
+// log has records.
 func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.Progress) {
 	if a.logFormat == "json" {
 		return session.NewProgressLog(log).Show
@@ -22,7 +23,7 @@ func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.
 	}
 }
 
-// introduce says what a run is, before it begins.
+// introduce prints the plan of a run before it begins.
 func (a *app) introduce(p *job.Plan, flags trainFlags, folder string, screen *terminal.Screen, log hclog.Logger) error {
 	facts := planFacts(p, flags, folder)
 	if a.logFormat != "json" {

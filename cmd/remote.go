@@ -17,13 +17,13 @@ import (
 
 // Time limits of a command that asks a coordinator.
 const (
-	reachLimit  = 5 * time.Second  // for the broker to answer
-	refuseLimit = time.Second      // for a broker that has refused to change its mind
-	answerLimit = 10 * time.Second // for the coordinator to answer
-	openLimit   = 2 * time.Minute  // for a run to be opened
+	reachLimit  = 5 * time.Second  // until the broker answers
+	refuseLimit = time.Second      // until a broker that has refused the connection accepts it
+	answerLimit = 10 * time.Second // until the coordinator answers
+	openLimit   = 2 * time.Minute  // until the coordinator has opened a run
 )
 
-// ask lets do talk to the coordinator at a broker.
+// ask connects to a broker and calls do with a client for its coordinator.
 func (a *app) ask(link connection, do func(ctx context.Context, client *control.Client) error) error {
 	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
 	if err != nil {
@@ -50,8 +50,8 @@ func (a *app) ask(link connection, do func(ctx context.Context, client *control.
 	})
 }
 
-// untilDenied returns a context that also ends when the broker does not let the key ask: it tells so beside the answer,
-// which never comes.
+// untilDenied returns a context that also ends when the broker refuses the request for lack of permission. The broker
+// reports that separately, and no answer to the request follows.
 func untilDenied(ctx context.Context, bus *natsbus.Bus) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -80,7 +80,7 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 		case <-ticker.C:
 		}
 		trouble, waited := bus.Trouble(), time.Since(began)
-		silent := strings.Contains(trouble, "does not answer") // else the log has said what to do
+		silent := strings.Contains(trouble, "does not answer") // otherwise the log has the hint
 		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
 			err := fmt.Errorf("no connection to %s: %s", url, trouble)
 			if silent {
@@ -92,7 +92,7 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 	return nil
 }
 
-// answered makes what a coordinator has answered, or that none has, an error of this program.
+// answered turns the error of a request into an error of the command line, with a hint.
 func (a *app) answered(link connection, err error) error {
 	var e *control.Error
 	switch {
@@ -113,7 +113,7 @@ func (a *app) answered(link connection, err error) error {
 	return err
 }
 
-// remotely is a command line that asks the coordinator at a broker.
+// remotely is a command line for the coordinator at this broker.
 func (a *app) remotely(link connection, arguments ...string) string {
 	if link.url != a.getenv(natsVariable) {
 		arguments = append(arguments, "--nats", link.url)

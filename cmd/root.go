@@ -54,8 +54,8 @@ data-parallel on CPUs. Start with:
 	return root
 }
 
-// addCompletion adds cobra's command for shells, which writes to what is the output by then. As it is, it takes any
-// argument.
+// addCompletion adds cobra's command for shell completion. It is created here because it keeps the output that the root
+// has at that time. Cobra's own version accepts any argument; this one refuses unknown shells.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -65,8 +65,8 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// group is a command that only holds others: without one it prints its help, with
-// an unknown one it says which was meant.
+// group is a command that only has subcommands. Without an argument it prints its help; for an unknown subcommand it
+// suggests the nearest one.
 func group(use, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long,
@@ -75,7 +75,7 @@ func group(use, short, long string) *cobra.Command {
 	}
 }
 
-// subcommand is the error of an argument where only the commands of a group go.
+// subcommand returns an error for an argument that is not a subcommand of the group.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -93,8 +93,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	return advice.Hint(advice.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
 }
 
-// flagError makes the complaint of the flag parser a usage error that names the
-// nearest flag.
+// flagError turns an error of the flag parser into a usage error that suggests the nearest flag.
 func flagError(c *cobra.Command, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	var words []string
@@ -107,7 +106,7 @@ func flagError(c *cobra.Command, err error) error {
 	return advice.Hint(advice.Usage(err), "%s --help lists the flags", c.CommandPath())
 }
 
-// exactly is cobra.ExactArgs with a message that names what is missing.
+// exactly is cobra.ExactArgs with a message that names the arguments.
 func exactly(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(words) {

@@ -42,7 +42,7 @@ func (a *app) runsListCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(append([]runs.Info{}, list...)) // an empty list, not null
+				return a.printJSON(append([]runs.Info{}, list...)) // an empty JSON list, not null
 			}
 			if len(list) == 0 {
 				return a.printf("no runs %s\n", where)
@@ -60,7 +60,7 @@ func (a *app) runsListCommand() *cobra.Command {
 	return c
 }
 
-// listRuns returns the runs of a coordinator or of the folder here, and says where to find them and how to start one.
+// listRuns returns the runs of a coordinator, or of the local folder, and says where to find them and how to start one.
 func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, where string, err error) {
 	if link.url == "" {
 		list, err = runs.List(a.runsDir)
@@ -110,7 +110,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 	return c
 }
 
-// findRun returns a run of a coordinator or of the folder here, and where its folder is.
+// findRun returns a run of a coordinator, or of the local folder, and the path of its folder.
 func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run, folder string, err error) {
 	if link.url == "" {
 		info, err := runs.Load(a.runsDir, name)
@@ -211,7 +211,7 @@ func validationOf(info runs.Info) string {
 	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), readable.Group(uint64(info.Metrics["best_step"])))
 }
 
-// workersOf says who works on a run, and what it waits for.
+// workersOf describes the workers of a run, or what the run waits for.
 func workersOf(live web.Live) string {
 	slots, speed := 0, 0.0
 	for _, w := range live.Workers {
@@ -246,7 +246,7 @@ func (a *app) printJSON(v any) error {
 	return a.printf("%s\n", data)
 }
 
-// missingRun adds the nearest run to an error that says there is none.
+// missingRun adds the most similar name of a run to an error that there is no such run.
 func (a *app) missingRun(err error) error {
 	if !errors.Is(err, runs.ErrNotFound) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
-// secretFile refuses a secret where the name of its file belongs, and does not repeat it.
+// secretFile refuses a secret that was given instead of the name of its file. The error does not repeat it.
 func secretFile(flag, path string) error {
 	const leastLength = 32
 	if len(path) < leastLength || strings.ContainsAny(path, `./\`) {

@@ -64,7 +64,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := job.Prepare(resolved.Config, nil, 1) // what train would complain about is said here
+	p, err := job.Prepare(resolved.Config, nil, 1) // reports the same problems as train
 	if err != nil {
 		return err
 	}
@@ -106,27 +106,28 @@ func (a *app) upload(ctx context.Context, client *control.Client, data []byte) e
 	})
 }
 
-// submitted says what has become of a submission and how to follow it.
+// submitted prints the state of a submitted run and how to follow it.
 func (a *app) submitted(flags submitFlags, s control.Submitted) error {
 	if flags.asJSON {
 		return a.printJSON(s)
 	}
-	told := map[control.State]string{
+	text := map[control.State]string{
 		control.Started: "is started", control.Resumed: "goes on", control.Running: "is under way already", control.Finished: "is finished already",
 	}
-	if err := a.printf("submitted  %s: it %s\n", s.Name, told[s.State]); err != nil || flags.wait {
+	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
 	}
 	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name), a.remotely(flags.link, "runs", "stop", s.Name))
 }
 
-// patientFor is how long nothing is said while the coordinator opens a run.
+// patientFor is how long the command waits in silence while the coordinator opens a run.
 const patientFor = 5 * time.Second
 
-// followInterval is the time between two looks at a run that is followed.
+// followInterval is the time between two queries for a run that is followed.
 const followInterval = time.Second
 
-// follow shows the progress of a run until it has ended, and returns how. A coordinator that is away is waited for.
+// follow shows the progress of a run until it has ended, and returns how it ended. If the coordinator does not answer,
+// follow keeps asking.
 func (a *app) follow(ctx context.Context, client *control.Client, link connection, name string) error {
 	screen := a.screen()
 	defer screen.Finish()
@@ -159,8 +160,8 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 	}
 }
 
-// outcome reports whether a run has ended for good, and how. One that the end of its coordinator has interrupted goes on
-// when that is back.
+// outcome reports whether a run has ended for good, and how. A run that was interrupted by the end of its coordinator
+// has not: it continues when the coordinator is started again.
 func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	switch {
 	case r.State == runs.Finished:
@@ -175,7 +176,7 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	return false, nil
 }
 
-// showRun asks for a run, with what its coordinator knows of it.
+// showRun asks for a run and for what its coordinator knows of it.
 func showRun(ctx context.Context, client *control.Client, name string) (web.Run, error) {
 	limited, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -186,7 +187,7 @@ func showRun(ctx context.Context, client *control.Client, name string) (web.Run,
 	return pageRun(answer)
 }
 
-// pageRun is a run as the page would show it.
+// pageRun is a run in the form that the page shows.
 func pageRun(answer control.Run) (web.Run, error) {
 	r := web.Run{Info: answer.Info}
 	if len(answer.Live) == 0 {
@@ -199,7 +200,7 @@ func pageRun(answer control.Run) (web.Run, error) {
 	return r, nil
 }
 
-// progressOf is the status line of a run elsewhere.
+// progressOf is the status line for a run of another process.
 func progressOf(r web.Run, rate float64) terminal.Progress {
 	p := terminal.Progress{Step: r.Step, Steps: r.Steps, StepRate: rate}
 	if best, ok := r.Metrics["best_validation_elbo"]; ok {

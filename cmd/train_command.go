@@ -143,8 +143,8 @@ type training struct {
 	screen  *terminal.Screen
 }
 
-// training prepares to lead a run of a plan. It starts the broker, so that an address that is taken is told before there
-// is a run.
+// training prepares to lead a run of a plan. It starts the broker, so that an address in use is reported before the
+// folder of the run is made.
 func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoint) (*training, error) {
 	screen := a.screen()
 	log := a.logger(screen, hclog.Info)
@@ -161,7 +161,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	}, nil
 }
 
-// lead trains a run to its end, evaluates it and says how to go on.
+// lead trains a run to its end, evaluates it and prints what to do next.
 func (a *app) lead(t *training, run *runs.Run) error {
 	s := t.session
 	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
@@ -174,7 +174,7 @@ func (a *app) lead(t *training, run *runs.Run) error {
 		return s.Train(ctx, run, a.progress(t.screen, s.Log))
 	})
 	if errors.Is(err, errAborted) {
-		// The session still holds the run and may write: the end of the process lets it go.
+		// The session still holds the run and may still write to it. The end of the process releases it.
 		return advice.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
 	}
 	if err != nil {
@@ -199,11 +199,11 @@ func (a *app) lead(t *training, run *runs.Run) error {
 	return a.report(run, s.Plan)
 }
 
-// ended records how a run ended before its last step, and says how to go on.
+// ended records how a run ended before its last step, and adds a hint how to continue it.
 func (a *app) ended(run *runs.Run, err error) error {
 	recorded := session.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
-		recorded = nil // the same disk: one message is enough
+		recorded = nil // both messages come from the same full disk
 	}
 	if errors.Is(err, coordinator.ErrInterrupted) {
 		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
@@ -211,7 +211,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 	return errors.Join(session.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }
 
-// bitsHint says what to do about a run that does not go on to the bits of its log or its checkpoint.
+// bitsHint adds a hint to an error about a run that did not reproduce the bits of its log or its checkpoint.
 func (a *app) bitsHint(err error, run *runs.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
@@ -222,7 +222,7 @@ func (a *app) bitsHint(err error, run *runs.Run) error {
 	return err
 }
 
-// interrupted is the error of a run that the user stopped.
+// interrupted is the error for a run that the user stopped.
 type interrupted struct {
 	run  string
 	step uint64
@@ -234,8 +234,8 @@ func (e interrupted) Error() string {
 
 func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }
 
-// origin is what a run like this one is trained from: its preset, or its configuration where that
-// says more.
+// origin is the first argument of a command that trains the same again: the preset, or the configuration of the run if
+// it differs from its preset.
 func (a *app) origin(run *runs.Run, p *job.Plan) string {
 	preset, err := a.kinds.Resolve(config.Sources{Preset: p.Config.Preset})
 	if err == nil && preset.Config.Equal(p.Config) {
@@ -244,7 +244,7 @@ func (a *app) origin(run *runs.Run, p *job.Plan) string {
 	return run.Path("config.yaml")
 }
 
-// report evaluates a finished run, prints what was found and what to try next.
+// report evaluates a finished run, prints the results and suggests what to do next.
 func (a *app) report(run *runs.Run, p *job.Plan) error {
 	next := [][]string{{"runs", "show", run.Name()}}
 	if usual(p.Config) {

@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/replay"
 )
 
-// errOtherBits is the error of steps that do not have the bits that they should have.
+// errOtherBits is returned when steps do not reproduce the bits that they should have.
 var errOtherBits = errors.New("the bits differ")
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -58,7 +58,7 @@ recomputed by whole rounds.`,
 	return c
 }
 
-// recomputing says what recomputes, and shows it.
+// recomputing are the options for steps that are computed again, with their progress on the screen.
 func (a *app) recomputing(workers int) replay.Options {
 	screen := a.screen()
 	return replay.Options{
@@ -73,7 +73,7 @@ func (a *app) recomputing(workers int) replay.Options {
 	}
 }
 
-// judge prints the verdict. A difference is an error.
+// judge prints the verdict. It returns an error if the bits differ.
 func (a *app) judge(v *replay.Verdict, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(v); err != nil {

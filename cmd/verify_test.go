@@ -41,7 +41,7 @@ func (c *cli) contents(name string) string {
 
 // lie rewrites the log of a run as a worker that computed wrongly would have left it: from a step on the parameters are
 // others, and so is the checksum of the first block of that step. It returns what stood there.
-func (c *cli) lie(name string, step uint64, block bool) coordinator.Credit {
+func (c *cli) lie(name string, step uint64, block bool) coordinator.Contribution {
 	c.t.Helper()
 	path := filepath.Join(c.dir, name, runs.Log)
 	text, err := os.ReadFile(path)
@@ -49,7 +49,7 @@ func (c *cli) lie(name string, step uint64, block bool) coordinator.Credit {
 		c.t.Fatal(err)
 	}
 	var out strings.Builder
-	var was coordinator.Credit
+	var was coordinator.Contribution
 	for line := range strings.Lines(string(text)) {
 		var e coordinator.Entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {

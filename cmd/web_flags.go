@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
-// webFlags say where the page is served and to whom.
+// webFlags set the address of the page and the file with its token.
 type webFlags struct{ listen, tokenFile string }
 
 func (f *webFlags) add(c *cobra.Command) {
@@ -19,7 +19,7 @@ func (f *webFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop runs from the page")
 }
 
-// open listens for the page of a source; nil with --web none.
+// open listens on the address of the page. It returns nil for --web none.
 func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*web.Server, error) {
 	if f.listen == "none" {
 		return nil, nil

@@ -23,7 +23,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// workerFlags say what a worker of the pool is.
+// workerFlags describe a worker of the pool.
 type workerFlags struct {
 	link  connection
 	slots int
@@ -62,7 +62,7 @@ makes it free memory in time for the limit of a container.`,
 	return c
 }
 
-// check says what is wrong, and fills in what is left open.
+// check returns what is wrong, and fills in the defaults.
 func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
 		return advice.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
@@ -83,7 +83,7 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	return f.link.check(c)
 }
 
-// work serves runs until it is told to stop.
+// work serves runs until a signal ends it.
 func (a *app) work(flags workerFlags) error {
 	log := a.logger(a.err, hclog.Info)
 	faults, err := a.injector(flags.id, log)
@@ -116,7 +116,8 @@ func (a *app) work(flags workerFlags) error {
 	return err
 }
 
-// follow runs an agent. Once it has handed back its leases it is not waited for: nobody wants what it still computes.
+// follow runs an agent. It returns once the agent has handed back its leases: the result of what it still computes is
+// no longer needed.
 func follow(ctx context.Context, agent *worker.Agent) error {
 	done := make(chan error, 1)
 	go func() { done <- agent.Run(ctx) }()
@@ -128,7 +129,7 @@ func follow(ctx context.Context, agent *worker.Agent) error {
 	}
 }
 
-// buildWith builds the programs of jobs, and spoils them if that is asked for.
+// buildWith builds the programs of jobs, with faults if some are ordered.
 func buildWith(kinds *config.Kinds, faults *fault.Injector) func(job, data []byte, slots int) (worker.Program, error) {
 	build := job.Build(kinds)
 	return func(text, data []byte, slots int) (worker.Program, error) {
@@ -140,7 +141,7 @@ func buildWith(kinds *config.Kinds, faults *fault.Injector) func(job, data []byt
 	}
 }
 
-// workerName is a name that people can find the machine by.
+// workerName makes a name from the name of the machine, so that people can find it.
 func workerName(host string) string {
 	const most = 40
 	name := strings.Map(func(r rune) rune {
@@ -158,7 +159,7 @@ func workerName(host string) string {
 	return name + "-" + hex.EncodeToString(b[:])
 }
 
-// fingerprintName is a short name of a numerics fingerprint: programs with the same compute the same bits.
+// fingerprintName is a short name for a numerics fingerprint. Programs with the same fingerprint compute the same bits.
 func fingerprintName(lines []wire.Numeric) string {
 	var text []byte
 	for _, line := range lines {

@@ -6,26 +6,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// A step that begins anew because somebody lied has the scales that it had at first: what the liar said it needed is forgotten.
+// A step that begins anew because somebody lied has the scales that it had at first: what the liar said it needed is
+// forgotten.
 func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	m := newMachine(Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128, Gradients: wire.Int16,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}, make([]float32, 40), 64)
 	m.start(0)
-	before := slices.Clone(m.state)
+	before := slices.Clone(m.run.state)
 	sum := make([]float32, 41)
 	sum[40] = 20
-	if !m.redo(reduce.Partial{Values: sum}) || m.state[40] <= 20 {
-		t.Fatalf("exponent %g for a need of 20", m.state[40])
+	if m.run.integers.widen(sum) == 0 || m.run.state[40] <= 20 {
+		t.Fatalf("exponent %g for a need of 20", m.run.state[40])
 	}
-	m.beginAnew(0)
-	if !slices.Equal(m.state, before) || m.narrow != 0 || m.pass != 1 {
-		t.Errorf("exponent %g, want %g; pass %d", m.state[40], before[40], m.pass)
+	m.run.beginAnew(0)
+	if !slices.Equal(m.run.state, before) || m.run.integers.misfit != 0 || m.leasing.pass != 1 {
+		t.Errorf("exponent %g, want %g; pass %d", m.run.state[40], before[40], m.leasing.pass)
 	}
 }
 
@@ -36,14 +36,14 @@ func TestMachine_RewindsLevels(t *testing.T) {
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}, make([]float32, 40), 64)
 	m.start(0)
-	initial, theta := slices.Clone(m.state[40:]), make([]float32, 40)
+	initial, theta := slices.Clone(m.run.state[40:]), make([]float32, 40)
 	sum := make([]float32, 41)
 	sum[40] = 20
-	m.integers.close(sum)
+	m.run.integers.close(sum)
 	for _, c := range []struct{ levels, exponents []float32 }{{[]float32{7}, []float32{10}}, {nil, initial}} {
 		m.rewind(0, &Checkpoint{Theta: theta, Levels: c.levels, BestLoss: math.Inf(1)})
-		if !slices.Equal(m.state[40:], c.exponents) {
-			t.Errorf("levels %v: exponents %v, want %v", c.levels, m.state[40:], c.exponents)
+		if !slices.Equal(m.run.state[40:], c.exponents) {
+			t.Errorf("levels %v: exponents %v, want %v", c.levels, m.run.state[40:], c.exponents)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func BenchmarkRound(b *testing.B) {
 		local        bool
 	}{{"local", "", true}, {"nats-inprocess", "", false}, {"nats-tcp", "127.0.0.1:0", false}} {
 		b.Run(c.name, func(b *testing.B) {
-			local := wire.NewLocal()
+			process := wire.NewInProcess()
 			server, err := broker.Start(broker.Config{Listen: c.listen, Log: hclog.NewNullLogger()})
 			if err != nil {
 				b.Fatal(err)
@@ -55,7 +55,7 @@ func BenchmarkRound(b *testing.B) {
 				}
 				b.Cleanup(bus.Close)
 				if c.local {
-					return local.Bus(bus, false)
+					return process.Bus(bus, false)
 				}
 				return bus
 			})

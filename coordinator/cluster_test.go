@@ -99,8 +99,8 @@ func trusted(size int) coordinator.Referee {
 	}
 }
 
-// rounding is a toy at the given parameters. If there are exponents behind them its gradients are rounded as in a run of
-// config.
+// rounding is a toy at the given parameters. If there are exponents behind them its gradients are rounded as in a run
+// of config.
 func rounding(size int, theta []float32) worker.Program {
 	var program worker.Program = &toy{size: size}
 	if len(theta) > size {
@@ -215,8 +215,8 @@ func newCoordinator(t *testing.T, cfg coordinator.Config, bus wire.Bus, obs coor
 	return c
 }
 
-// startWorker runs a worker and returns the function that ends it, if it has not ended, and waits. A worker that
-// starts after the end of the run would wait for a coordinator for ever.
+// startWorker runs a worker and returns the function that ends it, if it has not ended, and waits. A worker that starts
+// after the end of the run would wait for a coordinator for ever.
 func startWorker(t *testing.T, ctx context.Context, bus wire.Bus, cfg worker.Config, program func() *toy) (wait func()) {
 	t.Helper()
 	cfg.Run = "toy"

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Config says what a run is. All of it but Dir, Log, Disk, the intervals of validation and checkpoints, FailureDetection,
-// Chunk, Credit and Audit decides the parameters' bits; those do not.
+// Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
+// validation and checkpoints, FailureDetection, Chunk, Credit and Audit. All others do.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -35,7 +35,7 @@ type Config struct {
 	FailureDetection time.Duration // silence after which a worker counts as lost; all other time limits follow from it
 
 	Chunk  int // bytes of a vector per message; cut down to what the bus carries
-	Credit int // bytes of gradients and data set that may be on their way at any time
+	Credit int // bytes of gradients and data set that may be in flight at a time
 
 	Job       []byte   // what workers build the program from; not looked into
 	Data      []byte   // data set for the program, fetched by workers that lack it; not looked into, not copied; empty: none
@@ -51,20 +51,22 @@ type Config struct {
 	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
 	Golden   string         // hash of the golden shard that a worker's must equal; empty: not checked
 	Referee  Referee        // computes a block anew when workers disagree; nil: nobody does
-	// AuditHere lets the referee compute the blocks of Audit, and not a second worker: somebody with a worker's key can
-	// have as many identities as he likes, which confirm each other. With Audit 1 he cannot change a bit.
+	// AuditHere lets the referee, and no second worker, compute the blocks of Audit. Somebody with a worker's key can
+	// have many identities, which confirm each other's blocks. If AuditHere is set and Audit is 1, nobody can change a
+	// bit.
 	AuditHere bool
 }
 
-// Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted: values and
-// terms as a worker delivers them, values empty for a validation.
+// Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted. It returns
+// values and loss terms as a worker delivers them; the values of a validation are empty.
 type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error)
 
 // Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
 type Optimizer = optim.Schedule
 
-// Outer makes the run one of local steps: the shards of a step are replicas, each of which makes Every updates by itself,
-// and what a worker delivers is how far it has gone. Steps, intervals and all that is reported count updates of a replica.
+// Outer makes the run one of local steps. The shards of a step are replicas, each of which makes Every updates by
+// itself. A worker delivers the difference between a replica's parameters and those that the step began with. Steps,
+// intervals and reports count the updates of a replica.
 type Outer = optim.Outer
 
 // identity names what decides the parameters' bits.
@@ -78,7 +80,7 @@ func (c *Config) identity() string {
 // headroom is what a message needs beside its chunk.
 const headroom = 4096
 
-// validate joins all that is wrong with the configuration for the given number of parameters.
+// validate returns all errors of the configuration for the given number of parameters, joined.
 func (c *Config) validate(size int) error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -121,7 +123,7 @@ func (c *Config) validate(size int) error {
 	return nil
 }
 
-// rounds checks that what is counted in updates fits rounds of local steps.
+// rounds checks that all numbers of updates are multiples of the local steps of a round.
 func (c *Config) rounds() error {
 	h := c.Outer.Every
 	if h == 0 {
@@ -165,7 +167,8 @@ var (
 	ErrInterrupted = errors.New("coordinator: interrupted")
 	// ErrDiverged is returned by Run when a block failed twice at the same parameters, or an update is not finite.
 	ErrDiverged = errors.New("coordinator: run diverged")
-	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee fails.
+	// ErrDisputed is returned by Run when workers compute different bits and nobody is there to decide, or the referee
+	// fails.
 	ErrDisputed = errors.New("coordinator: workers disagree")
 	// ErrMismatch is returned by Resume for a checkpoint of another run or another number of parameters.
 	ErrMismatch = errors.New("coordinator: checkpoint does not belong to this run")

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,39 +18,30 @@ import (
 type Coordinator struct {
 	machine  *machine
 	bus      wire.Bus
-	subjects wire.Subjects
+	sender   *sender
 	observer Observer
 	log      hclog.Logger
 
-	encoder  *wire.Encoder
-	encoders sync.Pool // for what several goroutines send
-	crcs     []uint32  // of the chunks of the parameters
-	summed   version   // of the state that crcs belong to
+	intake   *intake
 	inbox    chan incoming
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+	received int64         // bytes since the last step
 	start    time.Time
 	lastStep time.Time
 	lastTick time.Duration
-	in, outb int64              // bytes since the last step
-	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
 
-	made     []Entry   // made, and not logged yet: the last step, or none
-	initial  []float32 // parameters before the first update
-	expected *Log      // the steps that an earlier coordinator made, and that are compared
-	journal  *journal  // nil: there is no log
-	trouble  *logTrouble
-	saver    saver
-	referee  *referee
-	stats    atomic.Pointer[Stats]
-	snapped  time.Duration    // when stats was made
+	initial    []float32 // parameters before the first update
+	history    history
+	saver      saver
+	referee    *referee
+	rejections rejections
+	figures    published
+	waitLogged float64 // seconds after which a wait was last logged
+
 	back     *rollbackCommand // to be done when the other commands are
 	finished bool
-	halted   bool    // at once: what the machine still wants is not done
-	waitTold float64 // seconds after which a wait was last logged
+	halted   bool // at once: what the machine still wants is not done
 	err      error
-
-	mu         sync.Mutex // guards rejections
-	rejections []Rejection
 }
 
 // inboxLength is how many messages may wait for the coordinator's goroutine before the bus holds them back.
@@ -83,16 +72,15 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		cfg.Disk = disk.System()
 	}
 	m := newMachine(cfg, theta, chunk)
-	rand.Read(m.key[:])
+	rand.Read(m.auditing.key[:])
 	if obs == nil {
 		obs = Silent{}
 	}
-	store := &checkpoint.Store{Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(), Data: m.data.hash}
+	store := &checkpoint.Store{Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(), Data: m.transfer.data.hash}
 	return &Coordinator{
-		machine: m, bus: bus, subjects: subjects, observer: obs, log: log,
-		encoder: wire.NewEncoder(), encoders: sync.Pool{New: func() any { return wire.NewEncoder() }}, crcs: make([]uint32, m.chunks.Count()), unfit: make(map[wire.Kind]bool),
-		inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
-		initial: slices.Clone(theta), expected: new(Log), saver: newSaver(store),
+		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
+		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
+		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: newReferee(cfg.Referee),
 	}, nil
 }
@@ -103,19 +91,19 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	switch {
 	case cp.Run != m.cfg.Run || cp.Seed != m.cfg.Seed:
 		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run, m.cfg.Seed)
-	case len(cp.Theta) != len(m.opt.theta):
-		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.opt.theta))
-	case len(cp.Levels) != m.integers.peaks():
-		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.integers.peaks())
+	case len(cp.Theta) != len(m.run.opt.theta):
+		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.run.opt.theta))
+	case len(cp.Levels) != m.run.integers.peaks():
+		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.run.integers.peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
 		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run %.12s)",
 			ErrMismatch, cp.Identity, m.cfg.identity())
-	case cp.Identity != "" && cp.Data != m.data.hash:
-		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.data.hash)
+	case cp.Identity != "" && cp.Data != m.transfer.data.hash:
+		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.transfer.data.hash)
 	}
-	if err := m.opt.fits(cp); err != nil {
+	if err := m.run.opt.fits(cp); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	if err := c.saver.store.Resume(cp.Step, cp.BestStep); err != nil {
@@ -125,47 +113,44 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	return nil
 }
 
-// Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only the
-// observer may call it.
+// Parameters returns a copy of the present parameters and the number of updates they had. While Run is running, only
+// the observer may call it.
 func (c *Coordinator) Parameters() ([]float32, uint64) {
-	return append([]float32(nil), c.machine.opt.theta...), c.machine.opt.step
+	return append([]float32(nil), c.machine.run.opt.theta...), c.machine.run.opt.step
 }
 
 // Levels returns a copy of the levels of gradients as in Checkpoint. It is called as Parameters is.
-func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.integers.levels()) }
+func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.integers.levels()) }
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
 // may be called at any time.
-func (c *Coordinator) Rejections() []Rejection {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Rejection(nil), c.rejections...)
-}
+func (c *Coordinator) Rejections() []Rejection { return c.rejections.all() }
 
 // Run leads the run until its last step and returns nil. When ctx ends it finishes the step under way, if there are
-// workers and it is no round of local steps, writes a checkpoint, tells the workers and returns ErrInterrupted. A failed block ends it with ErrDiverged, a
-// step that differs from the log with ErrReplay. A disk that takes nothing does not end it: what could not be written is
-// tried again until ctx ends, and only then the error is returned. All its goroutines have ended when it returns.
+// workers and it is no round of local steps, writes a checkpoint, sends the workers the end and returns ErrInterrupted.
+// A failed block ends it with ErrDiverged, a step that differs from the log with ErrReplay. A disk that takes nothing
+// does not end it: what could not be written is tried again until ctx ends, and only then the error is returned. All
+// its goroutines have ended when it returns.
 func (c *Coordinator) Run(ctx context.Context) error {
 	defer close(c.closing)
 	if err := c.takeUp(ctx); err != nil {
 		return err
 	}
 	defer c.closeLog()
-	control, err := c.bus.Subscribe(c.subjects.Control, c.enqueue)
+	control, err := c.bus.Subscribe(c.sender.subjects.Control, c.enqueue)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.subjects.Control, err)
+		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Control, err)
 	}
 	defer c.unsubscribe(control)
-	data, err := c.lent(c.subjects.Data, c.takeIn)
+	data, err := c.lent(c.sender.subjects.Data, c.takeIn)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.subjects.Data, err)
+		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Data, err)
 	}
 	defer c.unsubscribe(data)
 	c.start = time.Now()
 	c.lastStep = c.start
-	c.log.Info("run opens", "step", c.machine.opt.step, "steps", c.machine.cfg.Steps,
-		"parameters", len(c.machine.opt.theta), "term", c.machine.term)
+	c.log.Info("run opens", "step", c.machine.run.opt.step, "steps", c.machine.cfg.Steps,
+		"parameters", len(c.machine.run.opt.theta), "term", c.machine.term)
 	defer c.referee.stop()
 	c.machine.start(0)
 	c.execute()
@@ -182,14 +167,14 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.saved(s)
 		case <-c.saver.retry.C:
 			c.saver.next()
-		case <-c.troubled():
-			c.tellLog()
+		case <-c.history.troubled():
+			c.reportLog()
 		case v := <-c.referee.done:
 			c.judged(v)
 		case <-interrupted:
 			interrupted = nil
-			c.log.Info("interrupted: "+c.machine.underWay(), "step", c.machine.opt.step)
-			c.machine.stop(c.now())
+			c.log.Info("interrupted: "+c.machine.run.underWay(), "step", c.machine.run.opt.step)
+			c.machine.stop()
 		}
 		c.execute()
 		for c.back != nil && !c.finished {
@@ -202,11 +187,12 @@ func (c *Coordinator) Run(ctx context.Context) error {
 
 func (c *Coordinator) now() time.Duration { return time.Since(c.start) }
 
-// tick tells the machine the time. What waits in the inbox comes first: a worker is not silent whose heartbeat was not
-// read. After a long hold-up, as by an observer, nobody is given up before the next tick: more may wait at the bus.
+// tick gives the machine the time. Messages in the inbox come first: a worker whose heartbeat was not read yet is not
+// silent. After a long delay, as by an observer, no worker is given up before the next tick: more messages may wait at
+// the bus.
 func (c *Coordinator) tick() {
 	for range len(c.inbox) {
-		if c.receive(<-c.inbox); c.machine.finished {
+		if c.receive(<-c.inbox); c.machine.life.state == finished {
 			return
 		}
 		c.execute()
@@ -231,5 +217,5 @@ func (c *Coordinator) refuseVersion(data []byte) {
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
 		return
 	}
-	c.machine.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
+	c.machine.members.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
 }

@@ -17,7 +17,7 @@ func TestMachine_FetchesStayWithinCredit(t *testing.T) {
 		p := &player{cfg: Config{
 			Run: "r", Steps: 1 << 40, Shards: 8, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128 + r.IntN(1024),
 			Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Data: make([]byte, 1+r.IntN(4000)),
-		}, leases: map[uint64]*wire.Lease{}}
+		}, leases: map[uint64]*wire.Lease{}, intake: newIntake()}
 		p.m = newMachine(p.cfg, make([]float32, 40), p.cfg.Chunk)
 		p.m.start(0)
 		f := &fetchers{player: p, r: r, has: map[string][]bool{}}
@@ -30,7 +30,7 @@ func TestMachine_FetchesStayWithinCredit(t *testing.T) {
 				t.Fatalf("seed %d: after %v not everybody has the data set", seed, p.now)
 			}
 		}
-		if p.m.opt.step == 0 {
+		if p.m.run.opt.step == 0 {
 			t.Errorf("seed %d: no step was made meanwhile", seed)
 		}
 	}
@@ -47,7 +47,7 @@ type fetchers struct {
 func (f *fetchers) done() bool {
 	whole := 0
 	for _, id := range fetcherNames {
-		if w := f.m.member(id, token(id)); w != nil && w.ready {
+		if w := f.m.members.get(id, token(id)); w != nil && w.ready {
 			whole++
 		}
 	}
@@ -76,6 +76,7 @@ func (f *fetchers) act() {
 		f.ask(id)
 	}
 	for _, c := range append([]command(nil), f.m.take()...) {
+		f.store(c)
 		switch c := c.(type) {
 		case pieceCommand:
 			if f.has[c.to] != nil && f.r.IntN(5) > 0 {
@@ -92,7 +93,7 @@ func (f *fetchers) obey(id string, msg wire.Message) {
 	switch msg := msg.(type) {
 	case *wire.Welcome:
 		if f.has[id] == nil {
-			f.has[id] = make([]bool, f.m.data.pieces.Count())
+			f.has[id] = make([]bool, f.m.transfer.data.pieces.Count())
 		}
 	case *wire.Lease:
 		f.leases[msg.ID] = msg
@@ -110,7 +111,7 @@ func (f *fetchers) ask(id string) {
 	if has == nil {
 		return
 	}
-	msg := &wire.Fetch{Hash: f.m.data.hash}
+	msg := &wire.Fetch{Hash: f.m.transfer.data.hash}
 	for i := range has {
 		if !has[i] {
 			msg.Ranges = append(msg.Ranges, wire.Range{First: i, Count: 1})
@@ -124,27 +125,27 @@ func (f *fetchers) ask(id string) {
 
 func (f *fetchers) say(id string, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: "r", From: id, Term: 1, Token: token(id)}
-	f.m.receive(f.now, msg)
+	f.receive(msg)
 }
 
 // check compares the machine's books with what is out.
 func (f *fetchers) check() error {
 	total := 0
-	for _, w := range f.m.members {
+	for _, w := range f.m.members.list {
 		seen := map[int]bool{}
-		for _, i := range w.fetch.flying {
-			if seen[i] || !w.fetch.aloft[i] {
+		for _, i := range w.fetch.sent {
+			if seen[i] || !w.fetch.isSent[i] {
 				return fmt.Errorf("piece %d is out to %s twice, or is not noted", i, w.id)
 			}
 			seen[i] = true
-			total += f.m.data.pieces.Bytes(i)
+			total += f.m.transfer.data.pieces.Bytes(i)
 		}
 	}
-	switch d := f.m.data.flying; {
+	switch d := f.m.transfer.data.inFlight; {
 	case d != total:
 		return fmt.Errorf("%d bytes are out, the machine counts %d", total, d)
-	case d > f.m.cfg.Credit/2, d+f.m.inFlight > f.m.cfg.Credit:
-		return fmt.Errorf("%d bytes of data and %d of gradients are out, the credit is %d", d, f.m.inFlight, f.m.cfg.Credit)
+	case d > f.m.cfg.Credit/2, d+f.m.transfer.inFlight > f.m.cfg.Credit:
+		return fmt.Errorf("%d bytes of data and %d of gradients are out, the credit is %d", d, f.m.transfer.inFlight, f.m.cfg.Credit)
 	}
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// dataset is what the machine knows of the run's data set, and of its way to those who lack it. The bytes are the
-// shell's matter.
+// dataset is what the machine knows of the run's data set, and of its way to the members that lack it. The shell has
+// the bytes.
 type dataset struct {
-	hash   string // empty: the run has none
-	pieces wire.Pieces
-	flying int    // bytes sent and not known to have arrived
-	turn   uint64 // counts the pieces that were sent
+	hash     string // empty: the run has none
+	pieces   wire.Pieces
+	inFlight int    // bytes sent and not known to have arrived
+	turn     uint64 // counts the pieces that were sent
 }
 
 func newDataset(data []byte, chunk int) dataset {
@@ -25,43 +25,41 @@ func newDataset(data []byte, chunk int) dataset {
 }
 
 // fetch is the data set's way to one member.
+//
+// Invariant: isSent is set for the pieces in sent, each of which stands there once.
 type fetch struct {
 	lacking []wire.Range  // what the member last said, as far as it was not sent since
-	flying  []int         // pieces sent and not known to have arrived
-	aloft   []bool        // by piece: it is in flying
+	sent    []int         // pieces sent and not known to have arrived
+	isSent  []bool        // by piece
 	movedAt time.Duration // last arrival, or the first piece sent after a rest
 	turn    uint64        // when the last piece was sent to it
 }
 
-// fetch handles a Fetch: what the member no longer lacks has arrived, and frees the credit for more.
-func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
-	if reason, detail := m.checkFetch(msg); reason != "" {
-		m.refuse(w, reason, true, "%s", detail)
-		return
+// confirm handles a member's list of the pieces that it lacks. A piece that it no longer lacks has arrived, and gives
+// back its credit.
+func (x *transfer) confirm(now time.Duration, f *fetch, lacking []wire.Range) {
+	if f.isSent == nil {
+		f.isSent = make([]bool, x.data.pieces.Count())
 	}
-	f := &w.fetch
-	if f.aloft == nil {
-		f.aloft = make([]bool, m.data.pieces.Count())
-	}
-	f.lacking = msg.Ranges
-	flying := f.flying
-	f.flying = flying[:0]
-	for _, i := range flying {
-		if arrived(msg.Ranges, i) {
-			m.land(f, i)
+	f.lacking = lacking
+	sent := f.sent
+	f.sent = sent[:0]
+	for _, i := range sent {
+		if arrived(lacking, i) {
+			x.refund(f, i)
 			f.movedAt = now
 		} else {
-			f.flying = append(f.flying, i)
+			f.sent = append(f.sent, i)
 		}
 	}
-	m.spend(now)
 }
 
-func (m *machine) checkFetch(msg *wire.Fetch) (Reason, string) {
-	if m.data.hash == "" || msg.Hash != m.data.hash {
-		return ReasonData, fmt.Sprintf("data set %q was asked for, the run has %q", msg.Hash, m.data.hash)
+// check says what is wrong with a request for the data set.
+func (d *dataset) check(msg *wire.Fetch) (Reason, string) {
+	if d.hash == "" || msg.Hash != d.hash {
+		return ReasonData, fmt.Sprintf("data set %q was asked for, the run has %q", msg.Hash, d.hash)
 	}
-	return checkRanges("pieces", msg.Ranges, m.data.pieces.Count())
+	return checkRanges("pieces", msg.Ranges, d.pieces.Count())
 }
 
 // checkRanges requires ranges of n things that are not empty, ascend and do not overlap.
@@ -76,7 +74,8 @@ func checkRanges(what string, ranges []wire.Range, n int) (Reason, string) {
 	return "", ""
 }
 
-// arrived reports whether piece i is there, according to a list of what is not. A full list may have been cut off.
+// arrived reports whether piece i has arrived, according to a list of those that have not. A list of full length may be
+// incomplete.
 func arrived(lacking []wire.Range, i int) bool {
 	at, _ := slices.BinarySearchFunc(lacking, i, func(r wire.Range, i int) int { return r.First + r.Count - 1 - i })
 	if at == len(lacking) {
@@ -85,18 +84,18 @@ func arrived(lacking []wire.Range, i int) bool {
 	return i < lacking[at].First
 }
 
-// land takes back the credit of a piece.
-func (m *machine) land(f *fetch, i int) {
-	f.aloft[i] = false
-	m.data.flying -= m.data.pieces.Bytes(i)
+// refund takes back the credit of a piece.
+func (x *transfer) refund(f *fetch, i int) {
+	f.isSent[i] = false
+	x.data.inFlight -= x.data.pieces.Bytes(i)
 }
 
-// ground ends the way to a member: it has gone, has all it needs, or nothing arrives there. It may ask again.
-func (m *machine) ground(f *fetch) {
-	for _, i := range f.flying {
-		m.land(f, i)
+// endFetch stops sending pieces to a member: it has left, has all it needs, or receives nothing. It may ask again.
+func (x *transfer) endFetch(f *fetch) {
+	for _, i := range f.sent {
+		x.refund(f, i)
 	}
-	f.lacking, f.flying = nil, f.flying[:0]
+	f.lacking, f.sent = nil, f.sent[:0]
 }
 
 // next is the first piece to be sent to a member, if any.
@@ -104,7 +103,7 @@ func (f *fetch) next() (int, bool) {
 	for len(f.lacking) > 0 {
 		r := &f.lacking[0]
 		for ; r.Count > 0; r.First, r.Count = r.First+1, r.Count-1 {
-			if !f.aloft[r.First] {
+			if !f.isSent[r.First] {
 				return r.First, true
 			}
 		}
@@ -113,14 +112,15 @@ func (f *fetch) next() (int, bool) {
 	return 0, false
 }
 
-// deliver sends pieces as far as the credit goes, of which the data set takes no more than half, so that it never
-// holds up a step. It serves the member with the fewest pieces on their way, and of these the one that has waited
-// longest: one that does not take what it asked for does not hold up the others.
-func (m *machine) deliver(now time.Duration) {
+// deliver sends pieces as far as the credit allows. The data set uses at most half of the credit, so that it never
+// delays a step. The member with the fewest pieces in flight comes first, and among equals the one that has waited
+// longest: a member that receives nothing does not delay the others.
+func (x *transfer) deliver(now time.Duration, members []*member) {
+	d := &x.data
 	for {
 		var w *member
 		var piece int
-		for _, o := range m.members {
+		for _, o := range members {
 			i, ok := o.fetch.next()
 			if ok && (w == nil || o.fetch.before(&w.fetch)) {
 				w, piece = o, i
@@ -129,35 +129,35 @@ func (m *machine) deliver(now time.Duration) {
 		if w == nil {
 			return
 		}
-		n := m.data.pieces.Bytes(piece)
-		if m.data.flying+n > m.cfg.Credit/2 || !m.affords(n) {
+		n := d.pieces.Bytes(piece)
+		if d.inFlight+n > x.credit/2 || !x.affords(n) {
 			return
 		}
 		f := &w.fetch
-		if len(f.flying) == 0 {
+		if len(f.sent) == 0 {
 			f.movedAt = now
 		}
-		m.data.turn++
-		f.turn = m.data.turn
-		f.flying, f.aloft[piece] = append(f.flying, piece), true
-		m.data.flying += n
-		m.emit(pieceCommand{w.id, piece})
+		d.turn++
+		f.turn = d.turn
+		f.sent, f.isSent[piece] = append(f.sent, piece), true
+		d.inFlight += n
+		x.out.add(pieceCommand{w.id, piece})
 	}
 }
 
 // before reports whether f is to be served before g.
 func (f *fetch) before(g *fetch) bool {
-	if len(f.flying) != len(g.flying) {
-		return len(f.flying) < len(g.flying)
+	if len(f.sent) != len(g.sent) {
+		return len(f.sent) < len(g.sent)
 	}
 	return f.turn < g.turn
 }
 
-// groundLost takes back what was sent to members at whom nothing has arrived for a while.
-func (m *machine) groundLost(now time.Duration) {
-	for _, w := range m.members {
-		if f := &w.fetch; len(f.flying) > 0 && now-f.movedAt >= m.patience() {
-			m.ground(f)
+// endLostFetches takes back the credit of pieces that were sent to members where nothing has arrived for a while.
+func (x *transfer) endLostFetches(now time.Duration, members []*member) {
+	for _, w := range members {
+		if f := &w.fetch; len(f.sent) > 0 && now-f.movedAt >= x.timing.patience() {
+			x.endFetch(f)
 		}
 	}
 }

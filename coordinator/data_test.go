@@ -99,7 +99,7 @@ func fetchOnce(t *testing.T, connect func() wire.Bus) {
 	}
 	workers := []*reader{
 		startReader(t, connect(), want, worker.Config{ID: "a"}), startReader(t, connect(), want, worker.Config{ID: "b"}),
-		startReader(t, connect(), want, worker.Config{ID: "local", Local: local}),
+		startReader(t, connect(), want, worker.Config{ID: "local", DataSet: local}),
 	}
 	// lead runs a coordinator until all workers have joined, and returns how many pieces it has sent.
 	lead := func(endless bool) int64 {
@@ -140,7 +140,7 @@ func fetchOnce(t *testing.T, connect func() wire.Bus) {
 		}
 		return nil
 	}
-	workers = []*reader{startReader(t, connect(), want, worker.Config{ID: "next", Local: keep})}
+	workers = []*reader{startReader(t, connect(), want, worker.Config{ID: "next", DataSet: keep})}
 	if n := lead(false); n != 0 {
 		t.Errorf("%d pieces were sent in the next run", n)
 	}
@@ -163,7 +163,7 @@ func TestRun_FetchDoesNotHoldUp(t *testing.T) {
 		poor := startReader(t, bus, want, worker.Config{ID: "poor"})
 		fair := startReader(t, bus, want, worker.Config{ID: "fair"})
 		delay := func() *toy { return &toy{size: toySize, delay: 10 * time.Millisecond} }
-		wait := startWorker(t, t.Context(), bus, worker.Config{ID: "rich", Local: func(string) []byte { return want }}, delay)
+		wait := startWorker(t, t.Context(), bus, worker.Config{ID: "rich", DataSet: func(string) []byte { return want }}, delay)
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -70,8 +70,8 @@ func TestRun_OverNATS(t *testing.T) {
 // Vectors that are handed over within the process, by some of the workers or all, come to the same bits.
 func TestRun_WithinTheProcess(t *testing.T) {
 	for _, n := range []struct{ inside, outside int }{{1, 0}, {2, 0}, {5, 0}, {8, 0}, {1, 1}, {2, 3}} {
-		memory, local := wire.NewMemory(nil), wire.NewLocal()
-		bus := local.Bus(memory, n.outside > 0)
+		memory, process := wire.NewMemory(nil), wire.NewInProcess()
+		bus := process.Bus(memory, n.outside > 0)
 		cfg := config(t)
 		cfg.Chunk = 64 // many
 		c := newCoordinator(t, cfg, bus, nil)
@@ -79,7 +79,7 @@ func TestRun_WithinTheProcess(t *testing.T) {
 			defer startWorker(t, t.Context(), memory, worker.Config{}, nil)()
 		}
 		for range n.inside {
-			defer startWorker(t, t.Context(), local.Bus(memory, n.outside > 0), worker.Config{}, nil)()
+			defer startWorker(t, t.Context(), process.Bus(memory, n.outside > 0), worker.Config{}, nil)()
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)

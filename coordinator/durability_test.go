@@ -143,8 +143,8 @@ func (d *dying) fault(a disk.Act) (int, error) {
 	return 0, errKilled
 }
 
-// A coordinator that is killed at whatever act on the disk, and started anew with no help, ends with the same parameters
-// and a log of every step.
+// A coordinator that is killed at whatever act on the disk, and started anew with no help, ends with the same
+// parameters and a log of every step.
 func TestKilled_AtEveryAct(t *testing.T) {
 	var reference *coordinator.Log
 	all := &dying{}

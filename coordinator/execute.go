@@ -6,8 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -21,16 +19,22 @@ func (c *Coordinator) execute() {
 		}
 		switch cmd := cmd.(type) {
 		case sendCommand:
-			c.publish(c.subject(cmd.to, c.subjects.All), cmd.message)
+			c.sender.send(cmd.to, c.header(cmd.mark), cmd.message)
+		case expectCommand:
+			c.intake.expect(c.machine.cfg.Run, c.machine.term, cmd)
+		case closeCommand:
+			c.intake.close(cmd.lease)
 		case thetaCommand:
-			c.sendTheta(cmd)
+			r := &c.machine.run
+			c.sender.sendTheta(cmd, c.header(0), r.state, r.chunks, r.opt.step, c.machine.leasing.pass)
 		case pieceCommand:
 			c.sendPiece(cmd)
 		case rejectCommand:
-			c.count(cmd)
+			c.rejections.count(cmd, c.log)
 		case logCommand:
-			c.made = append(c.made, cmd.entry)
-			if c.repeats(cmd.entry.Step) {
+			cmd.entry.Term = c.machine.term
+			c.history.made = append(c.history.made, cmd.entry)
+			if c.history.repeats(cmd.entry.Step) {
 				c.logMade()
 			}
 		case eventCommand:
@@ -38,9 +42,10 @@ func (c *Coordinator) execute() {
 			c.note(cmd.event)
 		case checkpointCommand:
 			c.logMade() // the log is ahead of every checkpoint
+			cmd.state.Term = c.machine.term
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.opt.step, c.machine.state)
+			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.state)
 		case widenCommand:
 			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
 		case rollbackCommand:
@@ -78,92 +83,72 @@ func (c *Coordinator) goBack(ctx context.Context) {
 		c.halt(err)
 		return
 	}
-	c.referee.queue, c.summed = nil, version{}
+	c.referee.queue = nil
+	c.sender.forgetState()
 	c.machine.rewind(c.now(), cp)
-	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.sums.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.data.hash})
+	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.transfer.chunks.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.transfer.data.hash})
 	c.execute()
 }
 
 // halt ends the run at once, without a checkpoint of the present parameters.
 func (c *Coordinator) halt(err error) {
-	c.halted, c.finished, c.machine.finished = true, true, true
+	c.halted, c.finished = true, true
+	c.machine.life.finish()
 	c.err = errors.Join(c.err, err)
-	c.publish(c.subjects.All, &wire.End{
-		Header: wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term}, Reason: clip(err.Error()),
-	})
+	c.sender.send("", c.header(0), &wire.End{Reason: clip(err.Error())})
 }
 
-func (c *Coordinator) subject(to, all string) string {
-	if to == "" {
-		return all
-	}
-	return c.subjects.Worker(to)
+// header is the header of the coordinator's messages. A message with a mark is for one worker alone.
+func (c *Coordinator) header(mark uint64) wire.Header {
+	return wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term, Token: mark}
 }
 
+// sendPiece sends a piece of the data set.
 func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	m := c.machine
-	from, to := m.data.pieces.Span(cmd.index)
+	from, to := m.transfer.data.pieces.Span(cmd.index)
 	data := m.cfg.Data[from:to]
-	c.publish(c.subjects.Worker(cmd.to), &wire.Piece{
-		Header: wire.Header{Run: m.cfg.Run, Term: m.term},
-		Index:  cmd.index, CRC: wire.Checksum(data), Data: data,
-	})
+	c.sender.send(cmd.to, c.header(0), &wire.Piece{Index: cmd.index, CRC: wire.Checksum(data), Data: data})
 }
 
-// count counts a refused message and logs the first of each sender and reason.
-func (c *Coordinator) count(cmd rejectCommand) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.rejections {
-		if r := &c.rejections[i]; r.Worker == cmd.worker && r.Reason == cmd.reason {
-			r.Count++
-			return
-		}
-	}
-	c.rejections = append(c.rejections, Rejection{cmd.worker, cmd.reason, 1})
-	level := hclog.Warn
-	if cmd.reason.expected() {
-		level = hclog.Debug
-	}
-	c.log.Log(level, "message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)
-}
-
+// reportStep adds to the report of a step what the machine does not know.
 func (c *Coordinator) reportStep(r StepReport) {
 	now := time.Now()
 	r.Seconds = now.Sub(c.lastStep).Seconds()
-	r.BytesIn, r.BytesOut = c.in, c.outb
-	c.lastStep, c.in, c.outb = now, 0, 0
+	r.BytesIn, r.BytesOut = c.received, c.sender.bytes
+	c.lastStep, c.received, c.sender.bytes = now, 0, 0
 	c.observer.Step(r)
 }
 
+// reportMembership logs who comes and goes, and what the run waits for.
 func (c *Coordinator) reportMembership(r MembershipReport) {
 	switch {
 	case r.Joined != "":
 		c.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
 	case r.Left != "":
 		c.log.Info("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
-	case r.Waiting != "" && c.tellsWait(r.Seconds):
+	case r.Waiting != "" && c.logsWait(r.Seconds):
 		c.log.Info("the run waits", "for", r.Waiting, "seconds", math.Round(r.Seconds*10)/10)
 	}
 	c.observer.Membership(r)
 }
 
-// A wait is logged once a second while it is new, and then now and then: nobody who looks later needs each second.
+// A wait is logged once a second for a while, and less often later.
 const (
 	newWait   = 10.0 // seconds
 	waitEvery = 10.0
 )
 
-// tellsWait reports whether a wait of so many seconds is to be logged.
-func (c *Coordinator) tellsWait(seconds float64) bool {
-	if seconds >= newWait && seconds >= c.waitTold && seconds < c.waitTold+waitEvery {
+// logsWait reports whether a wait of so many seconds is to be logged.
+func (c *Coordinator) logsWait(seconds float64) bool {
+	if seconds >= newWait && seconds >= c.waitLogged && seconds < c.waitLogged+waitEvery {
 		return false
 	}
-	c.waitTold = seconds
+	c.waitLogged = seconds
 	return true
 }
 
-// Silent is the observer of those who want none; embedded, it hears what they do not care for.
+// Silent is an observer that does nothing. An observer that needs some methods only can embed it.
 type Silent struct{}
 
 // Step implements Observer.

@@ -47,7 +47,8 @@ func newWeather(p plan, r *rand.Rand) *weather {
 	return w
 }
 
-// severable is the bus of a party that can be killed, or cut off for a while: from one moment to the next nothing passes.
+// severable is the bus of a party that can be killed, or cut off for a while: from one moment to the next nothing
+// passes.
 type severable struct {
 	wire.Bus
 	cut atomic.Bool

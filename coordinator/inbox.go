@@ -7,11 +7,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// incoming is a message for the coordinator's goroutine: its bytes, or a chunk of which they are stored.
+// incoming is a message for the coordinator's goroutine: its bytes, or what is left of a chunk that is stored.
 type incoming struct {
-	data  []byte
-	chunk *wire.Chunk
-	size  int // of the whole message
+	data  []byte // nil: a chunk is stored
+	chunk stored // without data
+	size  int    // of the whole message
 }
 
 // enqueue passes a message to the coordinator's goroutine.
@@ -24,7 +24,8 @@ func (c *Coordinator) pass(in incoming) {
 	}
 }
 
-// lent subscribes for a handler that keeps nothing, without a copy of the messages where the bus can do without.
+// lent subscribes with a handler that keeps nothing of a message, so that a bus that can lend its messages need not
+// copy them.
 func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscription, error) {
 	if lender, ok := c.bus.(wire.Lender); ok {
 		return lender.Lend(subject, handle)
@@ -32,28 +33,29 @@ func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscripti
 	return c.bus.Subscribe(subject, handle)
 }
 
-// takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may call
-// it at the same time.
+// takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may
+// call it at the same time.
 func (c *Coordinator) takeIn(data []byte) {
 	msg, err := wire.Decode(data)
-	if chunk, ok := msg.(*wire.Chunk); ok && err == nil && c.machine.intake.store(chunk) {
-		chunk.Data = nil
-		c.pass(incoming{chunk: chunk, size: len(data)})
-		return
+	if chunk, ok := msg.(*wire.Chunk); ok && err == nil {
+		if s, ok := c.intake.store(chunk); ok {
+			c.pass(incoming{chunk: s, size: len(data)})
+			return
+		}
 	}
 	c.enqueue(bytes.Clone(data))
 }
 
 // receive decodes a message and gives it to the machine.
 func (c *Coordinator) receive(in incoming) {
-	c.in += int64(in.size)
-	if in.chunk != nil {
+	c.received += int64(in.size)
+	if in.chunk.Chunk != nil {
 		c.machine.receive(c.now(), in.chunk)
 		return
 	}
 	msg, err := wire.Decode(in.data)
 	if err == nil {
-		c.machine.receive(c.now(), msg)
+		c.machine.receive(c.now(), c.intake.take(msg))
 		return
 	}
 	reason := ReasonMalformed
@@ -61,5 +63,5 @@ func (c *Coordinator) receive(in incoming) {
 		reason = ReasonVersion
 		c.refuseVersion(in.data)
 	}
-	c.machine.reject("", reason, "%v", err)
+	c.machine.out.reject("", reason, "%v", err)
 }

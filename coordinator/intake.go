@@ -8,23 +8,22 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// intake holds what is pulled. Chunks are verified and stored on the goroutines that bring them, several at a time, while
-// the machine does something else; it only counts them afterwards. The intake decides nothing: what it does not expect it
-// leaves to the machine to refuse.
+// intake stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time, while
+// the machine does something else; it counts them afterwards. The intake decides nothing: it stores what the machine
+// expects. The machine refuses the rest, and says why.
 type intake struct {
-	mu    sync.RWMutex // held while a chunk is stored, so that a box is nobody's when it is closed
-	boxes map[uint64]*box
+	mu    sync.RWMutex    // held while a chunk is stored, so that nobody writes into a box that is closed
+	boxes map[uint64]*box // by lease
 }
 
 // box is the place of a lease's gradient.
 type box struct {
-	from   wire.Header // of the chunks that belong here
-	step   uint64
-	chunks wire.Chunking
-	values []float32
-	crcs   []uint32
-	states []atomic.Uint32
-	odd    atomic.Bool // there is a NaN or an infinity
+	opening uint64
+	from    wire.Header // of the chunks that belong here
+	step    uint64
+	chunks  wire.Chunking
+	values  []float32
+	states  []atomic.Uint32 // by chunk
 }
 
 // The states of a chunk in its box.
@@ -32,13 +31,28 @@ const (
 	unwanted uint32 = iota
 	wanted
 	storing
-	stored
+	kept
 )
+
+func newIntake() *intake { return &intake{boxes: make(map[uint64]*box)} }
+
+// expect lets in the chunks that a command names, from who sends them in this run and term. It opens the box of a lease
+// at the first of its commands.
+func (in *intake) expect(run string, term uint64, c expectCommand) {
+	b := in.boxes[c.lease]
+	if b == nil {
+		b = &box{
+			opening: c.opening, from: wire.Header{Run: run, From: c.from, Term: term, Token: c.token}, step: c.step,
+			chunks: c.chunks, values: c.values,
+		}
+		in.open(c.lease, b)
+	}
+	b.want(c.first, c.end)
+}
 
 // open makes a box.
 func (in *intake) open(lease uint64, b *box) {
-	n := b.chunks.Count()
-	b.crcs, b.states = make([]uint32, n), make([]atomic.Uint32, n)
+	b.states = make([]atomic.Uint32, b.chunks.Count())
 	in.mu.Lock()
 	in.boxes[lease] = b
 	in.mu.Unlock()
@@ -58,31 +72,36 @@ func (in *intake) close(lease uint64) {
 	in.mu.Unlock()
 }
 
-// store puts a chunk where it belongs, and reports whether it was expected and sound.
-func (in *intake) store(msg *wire.Chunk) bool {
+// store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the machine.
+func (in *intake) store(msg *wire.Chunk) (stored, bool) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	b := in.boxes[msg.Lease]
 	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Index >= len(b.states) || len(msg.Data) != b.chunks.Bytes(msg.Index) {
-		return false
+		return stored{}, false
 	}
 	state := &b.states[msg.Index]
 	if !state.CompareAndSwap(wanted, storing) {
-		return false
+		return stored{}, false
 	}
 	if wire.Checksum(msg.Data) != msg.CRC {
 		state.Store(wanted)
-		return false
+		return stored{}, false
 	}
 	from, to := b.chunks.Span(msg.Index)
 	b.chunks.Decode(b.values, msg.Index, msg.Data)
-	if !kernel.Finite(b.values[from:to]) {
-		b.odd.Store(true)
-	}
-	b.crcs[msg.Index] = msg.CRC
-	state.Store(stored)
-	return true
+	state.Store(kept)
+	chunk := *msg
+	chunk.Data = nil
+	return stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
 }
 
-// has reports whether a chunk is in its box.
-func (b *box) has(chunk int) bool { return b.states[chunk].Load() == stored }
+// take stores what is a chunk, and returns what the machine is to be given: the message, or what is left of it.
+func (in *intake) take(msg wire.Message) wire.Message {
+	if chunk, ok := msg.(*wire.Chunk); ok {
+		if s, ok := in.store(chunk); ok {
+			return s
+		}
+	}
+	return msg
+}

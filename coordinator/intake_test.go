@@ -13,8 +13,8 @@ func openBox(t *testing.T) (*intake, *box, func(i int) *wire.Chunk) {
 	t.Helper()
 	head := wire.Header{Run: "r", From: "w", Term: 2, Token: 9}
 	chunks := wire.NewChunking(10, 16)
-	b := &box{from: head, step: 3, chunks: chunks, values: make([]float32, 10)}
-	in := &intake{boxes: make(map[uint64]*box)}
+	b := &box{opening: 7, from: head, step: 3, chunks: chunks, values: make([]float32, 10)}
+	in := newIntake()
 	in.open(5, b)
 	return in, b, func(i int) *wire.Chunk {
 		data := make([]byte, chunks.Bytes(i))
@@ -25,10 +25,16 @@ func openBox(t *testing.T) (*intake, *box, func(i int) *wire.Chunk) {
 	}
 }
 
+// stores reports whether a chunk is stored.
+func stores(in *intake, c *wire.Chunk) bool {
+	_, ok := in.store(c)
+	return ok
+}
+
 // Nothing but a chunk that is wanted, whole and the worker's own is stored, and that once.
 func TestIntake_StoresWhatIsWanted(t *testing.T) {
 	in, b, chunk := openBox(t)
-	if in.store(chunk(0)) {
+	if stores(in, chunk(0)) {
 		t.Error("a chunk was stored that nobody asked for")
 	}
 	b.want(0, 2)
@@ -45,7 +51,7 @@ func TestIntake_StoresWhatIsWanted(t *testing.T) {
 		"checksum": func(c *wire.Chunk) { c.Data[0] ^= 1 },
 	} {
 		c := chunk(0)
-		if spoil(c); in.store(c) {
+		if spoil(c); stores(in, c) {
 			t.Errorf("a chunk with another %s was stored", name)
 		}
 	}
@@ -54,21 +60,22 @@ func TestIntake_StoresWhatIsWanted(t *testing.T) {
 			t.Fatalf("something was written: %v", b.values)
 		}
 	}
-	if !in.store(chunk(0)) || !b.has(0) || b.has(1) || b.odd.Load() || b.crcs[0] != chunk(0).CRC {
+	has := func(i int) bool { return b.states[i].Load() == kept }
+	if s, ok := in.store(chunk(0)); !ok || !has(0) || has(1) || !s.finite || s.CRC != chunk(0).CRC || s.opening != 7 || s.Data != nil {
 		t.Error("the chunk was not stored")
 	}
-	if in.store(chunk(0)) {
+	if stores(in, chunk(0)) {
 		t.Error("the chunk was stored twice")
 	}
-	odd := chunk(1)
-	copy(odd.Data, wire.FloatBytes([]float32{float32(math.Inf(1))}))
-	odd.CRC = wire.Checksum(odd.Data)
-	if !in.store(odd) || !b.odd.Load() {
+	infinite := chunk(1)
+	copy(infinite.Data, wire.FloatBytes([]float32{float32(math.Inf(1))}))
+	infinite.CRC = wire.Checksum(infinite.Data)
+	if s, ok := in.store(infinite); !ok || s.finite {
 		t.Error("the infinity was not noted")
 	}
 	in.close(5)
 	b.want(2, 3)
-	if in.store(chunk(2)) {
+	if stores(in, chunk(2)) {
 		t.Error("a chunk was stored in a box that is closed")
 	}
 }
@@ -83,7 +90,7 @@ func TestIntake_ManyAtOnce(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for i := range 3 {
-					if in.store(chunk(i)) {
+					if stores(in, chunk(i)) {
 						times.Add(1)
 					}
 				}

@@ -2,26 +2,26 @@ package coordinator
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Gradients travel as float32, or as integers with a scale for each block of parameters, which is fixed before the step:
-// see package quantize. The scales' exponents go out behind the parameters, and behind the sum of a block of shards comes
-// what its shards need. If a block of parameters needs more than it has, its integers were cut off. Then the step is
-// computed once more, with what all of its shards were seen to need, so that it fits: the scales, and with them the bits,
-// are a function of the steps before, whoever computes what.
+// Gradients travel as float32, or as integers. Integers have one scale for each group of parameters, which is fixed
+// before the step: see package quantize. The exponents of the scales are sent behind the parameters. Behind the sum of
+// a block of shards come the exponents that its shards need. If a group needs a greater exponent than it has, its
+// integers were cut off. Then the step takes another pass, with the exponents that its shards need. So the scales, and
+// with them the bits, are a function of the steps before, whichever worker computes what.
 
-// passesBorne is how often a step may not fit. Once is what honest workers need.
-const passesBorne = 4
+// maxPasses is how often the sum of a step may not fit its scales. With honest workers it happens once at most.
+const maxPasses = 4
 
-// integers is how the gradients of a run travel as integers.
+// integers holds the scales of a run whose gradients travel as integers. It is nil in other runs, and its methods do
+// nothing then.
 type integers struct {
 	grid   *quantize.Grid
 	scales *quantize.Scales
+	misfit int // how often the gradient of this step did not fit its scales
 }
 
 // newIntegers returns nil if gradients travel as float32. The exponents stand in the given memory, of a value for each
@@ -30,7 +30,7 @@ func newIntegers(grid *quantize.Grid, exponents []float32) *integers {
 	if grid == nil {
 		return nil
 	}
-	return &integers{grid, quantize.NewScales(exponents)}
+	return &integers{grid: grid, scales: quantize.NewScales(exponents)}
 }
 
 // grid divides a number of parameters into blocks; nil if gradients travel as float32.
@@ -69,10 +69,11 @@ func (i *integers) levels() []float32 {
 func (i *integers) restore(levels []float32) {
 	if i != nil {
 		i.scales.Restore(levels)
+		i.misfit = 0
 	}
 }
 
-// peaks is the number of values of a sum that are not summed.
+// peaks is the number of exponents behind a sum. They are not added: the greatest counts.
 func (i *integers) peaks() int {
 	if i == nil {
 		return 0
@@ -80,12 +81,11 @@ func (i *integers) peaks() int {
 	return i.grid.Blocks()
 }
 
-// offer tells a worker how gradients travel.
-func (m *machine) offer(w *wire.Welcome) {
-	if m.integers == nil {
-		return
+// offer says in a Welcome how gradients travel.
+func (i *integers) offer(w *wire.Welcome, cfg *Config, size int) {
+	if i != nil {
+		w.Gradients, w.Seed, w.Shards, w.Tensors = wire.Int16, cfg.Seed, cfg.Shards, cfg.tensors(size)
 	}
-	w.Gradients, w.Seed, w.Shards, w.Tensors = wire.Int16, m.cfg.Seed, m.cfg.Shards, m.cfg.tensors(len(m.opt.theta))
 }
 
 // gradient turns a sum into the gradient that it stands for, in place, and returns it.
@@ -96,39 +96,44 @@ func (i *integers) gradient(sum []float32) []float32 {
 	return i.grid.Restore(sum, i.scales.Exponents())
 }
 
-// close makes the scales of the next step, from the sum of this one.
+// close computes the scales of the next step from the sum of this one.
 func (i *integers) close(sum []float32) {
 	if i != nil {
 		i.scales.Close(sum[i.grid.Parameters():])
 	}
 }
 
-// beginAnew throws away all work at the present parameters.
-func (m *machine) beginAnew(now time.Duration) {
-	m.pass, m.narrow = m.pass+1, 0
-	if m.integers != nil {
-		m.integers.scales.Open()
+// reopen returns to the scales that the step had at first.
+func (i *integers) reopen() {
+	if i != nil {
+		i.scales.Open()
+		i.misfit = 0
 	}
-	m.open(now)
 }
 
-// redo reports whether the sum of the present step does not fit its scales. Then the step is begun anew, with wider ones,
-// or the run ends: what the shards need is a function of the parameters, so it fits at the second time.
-func (m *machine) redo(sum reduce.Partial) bool {
-	i := m.integers
+// widen makes those scales wider that the sum of this step does not fit, and returns their number.
+func (i *integers) widen(sum []float32) int {
 	if i == nil {
-		return false
+		return 0
 	}
-	blocks := i.scales.Widen(sum.Values[i.grid.Parameters():])
-	if blocks == 0 {
-		return false
+	blocks := i.scales.Widen(sum[i.grid.Parameters():])
+	if blocks > 0 {
+		i.misfit++
 	}
-	m.recycle(sum)
-	m.figures.Useful -= min(uint64(m.cfg.Shards), m.figures.Useful)
-	if m.narrow++; m.narrow > passesBorne {
-		m.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time", ErrDisputed, m.opt.step+m.opt.Stride(), m.narrow))
-		return true
+	return blocks
+}
+
+// passes is how often the gradient of this step was computed, if more than once; 0 otherwise.
+func (i *integers) passes() int {
+	if i == nil || i.misfit == 0 {
+		return 0
 	}
-	m.emit(widenCommand{step: m.opt.step + m.opt.Stride(), blocks: blocks})
-	return true
+	return i.misfit + 1
+}
+
+// settle resets the count for the next step.
+func (i *integers) settle() {
+	if i != nil {
+		i.misfit = 0
+	}
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// An intruder has the permissions of a worker: it may say what it likes to the coordinator and hears all that is said to
-// workers, but does not know their tokens. Whatever it does, the run ends with its bits and no honest worker is cut off.
+// An intruder has the permissions of a worker: it may say what it likes to the coordinator and hears all that is said
+// to workers, but does not know their tokens. Whatever it does, the run ends with its bits and no honest worker is cut
+// off.
 func TestRun_Intruder(t *testing.T) {
 	for name, act := range map[string]func(*client){
 		"forges the messages of others":        forge,

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way stays
-// within the credit.
+// Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way
+// stays within the credit.
 func TestMachine_KeepsItsBooks(t *testing.T) {
 	steps := uint64(0)
 	for seed := range uint64(80) {
@@ -25,11 +25,11 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 			if err := b.check(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			if b.m.finished {
+			if b.m.life.state == finished {
 				break
 			}
 		}
-		steps += b.m.opt.step
+		steps += b.m.run.opt.step
 	}
 	if steps < 80 {
 		t.Errorf("%d steps in all", steps)
@@ -49,7 +49,7 @@ type bedlam struct {
 
 func newBedlam(seed uint64) *bedlam {
 	r := rand.New(rand.NewPCG(seed, 0))
-	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, cfg: Config{
+	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, intake: newIntake(), cfg: Config{
 		Run: "r", Steps: 1 << 40, Shards: 8, ValidationShards: 4, ValidateEvery: 2, FailureDetection: 5 * time.Second,
 		Chunk: 64, Credit: 64 + r.IntN(256), Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}}
@@ -69,7 +69,7 @@ func (b *bedlam) act() {
 	switch x := b.r.IntN(100); {
 	case x < 4 || len(b.names) == 0:
 		b.born++
-		b.names = append(b.names, fmt.Sprint([]string{"good", "liar", "nan", "odd"}[b.r.IntN(4)], b.born))
+		b.names = append(b.names, fmt.Sprint([]string{"good", "liar", "nan", "out"}[b.r.IntN(4)], b.born))
 		b.join(b.names[len(b.names)-1])
 	case x < 5:
 		b.say(b.names[b.r.IntN(len(b.names))], &wire.Bye{})
@@ -77,9 +77,9 @@ func (b *bedlam) act() {
 		b.join(b.names[b.r.IntN(len(b.names))])
 	case x < 35:
 		b.now += time.Duration(b.r.IntN(600)) * time.Millisecond
-		for _, w := range slices.Clone(b.m.members) {
+		for _, w := range slices.Clone(b.m.members.list) {
 			if b.r.IntN(30) > 0 {
-				b.say(w.id, &wire.Heartbeat{Step: b.m.opt.step})
+				b.say(w.id, &wire.Heartbeat{Step: b.m.run.opt.step})
 			}
 		}
 		b.m.dismiss(b.now)
@@ -104,6 +104,7 @@ func (b *bedlam) obey() {
 	for again := true; again; {
 		again = false
 		for _, c := range append([]command(nil), b.m.take()...) {
+			b.store(c)
 			switch c := c.(type) {
 			case refereeCommand:
 				b.asked = append(b.asked, c)
@@ -153,30 +154,30 @@ func (b *bedlam) answer(id string, l *wire.Lease) {
 
 func (b *bedlam) say(id string, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: "r", From: id, Term: b.m.term, Token: token(id)}
-	b.m.receive(b.now, msg)
+	b.receive(msg)
 	b.obey()
 }
 
 // check compares the books with what is out.
 func (b *bedlam) check() error {
 	m := b.m
-	if m.finished {
+	if m.life.state == finished {
 		return nil
 	}
 	flying := 0
-	for _, l := range m.leases {
+	for _, l := range m.leasing.leases {
 		for i := range l.next {
 			if l.state == pulling && !l.got[i] {
-				flying += m.chunks.Bytes(i)
+				flying += m.run.chunks.Bytes(i)
 			}
 		}
 	}
-	if flying != m.inFlight || flying > max(m.cfg.Credit, m.chunks.Bytes(0)) {
-		return fmt.Errorf("%d bytes are asked for, the machine counts %d, the credit is %d", flying, m.inFlight, m.cfg.Credit)
+	if flying != m.transfer.inFlight || flying > max(m.cfg.Credit, m.run.chunks.Bytes(0)) {
+		return fmt.Errorf("%d bytes are asked for, the machine counts %d, the credit is %d", flying, m.transfer.inFlight, m.cfg.Credit)
 	}
-	for _, w := range m.members {
+	for _, w := range m.members.list {
 		busy := 0
-		for _, l := range m.leases {
+		for _, l := range m.leasing.leases {
 			if l.owner == w && l.state == leased {
 				busy += l.block.Count
 			}
@@ -185,9 +186,43 @@ func (b *bedlam) check() error {
 			return fmt.Errorf("%s has %d shards in its hands, the machine counts %d", w.id, busy, w.busy)
 		}
 	}
-	for _, r := range m.rounds {
-		if err := checkShards(r); err != nil {
+	for _, r := range m.leasing.rounds {
+		if err := errors.Join(checkShards(r), checkTasks(r)); err != nil {
 			return err
+		}
+	}
+	if len(m.judgement.docket) > 0 {
+		return errors.New("the docket is not empty")
+	}
+	return nil
+}
+
+// checkTasks looks at what must hold of each task in its phase.
+func checkTasks(r *round) error {
+	if r.broken != nil {
+		return r.broken
+	}
+	for _, t := range r.tasks {
+		pulled := 0
+		for _, l := range t.leases {
+			if l.state == pulling {
+				pulled++
+			}
+		}
+		doubted := slices.Contains(r.disputes, t)
+		switch {
+		case pulled > 1:
+			return fmt.Errorf("shards %s are pulled %d times", t.block, pulled)
+		case t.arrived != nil || t.phase == decided:
+			return fmt.Errorf("shards %s are %v between two events", t.block, t.phase)
+		case t.phase == refereed != (t.question > 0) && t.phase != contested:
+			return fmt.Errorf("shards %s are %v, question %d", t.block, t.phase, t.question)
+		case (t.phase == disputed || t.phase == contested) && !doubted, doubted && (t.phase == merged || t.phase == open):
+			return fmt.Errorf("shards %s are %v, in dispute: %v", t.block, t.phase, doubted)
+		case t.phase == held && t.copy == nil:
+			return fmt.Errorf("shards %s are held without a copy", t.block)
+		case t.phase == open && t.regular() > 0 == r.queued(t):
+			return fmt.Errorf("shards %s are open: %d leases, queued %v", t.block, t.regular(), r.queued(t))
 		}
 	}
 	return nil
@@ -205,12 +240,12 @@ func checkShards(r *round) error {
 		put(b, "free")
 	}
 	for _, t := range r.tasks {
-		waits := slices.ContainsFunc(r.retry, func(o retry) bool { return o.task == t })
+		waits := r.queued(t)
 		switch {
-		case t.merged:
+		case t.phase.inTree():
 			put(t.block, "tree")
-		case t.held != nil || t.judge != 0 || t.regular() > 0 || waits:
-			put(t.block, fmt.Sprintf("task held %v judge %d leases %d waits %v", t.held != nil, t.judge, t.regular(), waits))
+		case t.copy != nil || t.phase.judged() || t.regular() > 0 || waits:
+			put(t.block, fmt.Sprintf("task %v leases %d waits %v", t.phase, t.regular(), waits))
 		}
 	}
 	for s, where := range places {

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// syncInterval is how often the log is synced while steps are made: what a crash of the machine takes of it is
-	// computed again.
+	// syncInterval is how often the log is synced while steps are made. Steps that a crash removes from it are computed
+	// again.
 	syncInterval = time.Second
-	// maxPending bounds the lines that wait for a disk that takes none; steps beyond leave no line.
+	// maxPending bounds the bytes of the lines that wait for a disk that takes none. Further steps leave no line.
 	maxPending = 64 << 20
 )
 
 // journal writes the log on a goroutine of its own, so that a step never waits for the disk. Lines stay in memory until
-// they are synced. After a failure the file is cut where the last sync left it, and they are all written once more: what a
-// failed sync has lost is not known.
+// they are synced. After a failure the file is cut to its length at the last sync, and all lines after that are written
+// once more: it is not known what a failed sync has lost.
 type journal struct {
-	path string
-	disk disk.Disk
-	told func(error) // hears the outcome of every attempt, on the journal's goroutine
+	path   string
+	disk   disk.Disk
+	report func(error) // is called with the outcome of every attempt, on the journal's goroutine
 
 	mu      sync.Mutex
 	pending []byte // lines that are not synced
@@ -40,10 +40,10 @@ type journal struct {
 	done    chan struct{}
 }
 
-// startJournal writes on after the first size bytes of a log. told must not wait for the journal.
-func startJournal(d disk.Disk, path string, size int64, told func(error)) *journal {
+// startJournal writes on after the first size bytes of a log. report must not wait for the journal.
+func startJournal(d disk.Disk, path string, size int64, report func(error)) *journal {
 	j := &journal{
-		path: path, disk: d, told: told, synced: size,
+		path: path, disk: d, report: report, synced: size,
 		wake: make(chan struct{}, 1), flushes: make(chan chan error), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go j.run()
@@ -114,7 +114,7 @@ func (j *journal) run() {
 			return
 		}
 		if err != nil || failing {
-			j.told(err)
+			j.report(err)
 		}
 		if failing = err != nil; failing {
 			timer.Reset(wait.next())

@@ -13,15 +13,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// narrow is a bus with a payload limit that breaks the messages above it.
-type narrow struct {
+// smallBus is a bus with a payload limit that breaks the messages above it.
+type smallBus struct {
 	*wire.Memory
 	limit int
 }
 
-func (n narrow) MaxPayload() int { return n.limit }
+func (n smallBus) MaxPayload() int { return n.limit }
 
-func (n narrow) Publish(subject string, data []byte) error {
+func (n smallBus) Publish(subject string, data []byte) error {
 	if len(data) > n.limit {
 		return fmt.Errorf("%w: %d bytes", wire.ErrTooLarge, len(data))
 	}
@@ -54,43 +54,43 @@ func TestNew_JobDoesNotFit(t *testing.T) {
 	cfg := valid(t.TempDir())
 	cfg.Job = make([]byte, 60_000)
 	for limit, fits := range map[int]bool{64_000: false, 65_000: true} {
-		_, err := New(cfg, make([]float32, 6), narrow{wire.NewMemory(nil), limit}, nil, hclog.NewNullLogger())
+		_, err := New(cfg, make([]float32, 6), smallBus{wire.NewMemory(nil), limit}, nil, hclog.NewNullLogger())
 		if fits != (err == nil) || !fits && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "60000")) {
 			t.Errorf("limit %d: got %v", limit, err)
 		}
 	}
 }
 
-// The limit of a broker that comes back may be another. What cannot be sent is told, once per kind.
+// The limit of a broker that comes back may be another. What cannot be sent is logged, once per kind.
 func TestPublish_NeverFits(t *testing.T) {
 	var text bytes.Buffer
-	bus := &narrow{wire.NewMemory(nil), 65_000}
+	bus := &smallBus{wire.NewMemory(nil), 65_000}
 	c, err := New(valid(t.TempDir()), make([]float32, 6), bus, nil, hclog.New(&hclog.LoggerOptions{Output: &text, Level: hclog.Info}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bus.limit = 10
 	for range 3 {
-		c.publish("s", &wire.End{Header: wire.Header{Run: "r"}, Reason: "done"})
-		c.publish("s", &wire.Refusal{Header: wire.Header{Run: "r"}, Reason: strings.Repeat("x", wire.MaxText+1)})
+		c.sender.send("", wire.Header{Run: "r"}, &wire.End{Reason: "done"})
+		c.sender.send("", wire.Header{Run: "r"}, &wire.Refusal{Reason: strings.Repeat("x", wire.MaxText+1)})
 	}
 	if got := strings.Count(text.String(), "[ERROR] message cannot be sent"); got != 2 {
-		t.Errorf("told %d times: %s", got, text.String())
+		t.Errorf("logged %d times: %s", got, text.String())
 	}
 }
 
 // A wait is logged each second while it is new, then every ten; the next wait begins anew.
-func TestTellsWait(t *testing.T) {
-	c, told := &Coordinator{}, 0
+func TestCoordinator_LogsWait(t *testing.T) {
+	c, logged := &Coordinator{}, 0
 	for s := 0.25; s < 100; s += 1.25 {
-		if c.tellsWait(s) {
-			told++
+		if c.logsWait(s) {
+			logged++
 		}
 	}
-	if told < 15 || told > 18 {
-		t.Errorf("told %d times in 100 s", told)
+	if logged < 15 || logged > 18 {
+		t.Errorf("logged %d times in 100 s", logged)
 	}
-	if !c.tellsWait(0.25) || !c.tellsWait(1.5) {
-		t.Error("the next wait is not told")
+	if !c.logsWait(0.25) || !c.logsWait(1.5) {
+		t.Error("the next wait is not logged")
 	}
 }

@@ -34,7 +34,7 @@ func replicas(t *testing.T, slots int, delay time.Duration) *worker.Replicas {
 	for range slots {
 		programs = append(programs, &toy{size: toySize, delay: delay})
 	}
-	p, err := worker.NewReplicas(programs, worker.Local{Replicas: 4, Steps: 5, Shards: 8, Optimizer: config(t).Optimizer})
+	p, err := worker.NewReplicas(programs, worker.LocalSteps{Replicas: 4, Steps: 5, Shards: 8, Optimizer: config(t).Optimizer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,8 @@ func TestLocalSteps_SameBitsForAnyWorkers(t *testing.T) {
 	}
 }
 
-// A worker that leaves in the middle of a replica ends between two local steps, and is replaced; one that is cut off is, too.
+// A worker that leaves in the middle of a replica ends between two local steps, and is replaced; one that is cut off
+// is, too.
 func TestLocalSteps_WorkerLeavesOrIsKilled(t *testing.T) {
 	want := localSHA(t)
 	for name, kill := range map[string]bool{"leaves": false, "is killed": true} {
@@ -239,8 +240,8 @@ func TestLocalSteps_InterruptedAndResumed(t *testing.T) {
 	})
 }
 
-// A round that takes longer than workers listen for a silent coordinator costs no message but heartbeats and their like:
-// nothing is sent twice, nobody is taken for stuck, and nobody introduces himself anew.
+// A round that takes longer than workers listen for a silent coordinator costs no message but heartbeats and their
+// like: nothing is sent twice, nobody is taken for stuck, and nobody introduces himself anew.
 func TestLocalSteps_LongRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := map[wire.Kind]int{}

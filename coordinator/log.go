@@ -21,23 +21,24 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Entry is the line of the log that a step leaves: what its update was made of, and the hash of what came out. All of it
-// but Term and the blocks, which say who computed what, is a function of the configuration.
+// Entry is the line of the log that a step leaves: what its update was made of, and the hash of what came out. All of
+// it but Term and the blocks, which say who computed what, is a function of the configuration.
 type Entry struct {
-	Step   uint64   `json:"step"`  // number of updates
-	Term   uint64   `json:"term"`  // incarnation of the coordinator
-	Theta  string   `json:"theta"` // HashTheta of the parameters after the update
-	Terms  Floats   `json:"terms"` // mean loss terms
-	Norm   float64  `json:"norm"`  // of the gradient, before clipping
-	Rate   float64  `json:"rate"`
-	Blocks []Credit `json:"blocks"` // by first shard
-	// Passes is how often the step was computed, if more than once, as gradients did not fit their scales: see Config.Gradients.
+	Step   uint64         `json:"step"`  // number of updates
+	Term   uint64         `json:"term"`  // incarnation of the coordinator
+	Theta  string         `json:"theta"` // HashTheta of the parameters after the update
+	Terms  Floats         `json:"terms"` // mean loss terms
+	Norm   float64        `json:"norm"`  // of the gradient, before clipping
+	Rate   float64        `json:"rate"`
+	Blocks []Contribution `json:"blocks"` // by first shard
+	// Passes is how often the step was computed, if more than once, as gradients did not fit their scales: see
+	// Config.Gradients.
 	Passes int `json:"passes,omitempty"`
 }
 
-// Credit says which worker delivered a block of an update, and the checksum of its gradient. The checksum is formed over
-// those of the chunks, see wire.Combine, so it belongs to the chunk length of the term.
-type Credit struct {
+// Contribution says which worker delivered a block of an update, and the checksum of its gradient. The checksum is
+// formed over those of the chunks, see wire.Combine, so it belongs to the chunk length of the term.
+type Contribution struct {
 	Block    reduce.Block
 	Checksum uint32
 	Worker   string
@@ -49,13 +50,13 @@ const (
 	EventCheckpoint = "checkpoint" // the parameters after Step updates are safe on disk
 	EventRollback   = "rollback"   // the run went back to Step: all entries before this line and after Step are void
 	EventQuarantine = "quarantine" // a worker was cut off
-	// EventContributor: a worker has contributed, for the first time since the run was where it is, what nobody confirmed:
-	// to a sum at the parameters after Step updates. If it is found to lie, the run goes back to before that.
+	// EventContributor: a worker has contributed to a sum at the parameters after Step updates, and nobody confirmed
+	// it. It is written once for each worker. If the worker is found to lie, the run goes back to before that step.
 	EventContributor = "contributor"
 	EventEnd         = "end" // the coordinator ends
 )
 
-// Event is a line of the log that tells what happened beside the updates.
+// Event is a line of the log about something other than an update.
 type Event struct {
 	Kind     string    `json:"event"`
 	Time     time.Time `json:"time"`
@@ -72,10 +73,10 @@ type Event struct {
 
 // HashTheta is the hash that the log keeps of parameters: their CRC-32C and their CRC-32 (IEEE), 16 hexadecimal digits.
 //
-// It is formed at every step, so it has to be fast: both sums run on instructions that amd64 and arm64 have, SHA-256 takes
-// ten times as long. Their polynomials have no factor in common, so the two together are a CRC of 64 bits: contents that
-// differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row. Against contents that
-// somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256.
+// It is formed at every step, so it has to be fast: both sums run on instructions that amd64 and arm64 have, SHA-256
+// takes ten times as long. Their polynomials have no factor in common, so the two together are a CRC of 64 bits:
+// contents that differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row. Against
+// contents that somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256.
 func HashTheta(theta []float32) string {
 	const block = 1 << 14 // stays in the cache for the second sum
 	table, castagnoli, ieee := crc32.MakeTable(crc32.Castagnoli), uint32(0), uint32(0)
@@ -124,12 +125,12 @@ func (f *Floats) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements json.Marshaler: a credit is [first, count, "checksum", "worker"].
-func (c Credit) MarshalJSON() ([]byte, error) {
+func (c Contribution) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{c.Block.First, c.Block.Count, fmt.Sprintf("%08x", c.Checksum), c.Worker})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (c *Credit) UnmarshalJSON(data []byte) error {
+func (c *Contribution) UnmarshalJSON(data []byte) error {
 	var checksum string
 	fields := []any{&c.Block.First, &c.Block.Count, &checksum, &c.Worker}
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -272,18 +273,4 @@ func (l *Log) Chunk(term uint64) int {
 		}
 	}
 	return 0
-}
-
-// entry is the line of the log for the step that was just made from round r, but for the hash of the parameters.
-func (m *machine) entry(r *round, norm, rate float64) Entry {
-	e := Entry{
-		Step: m.opt.step, Term: m.term,
-		Terms: slices.Clone(r.total.Terms), Norm: norm, Rate: rate,
-	}
-	if m.narrow > 0 {
-		e.Passes = m.narrow + 1
-	}
-	e.Blocks = append(e.Blocks, r.credits...)
-	slices.SortFunc(e.Blocks, func(a, b Credit) int { return a.Block.First - b.Block.First })
-	return e
 }

@@ -1,12 +1,14 @@
 package coordinator
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
+
+// maxMembers bounds the workers of a run. One that is not ready makes room for a newcomer.
+const maxMembers = 4096
 
 // member is a worker that said Hello and is not lost. It gets leases once it is ready: when it has the data set and has
 // built its program.
@@ -20,28 +22,83 @@ type member struct {
 	busy     int           // shards leased to it and not announced
 	computed time.Duration // how long all its slots computed in this step, as it says
 	lastSeen time.Duration
-	// doubtedAt is when a block of its was last given to another because it was late. Until it speaks again it gets no more.
+	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
+	// it sends a message.
 	doubtedAt time.Duration
 	fetch     fetch
 }
 
-// key tells members apart: whoever speaks under the id of another has another token.
+// load changes the number of shards in a worker's hands.
+func (w *member) load(now time.Duration, shards int) {
+	w.pace.count(now, w.busy, w.slots)
+	w.busy += shards
+}
+
+// key identifies a member. Two workers may use the same id, but their tokens differ.
 type key struct {
 	id    string
 	token uint64
 }
 
-func (m *machine) member(id string, token uint64) *member { return m.byKey[key{id, token}] }
+// members are the workers that take part in a run.
+//
+// Invariant: list and byKey hold the same members.
+type members struct {
+	list   []*member // in order of arrival
+	byKey  map[key]*member
+	names  map[string]uint64 // by id: the first token that was ready under it
+	shared map[string]bool   // ids under which more than one token was ready
+	out    *outbox
+}
+
+func newMembers(out *outbox) members {
+	return members{byKey: make(map[key]*member), names: make(map[string]uint64), shared: make(map[string]bool), out: out}
+}
+
+// get returns the member with an id and a token; nil if there is none.
+func (ms *members) get(id string, token uint64) *member { return ms.byKey[key{id, token}] }
+
+// add takes a worker in.
+func (ms *members) add(w *member) {
+	ms.list = append(ms.list, w)
+	ms.byKey[key{w.id, w.token}] = w
+}
+
+// drop takes a member out.
+func (ms *members) drop(w *member) {
+	ms.list = slices.DeleteFunc(ms.list, func(o *member) bool { return o == w })
+	delete(ms.byKey, key{w.id, w.token})
+}
+
+// clear takes all members out.
+func (ms *members) clear() {
+	clear(ms.byKey)
+	ms.list = ms.list[:0]
+}
+
+// full reports whether there is no room for one more, and which member is to leave: the one that has prepared itself
+// longest; nil if all are ready.
+func (ms *members) full() (*member, bool) {
+	if len(ms.list) < maxMembers {
+		return nil, false
+	}
+	for _, w := range ms.list {
+		if !w.ready {
+			return w, true
+		}
+	}
+	return nil, true
+}
 
 // taken reports whether there is a member with that id and another token.
-func (m *machine) taken(id string, token uint64) bool {
-	return slices.ContainsFunc(m.members, func(w *member) bool { return w.id == id && w.token != token })
+func (ms *members) taken(id string, token uint64) bool {
+	return slices.ContainsFunc(ms.list, func(w *member) bool { return w.id == id && w.token != token })
 }
 
 // ready counts the members that can be given leases.
-func (m *machine) ready() int {
+func (ms *members) ready() int {
 	n := 0
-	for _, w := range m.members {
+	for _, w := range ms.list {
 		if w.ready {
 			n++
 		}
@@ -49,18 +106,10 @@ func (m *machine) ready() int {
 	return n
 }
 
-// worked is how long the busiest worker computed in this step, and how long all did together, in seconds.
-func (m *machine) worked() (busiest, all float64) {
-	for _, w := range m.members {
-		busiest = max(busiest, w.computed.Seconds())
-		all += w.computed.Seconds()
-	}
-	return busiest, all
-}
-
-func (m *machine) slots() int {
+// slots counts the slots of those that are ready.
+func (ms *members) slots() int {
 	n := 0
-	for _, w := range m.members {
+	for _, w := range ms.list {
 		if w.ready {
 			n += w.slots
 		}
@@ -68,122 +117,45 @@ func (m *machine) slots() int {
 	return n
 }
 
-// beat notes what is done of the worker's leases, and looks for those that it should know and does not list: their
-// Lease or Result was lost.
-func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
-	if w == nil {
-		m.tell(msg.From, wire.Mark(msg.Token), &wire.Introduce{})
+// worked is how long the busiest worker computed in this step, and how long all did together, in seconds.
+func (ms *members) worked() (busiest, all float64) {
+	for _, w := range ms.list {
+		busiest = max(busiest, w.computed.Seconds())
+		all += w.computed.Seconds()
+	}
+	return busiest, all
+}
+
+// report says who is there.
+func (ms *members) report() MembershipReport {
+	return MembershipReport{Workers: ms.ready(), Slots: ms.slots()}
+}
+
+// name notes under which id a worker was ready.
+func (ms *members) name(id string, token uint64) {
+	switch known := ms.names[id]; {
+	case known == 0 && len(ms.names) < 16*maxMembers:
+		ms.names[id] = token
+	case known != token:
+		ms.shared[id] = true
+	}
+}
+
+// turnAway refuses a worker. If another worker has used the same id, nothing is sent: that one would take the refusal
+// for its own.
+func (ms *members) turnAway(id string, token uint64, reason, help string) {
+	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
 		return
 	}
-	if m.ahead(w, msg.Step) {
-		return
-	}
-	for i := 0; i < len(m.leases); i++ { // a lease that is lost makes new ones
-		l := m.leases[i]
-		if l.owner != w || l.state != leased {
-			continue
-		}
-		i := slices.IndexFunc(msg.Running, func(p wire.Progress) bool { return p.Lease == l.id })
-		if i >= 0 {
-			if done := min(msg.Running[i].Done, m.parts(l)); done > l.done {
-				l.done, l.grewAt = done, now
-			}
-		} else if now-l.sentAt >= m.patience() {
-			m.askAgain(now, l)
-		}
+	ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
+}
+
+// turnAwayStranger refuses a worker of another protocol version, unless a worker was ready under that id.
+func (ms *members) turnAwayStranger(id, reason string) {
+	if _, seen := ms.names[id]; !seen && !ms.taken(id, 0) {
+		ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})
 	}
 }
 
-// ahead reports whether a worker believes to be at a step that has not come, and lets it begin anew: it would drop all
-// that is sent to it.
-func (m *machine) ahead(w *member, step uint64) bool {
-	if step <= m.opt.step {
-		return false
-	}
-	m.tell(w.id, w.mark, &wire.Introduce{})
-	return true
-}
-
-// resendTheta sends chunks that a worker misses. A request for an older step is out of date.
-func (m *machine) resendTheta(w *member, msg *wire.Need) {
-	if m.ahead(w, msg.Step) || msg.Step < m.opt.step {
-		return
-	}
-	if reason, detail := checkRanges("chunks", msg.Ranges, m.chunks.Count()); reason != "" {
-		m.refuse(w, reason, true, "%s", detail)
-		return
-	}
-	for _, r := range msg.Ranges {
-		m.emit(thetaCommand{w.id, r.First, r.Count})
-	}
-}
-
-// remove takes a member's leases back.
-func (m *machine) remove(now time.Duration, w *member, why string) {
-	m.dropMember(now, w, why)
-	m.assign(now)
-	m.spend(now)
-	m.stopIdle()
-}
-
-func (m *machine) dropMember(now time.Duration, w *member, why string) {
-	m.ground(&w.fetch)
-	m.members = slices.DeleteFunc(m.members, func(o *member) bool { return o == w })
-	delete(m.byKey, key{w.id, w.token})
-	for _, l := range slices.Clone(m.leases) {
-		if l.owner == w && l.out() {
-			m.lose(now, l, nil)
-		}
-	}
-	m.forgetAccount(w.account)
-	if w.ready {
-		m.waitSince = now
-		m.emit(MembershipReport{Workers: m.ready(), Slots: m.slots(), Left: w.id, Reason: why})
-	}
-}
-
-// dismiss gives up the workers that were not heard of for too long.
-func (m *machine) dismiss(now time.Duration) {
-	for i := len(m.members) - 1; i >= 0 && !m.finished && !m.suspended; i-- {
-		if i >= len(m.members) {
-			continue
-		}
-		if w := m.members[i]; now-w.lastSeen > m.cfg.FailureDetection {
-			m.remove(now, w, fmt.Sprintf("not heard of for %v", m.cfg.FailureDetection))
-		}
-	}
-}
-
-// show tells the workers that the coordinator is there, if it has had nothing to say to all of them for a while, as in a long
-// round: they would introduce themselves anew, and be sent the parameters once more.
-func (m *machine) show(now time.Duration) {
-	if m.ready() > 0 && now-m.shownAt >= 2*m.cfg.FailureDetection {
-		m.shownAt = now
-		m.send("", &wire.Introduce{})
-	}
-}
-
-// tick looks after all else that time decides: lost chunks, stragglers, and the report of a run that waits.
-func (m *machine) tick(now time.Duration) {
-	if m.finished || m.suspended {
-		return
-	}
-	for _, l := range slices.Clone(m.leases) {
-		if l.state == pulling {
-			m.pullAgain(now, l)
-		}
-	}
-	m.groundLost(now)
-	m.show(now)
-	m.seekAudits(now)
-	m.hearThirds(now)
-	m.assign(now)
-	m.nudge(now)
-	m.speculate(now)
-	m.cutOff(now)
-	if m.finished || m.suspended {
-		return
-	}
-	m.spend(now)
-	m.tellWaiting(now)
-}
+// clip cuts a text to what a message may hold.
+func clip(s string) string { return s[:min(len(s), wire.MaxText)] }

@@ -80,8 +80,8 @@ func TestRun_NaNReproduced(t *testing.T) {
 	}
 }
 
-// Finite gradients and rates can still be too large: the run ends with ErrDiverged at that step, and the checkpoint that
-// is left holds finite parameters.
+// Finite gradients and rates can still be too large: the run ends with ErrDiverged at that step, and the checkpoint
+// that is left holds finite parameters.
 func TestRun_UpdateOverflows(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*coordinator.Config)

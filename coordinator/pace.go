@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pace is how fast a worker computes, in shards per second of one slot: the ratio of two sums in which the older counts
-// less. It is measured from lease to Result, so a slow network makes a worker slow, too.
+// pace is how fast a worker computes, in shards per second of one slot: the ratio of two sums in which older times
+// count less. The time runs from lease to Result, so a slow network makes a worker slow, too.
 type pace struct {
 	shards, seconds float64       // the seconds are those of busy slots
 	mark            time.Duration // up to which the seconds are counted
@@ -17,10 +17,11 @@ const (
 	memory = 0.9
 	// unproven is the credit, in shards, of a worker that has delivered nothing.
 	unproven = 0.05
-	// doubt is how much slower than the pace says a worker may be that was given nothing for a step: so it is tried again.
+	// doubt is the factor on the measured time of a worker that was given nothing for a step. So its pace grows until
+	// it is given a block again.
 	doubt = 0.9
-	// evenness lets workers share evenly whose paces differ by no more than chance may explain: a slower one's part is
-	// raised by up to this factor, but not above that of equals.
+	// evenness lets workers share evenly if their paces differ by no more than chance may explain. The part of a slower
+	// one is raised by up to this factor, but not above an equal part.
 	evenness = 1.35
 )
 
@@ -59,10 +60,11 @@ func (w *member) doubted() bool { return w.doubtedAt > w.lastSeen }
 // takes reports whether a worker is given leases.
 func (f *field) takes(w *member) bool { return w.ready && !(f.choosy && w.doubted()) }
 
-func (m *machine) field() field {
-	f := field{mean: 1, choosy: slices.ContainsFunc(m.members, func(w *member) bool { return w.ready && !w.doubted() })}
+// field adds up those that are given leases.
+func (ms *members) field() field {
+	f := field{mean: 1, choosy: slices.ContainsFunc(ms.list, func(w *member) bool { return w.ready && !w.doubted() })}
 	known, sum := 0, 0.0
-	for _, w := range m.members {
+	for _, w := range ms.list {
 		if !f.takes(w) {
 			continue
 		}
@@ -89,7 +91,7 @@ func (f *field) speed(w *member) float64 {
 	return rate * float64(w.slots)
 }
 
-// holdsBack reports whether a worker is so slow that the others would be done with the round before it is with one shard.
+// holdsBack reports whether a worker is so slow that the others would finish the round before it finishes one shard.
 func (f *field) holdsBack(w *member, r *round) bool {
 	rate, ok := w.pace.rate()
 	others := f.total - f.speed(w)
@@ -99,9 +101,9 @@ func (f *field) holdsBack(w *member, r *round) bool {
 	return 1/rate > float64(r.open)/others+float64(f.slots-w.slots)/others
 }
 
-// doubtIdle lets those that were given nothing in a step be believed a little faster.
-func (m *machine) doubtIdle() {
-	for _, w := range m.members {
+// doubtIdle raises the pace of those that were given nothing in a step.
+func (ms *members) doubtIdle() {
+	for _, w := range ms.list {
 		if w.ready && !w.asked {
 			w.pace.seconds *= doubt
 		}

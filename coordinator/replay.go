@@ -3,15 +3,14 @@ package coordinator
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 )
 
-// ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters when
-// it was made once more. It is an ErrReplay.
+// ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters
+// when it was made once more. It is an ErrReplay.
 type ReplayError struct {
 	Step             uint64
 	Logged, Computed Entry
@@ -30,8 +29,8 @@ func (e *ReplayError) Error() string {
 // Is makes the error an ErrReplay.
 func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 
-// culprits names the first block that both have and whose checksums differ. They can be compared only if both were formed
-// over chunks of the same length, which the caller does not know: equal chunks are the usual case.
+// culprits names the first block that both have and whose checksums differ. They can be compared only if both were
+// formed over chunks of the same length, which the caller does not know: equal chunks are the usual case.
 func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, ok bool) {
 	for _, a := range e.Logged.Blocks {
 		for _, b := range e.Computed.Blocks {
@@ -43,11 +42,11 @@ func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, o
 	return reduce.Block{}, "", "", false
 }
 
-// takeUp prepares what a new coordinator of the run needs from the disk before it may speak: the steps that are logged,
-// to compare them, and a term of its own. A disk that takes nothing is waited for.
+// takeUp reads and writes what a new coordinator of the run needs before it may send a message: the steps that are
+// logged, to compare them, and a term of its own. It waits for a disk that takes nothing.
 func (c *Coordinator) takeUp(ctx context.Context) error {
 	m := c.machine
-	path, step := m.cfg.Log, m.opt.step
+	path, step := m.cfg.Log, m.run.opt.step
 	if path != "" {
 		log, err := ReadLog(path, max(step, 1)-1)
 		if err != nil {
@@ -56,18 +55,18 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 		if log.Damaged > 0 {
 			c.log.Warn("lines of the log cannot be read", "log", path, "lines", log.Damaged)
 		}
-		c.expected = log
+		c.history.expected = log
 	}
 	rolledBack, err := c.dropVoid()
 	if err != nil {
 		return err
 	}
-	m.before = contributors(c.expected.Events)
-	if e, ok := c.expected.Entries[step]; ok {
-		if theta := HashTheta(m.opt.theta); e.Theta != theta {
+	m.accounts.before = contributors(c.history.expected.Events)
+	if e, ok := c.history.expected.Entries[step]; ok {
+		if theta := HashTheta(m.run.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
 		}
-		delete(c.expected.Entries, step)
+		delete(c.history.expected.Entries, step)
 	}
 	if err := c.raiseTerm(ctx); err != nil {
 		return err
@@ -78,20 +77,20 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if rolledBack != nil {
 		c.note(*rolledBack)
 	}
-	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.sums.Elements, Identity: m.cfg.identity(), Data: m.data.hash})
-	if n := len(c.expected.Entries); n > 0 {
-		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.expected.Last)
+	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.transfer.chunks.Elements, Identity: m.cfg.identity(), Data: m.transfer.data.hash})
+	if n := len(c.history.expected.Entries); n > 0 {
+		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.history.expected.Last)
 	}
 	return nil
 }
 
-// dropVoid forgets the entries that a rollback made void whose work was not done.
+// dropVoid forgets the entries after the step of a rollback that an earlier coordinator did not finish.
 func (c *Coordinator) dropVoid() (*Event, error) {
 	last, noted, err := checkpoint.RolledBack(c.machine.cfg.Dir)
 	if err != nil || !noted {
 		return nil, err
 	}
-	c.expected.cut(last)
+	c.history.expected.cut(last)
 	return &Event{Kind: EventRollback, Step: last, Reason: "taken up by the next coordinator"}, nil
 }
 
@@ -102,7 +101,7 @@ func (c *Coordinator) raiseTerm(ctx context.Context) error {
 	if err != nil {
 		c.log.Warn("the term of the last coordinator is not known; log and checkpoint say what is", "error", err)
 	}
-	m.term = max(m.term, used+1, c.expected.Term+1)
+	m.term = max(m.term, used+1, c.history.expected.Term+1)
 	var pause backoff
 	for {
 		err := writeTerm(m.cfg.Disk, m.cfg.Dir, m.term)
@@ -119,91 +118,25 @@ func (c *Coordinator) raiseTerm(ctx context.Context) error {
 	}
 }
 
-// repeats reports whether the log holds a step already: it is compared before anything is sent out.
-func (c *Coordinator) repeats(step uint64) bool {
-	_, ok := c.expected.Entries[step]
-	return ok
-}
-
-// logMade logs the step that was made. If it is a new one that is done when its parameters are on their way, which need
-// not wait for their hash.
+// logMade logs the step that was made. A difference from the log ends the run.
 func (c *Coordinator) logMade() {
-	for _, e := range c.made {
-		e.Theta = HashTheta(c.machine.opt.theta)
-		c.logStep(e)
-	}
-	c.made = c.made[:0]
-}
-
-// logStep compares a step with the log, or appends it. A difference ends the run.
-func (c *Coordinator) logStep(e Entry) {
-	logged, ok := c.expected.Entries[e.Step]
-	delete(c.expected.Entries, e.Step)
-	switch {
-	case !ok:
-		c.journal.append(e)
-	case logged.Theta != e.Theta:
-		c.halt(&ReplayError{Step: e.Step, Logged: logged, Computed: e})
-	case e.Step == c.expected.Last:
-		c.log.Info("all logged steps were repeated with the same bits", "step", e.Step)
+	if err := c.history.flush(c.machine.run.opt.theta); err != nil {
+		c.halt(err)
 	}
 }
 
 // note appends an event to the log.
-func (c *Coordinator) note(e Event) {
-	if c.journal == nil {
-		return
-	}
-	e.Time, e.Term = time.Now().UTC(), c.machine.term
-	c.journal.append(e)
-}
+func (c *Coordinator) note(e Event) { c.history.note(e, c.machine.term) }
 
-// logTrouble is what the journal tells the coordinator.
-type logTrouble struct {
-	mu    sync.Mutex
-	err   error
-	since time.Time
-	again chan struct{}
-}
-
-// hear is called by the journal with the outcome of an attempt to write.
-func (t *logTrouble) hear(err error) {
-	t.mu.Lock()
-	t.err = err
-	if t.since.IsZero() {
-		t.since = time.Now()
-	}
-	t.mu.Unlock()
-	select {
-	case t.again <- struct{}{}:
-	default:
-	}
-}
-
-// openLog begins to write the log after its last whole line.
+// openLog begins to write the log.
 func (c *Coordinator) openLog(path string) {
-	c.trouble = &logTrouble{again: make(chan struct{}, 1)}
-	c.journal = startJournal(c.machine.cfg.Disk, path, c.expected.Size, c.trouble.hear)
-	c.saver.store.Flush = c.journal.flush
+	c.history.open(c.machine.cfg.Disk, path)
+	c.saver.store.Flush = c.history.journal.flush
 }
 
-// troubled is ready when the log could not be written, or can be again.
-func (c *Coordinator) troubled() <-chan struct{} {
-	if c.trouble == nil {
-		return nil
-	}
-	return c.trouble.again
-}
-
-// tellLog reports that the log could not be written, or can be again.
-func (c *Coordinator) tellLog() {
-	t := c.trouble
-	t.mu.Lock()
-	r := StorageReport{What: "the log", Err: t.err, Seconds: time.Since(t.since).Seconds()}
-	if t.err == nil {
-		t.since = time.Time{}
-	}
-	t.mu.Unlock()
+// reportLog reports that the log could not be written, or can be again.
+func (c *Coordinator) reportLog() {
+	r := c.history.trouble.report()
 	if r.Err != nil {
 		c.log.Error("log not written", "error", r.Err, "remedy", diskRemedy)
 	} else {
@@ -212,20 +145,15 @@ func (c *Coordinator) tellLog() {
 	c.observer.Storage(r)
 }
 
-// closeLog writes what is left of the log.
+// closeLog writes the end of the log.
 func (c *Coordinator) closeLog() {
-	if c.journal == nil {
+	if c.history.journal == nil {
 		return
 	}
 	reason := "done"
 	if c.err != nil {
 		reason = c.err.Error()
 	}
-	c.note(Event{Kind: EventEnd, Step: c.machine.opt.step, Reason: reason})
-	if err := c.journal.close(); err != nil {
-		c.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error", err)
-	}
-	if n := c.journal.dropped; n > 0 {
-		c.log.Error("steps have no line in the log", "lines", n)
-	}
+	c.note(Event{Kind: EventEnd, Step: c.machine.run.opt.step, Reason: reason})
+	c.history.close()
 }

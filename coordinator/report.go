@@ -1,10 +1,5 @@
 package coordinator
 
-import (
-	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-)
-
 // Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
 type Observer interface {
 	Step(StepReport)
@@ -15,11 +10,11 @@ type Observer interface {
 	Rollback(RollbackReport)
 }
 
-// StepReport tells of an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
-// shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step before.
-// Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
-// With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm that
-// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
+// StepReport is about an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
+// shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step
+// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
+// With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm
+// that of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32
@@ -30,20 +25,20 @@ type StepReport struct {
 	BytesIn, BytesOut int64
 }
 
-// WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut, and
-// reaches each.
+// WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut,
+// and reaches each.
 func (r *StepReport) WorkerBytes() float64 {
 	return (float64(r.BytesIn)/float64(max(r.Workers, 1)) + float64(r.BytesOut)) / float64(max(r.Updates, 1))
 }
 
-// ValidationReport tells of a validation of the parameters after Step updates.
+// ValidationReport is about a validation of the parameters after Step updates.
 type ValidationReport struct {
 	Step uint64
 	Loss []float32
 	Best bool // the lowest loss so far
 }
 
-// CheckpointReport tells of a checkpoint that is safe on disk.
+// CheckpointReport is about a checkpoint that is safe on disk.
 type CheckpointReport struct {
 	Step         uint64
 	Path         string // of the manifest
@@ -52,7 +47,7 @@ type CheckpointReport struct {
 	Seconds      float64
 }
 
-// StorageReport tells of a file that cannot be written, each time that it was tried in vain, and when it is written in
+// StorageReport is about a file that cannot be written, each time that it was tried in vain, and when it is written in
 // the end. The run goes on meanwhile.
 type StorageReport struct {
 	What    string  // what is not on disk: the log, or which checkpoint
@@ -60,14 +55,14 @@ type StorageReport struct {
 	Seconds float64 // for how long that has been so
 }
 
-// RollbackReport tells that the run went back to the parameters after Step updates, 0 for the initial ones: what was
+// RollbackReport says that the run went back to the parameters after Step updates, 0 for the initial ones: what was
 // reported of later steps is void.
 type RollbackReport struct {
 	Step   uint64
 	Reason string
 }
 
-// MembershipReport tells who is there, when that changes and, while the run waits, once a second.
+// MembershipReport says who is there, when that changes and, while the run waits, once a second.
 type MembershipReport struct {
 	Workers, Slots int
 	Joined, Left   string  // id of the worker that came or went, if any
@@ -111,80 +106,10 @@ func (r Reason) expected() bool {
 	return r == ReasonDuplicate || r == ReasonStep || r == ReasonTerm
 }
 
-// Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are
-// counted together under the empty name.
+// Rejection counts the messages of one sender that were refused for one reason. Senders that are no members are counted
+// together under the empty name.
 type Rejection struct {
 	Worker string
 	Reason Reason
 	Count  int64
 }
-
-// command is what the machine wants done; the shell executes commands in order.
-type command interface{ isCommand() }
-
-type (
-	// sendCommand sends a message to one worker, or to all if to is empty.
-	sendCommand struct {
-		to      string
-		message wire.Message
-	}
-	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty.
-	thetaCommand struct {
-		to           string
-		first, count int
-	}
-	// pieceCommand sends a piece of the data set to one worker.
-	pieceCommand struct {
-		to    string
-		index int
-	}
-	// rejectCommand counts a refused message; the first of a worker and reason is logged.
-	rejectCommand struct {
-		worker string
-		reason Reason
-		detail string
-	}
-	// checkpointCommand writes a copy of the state.
-	checkpointCommand struct {
-		state *Checkpoint
-		best  bool
-	}
-	// logCommand compares a step with the log, or appends it.
-	logCommand struct{ entry Entry }
-	// eventCommand appends an event to the log, with the time and the term.
-	eventCommand struct{ event Event }
-	// refereeCommand asks the referee for a block at the present parameters.
-	refereeCommand struct {
-		id    uint64
-		work  wire.Work
-		block reduce.Block
-	}
-	// widenCommand tells that a step is computed once more, as that many blocks of gradients did not fit their scales.
-	widenCommand struct {
-		step   uint64
-		blocks int
-	}
-	// rollbackCommand goes back to parameters of at most that many updates. It is the last of its event: the machine
-	// waits for rewind.
-	rollbackCommand struct {
-		step   uint64
-		reason string
-	}
-	// finishCommand ends the run.
-	finishCommand struct{ err error }
-)
-
-func (sendCommand) isCommand()       {}
-func (thetaCommand) isCommand()      {}
-func (pieceCommand) isCommand()      {}
-func (rejectCommand) isCommand()     {}
-func (checkpointCommand) isCommand() {}
-func (logCommand) isCommand()        {}
-func (eventCommand) isCommand()      {}
-func (refereeCommand) isCommand()    {}
-func (widenCommand) isCommand()      {}
-func (rollbackCommand) isCommand()   {}
-func (finishCommand) isCommand()     {}
-func (StepReport) isCommand()        {}
-func (ValidationReport) isCommand()  {}
-func (MembershipReport) isCommand()  {}

@@ -6,8 +6,8 @@ import (
 )
 
 // rollBack goes back to the newest checkpoint of at most the given step, or to the initial parameters, and returns that
-// state. Checkpoints that wait to be written are dropped with those that are void. A disk that fails does not hold it up:
-// what could not be done is done before the next checkpoint.
+// state. Checkpoints that wait to be written are dropped. If the disk fails, the run goes on all the same, and the rest
+// is done before the next checkpoint.
 func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) {
 	c.saver.drop()
 	c.await()
@@ -22,7 +22,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	}
 	c.log.Warn("the run goes back", "step", cp.Step, "reason", reason)
 	err = store.NoteRollback()
-	c.expected.cut(cp.Step)
+	c.history.expected.cut(cp.Step)
 	c.note(Event{Kind: EventRollback, Step: cp.Step, Reason: reason})
 	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason}) // who notes the newest checkpoint does it before it goes
 	if err = errors.Join(err, store.EndRollback()); err != nil {

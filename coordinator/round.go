@@ -11,59 +11,38 @@ import (
 
 // round is one sum over shards at the current parameters: the gradient of a step, or a validation.
 //
-// Invariant: every shard is in exactly one of free, retry, a task that is under way, and the tree.
+// Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
+// Invariant: open is the number of shards that are not in the tree.
 type round struct {
-	work    wire.Work
-	tree    *reduce.Tree
-	total   reduce.Partial // the sum, once done
-	done    bool
-	apart   bool           // a shard takes long, as a replica does: nobody gets more at a time than he has slots
-	open    int            // shards that are not in the tree
-	free    []reduce.Block // not leased, by first shard
-	retry   []retry
-	audits  []*task // to be confirmed, and in nobody's hands for that
-	tasks   map[reduce.Block]*task
-	times   []time.Duration // of finished leases, for one shard after the other
-	credits []Credit        // what the tree was made of
+	work          wire.Work
+	tree          *reduce.Tree
+	total         reduce.Partial // the sum, once done
+	done          bool
+	broken        error // a task was to enter a phase that does not follow; nil: none was
+	single        bool  // a shard takes long, as a replica does: a worker gets at most as many at a time as it has slots
+	open          int
+	free          []reduce.Block // by first shard
+	tasks         map[reduce.Block]*task
+	leases        []*lease        // all of them, by id
+	queue         []again         // open and disputed tasks that nobody computes
+	audits        []*task         // to be confirmed, and not given to a worker for that yet
+	times         []time.Duration // of finished leases, for one shard after the other
+	contributions []Contribution  // what the tree was made of
+	// disputes are the tasks about which workers said different things and whose bits are not known.
+	disputes []*task
 
-	// A wave is one lease for each slot of all workers. Blocks are sized when a wave begins, so that workers get
-	// shares by their speed and what does not divide comes last, in small blocks.
+	// A wave is one lease for each slot of all workers. The size of blocks is set when a wave begins, so that workers
+	// get shares by their speed, and the rest comes last, in small blocks.
 	waveShards int
 	waveSlots  int
 }
 
-// retry is a task to be done again, whole, by another worker than the one named, if there is one or comes in time.
-type retry struct {
+// again is a task that is to be leased once more, as a whole. If another worker comes in time, the one of the account
+// that is named does not get it.
+type again struct {
 	task  *task
-	not   *account
+	not   *account // nil: anyone may have it
 	since time.Duration
-}
-
-// task is a block that was given out, until it is in the tree: who computes it and what they say it is.
-type task struct {
-	round    *round
-	block    reduce.Block
-	attempts int      // how often it was leased
-	leases   []*lease // that are out
-	failures []*failure
-
-	audited  bool     // a second worker has to confirm it
-	claims   []*claim // what workers have announced
-	held     *lease   // a whole copy that waits to be confirmed
-	heldAt   time.Duration
-	released bool       // it is no task any more: its shards are free, or in other tasks
-	merged   bool       // it is in the tree
-	reissued int        // times that it was given to a further worker
-	disputed bool       // claims contradict each other
-	parties  []*account // to the dispute
-	judge    uint64     // question that the referee was asked; 0: none
-}
-
-// failure is a worker's statement that it could not compute a block.
-type failure struct {
-	account *account
-	id      string
-	detail  string
 }
 
 func newRound(work wire.Work, shards int) *round {
@@ -82,19 +61,34 @@ func (r *round) task(b reduce.Block) *task {
 		t = &task{round: r, block: b}
 		r.tasks[b] = t
 	}
-	t.released = false
+	t.reopen()
 	return t
 }
 
-// again chooses a task that is to be done again, by this worker.
-func (r *round) again(now time.Duration, w *member, alone bool, patience time.Duration) *task {
-	for i, t := range r.retry {
-		if t.task.disputed && !t.task.neutral(w) {
+// enqueue lets a task be leased once more.
+func (r *round) enqueue(now time.Duration, t *task, not *account) {
+	r.queue = append(r.queue, again{t, not, now})
+}
+
+// queued reports whether a task is to be leased once more.
+func (r *round) queued(t *task) bool {
+	return slices.ContainsFunc(r.queue, func(o again) bool { return o.task == t })
+}
+
+// dequeue takes a task off the queue.
+func (r *round) dequeue(t *task) {
+	r.queue = slices.DeleteFunc(r.queue, func(o again) bool { return o.task == t })
+}
+
+// next takes a task for this worker off the queue; nil if there is none.
+func (r *round) next(now time.Duration, w *member, alone bool, patience time.Duration) *task {
+	for i, o := range r.queue {
+		if (o.task.phase == disputed || o.task.phase == contested) && !o.task.neutral(w) {
 			continue
 		}
-		if t.not != w.account || alone || now-t.since > patience {
-			r.retry = slices.Delete(r.retry, i, i+1)
-			return t.task
+		if o.not != w.account || alone || now-o.since > patience {
+			r.queue = slices.Delete(r.queue, i, i+1)
+			return o.task
 		}
 	}
 	return nil
@@ -116,7 +110,7 @@ func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 	if part < even {
 		part = min(even, evenness*part)
 	}
-	if r.apart {
+	if r.single {
 		part = min(part, float64(w.slots))
 	}
 	return r.cut(max(1, int(part))), true
@@ -146,12 +140,24 @@ func (r *round) cut(target int) reduce.Block {
 // release returns a block that was leased and not delivered. A block that failed before stays whole.
 func (r *round) release(now time.Duration, t *task) {
 	if n := len(t.failures); n > 0 {
-		r.retry = append(r.retry, retry{t, t.failures[n-1].account, now})
+		r.enqueue(now, t, t.failures[n-1].account)
 		return
 	}
-	t.released = true
+	t.release()
 	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y reduce.Block) int { return x.First - y.First })
 	r.free = slices.Insert(r.free, at, t.block)
+}
+
+// add puts the bits of a task into the tree. It calls recycle with vectors that are not needed any more.
+func (r *round) add(t *task, p reduce.Partial, from Contribution, recycle func(reduce.Partial)) {
+	if t.audited {
+		r.dropAudit(t)
+	}
+	r.dequeue(t)
+	r.contributions = append(r.contributions, from)
+	r.open -= t.block.Count
+	r.tree.Add(t.block, p, recycle)
+	r.total, r.done = r.tree.Take()
 }
 
 // median is the middle of the times of finished leases; false if there are none.

@@ -13,9 +13,9 @@ import (
 // diskRemedy is what helps when a file cannot be written.
 const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is tried again every few seconds"
 
-// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. One that cannot be
-// written waits, and is tried again after a while and when the next is due. It gives way to a later one, unless it is the
-// best: that gives way to a better one only. So at most two wait.
+// saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that
+// cannot be written waits. It is tried again after a pause, and when the next one is due. A later checkpoint replaces
+// one that waits; but only a better one replaces the best. So at most two wait.
 type saver struct {
 	store   *checkpoint.Store
 	queue   []checkpointCommand // to be written, oldest first
@@ -105,7 +105,7 @@ func (c *Coordinator) saved(r saved) {
 	c.observer.Checkpoint(CheckpointReport{
 		Step: cp.Step, Path: cp.Path, ParamsSHA256: cp.ParamsSHA256, Best: r.cmd.best, Seconds: r.seconds,
 	})
-	c.machine.spare = cp
+	c.machine.run.milestones.spare = cp
 	s.next()
 }
 
@@ -122,8 +122,9 @@ func (c *Coordinator) await() {
 	}
 }
 
-// saveLast writes what waits, at the end of the run. What fails is tried again until ctx ends; then it is an error, beside
-// which an interruption is not told: there is no checkpoint of it. A run that diverged stays known as that.
+// saveLast writes the checkpoints that wait at the end of the run. It tries again until ctx ends. Then it returns the
+// error of the disk instead of ErrInterrupted, as there is no checkpoint. A run that diverged still returns
+// ErrDiverged.
 func (c *Coordinator) saveLast(ctx context.Context) {
 	s := &c.saver
 	defer s.retry.Stop()
@@ -148,16 +149,16 @@ func (c *Coordinator) saveLast(ctx context.Context) {
 	}
 }
 
-// pauseEnds waits for the time of the next attempt, and reports whether there is to be one. Messages that come meanwhile
-// are dropped: the run is over.
+// pauseEnds waits for the time of the next attempt, and reports whether there is to be one. Messages that come
+// meanwhile are dropped: the run is over.
 func (c *Coordinator) pauseEnds(ctx context.Context) bool {
 	for {
 		select {
 		case <-c.saver.retry.C:
 			return true
 		case <-c.inbox:
-		case <-c.troubled():
-			c.tellLog()
+		case <-c.history.troubled():
+			c.reportLog()
 		case <-ctx.Done():
 			return false
 		}

@@ -37,9 +37,9 @@ const simulatedIntegers = "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f7
 
 // Real coordinators and workers, the real codec and the real files live through random faults in simulated time:
 // messages lost, repeated, late, reordered and changed; brokers that are gone for seconds; workers killed, paused, cut
-// off, slow, that leave and that come; workers that compute a NaN, other bits, or confirm what is wrong; coordinators that
-// are interrupted, and others killed at any moment; disks that are full for a while. Every run ends with the bits of the
-// undisturbed one, and no honest worker is cut off.
+// off, slow, that leave and that come; workers that compute a NaN, other bits, or confirm what is wrong; coordinators
+// that are interrupted, and others killed at any moment; disks that are full for a while. Every run ends with the bits
+// of the undisturbed one, and no honest worker is cut off.
 func TestSimulation(t *testing.T) {
 	for i := range uint64(*simulations) {
 		seed := *firstSeed + i
@@ -244,8 +244,8 @@ func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
 	}
 }
 
-// await waits for the end of a coordinator, which may be by force: then nothing of it passes the bus or reaches the disk
-// any more, from one moment to the next.
+// await waits for the end of a coordinator, which may be by force: then nothing of it passes the bus or reaches the
+// disk any more, from one moment to the next.
 func (s *simulation) await(ended chan error, bus *severable, mortal *mortal, end context.CancelFunc, fate *rand.Rand) (err error, killed bool) {
 	var kill, interrupt <-chan time.Time
 	if s.plan.crashes {

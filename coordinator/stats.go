@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,9 +38,15 @@ type MemberStats struct {
 // snapshotInterval is the least time between two snapshots of the figures.
 const snapshotInterval = 100 * time.Millisecond
 
+// published is the last snapshot of the figures.
+type published struct {
+	stats  atomic.Pointer[Stats]
+	madeAt time.Duration
+}
+
 // Stats returns the figures of the run as they were a moment ago. It may be called at any time.
 func (c *Coordinator) Stats() Stats {
-	if s := c.stats.Load(); s != nil {
+	if s := c.figures.stats.Load(); s != nil {
 		return *s
 	}
 	return Stats{}
@@ -47,24 +54,24 @@ func (c *Coordinator) Stats() Stats {
 
 // snapshot publishes the figures, if the last ones are old enough.
 func (c *Coordinator) snapshot(now time.Duration, force bool) {
-	if c.stats.Load() != nil && !force && now-c.snapped < snapshotInterval {
+	if c.figures.stats.Load() != nil && !force && now-c.figures.madeAt < snapshotInterval {
 		return
 	}
-	c.snapped = now
+	c.figures.madeAt = now
 	s := c.machine.stats()
 	for i := range s.Members {
-		s.Members[i].LastSeen = c.start.Add(c.machine.members[i].lastSeen)
+		s.Members[i].LastSeen = c.start.Add(c.machine.members.list[i].lastSeen)
 	}
-	c.stats.Store(s)
+	c.figures.stats.Store(s)
 }
 
 // stats is a copy of the figures; when members were last seen is left out.
 func (m *machine) stats() *Stats {
 	s := m.figures
-	s.Step, s.Term, s.Waiting = m.opt.step, m.term, m.waitsFor
+	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor
 	s.Quarantined = slices.Clone(s.Quarantined)
-	s.Members = make([]MemberStats, 0, len(m.members))
-	for _, w := range m.members {
+	s.Members = make([]MemberStats, 0, len(m.members.list))
+	for _, w := range m.members.list {
 		state := "preparing"
 		switch {
 		case w.ready && w.busy > 0:
@@ -73,7 +80,7 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.opt.Stride()), State: state})
+		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state})
 	}
 	return &s
 }

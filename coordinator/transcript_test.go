@@ -45,7 +45,7 @@ func TestMachine_Transcripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, want)
+			got := play(t, want).out.Bytes()
 			if *update {
 				if err := os.WriteFile(name, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -65,21 +65,38 @@ type player struct {
 	cfg    Config
 	now    time.Duration
 	leases map[uint64]*wire.Lease // as they were sent
+	intake *intake                // of the shell
+	out    bytes.Buffer           // the script with what the machine wants done
 }
 
-func play(t *testing.T, script []byte) []byte {
-	p := &player{leases: make(map[uint64]*wire.Lease), cfg: Config{
+// store does what the machine wants of the shell's intake, and reports whether that was it.
+func (p *player) store(c command) bool {
+	switch c := c.(type) {
+	case expectCommand:
+		p.intake.expect("r", p.m.term, c)
+	case closeCommand:
+		p.intake.close(c.lease)
+	default:
+		return false
+	}
+	return true
+}
+
+// receive gives the machine a message as the shell does.
+func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.intake.take(msg)) }
+
+func play(t *testing.T, script []byte) *player {
+	p := &player{leases: make(map[uint64]*wire.Lease), intake: newIntake(), cfg: Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}
-	var out bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(script))
 	for lines.Scan() {
 		line := lines.Text()
 		if strings.HasPrefix(line, "\t") {
 			continue
 		}
-		fmt.Fprintln(&out, line)
+		fmt.Fprintln(&p.out, line)
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0] == "#" {
 			continue
@@ -91,10 +108,13 @@ func play(t *testing.T, script []byte) []byte {
 			continue
 		}
 		for _, c := range p.m.take() {
-			fmt.Fprintf(&out, "\t%s\n", p.describe(c))
+			if p.store(c) {
+				continue
+			}
+			fmt.Fprintf(&p.out, "\t%s\n", p.describe(c))
 		}
 	}
-	return out.Bytes()
+	return p
 }
 
 // arguments are the key=value words of a line.
@@ -152,7 +172,7 @@ func (p *player) event(words []string) error {
 	case "start":
 		p.m.start(p.now)
 	case "stop":
-		p.m.stop(p.now)
+		p.m.stop()
 	case "verdict":
 		return p.verdict(words[1], args)
 	case "rewind":
@@ -227,7 +247,7 @@ func (p *player) message(kind, from string, args arguments) error {
 	if args["token"] != "" {
 		msg.Head().Token = token(args["token"])
 	}
-	p.m.receive(p.now, msg)
+	p.receive(msg)
 	return nil
 }
 
@@ -251,7 +271,7 @@ func (p *player) verdict(id string, args arguments) error {
 	if args["fault"] != "" {
 		v.err = errors.New(args["fault"])
 	}
-	if t := p.m.asked[n]; t != nil {
+	if t := p.m.judgement.question(n); t != nil {
 		l := &wire.Lease{Work: t.round.work, Count: t.block.Count}
 		v.values, v.terms = partial(l, args)
 	}
@@ -339,7 +359,7 @@ func (p *player) describe(c command) string {
 		if to == "" {
 			to = "all"
 		}
-		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.opt.step, c.first, c.count)
+		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.first, c.count)
 	case pieceCommand:
 		return fmt.Sprintf("to %s: piece %d of the data set", c.to, c.index)
 	case rejectCommand:
@@ -352,7 +372,7 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("event %s of %s: %s", c.event.Kind, c.event.Worker, c.event.Reason)
 	case widenCommand:
 		return fmt.Sprintf("%d blocks of the gradient do not fit step %d, which is computed once more; exponents %v",
-			c.blocks, c.step, p.m.integers.scales.Exponents())
+			c.blocks, c.step, p.m.run.integers.scales.Exponents())
 	case refereeCommand:
 		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
 	case rollbackCommand:

@@ -70,6 +70,15 @@ main=$BASHPID
 (sleep "$limit" && kill "$main") >/dev/null 2>&1 &
 watchdog=$!
 
+# readme LINE [OPTION...]: runs a command of the README, with options more.
+readme() {
+	local line=$1 words
+	shift
+	grep -qxF "$line" README.md || fail "the README has no line: $line"
+	read -ra words <<<"$line"
+	compose "${words[2]}" "$@" "${words[@]:3}"
+}
+
 container() { compose ps -q "$1"; }
 
 # file PATH: a file of the coordinator's container, whether that runs or not.
@@ -116,7 +125,7 @@ fi
 say "image: $(($(docker image inspect -f '{{.Size}}' "$SWITCHYARD_IMAGE") / 1000000)) MB"
 
 say "up with 8 workers"
-compose up -d --no-build --scale worker=8 >"$work/up.log" 2>&1 || {
+readme 'docker compose up --scale worker=8' -d --no-build >"$work/up.log" 2>&1 || {
 	cat "$work/up.log"
 	fail "it does not come up"
 }
@@ -126,6 +135,7 @@ mapfile -t workers < <(container worker)
 [ "${#workers[@]}" -eq 8 ] || fail "there are ${#workers[@]} workers"
 await 60 "coordinator healthy" healthy "$coordinator"
 say "coordinator and broker are healthy"
+readme 'docker compose run --rm operator runs ls' -T >"$work/ls.log" 2>&1 || fail "runs ls: $(cat "$work/ls.log")"
 
 # What a container that is broken into gives away.
 secrets=$(docker cp "${workers[0]}:/keys" - | tar -t | sort | tr '\n' ' ')

@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // PixelHorizon is how many images the protocol Pixels predicts.
@@ -123,15 +122,15 @@ func (r *PixelReport) smoothed(f model.Forecaster, d trials) PixelRow {
 		work := chunks(d.N, r.Task.Prefix-1, r.Task.Prefix-1)
 		forEach(f, r.Task.Threads, len(work), func(f model.Forecaster, w int) {
 			c := work[w]
-			batch, steps := gapped(&d, c, r.Task.Prefix, gap, f.Dims().NU)
-			answer := make([]float32, len(batch.Observations))
-			f.(model.Smoother).Smooth(answer, batch, rng.New(r.Task.Seed, rng.Evaluation).At(uint64(steps), uint32(c.index), noiseOfForecast))
+			batch := gapped(&d, c, r.Task.Prefix, gap, f.Dims().NU)
+			var answer model.Smoothing
+			f.(model.Smoother).Smooth(&answer, batch)
 			for i := range c.n {
 				for k := 1; k <= gap; k++ {
 					at := ((r.Task.Prefix-1+k)*c.n + i) * d.NX
-					enterPixels(sums, c.first+i, k, d.at(c.first+i, r.Task.Prefix-1+k), answer[at:at+d.NX])
+					enterPixels(sums, c.first+i, k, d.at(c.first+i, r.Task.Prefix-1+k), answer.Observations[at:at+d.NX])
 					if n := c.first + i; n < len(r.Strips) && gap == PixelHorizon {
-						r.Strips[n].Smoothed = append(r.Strips[n].Smoothed, answer[at:at+d.NX])
+						r.Strips[n].Smoothed = append(r.Strips[n].Smoothed, answer.Observations[at:at+d.NX])
 					}
 				}
 			}
@@ -147,7 +146,7 @@ func (r *PixelReport) smoothed(f model.Forecaster, d trials) PixelRow {
 }
 
 // gapped is a batch of prefix, gap and one step more, with what lies in the gap taken out.
-func gapped(d *trials, c chunk, prefix, gap, nu int) (model.Batch, int) {
+func gapped(d *trials, c chunk, prefix, gap, nu int) model.Batch {
 	steps := prefix + gap + 1
 	b := d.batch(c.first, c.n, 0, steps, nu, true)
 	b.Seen = make([]float32, len(b.Observations))
@@ -161,7 +160,7 @@ func gapped(d *trials, c chunk, prefix, gap, nu int) (model.Batch, int) {
 			b.Seen[t*c.n*d.NX+i] = 1
 		}
 	}
-	return b, steps
+	return b
 }
 
 // PixelPublished is a row of the published figure.

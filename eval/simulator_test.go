@@ -145,11 +145,12 @@ func (s *simulator) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Strea
 }
 
 // Smooth fills gaps with the truth.
-func (s *simulator) Smooth(dst []float32, b model.Batch, _ rng.Stream) {
+func (s *simulator) Smooth(dst *model.Smoothing, b model.Batch) {
+	dst.Resize(b.T, b.B, b.NX, 0)
 	for i := range b.B {
 		e := s.episode(&b, i)
 		for t := range b.T {
-			copy(dst[(t*b.B+i)*b.NX:][:b.NX], e.Observations[t*b.NX:])
+			copy(dst.Observations[(t*b.B+i)*b.NX:][:b.NX], e.Observations[t*b.NX:])
 		}
 	}
 }

@@ -238,7 +238,7 @@ type gapKeeper struct {
 
 func (g gapKeeper) Clone() model.Forecaster { return g }
 
-func (g gapKeeper) Smooth(dst []float32, b model.Batch, noise rng.Stream) {
+func (g gapKeeper) Smooth(dst *model.Smoothing, b model.Batch) {
 	size := b.B * b.NX
 	for step := range b.T {
 		seen := step < g.prefix || step == b.T-1
@@ -247,7 +247,7 @@ func (g gapKeeper) Smooth(dst []float32, b model.Batch, noise rng.Stream) {
 			g.t.Errorf("step %d of %d: seen %v", step, b.T, !seen)
 		}
 	}
-	g.simulator.Smooth(dst, b, noise)
+	g.simulator.Smooth(dst, b)
 }
 
 // TestPixels_BaselinesAreAsCalibrated: computed beforehand for the last image seen, and a blank one.

@@ -67,7 +67,7 @@ type Query struct {
 type Forecast struct {
 	Horizon, B, Samples, NX, M int
 
-	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts
+	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts, or its expectation where the model knows it
 	Paths    []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
 	Draw     []float32 // [Horizon,B,NX] draws from the decoder along the first rollout
 	Switches []float32 // [Horizon,B,M] mixing weights, averaged over the rollouts
@@ -124,11 +124,27 @@ type Filterer interface {
 	Filter(dst *Filtering, prefix Batch, noise rng.Stream)
 }
 
-// Smoother is a Forecaster that fills gaps from what lies before and after them.
+// Smoothing is what all observations of a sequence, before and after, say of every time step.
+type Smoothing struct {
+	T, B, NX, NZ int
+
+	Observations []float32 // [T,B,NX] decoder mean of the mean state, whether x_t was seen or not
+	Mean, SD     []float32 // [T,B,NZ] of q(z_t)
+}
+
+// Resize gives the smoothing its dimensions and reuses its memory.
+func (s *Smoothing) Resize(t, b, nx, nz int) {
+	s.T, s.B, s.NX, s.NZ = t, b, nx, nz
+	s.Observations = resize(s.Observations, t*b*nx)
+	s.Mean = resize(s.Mean, t*b*nz)
+	s.SD = resize(s.SD, t*b*nz)
+}
+
+// Smoother is a Forecaster that fills gaps: where a batch marks observations as missing, it infers them from both sides.
+// With a gap up to the last time step that is a prediction which knows how it ends.
 type Smoother interface {
-	// Smooth writes the mean of p(x_t | all that is seen) for every step of the batch into dst, [T,B,NX]. The batch marks
-	// with Seen what is not; nothing else may be read.
-	Smooth(dst []float32, batch Batch, noise rng.Stream)
+	// Smooth infers states and observations of all time steps.
+	Smooth(dst *Smoothing, b Batch)
 }
 
 func resize(s []float32, n int) []float32 {

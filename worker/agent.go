@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// seeking is how often an agent that serves no run says so.
+	// seeking is the time between two Seek messages of an agent without a run.
 	seeking = time.Second
-	// A run that went wrong is not gone back to for pause, twice as long after each further time, and longestPause at most.
-	// It counts as the first time again after a run went well, or went on for longestPause.
+	// After an error in a run, the agent avoids that run for the time pause, then for twice as long after each further
+	// error, up to longestPause. The time begins with pause again after a run without error, or one that lasted for
+	// longestPause.
 	pause        = time.Second
 	longestPause = 30 * time.Second
-	// A run that has ended is not gone back to for settling: its host may not have noticed yet.
+	// settling is the time for which the agent avoids a run that has ended: the host may not know of the end yet.
 	settling = 2 * time.Second
-	// An agent that waits says for what after waitingAfter, and then every waitingEvery.
+	// An agent that waits logs the reason after waitingAfter, and then every waitingEvery.
 	waitingAfter = 5 * time.Second
 	waitingEvery = 30 * time.Second
-	// hostSilent is how long no answer may come until it is said that nobody answers.
+	// hostSilent is the time without an answer after which the reason is that nobody answers.
 	hostSilent = 5 * time.Second
 )
 
-// AgentConfig says how an Agent works. ID, Slots, Info, Token, Numerics and Build are those of all its workers, see Config.
+// AgentConfig configures an Agent. ID, Slots, Info, Token, Numerics and Build are those of all its workers; see Config.
 type AgentConfig struct {
 	ID       string
 	Slots    int
@@ -36,37 +37,38 @@ type AgentConfig struct {
 	Token    uint64
 	Numerics []wire.Numeric
 	Build    func(job []byte, data []byte, slots int) (Program, error)
-	// Trouble says why nothing comes through the bus, for people; empty if nothing is known. It may be nil.
+	// Trouble returns why the bus brings no messages, for people; empty if no reason is known. Trouble may be nil.
 	Trouble func() string
 }
 
-// Agent is a worker of the pool: it seeks a run, serves it, and comes back when that run has ended, or goes where it is
-// sent. It is the same worker in all runs. Data set and program stay for a run that needs the same again.
+// Agent is a worker of the pool. It seeks a run, serves it, and seeks again when the run has ended; or it leaves for
+// the run that an Assign names. It is the same worker in all runs. It keeps data set and program for a run that needs
+// the same ones.
 //
-// One goroutine owns an Agent; the worker of the run that it serves has its own.
+// One goroutine owns an Agent; another one owns the worker of the run that it serves.
 type Agent struct {
-	cfg     Config // of the workers, but for the run
+	cfg     Config // of the workers, except the run
 	trouble func() string
 	bus     wire.Bus
-	plain   hclog.Logger // of the workers
+	plain   hclog.Logger // for the workers
 	log     hclog.Logger
 	encoder *wire.Encoder
 	inbox   chan []byte
-	closing chan struct{} // closed when Run returns, so that handlers do not wait
-	left    chan struct{} // closed when all leases are handed back for good
+	closing chan struct{} // closed when Run returns, so that handlers do not block
+	left    chan struct{} // closed when all leases are handed back and no new ones will come
 
-	worker  *Worker // of the run that is served; nil: none
+	worker  *Worker // of the current run; nil: none
 	stop    context.CancelFunc
 	ended   chan error
 	began   time.Time
-	next    string // run to go to from here; empty: none
-	kept    stock  // of the last worker
-	avoided string // run that is not gone back to
+	next    string // run to serve after the current one; empty: none
+	kept    stock  // data set and program of the last worker
+	avoided string // run that is avoided
 	until   time.Time
-	pauses  int       // times in a row that a run went wrong
-	resumes time.Time // when it seeks again after that
+	pauses  int       // errors in runs in a row
+	resumes time.Time // time of the next Seek after an error
 
-	waitsFrom, toldAt, answeredAt time.Time
+	waitsFrom, loggedAt, answeredAt time.Time
 }
 
 // NewAgent prepares an agent.
@@ -89,12 +91,12 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 // ID is the agent's name in the pool and in its runs.
 func (a *Agent) ID() string { return a.cfg.ID }
 
-// Left is closed when ctx has ended and the leases are handed back. Run returns later, when the shards under way are
-// computed, for nobody.
+// Left is closed when ctx has ended and the leases are handed back. Run returns later, after the shards that are being
+// computed; nobody needs their results.
 func (a *Agent) Left() <-chan struct{} { return a.left }
 
-// Run works until ctx ends and returns nil then; it is called once. It returns ErrRefused if the host of the runs does not
-// want the worker. Without a broker, a host or a run it waits. All its goroutines have ended when it returns.
+// Run works until ctx ends and then returns nil. It must be called only once. It returns ErrRefused if the host refuses
+// the worker. If there is no broker, host or run, it waits. All its goroutines have ended when it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	defer close(a.closing)
 	sub, err := a.bus.Subscribe(wire.AssignSubject(a.cfg.ID), a.enqueue)
@@ -124,7 +126,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// leave ends the worker of the present run, and calls left as soon as its leases are handed back.
+// leave ends the worker of the current run. It calls left as soon as the leases are handed back.
 func (a *Agent) leave(left func()) {
 	if a.worker == nil {
 		left()
@@ -183,7 +185,7 @@ func (a *Agent) receive(data []byte) error {
 	return nil
 }
 
-// assign goes to a run. An empty one is the answer to a Seek that there is none: it ends nothing.
+// assign makes the agent leave for a run. An empty name is the answer to a Seek when there is no run; it ends nothing.
 func (a *Agent) assign(run string) {
 	switch {
 	case names.CheckRun(run) != nil:
@@ -217,7 +219,7 @@ func (a *Agent) serve(run string) {
 	go func() { a.ended <- w.Run(ctx) }()
 }
 
-// back comes back from a run.
+// back is called when the worker of a run has ended.
 func (a *Agent) back(err error) {
 	now, run, ordered := time.Now(), a.worker.cfg.Run, a.next != ""
 	a.stop()
@@ -232,14 +234,14 @@ func (a *Agent) back(err error) {
 		a.resumes = now.Add(min(pause<<min(a.pauses, 10), longestPause))
 		a.avoided, a.until = run, a.resumes
 		a.pauses++
-		a.kept = stock{} // it may be what is wrong
+		a.kept = stock{} // it may have caused the error
 		a.log.Error("run left", "run", run, "error", err, "pause", a.resumes.Sub(now))
 	case ordered:
 		a.log.Info("run left for another", "run", run, "next", a.next)
-	default: // which the worker has told
+	default: // the worker has logged the reason
 		a.avoided, a.until = run, now.Add(settling)
 	}
-	a.waitsFrom, a.toldAt = now, time.Time{}
+	a.waitsFrom, a.loggedAt = now, time.Time{}
 	if ordered {
 		next := a.next
 		a.next = ""
@@ -250,20 +252,20 @@ func (a *Agent) back(err error) {
 	}
 }
 
-// tick seeks while there is no run, and says now and then what it waits for.
+// tick sends a Seek if there is no run, and logs from time to time what the agent waits for.
 func (a *Agent) tick() {
 	now := time.Now()
 	if a.worker != nil || now.Before(a.resumes) {
 		return
 	}
 	a.seek()
-	if now.Sub(a.waitsFrom) >= waitingAfter && now.Sub(a.toldAt) >= waitingEvery {
-		a.toldAt = now
+	if now.Sub(a.waitsFrom) >= waitingAfter && now.Sub(a.loggedAt) >= waitingEvery {
+		a.loggedAt = now
 		a.log.Info("waiting", "for", a.waitsFor(now), "seconds", now.Sub(a.waitsFrom).Seconds())
 	}
 }
 
-// waitsFor says what is lacking.
+// waitsFor is what the agent waits for.
 func (a *Agent) waitsFor(now time.Time) string {
 	if trouble := a.trouble(); trouble != "" {
 		return trouble

@@ -7,14 +7,14 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// batch is the batch of a shard, which is filled sequence by sequence, now or before its step begins.
+// batch is the batch of a shard. It is filled sequence by sequence, during its step or before.
 type batch struct {
 	model.Batch
 	step   uint64
 	shard  int
 	draws  rng.Stream // of the next sequence
-	filled int        // sequences in place
-	seen   []float32  // memory of the mask
+	filled int        // number of sequences in place
+	seen   []float32  // memory for the mask
 }
 
 // begin empties a batch for n sequences.
@@ -26,8 +26,8 @@ func (b *batch) begin(p *Shards, n int) {
 
 func (b *batch) full() bool { return b.filled == b.B }
 
-// place copies a window to the next sequence of the batch. The control of a window's first step led to it
-// from outside and is dropped.
+// place copies a window to the next sequence of the batch. The control of a window's first step acted before the
+// window, so it is replaced by zero.
 func (b *batch) place(w *Window) {
 	i := b.filled
 	for t := range b.T {
@@ -44,8 +44,8 @@ func (b *batch) place(w *Window) {
 	b.filled++
 }
 
-// placeMask marks the missing values of a window. The batch has a mask from its first sequence with a
-// missing value on.
+// placeMask marks the missing values of a window. The batch has a mask as soon as one of its sequences has a missing
+// value.
 func (b *batch) placeMask(w *Window, i int) {
 	if w.Seen == nil && b.Seen == nil {
 		return
@@ -74,16 +74,16 @@ func (b *batch) bytes() int {
 	return 4 * (cap(b.Observations) + cap(b.Controls) + cap(b.seen))
 }
 
-// batches lends the memory of batches, and holds those that were begun before their step: in all not more than slots, and
-// shards that are prepared for one step.
+// batches manages the memory of batches, and holds those that were begun before their step. There are at most as many
+// as slots plus the shards that are prepared for one step.
 type batches struct {
 	mu    sync.Mutex
 	begun []*batch
 	free  []*batch
 }
 
-// take returns the batch of a shard, if it was begun, or an empty one. What was begun for other steps than this and the
-// next is given up.
+// take returns the batch of a shard if it was begun, and otherwise an empty one. It gives up batches that were begun
+// for other steps than this one and the next.
 func (l *batches) take(step uint64, shard int) (b *batch, begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *batches) empty() *batch {
 	return l.any()
 }
 
-// size is the memory of the largest batch, in bytes. No slot may have one in hand.
+// size is the memory of the largest batch, in bytes. No slot may use a batch during the call.
 func (l *batches) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *batches) keep(b *batch) {
 	l.mu.Unlock()
 }
 
-// release takes a batch back that is not needed any more.
+// release returns a batch that is not needed any more.
 func (l *batches) release(b *batch) {
 	l.mu.Lock()
 	l.free = append(l.free, b)

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// lease is a block that the coordinator gave to this worker. The fields behind mu are the slots' until all shards are
-// done, and the worker's afterwards.
+// lease is a block that the coordinator has leased to this worker. The fields after mu belong to the slots until all
+// shards are done, and to the worker afterwards.
 type lease struct {
 	wire.Lease
 	block    reduce.Block
@@ -22,21 +22,21 @@ type lease struct {
 	handed   int // shards given to slots
 	done     int // shards computed
 	dropped  bool
-	steps    atomic.Int64  // computed: a shard takes one, or those of a Gradual
-	unwanted atomic.Bool   // slots give it up
-	began    time.Time     // when a slot got the first shard
-	took     time.Duration // from then to the end of the last
+	steps    atomic.Int64  // steps of computation: one for a shard, or those of a Gradual
+	unwanted atomic.Bool   // set when the lease is dropped: the slots give up
+	began    time.Time     // time at which a slot got the first shard
+	took     time.Duration // time from began to the end of the last shard
 
 	mu    sync.Mutex
 	tree  *reduce.Tree
 	added int
 	err   error
 	sum   reduce.Partial
-	crcs  []uint32 // of the chunks of the sum's values
-	// Integers are kept as they are sent, and not as values.
+	crcs  []uint32 // one for each chunk of the sum
+	// The values of integers are kept only in the form in which they are sent.
 	encoded []byte
-	length  int // of the values that can be pulled
-	// digest is the hash of the sum of an audit, whose values are not kept.
+	length  int // number of values that can be pulled
+	// digest is the hash of an audit's sum; its values are not kept.
 	digest string
 }
 
@@ -48,7 +48,7 @@ type task struct {
 	shard int
 }
 
-// advance installs new parameters as soon as no slot computes, and gives shards to free slots.
+// advance installs new parameters if no slot is computing, and gives shards to free slots.
 func (w *Worker) advance() error {
 	if w.program == nil || !w.theta.known || w.theta.missing > 0 {
 		return nil
@@ -75,7 +75,7 @@ func (w *Worker) advance() error {
 	return nil
 }
 
-// account notes a shard that a slot has computed, and announces the block if it was the last.
+// account records a computed shard. After the last shard of a block it announces the block.
 func (w *Worker) account(l *lease) {
 	l.done++
 	switch {
@@ -87,7 +87,7 @@ func (w *Worker) account(l *lease) {
 	}
 }
 
-// dropLeases gives up all leases: their step is over, or they were taken back.
+// dropLeases gives up all leases: their step is over, or the coordinator has revoked them.
 func (w *Worker) dropLeases() {
 	for _, l := range w.leases {
 		l.dropped = true
@@ -97,7 +97,7 @@ func (w *Worker) dropLeases() {
 	w.leases, w.sending = w.leases[:0], w.sending[:0]
 }
 
-// abandon lets the slots end as soon as they can.
+// abandon makes the slots end as soon as they can.
 func (w *Worker) abandon() {
 	for _, l := range w.leases {
 		l.unwanted.Store(true)
@@ -105,7 +105,7 @@ func (w *Worker) abandon() {
 	close(w.tasks)
 }
 
-// reclaim takes the memory of a dropped lease back once no slot works on it.
+// reclaim releases the memory of a dropped lease when no slot works on it any more.
 func (w *Worker) reclaim(l *lease) {
 	if l.done == l.handed {
 		l.tree.Reset(l.block, l.memory.putPartial)
@@ -115,7 +115,7 @@ func (w *Worker) reclaim(l *lease) {
 	}
 }
 
-// compute is the life of a slot: shards, and in between what can be prepared for the next step.
+// compute is the loop of a slot. It computes shards, and between them it prepares the next step.
 func (w *Worker) compute(slot int) {
 	var l *lease
 	goOn := func() bool {
@@ -137,14 +137,14 @@ func (w *Worker) compute(slot int) {
 		}
 		l.add(t.shard, p, err)
 		if l.Work == wire.Gradient {
-			w.ahead.expect(l.program, l.Step+1, t.shard)
+			w.prefetch.expect(l.program, l.Step+1, t.shard)
 		}
 		w.computed <- t
-		w.lookAhead(slot)
+		w.prepareNext(slot)
 	}
 }
 
-// add puts a shard's result into the tree, and closes the block with the last one.
+// add adds a shard's result to the tree. The last shard completes the block.
 func (l *lease) add(shard int, p reduce.Partial, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,14 +171,14 @@ func (l *lease) add(shard int, p reduce.Partial, err error) {
 	}
 }
 
-// dropValues keeps the terms of the sum alone.
+// dropValues keeps only the terms of the sum.
 func (l *lease) dropValues() {
 	terms := slices.Clone(l.sum.Terms)
 	l.memory.putPartial(l.sum)
 	l.sum = reduce.Partial{Terms: terms}
 }
 
-// encode turns the sum's values into what is sent of them.
+// encode encodes the values of the sum for sending.
 func (l *lease) encode() {
 	width := l.chunks.Coding.Width()
 	l.encoded = l.memory.bytes(width * l.length)
@@ -199,16 +199,16 @@ func (l *lease) chunk(i int) []byte {
 	return l.encoded[width*from : width*to]
 }
 
-// vectors lends memory of the program's size, so that a step allocates none.
+// vectors manages memory of the program's size, so that a step allocates none.
 type vectors struct {
 	size, terms int
 
 	mu       sync.Mutex
-	partials []reduce.Partial // with values
-	encoded  [][]byte         // of the length of the values as they are sent
+	partials []reduce.Partial // those with values
+	encoded  [][]byte         // as long as the encoded values
 }
 
-// partial lends the place for a shard's result; without values only terms.
+// partial returns memory for a shard's result; without values, for the terms only.
 func (v *vectors) partial(values bool) reduce.Partial {
 	if !values {
 		return reduce.Partial{Terms: make([]float32, v.terms)}
@@ -232,7 +232,7 @@ func (v *vectors) putPartial(p reduce.Partial) {
 	v.mu.Unlock()
 }
 
-// bytes lends the place for encoded values.
+// bytes returns memory for encoded values.
 func (v *vectors) bytes(n int) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()

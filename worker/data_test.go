@@ -224,7 +224,7 @@ func TestFetch_Local(t *testing.T) {
 		bus, s, k := wire.NewMemory(nil), newShare(content(100)), &keeper{}
 		lead(t, bus, s.answer(s.first))
 		own, asked := content(size), []string{}
-		w, err := New(Config{Run: "r", ID: "w", Build: k.build, Local: func(hash string) []byte {
+		w, err := New(Config{Run: "r", ID: "w", Build: k.build, DataSet: func(hash string) []byte {
 			asked = append(asked, hash)
 			return own
 		}}, bus, hclog.NewNullLogger())

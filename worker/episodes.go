@@ -7,12 +7,13 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// keptValues bounds a set of episodes that is kept, in float32 values of observations and controls: 64 MiB.
+// keptValues is the largest size of a set of episodes that is kept in memory, in float32 values of observations and
+// controls: 64 MiB.
 const keptValues = 16 << 20
 
-// episodes is a data set that is simulated where it is asked for. A set within keptValues is kept, in
-// memory that is set aside at once: the system lends it as it fills. Of a larger set each episode is
-// simulated again each time, into the memory of the window that asks.
+// episodes is a data set that is simulated when it is needed. A set of up to keptValues is kept. Its memory is
+// allocated at once; the operating system provides it as it fills. An episode of a larger set is simulated each time it
+// is needed, into the memory of the window.
 type episodes struct {
 	env    envs.Env
 	key    rng.Key
@@ -20,14 +21,14 @@ type episodes struct {
 	length int
 	nx, nu int
 
-	kept                   []atomic.Uint32 // by episode: absent, coming or there; nil: nothing is kept
+	kept                   []atomic.Uint32 // by episode: absent, simulating or present; nil: nothing is kept
 	observations, controls []float32       // [n, length, ·]
 }
 
 const (
-	absent uint32 = iota
-	coming        // a goroutine simulates it
-	there
+	absent     uint32 = iota
+	simulating        // a goroutine is simulating it
+	present
 )
 
 func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
@@ -42,26 +43,26 @@ func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
 
 func (e *episodes) bytes() int { return 4 * (len(e.kept) + len(e.observations) + len(e.controls)) }
 
-// window sets w to steps of an episode.
+// window sets w to some steps of an episode.
 func (e *episodes) window(w *Window, index, first, steps int) {
 	w.First, w.Seen = first, nil
 	if e.kept == nil {
-		e.env.Simulate(&w.episode, e.key, uint32(index), first+steps) // no further: the beginning of a longer episode
+		e.env.Simulate(&w.episode, e.key, uint32(index), first+steps) // the steps after the window are not simulated
 		w.Observations, w.Controls = w.episode.Observations, w.episode.Controls
 		return
 	}
 	observations := e.observations[index*e.length*e.nx:][:e.length*e.nx]
 	controls := e.controls[index*e.length*e.nu:][:e.length*e.nu]
-	if state := &e.kept[index]; state.Load() != there {
-		mine := state.CompareAndSwap(absent, coming)
+	if state := &e.kept[index]; state.Load() != present {
+		mine := state.CompareAndSwap(absent, simulating)
 		e.env.Simulate(&w.episode, e.key, uint32(index), e.length)
-		if !mine { // another goroutine fills the place meanwhile, with the same bits
+		if !mine { // another goroutine is filling the place with the same bits
 			w.Observations, w.Controls = w.episode.Observations, w.episode.Controls
 			return
 		}
 		copy(observations, w.episode.Observations)
 		copy(controls, w.episode.Controls)
-		state.Store(there)
+		state.Store(present)
 	}
 	w.Observations, w.Controls = observations, controls
 }

@@ -2,13 +2,13 @@ package worker
 
 import "math/bits"
 
-// Memory is what a worker needs for a program, in bytes. Stacks, code and messages come on top: a few MiB.
+// Memory is the memory that a worker needs for a program, in bytes. Stacks, code and messages need a few MiB more.
 type Memory struct {
-	Tensors    int `json:"tensors"`    // of every slot: values on its tape and their gradients
-	Gradients  int `json:"gradients"`  // of shards that are being summed to blocks
+	Tensors    int `json:"tensors"`    // for all slots: values on the tape and their gradients
+	Gradients  int `json:"gradients"`  // of shards that are being summed
 	Parameters int `json:"parameters"` // θ as it arrives, as it is used, and packed for products forward and backward
-	Episodes   int `json:"episodes"`   // that are kept, or the data set
-	Batches    int `json:"batches"`    // of the shards in hand and of those prepared for the next step, and windows
+	Episodes   int `json:"episodes"`   // the simulated episodes that are kept, or the data set
+	Batches    int `json:"batches"`    // of the shards being computed and of those prepared for the next step; and windows
 }
 
 // Total is the sum.
@@ -16,12 +16,12 @@ func (m Memory) Total() int {
 	return m.Tensors + m.Gradients + m.Parameters + m.Episodes + m.Batches
 }
 
-// Memory is what a worker needs that has so many slots and works alone, so that all shards of a step are its own; it is
-// less with others. What a slot takes is what slot 0 has shown: it is to be asked after a gradient.
+// Memory is the memory of a worker with that many slots that is alone, so that it computes all shards of a step; with
+// other workers it needs less. It is measured on slot 0, which has to have computed a gradient before.
 func (p *Shards) Memory(slots int) Memory {
 	shards, size := p.sampling.Shards, 4*p.Size()
-	// The sum of a block waits for its sibling, at most one on each level of the tree of a slot's shards below the top, and
-	// one is in hand.
+	// On each level below the top, the tree of a slot's shards has at most one sum that waits for its sibling; one more
+	// is being computed.
 	sums := slots * bits.Len(uint(max(1, shards>>bits.Len(uint(slots-1)))))
 	m := Memory{
 		Tensors:    slots * p.slots[0].tape.Bytes(),

@@ -9,10 +9,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// order is what a Welcome wants built: a job, and the hash of the data set for it, empty if there is none.
+// order is what the newest Welcome asks for: a job, and the hash of its data set; empty if it has none.
 type order struct{ job, data string }
 
-// build is the outcome of building a program.
+// build is the result of building a program.
 type build struct {
 	order   order
 	program Program
@@ -20,10 +20,10 @@ type build struct {
 	err     error
 }
 
-// prepare does the next thing on the way to Ready: fetch the data set, build the program, or say so.
+// prepare takes the next step towards Ready: it fetches the data set, builds the program, or sends the Ready.
 func (w *Worker) prepare() {
 	switch {
-	case w.building: // finish comes back here
+	case w.building: // finish calls prepare again
 	case w.program != nil && w.made == w.wanted:
 		w.sayReady()
 	case w.fetching():
@@ -34,7 +34,7 @@ func (w *Worker) prepare() {
 	}
 }
 
-// build makes the program on a goroutine of its own, so that the worker goes on to send heartbeats.
+// build builds the program in a goroutine of its own, so that the worker continues to send heartbeats.
 func (w *Worker) build() {
 	w.program, w.building = nil, true
 	b, checked := build{order: w.wanted}, true
@@ -50,23 +50,22 @@ func (w *Worker) build() {
 		}
 		if b.err == nil {
 			b.golden = w.goldenShard(b.program)
-			w.tellMemory(b.program)
+			w.logMemory(b.program)
 		}
 		w.built <- b
 	})
 }
 
-// tellMemory says what a program needs, if it knows.
-func (w *Worker) tellMemory(p Program) {
+// logMemory logs how much memory a program needs, if the program knows.
+func (w *Worker) logMemory(p Program) {
 	if sized, ok := p.(interface{ Memory(slots int) Memory }); ok {
 		w.log.Info("the program is built", "parameters", p.Size(), "slots", w.cfg.Slots,
 			"memory", fmt.Sprintf("about %.1f MiB", float64(sized.Memory(w.cfg.Slots).Total())/(1<<20)))
 	}
 }
 
-// goldenShard is the hash of what a program makes of shard 0 of step 0 at its initial parameters, with local steps of the
-// first update alone. It is empty if the
-// program fails there, which the coordinator may refuse.
+// goldenShard is the hash of the result for shard 0 of step 0 at the initial parameters; with local steps, of the first
+// update alone. It is empty if the program fails there. The coordinator then decides.
 func (w *Worker) goldenShard(p Program) string {
 	grad, terms := make([]float32, p.Size()), make([]float32, len(p.TermNames()))
 	golden := func(grad, terms []float32) error { return p.Gradient(0, 0, 0, grad, terms) }
@@ -80,8 +79,8 @@ func (w *Worker) goldenShard(p Program) string {
 	return wire.DigestPartial(grad, terms)
 }
 
-// finish takes the outcome of a build into use, if it is still wanted. A data set that is not what was offered is
-// fetched once more.
+// finish installs the result of a build, if it is still wanted. If the data set has the wrong hash, it is fetched once
+// more.
 func (w *Worker) finish(b build) error {
 	w.building = false
 	spoilt := errors.Is(b.err, ErrData)
@@ -107,18 +106,18 @@ func (w *Worker) finish(b build) error {
 	return nil
 }
 
-// stock is what a worker leaves to the one that comes after it: its data set and its program.
+// stock is what a worker leaves to its successor: its data set and its program.
 type stock struct {
 	data supply
 	made build
 }
 
-// leave returns what the next worker may use. It must not be called while Run is running.
+// leave returns the stock for the next worker. It must not be called while Run is running.
 func (w *Worker) leave() stock {
 	return stock{w.data, build{order: w.made, program: w.program, golden: w.golden}}
 }
 
-// inherit takes over what a worker with as many slots has left. It is called before Run.
+// inherit takes over the stock of a worker with the same number of slots. It is called before Run.
 func (w *Worker) inherit(s stock) {
 	w.data = s.data
 	w.data.spoilt = 0
@@ -127,22 +126,22 @@ func (w *Worker) inherit(s stock) {
 	}
 }
 
-// supply is a data set, or what has arrived of it. It is kept until another one is offered.
+// supply is a data set, as far as it has arrived. It is kept until another one is offered.
 type supply struct {
 	hash    string
 	bytes   []byte
 	pieces  wire.Pieces
-	got     []bool // by piece
-	missing int    // pieces that are not there
-	// All pieces below low are there, none from high on is.
+	got     []bool // one for each piece
+	missing int    // number of missing pieces
+	// All pieces below low have arrived, and none from high on.
 	low, high int
-	checked   bool // the bytes have the hash
-	spoilt    int  // times that they had not
+	checked   bool // the bytes have the right hash
+	spoilt    int  // how often they had the wrong one
 	openedAt  time.Time
-	movedAt   time.Time // last request or arrival
+	movedAt   time.Time // time of the last request or arrival
 }
 
-// offered reports whether a Welcome names a data set as it should, or none.
+// offered reports whether a Welcome offers a data set correctly, or none.
 func offered(msg *wire.Welcome) bool {
 	if msg.DataHash == "" {
 		return msg.DataSize == 0
@@ -150,7 +149,7 @@ func offered(msg *wire.Welcome) bool {
 	return msg.DataSize > 0 && len(msg.DataHash) == wire.HashLength && strings.Trim(msg.DataHash, "0123456789abcdef") == ""
 }
 
-// supply looks whether the data set that a coordinator offers is there, and else makes room for it.
+// supply checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
 func (w *Worker) supply(msg *wire.Welcome) {
 	s, pieces := &w.data, wire.Pieces{Size: msg.DataSize, Each: msg.Chunk}
 	whole := s.hash != "" && s.missing == 0
@@ -158,8 +157,8 @@ func (w *Worker) supply(msg *wire.Welcome) {
 		return
 	}
 	*s = supply{hash: msg.DataHash, pieces: pieces}
-	if w.cfg.Local != nil {
-		if data := w.cfg.Local(s.hash); len(data) == msg.DataSize {
+	if w.cfg.DataSet != nil {
+		if data := w.cfg.DataSet(s.hash); len(data) == msg.DataSize {
 			s.bytes, s.checked = data, true
 			return
 		}
@@ -169,24 +168,24 @@ func (w *Worker) supply(msg *wire.Welcome) {
 	w.log.Info("fetching the data set", "hash", s.hash, "bytes", msg.DataSize)
 }
 
-// empty forgets what has arrived.
+// empty forgets all pieces.
 func (s *supply) empty() {
 	clear(s.got)
 	s.missing, s.low, s.high = len(s.got), 0, 0
 }
 
-// fetching reports whether the worker waits for pieces of the data set that is wanted.
+// fetching reports whether the worker waits for pieces of the data set that it needs.
 func (w *Worker) fetching() bool {
 	return w.wanted.data != "" && w.data.missing > 0
 }
 
-// fetch tells the coordinator what is missing of the data set.
+// fetch asks the coordinator for the missing pieces of the data set.
 func (w *Worker) fetch() {
 	w.data.movedAt = time.Now()
 	w.publish(w.subjects.Control, &wire.Fetch{Hash: w.data.hash, Ranges: w.data.lacking()})
 }
 
-// lacking lists the pieces that are not there.
+// lacking lists the missing pieces.
 func (s *supply) lacking() []wire.Range {
 	ranges := gaps(s.got, s.low, s.high)
 	if s.high < len(s.got) && len(ranges) < wire.MaxRanges {
@@ -195,7 +194,7 @@ func (s *supply) lacking() []wire.Range {
 	return ranges
 }
 
-// takePiece stores a piece of the data set and asks for more. After the last one the program is built.
+// takePiece stores a piece of the data set and asks for more. After the last one, the program is built.
 func (w *Worker) takePiece(msg *wire.Piece) {
 	s, i := &w.data, msg.Index
 	if !w.fetching() || i >= len(s.got) || len(msg.Data) != s.pieces.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {

@@ -2,12 +2,12 @@ package worker
 
 import "errors"
 
-// ErrGivenUp is returned by a Gradual that was told not to go on.
+// ErrGivenUp is returned by a Gradual when goOn returns false.
 var ErrGivenUp = errors.New("worker: given up")
 
-// Program is the arithmetic of one run: what a worker computes for the shards that it leases. Every
-// result is a pure function of θ, the step and the shard, so any worker may compute any of them again.
-// Before the first Load a program holds the initial parameters of its job.
+// Program is the arithmetic of one run: what a worker computes for the shards that it leases. Every result is a pure
+// function of θ, the step and the shard, so any worker may compute it again. Before the first Load a program has the
+// initial parameters of its job.
 type Program interface {
 	// Size is the number of parameters.
 	Size() int
@@ -22,16 +22,17 @@ type Program interface {
 	Validate(slot int, step uint64, shard int, terms []float32) error
 }
 
-// Preparer is a Program of which a part of a gradient does not depend on θ, such as simulation, and can be done before
-// the step begins. What is prepared changes no result.
+// Preparer is a Program that can compute a part of a gradient before the step begins, because that part does not depend
+// on θ, such as simulation. Preparation changes no result.
 type Preparer interface {
-	// Prepare does a small part, well below a millisecond, of what Gradient will need for a shard of a later step, and
-	// says whether there is more of it. It may run at the same time as any other method, of a slot one call at a time.
+	// Prepare does a small part, well below a millisecond, of what Gradient will need for a shard of a later step. It
+	// reports whether more is left. It may run at the same time as any other method, but only once at a time for each
+	// slot.
 	Prepare(slot int, step uint64, shard int) (more bool)
 }
 
-// Prepare is the Prepare of any program: one that is no Preparer has nothing to prepare. Programs that wrap another one
-// pass it on with this.
+// Prepare calls the Prepare of a program, if it is a Preparer. Programs that wrap another one implement Prepare with
+// it.
 func Prepare(p Program, slot int, step uint64, shard int) (more bool) {
 	if ahead, ok := p.(Preparer); ok {
 		return ahead.Prepare(slot, step, shard)
@@ -39,17 +40,18 @@ func Prepare(p Program, slot int, step uint64, shard int) (more bool) {
 	return false
 }
 
-// Gradual is a Program whose gradients take many steps of their own, between which they can be given up.
+// Gradual is a Program whose gradients have many steps of their own. A computation can be given up between two of them.
 type Gradual interface {
 	Program
-	// GradientWhile is Gradient. It calls goOn after each of its steps, and returns ErrGivenUp if that is false.
+	// GradientWhile is Gradient, but it calls goOn after each of its steps, and returns ErrGivenUp if the answer is
+	// false.
 	GradientWhile(slot int, step uint64, shard int, grad, terms []float32, goOn func() bool) error
-	// Golden overwrites grad and terms with the program's golden shard, which is quick to compute: the first gradient at
-	// the initial parameters.
+	// Golden overwrites grad and terms with the program's golden shard: the first gradient at the initial parameters,
+	// which is quick to compute.
 	Golden(grad, terms []float32) error
 }
 
-// GradientWhile computes a gradient of any program, step by step if that is how it is computed.
+// GradientWhile computes a gradient of any program; if the program is a Gradual, step by step.
 func GradientWhile(p Program, slot int, step uint64, shard int, grad, terms []float32, goOn func() bool) error {
 	if g, ok := p.(Gradual); ok {
 		return g.GradientWhile(slot, step, shard, grad, terms, goOn)

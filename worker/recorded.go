@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Recorded are the sequences of a user's data set: windows of its episodes, which may differ in length
-// and miss values. Every window of the training episodes is equally likely.
+// Recorded are the sequences of a user's data set: windows of its episodes. Episodes may have different lengths and
+// missing values. Every window of the training episodes has the same probability.
 type Recorded struct {
 	data                 *files.Dataset
 	training, validation files.Windows
@@ -16,8 +16,8 @@ type Recorded struct {
 
 var _ Sequences = (*Recorded)(nil)
 
-// NewRecorded returns the windows of the given number of steps in the training and validation episodes
-// of a split. It shares the memory of the data set.
+// NewRecorded returns the windows of the given length in the training and validation episodes of a split. It uses the
+// memory of the data set.
 func NewRecorded(d *files.Dataset, s files.Split, steps int) (*Recorded, error) {
 	r := &Recorded{data: d, training: d.Windows(s.Training, steps), validation: d.Windows(s.Validation, steps)}
 	for _, part := range []struct {
@@ -55,7 +55,7 @@ func (r *Recorded) Dims() (observations, controls int) {
 // Training draws one of the training windows.
 func (r *Recorded) Training(w *Window, draws *rng.Stream, _ int) { r.draw(w, r.training, draws) }
 
-// Validation draws one of the validation windows; the index enters through the draws alone.
+// Validation draws one of the validation windows. The index has no effect except through the draws.
 func (r *Recorded) Validation(w *Window, draws *rng.Stream, _, _ int) { r.draw(w, r.validation, draws) }
 
 func (r *Recorded) draw(w *Window, from files.Windows, draws *rng.Stream) {

@@ -10,31 +10,32 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 )
 
-// Optimizer holds the constants of a replica's Adam.
+// Optimizer has the constants of a replica's Adam.
 type Optimizer = optim.Schedule
 
-// Local says how the replicas of a run train by themselves.
-type Local struct {
+// LocalSteps says how the replicas of a run train between two exchanges.
+type LocalSteps struct {
 	Replicas  int // a power of two
 	Steps     int // updates in a round
-	Shards    int // of the batch of an update, over all replicas; a power of two
+	Shards    int // of an update, over all replicas; a power of two
 	Optimizer Optimizer
 }
 
-// Replicas is the Program of a run with local steps (DiLoCo, Douillard et al. 2023). Its shards are the replicas, its step
-// is the first update of a round, and its gradient is what a replica has gone in the round: Δ = θ − θₖ after Steps updates
-// by Adam from θ, whose moments begin at zero in every round. At an update t replica k of K computes the shards
-// [kS/K, (k+1)S/K) of the S that an update has, so that data and noise are those of a synchronous run.
+// Replicas is the Program of a run with local steps (DiLoCo, Douillard et al. 2023). Its shards are the replicas, and
+// its step is the first update of a round. Its gradient is how far a replica has moved in the round: Δ = θ − θₖ after
+// Steps updates by Adam, which begin at θ, with moments that are zero at the beginning of every round. At update t,
+// replica k of K computes the shards [kS/K, (k+1)S/K) of the S shards of the update, so that data and noise are those
+// of a synchronous run.
 type Replicas struct {
-	local Local
-	theta []float32 // that the round begins with; nil before the first Load
+	local LocalSteps
+	theta []float32 // of the round's beginning; nil before the first Load
 	slots []replica
 }
 
-// replica is what one slot trains with.
+// replica is the state with which one slot trains.
 type replica struct {
-	program Program // of one slot
-	common  bool    // it has the parameters of the round
+	program Program // with one slot
+	common  bool    // its parameters are those of the round's beginning
 	adam    *optim.Adam
 	theta   []float32
 	tree    *reduce.Tree
@@ -43,9 +44,9 @@ type replica struct {
 
 var _ Gradual = (*Replicas)(nil)
 
-// NewReplicas returns the program with a slot for each of the given programs, which compute the shards of an update. They
-// have a slot each, parameters of their own, and belong to it.
-func NewReplicas(programs []Program, l Local) (*Replicas, error) {
+// NewReplicas returns the program with a slot for each of the given programs, which compute the shards of an update.
+// Each of these has one slot and its own parameters. They belong to the result.
+func NewReplicas(programs []Program, l LocalSteps) (*Replicas, error) {
 	if !reduce.PowerOfTwo(l.Replicas) || !reduce.PowerOfTwo(l.Shards) || l.Replicas > l.Shards || l.Steps < 1 {
 		return nil, fmt.Errorf("new replicas: %d replicas with %d local steps for %d shards: want powers of two, the first not above the second, and at least one step",
 			l.Replicas, l.Steps, l.Shards)
@@ -69,7 +70,7 @@ func (p *Replicas) Size() int { return p.slots[0].program.Size() }
 // TermNames names the loss terms.
 func (p *Replicas) TermNames() []string { return p.slots[0].program.TermNames() }
 
-// Load installs the parameters that a round begins with.
+// Load installs the parameters at the beginning of a round.
 func (p *Replicas) Load(_ uint64, theta []float32) error {
 	p.theta = append(p.theta[:0], theta...)
 	for i := range p.slots {
@@ -83,12 +84,12 @@ func (p *Replicas) Golden(grad, terms []float32) error {
 	return p.slots[0].program.Gradient(0, 0, 0, grad, terms)
 }
 
-// Gradient is GradientWhile to the end.
+// Gradient is GradientWhile without giving up.
 func (p *Replicas) Gradient(slot int, step uint64, k int, grad, terms []float32) error {
 	return p.GradientWhile(slot, step, k, grad, terms, func() bool { return true })
 }
 
-// GradientWhile lets replica k make the updates step to step+Steps−1. It overwrites grad with what that has moved the
+// GradientWhile lets replica k make the updates step to step+Steps−1. It overwrites grad with the movement of the
 // parameters, before minus after, and terms with the mean over updates and shards.
 func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []float32, goOn func() bool) error {
 	if p.theta == nil {
@@ -114,7 +115,7 @@ func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []flo
 	return nil
 }
 
-// update makes one update from a block of shards, and adds their mean terms.
+// update makes one update from a block of shards, and adds their mean terms to terms.
 func (r *replica) update(step uint64, b reduce.Block, terms []float32) error {
 	if err := r.program.Load(step, r.theta); err != nil {
 		return fmt.Errorf("load the parameters: %w", err)
@@ -147,7 +148,7 @@ func (r *replica) get(terms int) reduce.Partial {
 
 func (r *replica) put(g reduce.Partial) { r.free = append(r.free, g) }
 
-// Validate computes a shard of the validation at the parameters that the round begins with.
+// Validate computes a shard of the validation at the parameters of the round's beginning.
 func (p *Replicas) Validate(slot int, step uint64, shard int, terms []float32) error {
 	r := &p.slots[slot]
 	if !r.common && p.theta != nil {
@@ -159,7 +160,7 @@ func (p *Replicas) Validate(slot int, step uint64, shard int, terms []float32) e
 	return r.program.Validate(0, step, shard, terms)
 }
 
-// Memory is what a worker needs for such a program with so many slots, as Shards.Memory.
+// Memory is the memory of a worker with that many slots, as Shards.Memory.
 func (p *Replicas) Memory(slots int) Memory {
 	size, n := 4*p.Size(), p.local.Shards/p.local.Replicas
 	var m Memory
@@ -168,11 +169,12 @@ func (p *Replicas) Memory(slots int) Memory {
 	}
 	return Memory{
 		Tensors: slots * m.Tensors,
-		// Of each slot what it has gone, what waits for its sibling, and the gradients in the tree of an update.
+		// For each slot: its movement, a sum that waits for its sibling, and the gradients in the tree of an update.
 		Gradients: slots * (2 + bits.Len(uint(n))) * size,
-		// θ as it arrives and as the round begins; of each slot the model's in three arrangements, the replica's, and two moments.
+		// θ as it arrives and as the round begins; for each slot the model's in three arrangements, the replica's, and
+		// two moments.
 		Parameters: (2 + 6*slots) * size,
 		Episodes:   m.Episodes,
-		Batches:    slots * m.Batches / p.local.Shards, // one at a time
+		Batches:    slots * m.Batches / p.local.Shards, // shards are computed one at a time
 	}
 }

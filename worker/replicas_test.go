@@ -55,7 +55,7 @@ func (p *bowl) Validate(_ int, _ uint64, _ int, terms []float32) error {
 
 var bowlAdam = Optimizer{Rate: 0.25, Decay: 0.5, DecayEvery: 3, Clip: 2, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}
 
-func newBowls(t *testing.T, slots int, l Local) (*Replicas, []*bowl) {
+func newBowls(t *testing.T, slots int, l LocalSteps) (*Replicas, []*bowl) {
 	t.Helper()
 	l.Optimizer = bowlAdam
 	var bowls []*bowl
@@ -75,7 +75,7 @@ func newBowls(t *testing.T, slots int, l Local) (*Replicas, []*bowl) {
 // zero: the same bits, as long as θ − (θ − θ') is exact, which it is where θ' is within a factor of 2 of θ, or θ is 0.
 func TestReplicas_OneStepIsAdam(t *testing.T) {
 	start := []float32{8, -5, 0}
-	p, _ := newBowls(t, 1, Local{Replicas: 1, Steps: 1, Shards: 4})
+	p, _ := newBowls(t, 1, LocalSteps{Replicas: 1, Steps: 1, Shards: 4})
 	got := slices.Clone(start)
 	nesterov := optim.NewNesterov(optim.Outer{Rate: 1, Every: 1}, bowlAdam, 3)
 	delta, terms := make([]float32, 3), make([]float32, 2)
@@ -105,7 +105,7 @@ func TestReplicas_OneStepIsAdam(t *testing.T) {
 
 // A replica computes its block of the shards of each update of the round, in order, with a moving θ and one Adam.
 func TestReplicas_Round(t *testing.T) {
-	p, bowls := newBowls(t, 2, Local{Replicas: 2, Steps: 3, Shards: 4})
+	p, bowls := newBowls(t, 2, LocalSteps{Replicas: 2, Steps: 3, Shards: 4})
 	if err := p.Load(6, []float32{8, -5, 0}); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestReplicas_Round(t *testing.T) {
 }
 
 func TestReplicas_GivenUpAndFailing(t *testing.T) {
-	p, bowls := newBowls(t, 1, Local{Replicas: 1, Steps: 5, Shards: 1})
+	p, bowls := newBowls(t, 1, LocalSteps{Replicas: 1, Steps: 5, Shards: 1})
 	delta, terms := make([]float32, 3), make([]float32, 2)
 	if err := p.Gradient(0, 0, 0, delta, terms); err == nil {
 		t.Error("a round without parameters")
@@ -162,7 +162,7 @@ func TestReplicas_GivenUpAndFailing(t *testing.T) {
 	if err := p.Gradient(0, 0, 0, delta, terms); err == nil || err.Error() != "local update 1: shard 0: not this one" {
 		t.Errorf("got %v", err)
 	}
-	for _, l := range []Local{{3, 1, 4, bowlAdam}, {2, 1, 6, bowlAdam}, {4, 1, 2, bowlAdam}, {2, 0, 4, bowlAdam}, {2, 1, 4, Optimizer{}}} {
+	for _, l := range []LocalSteps{{3, 1, 4, bowlAdam}, {2, 1, 6, bowlAdam}, {4, 1, 2, bowlAdam}, {2, 0, 4, bowlAdam}, {2, 1, 4, Optimizer{}}} {
 		if _, err := NewReplicas([]Program{bowls[0]}, l); err == nil {
 			t.Errorf("%+v was accepted", l)
 		}
@@ -178,7 +178,7 @@ func newLocal(t testing.TB, slots, steps int) *Replicas {
 	}
 	s := bowlAdam
 	s.Rate = 5e-4
-	p, err := NewReplicas(programs, Local{Replicas: 2, Steps: steps, Shards: 4, Optimizer: s})
+	p, err := NewReplicas(programs, LocalSteps{Replicas: 2, Steps: steps, Shards: 4, Optimizer: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestReplicas_Memory(t *testing.T) {
 		}
 		programs = append(programs, p)
 	}
-	p, err := NewReplicas(programs, Local{Replicas: 2, Steps: 1, Shards: 4, Optimizer: bowlAdam})
+	p, err := NewReplicas(programs, LocalSteps{Replicas: 2, Steps: 1, Shards: 4, Optimizer: bowlAdam})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 )
 
-// rounded is a program whose gradients are rounded to integers. Its vectors are those of a grid: behind the parameters
-// are the exponents of the blocks, in force where they are loaded, needed where they are returned.
+// rounded is a program whose gradients are rounded to integers. Its vectors have the parameters, then an exponent for
+// each block of the grid: the current exponents in vectors that are loaded, the needed ones in results.
 type rounded struct {
 	Program
 	rounder   quantize.Rounder
@@ -19,7 +19,7 @@ var (
 	_ Preparer = (*rounded)(nil)
 )
 
-// Rounded returns the program whose gradients are those of p, rounded by r. r's grid is of p's parameters.
+// Rounded returns a program with the gradients of p, rounded by r. The grid of r has to fit p's parameters.
 func Rounded(p Program, r quantize.Rounder) Program {
 	return &rounded{Program: p, rounder: r, exponents: make([]float32, r.Grid.Blocks())}
 }
@@ -27,7 +27,7 @@ func Rounded(p Program, r quantize.Rounder) Program {
 // Size is the length of the vectors.
 func (r *rounded) Size() int { return r.rounder.Grid.Len() }
 
-// Load implements Program: values are parameters and exponents.
+// Load implements Program: values has parameters and exponents.
 func (r *rounded) Load(step uint64, values []float32) error {
 	n := r.rounder.Grid.Parameters()
 	if len(values) != r.Size() {
@@ -45,7 +45,7 @@ func (r *rounded) Gradient(slot int, step uint64, shard int, grad, terms []float
 	return r.rounder.Round(grad, r.exponents, step, shard)
 }
 
-// Prepare implements Preparer: what does not depend on θ is not rounded.
+// Prepare implements Preparer. What does not depend on θ is not rounded.
 func (r *rounded) Prepare(slot int, step uint64, shard int) (more bool) {
 	return Prepare(r.Program, slot, step, shard)
 }

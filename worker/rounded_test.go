@@ -75,7 +75,7 @@ func TestRounded_PreparesAhead(t *testing.T) {
 		return grad, terms
 	}
 	want, wantTerms := gradient()
-	var f foresight
+	var f prefetch
 	f.expect(r, 3, 1)
 	parts := 0
 	for f.prepare(0) {

@@ -7,26 +7,26 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Sequences is where the sequences of training and validation come from. Its methods may be called
-// from several goroutines at once, each with a window of its own, and are pure functions of their
-// other arguments. Windows of more steps than an episode has are a programmer's error.
+// Sequences is the source of the sequences of training and validation. Several goroutines may call its methods at the
+// same time, each with a window of its own. The methods are pure functions of their other arguments. A window with more
+// steps than an episode is a programming error.
 type Sequences interface {
 	// Dims are the dimensions of an observation and of a control.
 	Dims() (observations, controls int)
-	// Training draws a window of the given number of steps from the training set.
+	// Training draws a window with the given number of steps from the training set.
 	Training(w *Window, draws *rng.Stream, steps int)
-	// Validation sets the window of a validation sequence; where it begins may be drawn.
+	// Validation sets w to the window of a validation sequence. Its first step may be drawn.
 	Validation(w *Window, draws *rng.Stream, index, steps int)
 }
 
-// Window is a part of an episode that begins at step First. Rows of its arrays are those of the
-// episode from its beginning. They are not to be written to, and hold until the window is set anew.
+// Window is a part of an episode that begins at step First. The rows of its arrays are those of the episode, from the
+// episode's beginning. They must not be changed, and are valid until the window is set again.
 type Window struct {
 	Observations, Controls []float32
-	Seen                   []float32 // in the layout of Observations, 0 where a value is missing; nil: none is
+	Seen                   []float32 // in the layout of Observations, 0 where a value is missing; nil: no value is missing
 	First                  int
 
-	episode envs.Episode // memory for one that is simulated for this window alone
+	episode envs.Episode // memory for an episode that is simulated for this window alone
 }
 
 func (w *Window) bytes() int {
@@ -34,8 +34,8 @@ func (w *Window) bytes() int {
 	return 4 * (cap(e.Observations) + cap(e.Controls) + cap(e.States) + cap(e.Labels))
 }
 
-// Simulated are the sequences of an environment: windows that begin anywhere in its episodes, those of
-// training and those of validation under keys of their own.
+// Simulated are the sequences of an environment: windows that begin anywhere in its episodes. The episodes of training
+// and those of validation have different keys.
 type Simulated struct {
 	spec                 envs.Spec
 	length               int
@@ -71,5 +71,5 @@ func (s *Simulated) Validation(w *Window, draws *rng.Stream, index, steps int) {
 	s.validation.window(w, index%s.validation.n, draws.IntN(s.length-steps+1), steps)
 }
 
-// Bytes is the memory of the episodes that are kept, or will be.
+// Bytes is the memory for the episodes that are kept, including those that are not simulated yet.
 func (s *Simulated) Bytes() int { return s.training.bytes() + s.validation.bytes() }

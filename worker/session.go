@@ -12,11 +12,12 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// receive handles a message of the coordinator. What is malformed, of another run or of an older term is dropped.
+// receive handles a message of the coordinator. It drops messages that are malformed, of another run or of an older
+// term.
 func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	msg, err := wire.Decode(d.data)
 	if err != nil {
-		if !errors.Is(err, wire.ErrVersion) { // the coordinator of another version sends a Refusal
+		if !errors.Is(err, wire.ErrVersion) { // a coordinator of another version sends a Refusal
 			w.log.Debug("message dropped", "error", err)
 		}
 		return nil
@@ -26,16 +27,16 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		return nil
 	}
 	if h.Term < w.term && msg.Kind() != wire.KindRefusal {
-		w.tellOutdated(h.Term)
+		w.logOutdated(h.Term)
 		return nil
 	}
 	if d.direct && h.Token != 0 && h.Token != w.mark {
-		return nil // it is for another worker under this id
+		return nil // it is for another worker with this id
 	}
 	w.heard()
 	switch msg := msg.(type) {
 	case *wire.Introduce:
-		// The broadcast of a coordinator that has welcomed this worker already came late.
+		// A broadcast of the coordinator that has already welcomed this worker is late, and has no effect.
 		if d.direct || !w.welcomed || h.Term != w.term {
 			w.reset()
 			w.hello()
@@ -71,8 +72,8 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	return nil
 }
 
-// tellOutdated says, once per term, that a coordinator still speaks that another one has succeeded.
-func (w *Worker) tellOutdated(term uint64) {
+// logOutdated logs, once per term, that a coordinator still sends messages although another one has replaced it.
+func (w *Worker) logOutdated(term uint64) {
 	if term < w.outdated {
 		return
 	}
@@ -81,8 +82,8 @@ func (w *Worker) tellOutdated(term uint64) {
 		"remedy", "if it goes on, two coordinators lead this run: stop the one that was started first")
 }
 
-// reset forgets all that belongs to the acquaintance with a coordinator. The data set and the
-// program stay: they belong to the job.
+// reset forgets everything that belongs to one coordinator. The data set and the program stay, because they belong to
+// the job.
 func (w *Worker) reset() {
 	w.welcomed, w.leased, w.loaded = false, false, 0
 	w.theta.known = false
@@ -114,13 +115,13 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.prepare()
 }
 
-// install takes a program into use.
+// install installs a program.
 func (w *Worker) install(b build) {
 	w.program, w.made, w.golden, w.served = b.program, b.order, b.golden, nil
 	w.shape()
 }
 
-// rounderOf is what a coordinator wants gradients rounded with, without a grid if they are to be float32.
+// rounderOf returns the rounder that the coordinator asks for. It has no grid if gradients are float32.
 func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
 	if msg.Gradients == wire.Float32 {
 		return quantize.Rounder{}, nil
@@ -136,7 +137,7 @@ func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
 	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
 }
 
-// shape makes room for the vectors of the program as the coordinator wants them. It does nothing if that is how they are.
+// shape allocates the vectors of the program, in the form that the coordinator asks for, unless they have that form.
 func (w *Worker) shape() {
 	if w.program == nil {
 		return
@@ -166,7 +167,7 @@ func (w *Worker) sayReady() {
 	})
 }
 
-// takeTheta stores one chunk of the parameters. The first chunk of a newer step ends what was done at the older one.
+// takeTheta stores one chunk of the parameters. The first chunk of a newer step ends all work on the older one.
 func (w *Worker) takeTheta(msg *wire.Theta) {
 	i := msg.Index
 	if msg.Count != w.chunks.Count() || i >= msg.Count || len(msg.Data) != w.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
@@ -180,7 +181,7 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 	w.theta.arrived(i, time.Now())
 }
 
-// turn goes to a pass of a step if it is a newer one, and reports whether the worker is at it.
+// turn moves on to a pass of a step if it is a newer one. It reports whether this is the current pass.
 func (w *Worker) turn(step uint64, pass int) bool {
 	t := &w.theta
 	if !t.known || step > t.step || step == t.step && pass > t.pass {
@@ -190,7 +191,7 @@ func (w *Worker) turn(step uint64, pass int) bool {
 	return step == t.step && pass == t.pass
 }
 
-// takeLease accepts a lease. One that is known was sent again because something was lost.
+// takeLease accepts a lease. A known lease was sent again because a message was lost.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := reduce.Block{First: msg.First, Count: msg.Count}
 	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || !w.turn(msg.Step, msg.Pass) {
@@ -235,8 +236,8 @@ type chunkOf struct {
 	index int
 }
 
-// serve takes note of the chunks that the coordinator pulls. On a slow link they are pulled again before they are sent:
-// each waits once.
+// serve records the chunks that the coordinator pulls. On a slow link they are pulled again before they are sent, but
+// each chunk is recorded only once.
 func (w *Worker) serve(msg *wire.Pull) {
 	for _, l := range w.leases {
 		if l.ID != msg.Lease || !l.finished() || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
@@ -250,8 +251,8 @@ func (w *Worker) serve(msg *wire.Pull) {
 	}
 }
 
-// toSend is ready if there are chunks to send and nothing else to do. They are sent one at a time, so that nothing waits
-// for all of them.
+// toSend is ready if there are chunks to send and nothing else to do. Chunks are sent one at a time, so that other
+// messages need not wait for all of them.
 func (w *Worker) toSend() <-chan struct{} {
 	if len(w.sending) == 0 || len(w.inbox) > 0 || len(w.computed) > 0 {
 		return nil
@@ -259,7 +260,7 @@ func (w *Worker) toSend() <-chan struct{} {
 	return w.always
 }
 
-// sendChunk sends the chunk that was asked for first.
+// sendChunk sends the chunk that was pulled first.
 func (w *Worker) sendChunk() {
 	l, i := w.sending[0].lease, w.sending[0].index
 	w.sending = w.sending[:copy(w.sending, w.sending[1:])]
@@ -275,9 +276,9 @@ type assembly struct {
 	got     []bool
 	missing int
 	movedAt time.Time     // last arrival or request
-	pace    time.Duration // between the last arrivals, which outlives the step
+	pace    time.Duration // time between the last arrivals; it is kept for the next step
 	cameAt  time.Time     // last arrival of a chunk of the step
-	asks    int           // requests since
+	asks    int           // number of requests since then
 }
 
 func (a *assembly) open(step uint64, pass, chunks int) {
@@ -289,7 +290,7 @@ func (a *assembly) open(step uint64, pass, chunks int) {
 	a.cameAt, a.asks = time.Time{}, 0
 }
 
-// arrived notes that a chunk is there.
+// arrived records the arrival of a chunk.
 func (a *assembly) arrived(chunk int, now time.Time) {
 	a.got[chunk] = true
 	a.missing--
@@ -299,20 +300,20 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 	a.movedAt, a.cameAt, a.asks = now, now, 0
 }
 
-// asked notes that what is missing was asked for.
+// asked records a request for the missing chunks.
 func (a *assembly) asked(now time.Time) {
 	a.movedAt = now
 	a.asks++
 }
 
-// patience is how long to wait for the next chunk before it is asked for: several times what one takes on this link, and
-// longer after each request, so that a slow link does not carry everything again and again. It has a bound, since an
-// interruption looks like a slow link.
+// patience is how long to wait for the next chunk before asking for it: several times the usual time between two chunks
+// on this link, and longer after each request, so that a slow link does not carry the same chunks many times. It has a
+// limit, because an interrupted link looks like a slow one.
 func (a *assembly) patience(least time.Duration) time.Duration {
 	return min(max(least, 4*a.pace)<<min(a.asks, 4), 20*least)
 }
 
-// missingRanges lists the chunks that are not there; nil if the parameters are complete or none are expected.
+// missingRanges lists the missing chunks; nil if the parameters are complete or no chunks are expected.
 func (a *assembly) missingRanges() []wire.Range {
 	if !a.known || a.missing == 0 {
 		return nil
@@ -320,7 +321,7 @@ func (a *assembly) missingRanges() []wire.Range {
 	return gaps(a.got, 0, len(a.got))
 }
 
-// gaps lists the ranges of [from, to) that are not there.
+// gaps lists the ranges of [from, to) that are missing.
 func gaps(got []bool, from, to int) []wire.Range {
 	var ranges []wire.Range
 	for i := from; i < to && len(ranges) < wire.MaxRanges; i++ {

@@ -10,17 +10,17 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Sampling says how many sequences a step is made of.
+// Sampling is the number and length of the sequences of a step.
 type Sampling struct {
 	Seed       uint64
-	Batch      int // sequences per step, divided evenly over the shards
+	Batch      int // sequences per step, the same number for each shard
 	Shards     int
 	Window     int // time steps of a sequence
-	Validation int // sequences of a validation, divided evenly over the shards
+	Validation int // sequences of a validation, the same number for each shard
 }
 
-// Shards is the Program that trains a model on sequences: those of a shard are drawn by (seed, step,
-// shard), and so is the noise of the bound. Slots share the parameters and the sequences.
+// Shards is the Program that trains a model on sequences. The sequences of a shard and the noise of the loss are drawn
+// with (seed, step, shard). Slots share the parameters and the sequences.
 type Shards struct {
 	model     model.Trainable
 	sequences Sequences
@@ -28,13 +28,13 @@ type Shards struct {
 	slots     []slot
 	batches   batches
 
-	team parallel.Team      // packs the parameters, where there are several slots
-	pack func(from, to int) // a range of them
+	team parallel.Team      // packs the parameters if there are several slots
+	pack func(from, to int) // packs a range of them
 
 	windows, noise rng.Key
 }
 
-// slot is what one goroutine computes with.
+// slot is the memory with which one goroutine computes.
 type slot struct {
 	tape   *autodiff.Tape // records gradients and evaluates
 	window Window
@@ -69,7 +69,7 @@ func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shard
 	return p, nil
 }
 
-// Model is the model that the program trains, which stays its own.
+// Model is the model that the program trains. It belongs to the program.
 func (p *Shards) Model() model.Trainable { return p.model }
 
 // Size is the number of parameters.
@@ -105,7 +105,7 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 	return fault(s.tape, grad, terms)
 }
 
-// Prepare draws one sequence of a shard, which Gradient then finds in its place.
+// Prepare draws one sequence of a shard and keeps it for Gradient.
 func (p *Shards) Prepare(slot int, step uint64, shard int) (more bool) {
 	b := p.begun(step, shard)
 	if !b.full() {
@@ -116,7 +116,7 @@ func (p *Shards) Prepare(slot int, step uint64, shard int) (more bool) {
 	return more
 }
 
-// begun is the batch of a shard, with the sequences that were prepared.
+// begun is the batch of a shard, with the sequences that are prepared.
 func (p *Shards) begun(step uint64, shard int) *batch {
 	b, known := p.batches.take(step, shard)
 	if !known {
@@ -126,14 +126,14 @@ func (p *Shards) begun(step uint64, shard int) *batch {
 	return b
 }
 
-// draw puts the next sequence of training in its place.
+// draw draws the next training sequence of a batch.
 func (p *Shards) draw(s *slot, b *batch) {
 	p.sequences.Training(&s.window, &b.draws, p.sampling.Window)
 	b.place(&s.window)
 }
 
-// Validate computes the mean loss of the shard's part of the validation set, with the same windows
-// and noise every time and the schedules at their end, so that values of different steps compare.
+// Validate computes the mean loss of the shard's part of the validation set. Windows and noise are the same every time,
+// and schedules are at their end, so that values of different steps can be compared.
 func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error {
 	s := &p.slots[slot]
 	n := p.sampling.Validation / p.sampling.Shards
@@ -151,7 +151,7 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	return fault(s.tape, nil, terms)
 }
 
-// fault is why a result is not finite, where an operation of the tape knows it.
+// fault returns why a result is not finite, if an operation on the tape knows the reason.
 func fault(t *autodiff.Tape, grad, terms []float32) error {
 	if t.Err() == nil || kernel.Finite(grad) && kernel.Finite(terms) {
 		return nil
@@ -159,7 +159,7 @@ func fault(t *autodiff.Tape, grad, terms []float32) error {
 	return t.Err()
 }
 
-// validationSample keeps the streams of validation apart from those of training, whose sample is 0.
+// validationSample separates the random streams of validation from those of training, whose sample is 0.
 const validationSample = 1
 
 // Flops is the number of floating-point operations in matrix products of the last gradient of slot 0,

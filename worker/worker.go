@@ -17,104 +17,105 @@ import (
 )
 
 var (
-	// ErrConfig is returned by New for a configuration that cannot work.
+	// ErrConfig is returned by New for an invalid configuration.
 	ErrConfig = errors.New("worker: invalid configuration")
-	// ErrData is returned by Run when what the coordinator sends is, twice, not the data set that it has offered.
+	// ErrData is returned by Run when the coordinator has sent, twice, other data than the data set that it offered.
 	ErrData = errors.New("worker: the data set is not what was offered")
-	// ErrRefused is returned by Run when the coordinator turns the worker away.
+	// ErrRefused is returned by Run when the coordinator refuses the worker.
 	ErrRefused = errors.New("worker: refused by the coordinator")
 )
 
-// Config says for which run a worker works and how.
+// Config configures a worker for one run.
 type Config struct {
 	Run   string // name of the run
 	ID    string // unique among the run's workers; empty: random
 	Slots int    // shards computed at the same time; 0: 1
 	Info  string // build id, for people
-	// Token is the secret by which a coordinator knows the worker again: see wire.Header. 0: drawn at random.
+	// Token is the secret by which a coordinator recognises the worker; see wire.Header. 0: drawn at random.
 	Token uint64
-	// Numerics is the fingerprint of this process's arithmetic, in ascending order of the kernels' names. The coordinator
-	// judges it; the worker only passes it on.
+	// Numerics is the fingerprint of this process's arithmetic, sorted by the kernels' names. The coordinator judges
+	// it; the worker only sends it.
 	Numerics []wire.Numeric
-	// Build makes the program of a job with the run's data set, nil if it has none, which is not to be changed. It is
-	// called once for each pair of job and data set that a coordinator hands out.
+	// Build builds the program of a job with the run's data set, which it must not change; nil if the run has none. It
+	// is called once for each pair of job and data set that a coordinator sends.
 	Build func(job []byte, data []byte, slots int) (Program, error)
-	// Local returns the data set with a hash (SHA-256, lower-case hexadecimal) if this process has it: it is used as it
-	// is and not fetched. It returns nil otherwise, and may be nil itself. It should return quickly.
-	Local func(hash string) []byte
+	// DataSet returns the data set with a hash (SHA-256, lower-case hexadecimal) if this process has it, so that the
+	// worker need not fetch it; otherwise nil. It should return quickly. DataSet may be nil.
+	DataSet func(hash string) []byte
 }
 
 const (
-	// greeting is how often a worker that was not welcomed yet says Hello.
+	// greeting is the time between two Hello messages of a worker that is not welcomed yet.
 	greeting = time.Second
-	// A coordinator is silent when nothing was heard of it for so many heartbeats, which is several times its
-	// failure detection: much longer than a step of most runs. From then on the worker says Hello now and then, which is
-	// answered by every coordinator that lives.
+	// A coordinator is silent after silentAfter heartbeats without a message from it. That is several times its failure
+	// detection, and much longer than a step of most runs. From then on the worker sends a Hello every helloAgain
+	// heartbeats; every living coordinator answers it.
 	silentAfter, helloAgain = 15, 5
-	// A worker of the pool gives a coordinator up that is silent for twice that time, or does not welcome it.
+	// A worker of the pool leaves a coordinator that is silent for twice that time, or does not welcome it for
+	// unwelcomeAfter.
 	unwelcomeAfter = 10 * time.Second
 )
 
 // Worker serves one run.
 type Worker struct {
 	cfg      Config
-	pooled   bool // it has somewhere else to go when its coordinator is silent
+	pooled   bool // it belongs to the pool: if its coordinator is silent, it can leave
 	bus      wire.Bus
 	log      hclog.Logger
 	subjects wire.Subjects
 	mark     uint64 // of the token
 	encoder  *wire.Encoder
 	inbox    chan delivery
-	closing  chan struct{} // closed when Run returns, so that handlers do not wait
+	closing  chan struct{} // closed when Run returns, so that handlers do not block
 	always   chan struct{} // closed
 
 	term      uint64
-	outdated  uint64 // the newest older term that was told of, plus 1
+	outdated  uint64 // the newest older term that was logged, plus 1
 	welcomed  bool
 	heartbeat time.Duration
 	chunk     int              // bytes of a full chunk
-	rounder   quantize.Rounder // without a grid: gradients are float32
-	chunks    wire.Chunking    // of what is loaded: the parameters, and the exponents of integers behind them
+	rounder   quantize.Rounder // no grid: gradients are float32
+	chunks    wire.Chunking    // of the loaded vector: the parameters, then the exponents of integers
 	sums      wire.Chunking    // of the gradient of a block
 
-	wanted   order // by the newest Welcome
+	wanted   order // of the newest Welcome
 	data     supply
 	program  Program // nil until built
-	served   Program // the program, or what rounds its gradients
-	made     order   // of the program
-	golden   string  // hash of the program's golden shard; empty: it failed
+	served   Program // the program, or its Rounded
+	made     order   // what the program was built for
+	golden   string  // hash of the program's golden shard; empty: the program failed
 	building bool
 	built    chan build
 
 	theta  assembly
-	loaded uint64 // step+1 of what the program has; 0: nothing
+	loaded uint64 // step+1 of the program's parameters; 0: none are loaded
 	pass   int    // of that step
 
-	leased   bool     // a lease has come since the last reset: the coordinator has heard the Ready
-	leases   []*lease // of the newest step that is known
+	leased   bool     // a lease has arrived since the last reset: so the coordinator has the Ready
+	leases   []*lease // of the newest known step
 	memory   *vectors
 	tasks    chan task
 	computed chan task
-	running  int       // tasks in the slots' hands
-	ahead    foresight // what the slots prepare when they have none
-	sending  []chunkOf // asked for by the coordinator and not sent yet
+	running  int       // tasks that slots are computing
+	prefetch prefetch  // what slots prepare when they have no task
+	sending  []chunkOf // pulled by the coordinator and not sent yet
 	lastBeat time.Time
 	lastHi   time.Time
-	heardAt  time.Time          // when the coordinator last said something; at first, when Run began
-	silent   bool               // that it is silent was told
-	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was told
+	heardAt  time.Time          // time of the coordinator's last message, or of the start of Run
+	silent   bool               // its silence is logged
+	unfit    map[wire.Kind]bool // kinds of messages that can never be sent, and that are logged
 
-	goroutines sync.WaitGroup // slots, and the building of a program
+	goroutines sync.WaitGroup // slots, and the build of a program
 }
 
-// delivery is a message, and whether it was for this worker alone.
+// delivery is a message, and whether it was sent to this worker alone.
 type delivery struct {
 	data   []byte
 	direct bool
 }
 
-// Data returns the data set that the worker was last given, and its hash, for the Local of a worker that comes after
-// it: nil if there is none. It must not be called while Run is running.
+// Data returns the last data set of the worker and its hash, for the DataSet of its successor; nil if there is none. It
+// must not be called while Run is running.
 func (w *Worker) Data() (hash string, data []byte) {
 	if !w.data.checked {
 		return "", nil
@@ -140,7 +141,7 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	}, nil
 }
 
-// complete checks a configuration and fills in what is left open.
+// complete checks a configuration and fills in the defaults.
 func (c *Config) complete() error {
 	c.Slots = max(c.Slots, 1)
 	if c.Slots > wire.MaxLeases {
@@ -177,9 +178,9 @@ func newToken() uint64 {
 // ID is the worker's name in the run.
 func (w *Worker) ID() string { return w.cfg.ID }
 
-// Run works until the run ends or ctx does, and returns nil in both cases; when ctx ends it hands its leases back at
-// once. It returns ErrRefused if the coordinator does not want the worker, or the error of building or loading the
-// program. Without a coordinator it waits. All its goroutines have ended when it returns.
+// Run works until the run ends or ctx ends; in both cases it returns nil. When ctx ends, it hands its leases back at
+// once. It returns ErrRefused if the coordinator refuses the worker, or the error of building or loading the program.
+// If there is no coordinator, it waits. All its goroutines have ended when it returns.
 func (w *Worker) Run(ctx context.Context) error {
 	for slot := range w.cfg.Slots {
 		w.goroutines.Go(func() { w.compute(slot) })
@@ -212,13 +213,13 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 var (
-	// errEnd ends Run in order.
+	// errEnd makes Run return nil.
 	errEnd = errors.New("worker: end")
-	// errSilent ends Run of a worker of the pool whose coordinator is not heard of any more.
+	// errSilent ends Run of a worker of the pool whose coordinator is silent.
 	errSilent = errors.New("worker: the coordinator is silent")
 )
 
-// event waits for one thing to happen and reacts to it.
+// event waits for one event and reacts to it.
 func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
 	select {
 	case <-ctx.Done():
@@ -265,8 +266,8 @@ func (w *Worker) unsubscribe(sub wire.Subscription) {
 	}
 }
 
-// publish sends a message to the coordinator. One that cannot be sent now counts as lost, which the protocol provides
-// for. One that can never be sent would be waited for in vain; the first of each kind is told.
+// publish sends a message to the coordinator. A message that cannot be sent now counts as lost, which the protocol can
+// repair. A message that can never be sent would be waited for without end, so the first of each kind is logged.
 func (w *Worker) publish(subject string, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}
 	data, err := w.encoder.Encode(msg)
@@ -288,7 +289,7 @@ func (w *Worker) hello() {
 	w.publish(w.subjects.Control, &wire.Hello{Build: w.cfg.Info, Slots: w.cfg.Slots, Numerics: w.cfg.Numerics})
 }
 
-// tick says Hello or sends a heartbeat when it is time, and asks for what went missing of data set and parameters.
+// tick sends a Hello or a heartbeat when it is due, and asks for missing parts of data set and parameters.
 func (w *Worker) tick() error {
 	now := time.Now()
 	if !w.welcomed {
@@ -313,7 +314,7 @@ func (w *Worker) tick() error {
 	return w.listen(now)
 }
 
-// listen looks how long the coordinator was not heard of. A worker of the pool leaves one that stays silent.
+// listen checks how long the coordinator has sent no message. A worker of the pool leaves a silent coordinator.
 func (w *Worker) listen(now time.Time) error {
 	quiet := now.Sub(w.heardAt)
 	if quiet < silentAfter*w.heartbeat {
@@ -332,7 +333,7 @@ func (w *Worker) listen(now time.Time) error {
 	return nil
 }
 
-// heard notes that the coordinator has said something.
+// heard records that the coordinator has sent a message.
 func (w *Worker) heard() {
 	w.heardAt = time.Now()
 	if w.silent {
@@ -351,6 +352,6 @@ func (w *Worker) beat(now time.Time) {
 	}
 	w.publish(w.subjects.Control, msg)
 	if w.program != nil && !w.leased {
-		w.sayReady() // the first was lost, or there is no work
+		w.sayReady() // the first one was lost, or there is no work
 	}
 }

@@ -37,7 +37,7 @@ const (
 	fastest   = 15.0 // pixels per second
 )
 
-// Config holds what may be varied. Start from DefaultConfig: a zero is taken literally.
+// Config holds what may be varied. Start from DefaultConfig, because a zero is not replaced by a default.
 type Config struct {
 	DT    float64 // seconds between two images; default 0.2, in which the ball moves by 2 to 3 pixels
 	Walls bool    // draw the walls, as the original script does; default false
@@ -116,9 +116,9 @@ func start(s *rng.Stream) float64 {
 	return min(max(middle+float64(startSD*s.Normal()), low+edge), high-edge)
 }
 
-// direction draws a unit vector uniformly: a point of the unit disc, found by trying, put onto its
-// circle. This takes a square root only, where sine and cosine of an angle would not be the same
-// bits everywhere. The centre of the disc, where the direction of a rounded point is coarse, is left out.
+// direction draws a unit vector uniformly: it draws points of the square until one lies in the unit disc, and scales it
+// to length 1. This takes only a square root; sine and cosine of an angle would not have the same bits everywhere.
+// Points near the centre are left out, because rounding makes their directions coarse.
 func direction(s *rng.Stream) planar.Vec {
 	for {
 		x := s.Uniform(-1, 1)
@@ -130,9 +130,9 @@ func direction(s *rng.Stream) planar.Vec {
 	}
 }
 
-// Render draws the ball with its centre at (x, y) into image, Size×Size pixels row by row: those
-// within √12 of the pixel nearest to the centre, 37 of them, and the walls if they are to be seen.
-// It panics unless the ball is inside the image.
+// Render draws the ball with its centre at (x, y) into image, Size×Size pixels row by row: the 37 pixels within √12 of
+// the pixel nearest to the centre, and the walls if the configuration asks for them. It panics unless the ball is
+// inside the image.
 func (e *Env) Render(image []float32, x, y float64) {
 	clear(image[:Size*Size])
 	if e.cfg.Walls {
@@ -151,7 +151,7 @@ func (e *Env) Render(image []float32, x, y float64) {
 	}
 }
 
-// widths is how far the disc dx² + dy² ≤ 12 reaches to either side, by |dy|.
+// widths is how far the disc dx² + dy² ≤ 12 extends to either side, for each |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
 
 // Probes are the velocities, and whether the ball met a wall.

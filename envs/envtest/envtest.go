@@ -225,7 +225,7 @@ func columns(s envs.Spec, e *envs.Episode) []column {
 	}
 }
 
-// poison fills the episode with NaN, so that a value which a simulation leaves alone shows.
+// poison fills the episode with NaN, so that a value that a simulation does not set is found.
 func poison(env envs.Env, e *envs.Episode) {
 	e.Resize(env.Spec(), length)
 	for _, c := range columns(env.Spec(), e) {

@@ -10,12 +10,11 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 )
 
-// goldenEpisodes are enough to meet what is rare: an impact of two, a corner, a fall.
+// goldenEpisodes is large enough for rare events: an impact of two, a corner, a fall.
 const goldenEpisodes = 64
 
-// Golden checks that the bits of env's episodes are those of want, a SHA-256 in hexadecimal of all
-// arrays of a few dozen episodes. They are part of the result of every run that was ever made with
-// env, on any machine: a faster simulation has to keep them.
+// Golden checks that the SHA-256 of all arrays of a few dozen episodes, in hexadecimal, is want. These bits are part of
+// the result of every run with env, on any machine: a faster simulation has to keep them.
 func Golden(t *testing.T, env envs.Env, want string) {
 	t.Helper()
 	digest := sha256.New()

@@ -2,5 +2,5 @@
 
 package envtest
 
-// raceDetector is set where the race detector is built in, which allocates on its own.
+// raceDetector says whether the race detector is built in, which allocates memory itself.
 const raceDetector = false

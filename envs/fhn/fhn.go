@@ -26,7 +26,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Config holds the constants of the oscillator. Start from DefaultConfig: a zero is taken literally.
+// Config holds the constants of the oscillator. Start from DefaultConfig, because a zero is not replaced by a default.
 type Config struct {
 	DT           float64 // length of an Euler step; default 0.1
 	A            float64 // a, offset of the recovery; default 0.7
@@ -123,8 +123,8 @@ func (e *Env) Field(v, w, u float64) (dv, dw float64) {
 	return dv, dw
 }
 
-// Nullclines returns the values of w at which v stands still (dv/dt = 0) and at which w does
-// (dw/dt = 0), for a given v and the mean stimulus. The second is infinite for B = 0.
+// Nullclines returns the values of w at which v does not change (dv/dt = 0) and at which w does not change (dw/dt = 0),
+// for a given v and the mean stimulus. The second is infinite for B = 0.
 func (e *Env) Nullclines(v float64) (ofV, ofW float64) {
 	c := e.cfg
 	return v - float64(float64(v*v)*v)/3 + c.StimulusMean, (v + c.A) / c.B

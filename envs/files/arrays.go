@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
-// keys are the names of the convention.
+// keys are the names of arrays in the convention.
 var keys = []string{
 	"y", "images", "u", "mask", "length", "states", "labels", "z", "dt", "split",
 	"y_names", "u_names", "state_names", "label_names",
@@ -27,28 +27,28 @@ type arrays struct {
 	names  []string // as in the file
 	shapes map[string]string
 	read   func(name string) (field, error)
-	// stacked is set where an array of two dimensions cannot be a single episode.
+	// stacked is set if an array of two dimensions cannot be a single episode.
 	stacked bool
 }
 
-// panel is a field by episode: rows of values for each step, row-major with the given shape.
+// panel is a field divided into episodes: for each step a row of values, row-major with the given shape.
 type panel struct {
 	name   string
 	shapes [][]int
 	data   [][]float32
-	bytes  bool // of a type of whole numbers
+	bytes  bool // the values are whole numbers
 }
 
-// builder makes a data set of the arrays of one file.
+// builder makes a data set from the arrays of one file.
 type builder struct {
 	in      arrays
 	options Options
-	found   map[string]string // name of the convention to name in the file
-	single  bool              // y was one episode
+	found   map[string]string // name in the file for each name of the convention
+	single  bool              // y is one episode
 	data    *Dataset
 }
 
-// build reads the arrays by the convention.
+// build reads the arrays according to the convention.
 func build(in arrays, options Options) (*Dataset, error) {
 	b := &builder{in: in, options: options, found: map[string]string{}, data: &Dataset{}}
 	b.data.Spec = envs.Spec{Name: "files"}
@@ -65,7 +65,7 @@ func build(in arrays, options Options) (*Dataset, error) {
 	return b.data, nil
 }
 
-// match finds which arrays are used.
+// match finds the arrays that are used.
 func (b *builder) match() error {
 	for _, name := range b.in.names {
 		key := b.options.renamed(name)
@@ -89,7 +89,7 @@ func (b *builder) match() error {
 	return nil
 }
 
-// synonyms are names under which users keep observations.
+// synonyms are other names that users give to observations.
 var synonyms = []string{"obs", "observation", "observations", "outputs", "output", "data", "x", "arr_0", "yest", "frames", "video"}
 
 func missingRemedy(names []string) string {
@@ -115,7 +115,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// read returns the field of a key of the convention; false if the file has none.
+// read returns the field with a name of the convention; false if the file has none.
 func (b *builder) read(key string) (field, bool, error) {
 	name, ok := b.found[key]
 	if !ok {
@@ -172,8 +172,8 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	return p, nil
 }
 
-// oneEpisode reports whether an array has no dimension for episodes: in a MATLAB file, where an
-// array of two dimensions is one episode if y is.
+// oneEpisode reports whether an array has no dimension for episodes. In a MATLAB file, an array of two dimensions is
+// one episode if y is one.
 func (b *builder) oneEpisode(a *ndarray.Array, trailing []int) bool {
 	if b.in.stacked {
 		return false
@@ -201,7 +201,7 @@ func shapeRemedy(shape []int, name string, stacked bool) string {
 	return "reshape it before saving"
 }
 
-// observations makes the episodes.
+// observations makes the episodes from y.
 func (b *builder) observations() error {
 	p, err := b.panel("y", "[N,T,dy]", 1)
 	if err == nil && p == nil {
@@ -218,7 +218,7 @@ func (b *builder) observations() error {
 	return nil
 }
 
-// images makes the episodes of images, with values in [0, 1].
+// images makes the episodes from images, with values in [0, 1].
 func (b *builder) images() error {
 	p, err := b.panel("images", "[N,T,H,W] or [N,T,H,W,C]", 2, 3)
 	if err != nil {
@@ -242,7 +242,7 @@ func (b *builder) images() error {
 	return nil
 }
 
-// divideBytes maps bytes to [0, 1]; whole numbers that are all 0 or 1 stay.
+// divideBytes maps bytes to [0, 1]. Whole numbers that are all 0 or 1 stay unchanged.
 func (p *panel) divideBytes() error {
 	largest := float32(0)
 	for _, data := range p.data {
@@ -264,7 +264,7 @@ func (p *panel) divideBytes() error {
 	return nil
 }
 
-// begin makes an episode of each entry of the observations.
+// begin makes an episode for each entry of the observations.
 func (b *builder) begin(p *panel) {
 	b.single = len(p.data) == 1 && !b.in.stacked
 	for i := range p.data {

@@ -17,10 +17,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// canonicalMagic begins the canonical encoding; its number is the version.
+// canonicalMagic begins the canonical encoding. Its number is the version.
 const canonicalMagic = "switchyard data 1\n"
 
-// maxCanonicalHeader bounds the description in an encoding; an episode takes some twenty bytes.
+// maxCanonicalHeader is the largest description in an encoding, in bytes; an episode takes about twenty.
 const maxCanonicalHeader = 1 << 28
 
 // canonicalHeader describes a data set without its values.
@@ -44,10 +44,9 @@ type canonicalEntry struct {
 	Modes  bool `json:"z,omitempty"`
 }
 
-// Encode writes the canonical encoding: a line with the version, the length of a JSON description
-// (4 bytes), the description, and for each episode observations, controls, states, labels and mask
-// as float32 and modes as int32, all little-endian. Equal data sets have equal encodings; where
-// they were read from does not enter.
+// Encode writes the canonical encoding: a line with the version, the length of a JSON description (4 bytes), the
+// description, and for each episode observations, controls, states, labels and mask as float32 and modes as int32, all
+// little-endian. Equal data sets have equal encodings, wherever they were read from.
 func (d *Dataset) Encode(w io.Writer) error {
 	s := d.Spec
 	h := canonicalHeader{
@@ -63,13 +62,13 @@ func (d *Dataset) Encode(w io.Writer) error {
 		return fmt.Errorf("encode the data: %w", err)
 	}
 	out := bufio.NewWriter(w)
-	out.WriteString(canonicalMagic) // bufio keeps the first error for Flush
+	out.WriteString(canonicalMagic) // Flush returns the first error
 	out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
 	out.Write(text)
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		for _, data := range [][]float32{e.Observations, e.Controls, e.States, e.Labels, e.Mask} {
-			npy.WriteFloat32s(out, data) // likewise
+			npy.WriteFloat32s(out, data) // Flush returns the first error
 		}
 		for _, z := range e.Modes {
 			out.Write(binary.LittleEndian.AppendUint32(nil, uint32(z)))
@@ -97,8 +96,8 @@ func (d *Dataset) Hash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Decode reads a canonical encoding. Every length is compared with what is there before memory is
-// taken; the content is checked as that of a file.
+// Decode reads a canonical encoding. Every length is compared with the existing bytes before memory is allocated. The
+// content is checked like that of a file.
 func Decode(data []byte) (*Dataset, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(canonicalMagic))
 	if !ok || len(rest) < 4 {
@@ -185,7 +184,7 @@ func (b *canonicalBody) episode(s envs.Spec, entry canonicalEntry, i int) Episod
 	return e
 }
 
-// take cuts off steps·width values of four bytes.
+// take returns the bytes of the next steps·width values, four bytes each.
 func (b *canonicalBody) take(steps, width int) []byte {
 	size, err := ndarray.Bytes([]int{steps, width}, 4)
 	if b.err == nil && (err != nil || size > int64(len(b.rest))) {

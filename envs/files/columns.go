@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A role is what a column of a CSV file holds.
+// A role is the meaning of a column in a CSV file.
 type role uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	partOf
 )
 
-// signals are the roles with any number of columns, by the word that their columns begin with.
+// signals are the roles that can have several columns, with the word that begins the names of these columns.
 var signals = []struct {
 	word string
 	role role
@@ -43,8 +43,8 @@ func roleOf(name string) role {
 	return unused
 }
 
-// channelName is the name that a column gives its channel: speed for y_speed, and y1 for y1.
-// plain is set for names that only number.
+// channelName is the name of a column's channel: speed for y_speed, and y1 for y1. plain is set if the name is only a
+// number.
 func channelName(column string) (name string, plain bool) {
 	for _, s := range signals {
 		rest, ok := strings.CutPrefix(column, s.word)
@@ -60,8 +60,8 @@ func channelName(column string) (name string, plain bool) {
 	return column, false
 }
 
-// channelNames are the names of columns; nil if they only number, from 0 or 1 and in order.
-// Columns with the same name keep the whole heading.
+// channelNames are the names of the channels; nil if they are only numbers, from 0 or 1 and in order. If two columns
+// have the same name, both keep the whole heading.
 func channelNames(columns []string) []string {
 	names := make([]string, len(columns))
 	first := 1
@@ -77,7 +77,7 @@ func channelNames(columns []string) []string {
 			first = 0
 		}
 		if !plain || number != itoa(first+i) && len(columns) > 1 {
-			first = -1 << 62 // no number fits from here on
+			first = -1 << 62 // no later number continues the sequence
 		}
 	}
 	if first >= 0 {
@@ -97,13 +97,13 @@ func heading(word string, names []string, i int) string {
 	return word + "_" + names[i]
 }
 
-// ObservationName is the name of an observed channel as a CSV file has it.
+// ObservationName is the heading of an observed channel in a CSV file.
 func (d *Dataset) ObservationName(channel int) string {
 	return heading("y", d.ObservationNames, channel)
 }
 
-// ControlName is the name of a control as a CSV file has it.
+// ControlName is the heading of a control in a CSV file.
 func (d *Dataset) ControlName(channel int) string { return heading("u", d.ControlNames, channel) }
 
-// LabelName is the name of a label as a CSV file has it.
+// LabelName is the heading of a label in a CSV file.
 func (d *Dataset) LabelName(label int) string { return heading("label", d.Spec.Labels, label) }

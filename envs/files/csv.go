@@ -14,10 +14,10 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 )
 
-// maxColumns bounds the columns of a CSV file.
+// maxColumns is the largest number of columns of a CSV file.
 const maxColumns = 1 << 16
 
-// table reads a CSV file row by row into episodes.
+// table collects the rows of a CSV file into episodes.
 type table struct {
 	in      *csv.Reader
 	options Options
@@ -25,12 +25,12 @@ type table struct {
 	roles   []role
 	data    *Dataset
 
-	open    *rows           // the episode under way; nil before the first row
-	closed  map[string]bool // the episodes before it
+	open    *rows           // the episode that is being read; nil before the first row
+	closed  map[string]bool // names of the episodes before it
 	hasTime bool
 }
 
-// rows are those of one episode.
+// rows are the rows of one episode.
 type rows struct {
 	id    string
 	lines []int
@@ -41,7 +41,7 @@ type rows struct {
 	modes []int32
 }
 
-// readCSV reads a file of one episode, or of several that a column tells apart.
+// readCSV reads a file with one episode, or with several that a column distinguishes.
 func readCSV(r io.Reader, tabs bool, options Options) (*Dataset, error) {
 	in, err := newCSVReader(r, tabs)
 	if err != nil {
@@ -100,7 +100,7 @@ func newCSVReader(r io.Reader, tabs bool) (*csv.Reader, error) {
 	return c, nil
 }
 
-// csvFault names the line of what the CSV reader complains about.
+// csvFault adds the line to an error of the CSV reader.
 func csvFault(err error) error {
 	var own *Error
 	if errors.As(err, &own) {
@@ -202,7 +202,7 @@ func (t *table) row(record []string) error {
 	return nil
 }
 
-// cell adds the value of column i to the episode under way.
+// cell adds the value of column i to the open episode.
 func (t *table) cell(i int, text string) error {
 	e, r := t.open, t.roles[i]
 	if r == unused || r == episodeID {
@@ -270,7 +270,7 @@ func (t *table) cellFault(i int, remedy, format string, args ...any) error {
 	return faultf(place, remedy, format, args...)
 }
 
-// parseNumber reads a number; the usual signs of a missing value are NaN.
+// parseNumber reads a number. The usual texts for a missing value give NaN.
 func parseNumber(text string) (float64, error) {
 	switch strings.ToLower(text) {
 	case "", "na", "n/a", "nan", "null", "none":
@@ -278,7 +278,7 @@ func parseNumber(text string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {
-		err = nil // an infinity, which is refused by name
+		err = nil // an infinity; it is refused later, with its name
 	}
 	return v, err
 }

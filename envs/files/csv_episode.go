@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// close makes an episode of the rows that were read.
+// close makes an episode from the rows that were read.
 func (t *table) close() error {
 	e := t.open
 	t.open = nil
@@ -52,7 +52,7 @@ func (t *table) close() error {
 	return nil
 }
 
-// interval takes the time between two steps from the first episode and compares all others.
+// interval takes the time between two steps from the first episode and compares that of the others with it.
 func (t *table) interval(e *rows) error {
 	if !t.hasTime || len(e.time) < 2 {
 		return nil
@@ -89,7 +89,7 @@ func medianGap(t []float64) float64 {
 	return gaps[len(gaps)/2]
 }
 
-// rounded returns v with six significant digits: the mean of many gaps is off in the last ones.
+// rounded returns v with six significant digits: in the mean of many intervals the last digits are inexact.
 func rounded(v float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes all episodes into one table with a column episode. It returns an *Error for
-// images, which a table does not hold.
+// WriteCSV writes all episodes into one table with a column episode. It returns an *Error for images, which do not fit
+// into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
 	indices := make([]int, len(d.Episodes))
 	for i := range indices {
@@ -27,7 +27,7 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 		return faultf("images", "write .npz", "a CSV file holds no images")
 	}
 	out := csv.NewWriter(w)
-	out.Write(d.csvHeader(&d.Episodes[episodes[0]], numbered)) // csv keeps the first error for Error
+	out.Write(d.csvHeader(&d.Episodes[episodes[0]], numbered)) // the writer keeps the first error
 	for _, i := range episodes {
 		e := &d.Episodes[i]
 		for t := range e.T {

@@ -15,11 +15,11 @@ type Dataset struct {
 	Spec envs.Spec
 	// Image is height, width and channels of an observation; zero if observations are no images.
 	Image [3]int
-	// Names of the columns, as long as the dimensions; nil where the files have none.
+	// Names of the columns, one for each dimension; nil if the files have no names.
 	ObservationNames, ControlNames, StateNames []string
 
 	Episodes []Episode
-	// Notes say what was seen in the files and not used.
+	// Notes name content of the files that was not used.
 	Notes []string
 }
 
@@ -32,9 +32,9 @@ type Episode struct {
 	Mask []float32
 	// Modes are the true modes of the T steps; nil: unknown.
 	Modes []int32
-	// Part is the part of a given split; Unassigned where the files give none.
+	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
-	// Source says where the episode was read, for messages. It is not part of the content.
+	// Source is where the episode was read from, for messages. It is not part of the content.
 	Source string
 }
 
@@ -50,11 +50,11 @@ func (d *Dataset) Steps() int {
 // Images reports whether observations are images.
 func (d *Dataset) Images() bool { return d.Image[0] > 0 }
 
-// minSteps is the least length of an episode: with one step nothing can be predicted.
+// minSteps is the smallest length of an episode: in a single step nothing can be predicted.
 const minSteps = 2
 
-// check completes the episodes of one file and returns the first fault: missing values move from
-// NaN to the mask, and what has to be finite is.
+// check completes the episodes of one file and returns the first fault. It moves missing values from NaN into the mask
+// and checks that all other values are finite.
 func (d *Dataset) check() error {
 	if len(d.Episodes) == 0 {
 		return faultf("", "", "there are no episodes")
@@ -86,13 +86,13 @@ func (d *Dataset) check() error {
 	return nil
 }
 
-// observes reports whether anything was measured.
+// observes reports whether the episode has any observed value.
 func (e *Episode) observes() bool {
 	return e.Mask == nil || slices.Contains(e.Mask, 1)
 }
 
-// maskMissing moves missing values from NaN into the mask and stores them as zero. A mask without
-// a zero is dropped.
+// maskMissing moves missing values from NaN into the mask and stores zero for them. A mask without missing values is
+// dropped.
 func (e *Episode) maskMissing(d *Dataset) error {
 	missing := false
 	for i, v := range e.Observations {
@@ -123,13 +123,13 @@ func (e *Episode) maskMissing(d *Dataset) error {
 	return nil
 }
 
-// checkFinite finds the first value that is not finite and may not be missing.
+// checkFinite finds the first value that is not finite and must be.
 func (e *Episode) checkFinite(d *Dataset) error {
 	for _, f := range []struct {
 		name   string
 		data   []float32
 		width  int
-		first  int // values before are not used
+		first  int // earlier values are not used
 		remedy string
 	}{
 		{"u", e.Controls, d.Spec.Control, d.Spec.Control, "controls cannot be missing: fill them in"},
@@ -152,7 +152,7 @@ func (d *Dataset) observationName() string {
 	return "y"
 }
 
-// value is the fault of element i of a field with the given width.
+// value is a fault of element i of a field with the given width.
 func (e *Episode) value(field string, i, width int, v float32, what, remedy string) error {
 	return faultf(field, remedy, "%s, step %d, channel %d: the value is %v, %s", e.Source, i/width, i%width, v, what)
 }
@@ -163,7 +163,7 @@ func (d *Dataset) cut(n int) {
 	for _, e := range d.Episodes {
 		for first := 0; first+minSteps <= e.T; first += n {
 			p := e.slice(d.Spec, first, min(first+n, e.T))
-			clear(p.Controls[:d.Spec.Control]) // it led to the piece from outside
+			clear(p.Controls[:d.Spec.Control]) // it acted before the piece
 			pieces = append(pieces, p)
 		}
 	}

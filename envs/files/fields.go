@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// perStep reads a field with a row of values for each step of each episode; nil if there is none.
-// fewer is how many rows less than steps are allowed.
+// perStep reads a field with a row of values for each step of each episode; nil if the file has none. The field may
+// have fewer rows than steps, by at most fewer.
 func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel, error) {
 	p, err := b.panel(key, form, trailing...)
 	if p == nil || err != nil {
@@ -31,7 +31,7 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 	return p, nil
 }
 
-// controls reads u. One row less than steps means that row i acts between steps i and i+1.
+// controls reads u. If it has one row less than steps, row i acts between steps i and i+1.
 func (b *builder) controls() error {
 	p, err := b.perStep("u", "[N,T,du]", 1, 1)
 	if p == nil || err != nil {
@@ -57,7 +57,7 @@ func shifted(data []float32, T, width int) []float32 {
 	return moved
 }
 
-// masks reads mask: one value per step, or one per value of a step.
+// masks reads mask: one value per step, or one per observed value.
 func (b *builder) masks() error {
 	p, err := b.perStep("mask", "[N,T] or [N,T,dy]", 0, 0, 1)
 	if p == nil || err != nil {
@@ -130,7 +130,7 @@ func (b *builder) modes() error {
 	return nil
 }
 
-// lengths cuts the padding off.
+// lengths cuts off the padding.
 func (b *builder) lengths() error {
 	values, err := b.vector("length", len(b.data.Episodes))
 	if values == nil || err != nil {

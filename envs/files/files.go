@@ -33,17 +33,17 @@ import (
 // ErrData is matched by every error about the content of a file.
 var ErrData = errors.New("files: invalid data")
 
-// Error is a fault of a data file. It matches ErrData.
+// Error is a fault in a data file. It matches ErrData.
 type Error struct {
-	File    string // as the caller named it
-	Place   string // within it: an array, an episode, a line and column; may be empty
+	File    string // as the caller gave it
+	Place   string // place in the file: an array, an episode, a line and column; may be empty
 	Problem string
 	Remedy  string // what to do; may be empty
 
 	cause error
 }
 
-// Message says what is wrong where, without the remedy.
+// Message says what is wrong and where, without the remedy.
 func (e *Error) Message() string {
 	s := e.Problem
 	if e.Place != "" {
@@ -65,15 +65,15 @@ func (e *Error) Error() string {
 // Is reports whether target is ErrData.
 func (e *Error) Is(target error) bool { return target == ErrData }
 
-// Unwrap returns what a reader of the format reported.
+// Unwrap returns the error of the reader of the format.
 func (e *Error) Unwrap() error { return e.cause }
 
-// faultf returns an error about a place whose file is added later by inFile.
+// faultf makes an error about a place in a file; inFile adds the file later.
 func faultf(place, remedy, format string, args ...any) *Error {
 	return &Error{Place: place, Remedy: remedy, Problem: fmt.Sprintf(format, args...)}
 }
 
-// inFile adds the file to an error that does not name one.
+// inFile adds the file to an error that names none.
 func inFile(name string, err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.File == "" {
@@ -82,26 +82,25 @@ func inFile(name string, err error) error {
 	return err
 }
 
-// Options say how files are read. The zero value is the usual way.
+// Options say how files are read. The zero value reads them by the convention.
 type Options struct {
-	// Rename gives arrays and columns the names of the convention: from the name in the file to
-	// the name here.
+	// Rename maps names of arrays and columns in the file to names of the convention.
 	Rename map[string]string
-	// ControlsAfter is set where u[t] acts between steps t and t+1, as in records of
-	// reinforcement learning; controls are then moved by one step.
+	// ControlsAfter is set if u[t] acts between steps t and t+1, as in reinforcement learning. Controls are then moved
+	// by one step.
 	ControlsAfter bool
-	// Cut divides episodes into pieces of at most this many steps; a rest of less than two steps
-	// is dropped. 0 leaves them whole.
+	// Cut divides episodes into pieces of at most this many steps. A rest of one step is dropped. 0: episodes stay
+	// whole.
 	Cut int
-	// DT is the time between two steps, where the files do not say; 0: unknown.
+	// DT is the time between two steps for files that do not contain it; 0: unknown.
 	DT float64
-	// Limit bounds the data of all files together, in bytes. 0: 2 GiB.
+	// Limit is the largest size of the data of all files together, in bytes. 0: 2 GiB.
 	Limit int64
 
-	seen *names // those that renamed met, where Read wants to know them
+	seen *names // if not nil, collects the names that renamed has seen
 }
 
-// names are those of the columns or arrays of files, in their order.
+// names are the names of columns or arrays, in the order of the files.
 type names struct {
 	order []string
 	known map[string]bool
@@ -123,7 +122,7 @@ func (o Options) limit() int64 {
 	return o.Limit
 }
 
-// renamed is the name of the convention for a name in a file.
+// renamed is the name in the convention for a name in a file.
 func (o Options) renamed(name string) string {
 	o.seen.add(name)
 	if to, ok := o.Rename[name]; ok {
@@ -132,7 +131,8 @@ func (o Options) renamed(name string) string {
 	return name
 }
 
-// checkRename refuses to rename what none of the files has; kind is what they have, columns or arrays.
+// checkRename returns an error if Rename has a name that no file contains. kind says whether the names are those of
+// columns or arrays.
 func (o Options) checkRename(kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Rename)) {
 		if !o.seen.known[name] {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// input is a file to read, and the part of a split that its folder gives it.
+// input is a file to read, and the part of the split to which its folder belongs.
 type input struct {
 	path string
 	part Part
 }
 
-// Paths lists the files that Read reads for paths, in that order.
+// Paths lists the files that Read reads for paths, in the same order.
 func Paths(paths []string) ([]string, error) {
 	inputs, err := expand(paths)
 	var list []string

@@ -14,15 +14,15 @@ type Scale struct {
 	SD   []float64 `json:"sd"`
 }
 
-// Normalisation is what observations and controls are scaled by. A run keeps it as JSON.
+// Normalisation has the scales of observations and controls. A run stores it as JSON.
 type Normalisation struct {
 	Observations Scale `json:"observations"`
 	Controls     Scale `json:"controls"`
 }
 
-// Measure returns means and standard deviations over the given episodes (the training part). Missing
-// observations are left out, and so are the controls of first steps, which act on nothing. A channel
-// that is constant keeps its size (SD 1); images are left as they are.
+// Measure returns means and standard deviations over the given episodes (the training part). Missing observations do
+// not count, nor do the controls of first steps, which have no effect. A constant channel gets the deviation 1. Images
+// are not scaled.
 func (d *Dataset) Measure(episodes []int) Normalisation {
 	var n Normalisation
 	if !d.Images() {
@@ -67,7 +67,7 @@ func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data
 	return s
 }
 
-// constantBelow is the deviation relative to the mean that float32 values have by rounding alone.
+// constantBelow is the deviation, relative to the mean, that can come from rounding to float32 alone.
 const constantBelow = 1e-6
 
 // ParseNormalisation reads a normalisation from JSON and checks that it fits the data set.

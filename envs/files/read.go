@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
-// Read reads files, folders and globs into one data set; episodes keep the order of the files. An
-// error about the content is an *Error that names the file; one about the path is of package os.
+// Read reads files, folders and globs into one data set. Episodes keep the order of the files. An error about the
+// content is an *Error that names the file; an error about a path comes from package os.
 func Read(paths []string, o Options) (*Dataset, error) {
 	inputs, err := expand(paths)
 	if err != nil {
@@ -60,7 +60,7 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	return all, nil
 }
 
-// nameKind says what the names in a file are names of.
+// nameKind says whether the names in a file are names of columns or of arrays.
 func nameKind(path string) string {
 	if name := strings.ToLower(path); strings.Contains(filepath.Base(name), ".csv") || strings.Contains(filepath.Base(name), ".tsv") {
 		return "column"
@@ -68,7 +68,7 @@ func nameKind(path string) string {
 	return "array"
 }
 
-// formats are the endings of file names that are read.
+// formats are the supported extensions of file names.
 var formats = []struct {
 	ending string
 	read   func(f *os.File, o Options, left *int64) (*Dataset, error)
@@ -82,7 +82,7 @@ var formats = []struct {
 	{".tsv.gz", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readGzip(f, o, left, true) }},
 }
 
-// readFile reads one file by the ending of its name. left is the rest of the limit, in bytes.
+// readFile reads one file in the format of its extension. left is the rest of the limit, in bytes.
 func readFile(path string, o Options, left *int64) (*Dataset, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -153,7 +153,7 @@ func decodeNPZ(r io.ReaderAt, size int64, o Options, left *int64) (*Dataset, err
 
 func readNPY(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeNPY(f, o, left) }
 
-// decodeNPY reads a lone array as the observations.
+// decodeNPY reads a single array, which holds the observations.
 func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	a, err := npy.Read(r, *left)
 	if err != nil {
@@ -215,7 +215,7 @@ func readGzip(f *os.File, o Options, left *int64, tabs bool) (*Dataset, error) {
 	return readText(z, o, left, tabs)
 }
 
-// limited is a reader that may give *left bytes.
+// limited is a reader that returns at most *left bytes.
 type limited struct {
 	r    io.Reader
 	left *int64
@@ -233,7 +233,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formatFault adds what to do to an error of a format.
+// formatFault adds a remedy to an error of a format.
 func formatFault(place string, err error) error {
 	remedy := ""
 	for _, r := range []struct {

@@ -13,7 +13,7 @@ func Kind() envs.Kind {
 	}}
 }
 
-// Settings are the keys of own data. Hash and dimensions are what the files decide.
+// Settings are the keys of own data. The files decide Hash and the dimensions.
 type Settings struct {
 	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; files decide theirs"`
 	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files decide theirs"`
@@ -25,13 +25,13 @@ type Settings struct {
 	Hash       string  `yaml:"hash" doc:"content hash of the scaled data set, filled in when a run begins"`
 }
 
-// ErrRecorded is returned where own data were to be simulated.
+// ErrRecorded is returned for the attempt to simulate own data.
 var ErrRecorded = errors.New("files: own data are recorded, there is nothing to simulate")
 
-// New returns ErrRecorded: Read reads the data set.
+// New returns ErrRecorded: own data are read by Read.
 func (s *Settings) New() (envs.Env, error) { return nil, ErrRecorded }
 
-// Check returns what does not fit together.
+// Check returns the conditions between keys that do not hold.
 func (s *Settings) Check() []envs.Fault {
 	var faults []envs.Fault
 	if s.Hash == "" {

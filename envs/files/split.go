@@ -19,7 +19,7 @@ const (
 	Test
 )
 
-// String names the part as CSV files do.
+// String is the name of the part in CSV files.
 func (p Part) String() string {
 	switch p {
 	case Training:
@@ -32,7 +32,7 @@ func (p Part) String() string {
 	return ""
 }
 
-// parsePart reads a part by name or number; the common short names are known too.
+// parsePart reads a part by name or number. It also knows the usual short names.
 func parsePart(s string) (Part, bool) {
 	switch s {
 	case "0", "train", "training":
@@ -45,7 +45,7 @@ func parsePart(s string) (Part, bool) {
 	return Unassigned, false
 }
 
-// Split lists the episodes of each part by index, in ascending order. No episode is in two parts.
+// Split has the episodes of each part by index, in ascending order. No episode is in two parts.
 type Split struct {
 	Training   []int `json:"training"`
 	Validation []int `json:"validation"`
@@ -65,7 +65,7 @@ func (s Split) Of(p Part) []int {
 	return nil
 }
 
-// Fractions are the shares of the episodes that are held out; the others train.
+// Fractions are the shares of the episodes for validation and test; the others are for training.
 type Fractions struct {
 	Validation float64 // default 0.1
 	Test       float64 // default 0.1
@@ -74,12 +74,12 @@ type Fractions struct {
 // DefaultFractions divides episodes 80/10/10.
 func DefaultFractions() Fractions { return Fractions{Validation: 0.1, Test: 0.1} }
 
-// splitSample keeps the stream of splits apart from those that training draws from the same key.
+// splitSample separates the random stream of splits from those of training, which have the same key.
 const splitSample = 2
 
-// Split divides the episodes. Where the files give a part to every episode, theirs is used; else
-// the parts are drawn by the seed, a function of it and of the number of episodes alone. Each
-// part with a positive share gets at least one episode.
+// Split divides the episodes. If the files give every episode a part, that split is used. Otherwise the parts are
+// drawn; they are a function of the seed and the number of episodes alone. Each part with a positive share gets at
+// least one episode.
 func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	if s, ok, err := d.givenSplit(); ok || err != nil {
 		return s, err
@@ -91,7 +91,7 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	validation, test := share(n, f.Validation), share(n, f.Test)
 	if validation+test >= n {
 		remedy := "record more episodes"
-		if steps := d.Steps(); steps >= 60 { // three pieces that are worth training on
+		if steps := d.Steps(); steps >= 60 { // enough for three useful pieces
 			remedy = fmt.Sprintf("cut long recordings into pieces, e.g. --cut %d", max(steps/10, 20))
 		}
 		return Split{}, faultf("", remedy,
@@ -146,7 +146,7 @@ func collect(part []Part) Split {
 	return s
 }
 
-// share is the number of episodes of a fraction, at least one of a positive fraction.
+// share is the number of episodes for a fraction; at least one if the fraction is positive.
 func share(n int, fraction float64) int {
 	if fraction == 0 {
 		return 0

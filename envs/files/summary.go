@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Summary is what a person wants to know of a data set before training on it.
+// Summary describes a data set for people, before they train on it.
 type Summary struct {
 	Episodes int       `json:"episodes"`
 	Steps    int       `json:"steps"`
@@ -22,18 +22,18 @@ type Summary struct {
 	Notes    []string  `json:"notes,omitempty"`
 }
 
-// Lengths are those of the episodes, in steps.
+// Lengths describes the lengths of the episodes, in steps.
 type Lengths struct {
 	Min    int `json:"min"`
 	Median int `json:"median"`
 	Max    int `json:"max"`
 }
 
-// Channel is a column of observations (y) or controls (u); all pixels of images are one.
+// Channel is a column of observations (y) or controls (u). All pixels of images together are one channel.
 type Channel struct {
 	Signal   string  `json:"signal"`
 	Name     string  `json:"name"`
-	Observed int     `json:"observed"` // values; without any, the measures below are 0
+	Observed int     `json:"observed"` // number of values; if it is 0, the quantities below are 0
 	Min      float64 `json:"min"`
 	Max      float64 `json:"max"`
 	Mean     float64 `json:"mean"`
@@ -42,7 +42,7 @@ type Channel struct {
 	Constant bool    `json:"constant"`
 }
 
-// Summarise measures the whole data set.
+// Summarise reads the whole data set.
 func (d *Dataset) Summarise() (Summary, error) {
 	s := Summary{
 		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT,
@@ -80,7 +80,7 @@ func (d *Dataset) Summarise() (Summary, error) {
 	return s, err
 }
 
-// channels measures the columns of a signal; missing values enter the count of those only.
+// channels measures the columns of a signal. Missing values are counted and otherwise ignored.
 func (d *Dataset) channels(signal string, width int, names []string, of func(*Episode) (data, mask []float32)) []Channel {
 	list := make([]Channel, width)
 	squares := make([]float64, width)
@@ -98,7 +98,7 @@ func (d *Dataset) channels(signal string, width int, names []string, of func(*Ep
 				list[c].Missing++
 				continue
 			}
-			// Welford's running mean keeps the digits of large values.
+			// Welford's running mean keeps the last digits of large values.
 			v := float64(x)
 			list[c].Observed++
 			delta := v - list[c].Mean
@@ -109,7 +109,7 @@ func (d *Dataset) channels(signal string, width int, names []string, of func(*Ep
 	}
 	for c := range list {
 		if list[c].Observed == 0 {
-			list[c].Min, list[c].Max = 0, 0 // nothing was measured; JSON knows no infinity
+			list[c].Min, list[c].Max = 0, 0 // there are no values, and JSON has no infinity
 			continue
 		}
 		list[c].SD = math.Sqrt(squares[c] / float64(list[c].Observed))

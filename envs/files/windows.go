@@ -1,15 +1,15 @@
 package files
 
-// Windows counts the windows of a fixed length in episodes of unequal length, so that each can
-// be drawn with the same probability.
+// Windows numbers the windows of a fixed length in episodes of unequal length, so that each can be drawn with the same
+// probability.
 type Windows struct {
 	episodes []int
-	ends     []int // running number of windows
+	ends     []int // for each episode, the number of windows up to its end
 	length   int
 }
 
-// Windows returns the windows of length steps in the given episodes. Episodes that are shorter
-// have none. length 0 takes whole episodes, one window each.
+// Windows returns the windows of the given length in the given episodes. Shorter episodes have none. With length 0 each
+// whole episode is one window.
 func (d *Dataset) Windows(episodes []int, length int) Windows {
 	w := Windows{length: length}
 	total := 0
@@ -36,13 +36,13 @@ func (w Windows) Len() int {
 	return w.ends[len(w.ends)-1]
 }
 
-// Episodes are those that have a window, in ascending order of the running number.
+// Episodes are the episodes with a window, in ascending order of the windows' numbers.
 func (w Windows) Episodes() []int { return w.episodes }
 
 // At returns window k, 0 ≤ k < Len: the episode and its first step.
 func (w Windows) At(k int) (episode, first int) {
 	lo, hi := 0, len(w.ends)-1
-	for lo < hi { // the first end above k
+	for lo < hi { // binary search for the first end above k
 		mid := (lo + hi) / 2
 		if w.ends[mid] > k {
 			hi = mid

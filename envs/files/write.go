@@ -9,9 +9,9 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
-// WriteNPZ writes the data set by the convention, as numpy.load reads it. Episodes are padded to
-// the longest; missing values are NaN, and in images of whole bytes zero beside the mask.
-// The same data set gives the same bytes.
+// WriteNPZ writes the data set in the convention, so that numpy.load can read it. Episodes are padded to the longest.
+// Missing values are NaN; in images of bytes they are zero, and the mask marks them. The same data set gives the same
+// bytes.
 func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out := &npzWriter{archive: npy.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
 	for i := range d.Episodes {
@@ -60,8 +60,8 @@ func (e *Episode) marked() []float32 {
 type npzWriter struct {
 	archive *npy.ArchiveWriter
 	data    *Dataset
-	n       int // episodes
-	steps   int // of the longest
+	n       int // number of episodes
+	steps   int // length of the longest
 	err     error
 }
 
@@ -106,7 +106,7 @@ func (o *npzWriter) padded(w io.Writer, width int, padding float32, of func(*Epi
 	return nil
 }
 
-// images writes bytes where they hold every value, else float32.
+// images writes bytes if they can represent every value, and float32 otherwise.
 func (o *npzWriter) images() {
 	d := o.data
 	shape := []int{o.n, o.steps, d.Image[0], d.Image[1], d.Image[2]}
@@ -146,8 +146,8 @@ func (o *npzWriter) images() {
 	}
 }
 
-// byteScale returns the factor by which all images become whole bytes, and whether there is one
-// that reads back to the same values.
+// byteScale returns the factor that turns the values of all images into bytes, and whether there is one from which the
+// same values can be read back.
 func (d *Dataset) byteScale() (float64, bool) {
 	binary, bytes := true, true
 	for i := range d.Episodes {
@@ -162,7 +162,7 @@ func (d *Dataset) byteScale() (float64, bool) {
 	return 255, bytes
 }
 
-// perEpisode writes lengths, modes and parts, as far as there are any.
+// perEpisode writes lengths, modes and parts, if there are any.
 func (o *npzWriter) perEpisode() {
 	var lengths, modes, parts []int64
 	unequal, hasModes, given := false, true, true

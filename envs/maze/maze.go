@@ -15,11 +15,12 @@ const (
 	MaxBalls = 32
 	// subStep is the longest step of the integrator, in seconds.
 	subStep = 1.0 / 160
-	// minFree is the least share of the square where an agent may start, for it is found by trying.
+	// minFree is the smallest share of the square that must be free for an agent to start: its place is found by trial
+	// and error.
 	minFree = 0.05
 )
 
-// Config holds the geometry and the constants. Start from A or B: a zero is taken literally.
+// Config holds the geometry and the constants. Start from A or B, because a zero is not replaced by a default.
 type Config struct {
 	Balls        int          // agents, 1 to MaxBalls
 	DT           float64      // seconds per step
@@ -90,13 +91,13 @@ func labels(balls int) []string {
 	return names
 }
 
-// crowding is the share of the square that the others forbid to the last agent, at most.
+// crowding is the largest share of the square that the other agents can take from the last one.
 func (e *Env) crowding() float64 {
 	reach := 2 * e.cfg.Radius
 	return float64(e.cfg.Balls-1) * math.Pi * float64(reach*reach) / 4
 }
 
-// freeShare is the share of the square where a single agent has room.
+// freeShare is the share of the square in which a single agent has room.
 func (e *Env) freeShare() float64 {
 	const n = 200
 	free := 0
@@ -164,7 +165,7 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
-// start places the agents uniformly where there is room for them.
+// start places the agents uniformly where they have room.
 func (e *Env) start(balls []planar.Disc, s *rng.Stream) {
 	for i := range balls {
 		p := &balls[i].P

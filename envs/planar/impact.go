@@ -3,23 +3,23 @@ package planar
 import "math"
 
 const (
-	// slack is how deep rounding may have put one thing into another; deeper is not an impact
-	// of this side but a flight away from the other one.
+	// slack is how deep rounding may push one thing into another. A disc that is deeper does not hit this side: it flies
+	// away from the opposite one.
 	slack = 1e-7
-	// still is a speed that counts as none: what slides along a wall does not hit it.
+	// still is the speed below which a disc counts as not moving: a disc that slides along a wall does not hit it.
 	still = 1e-11
 )
 
-// A meeting is an impact to come: who meets whom and when, and the direction of the push.
+// A meeting is the next impact: what a disc meets and when, and the direction of the impulse.
 type meeting struct {
 	time        float64
-	hit         Contact // 0: nobody meets anything
+	hit         Contact // 0: there is no impact
 	disc, other int     // other is set for two discs
 	normal      Vec
 }
 
-// first returns the earliest impact within t; of several at one time the first in the order disc by
-// disc, arena, walls, discs. Without an impact its time is t.
+// first returns the earliest impact within t. Of several at the same time it returns the first in the order disc by
+// disc; for each disc arena, walls, discs. Without an impact the time is t.
 func (w *World) first(discs []Disc, t float64) meeting {
 	m := meeting{time: t}
 	for i := range discs {
@@ -41,8 +41,8 @@ func (w *World) first(discs []Disc, t float64) meeting {
 	return m
 }
 
-// sooner takes the impact on a wall if it comes before the one that is known. A time before now is
-// rounding: the impact is now.
+// sooner records the impact on a wall if it comes before the known one. A negative time comes from rounding: the impact
+// is now.
 func (m *meeting) sooner(time float64, i int, normal Vec) {
 	if time = max(time, 0); time >= m.time {
 		return
@@ -68,8 +68,8 @@ func (m *meeting) arena(i int, d *Disc, inner *Box) {
 	}
 }
 
-// wall meets the box s. The centres that touch it form a rectangle with round corners, the union of
-// two rectangles and four circles: from outside, the first of these to be entered is the impact.
+// wall computes the meeting with the box s. The centres of touching discs form a rectangle with round corners: the
+// union of two rectangles and four circles. From outside, the impact is at the first of these that is entered.
 func (m *meeting) wall(i int, d *Disc, s *slab, r float64) {
 	qx, qy := d.P.X-s.centre.X, d.P.Y-s.centre.Y
 	if math.Abs(d.V.X) > still {

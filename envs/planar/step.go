@@ -2,8 +2,8 @@ package planar
 
 import "math"
 
-// maxImpacts bounds the impacts of one sub-step, for they accumulate in no time where many inelastic
-// discs are pushed together.
+// maxImpacts limits the impacts of one sub-step. Many inelastic discs that are pushed together have infinitely many
+// impacts in finite time.
 const maxImpacts = 200
 
 // Step moves the discs by dt and records in each what it met. The discs must be free (see Free) when
@@ -28,11 +28,11 @@ func (w *World) Step(discs []Disc, dt float64) {
 	}
 }
 
-// plan sets what each disc may meet during a step and says whether discs may meet each other.
+// plan sets what each disc may meet during a step, and reports whether discs may meet each other.
 //
-// Until it meets another, a disc goes no further than (|v| + |a|·dt)·dt, for neither damping nor a
-// wall adds speed. If some may meet, the same bound holds with the norms over all discs, for impacts
-// between equal discs do not add to Σ|v|².
+// Until it meets another disc, a disc moves at most (|v| + |a|·dt)·dt, because neither damping nor a wall adds speed.
+// If some discs may meet, the same bound holds with the norms over all discs, because impacts between equal discs do
+// not increase Σ|v|².
 func (w *World) plan(discs []Disc, dt float64) (together bool) {
 	var v, a float64
 	for i := range discs {
@@ -42,7 +42,7 @@ func (w *World) plan(discs []Disc, dt float64) (together bool) {
 		v, a = v+vv, a+aa
 		d.reach = way(vv, aa, dt)
 	}
-	together = !w.apart(discs)
+	together = !w.separate(discs)
 	for i := range discs {
 		d := &discs[i]
 		if together {
@@ -59,8 +59,8 @@ func way(vv, aa, t float64) float64 {
 	return float64((math.Sqrt(vv)+float64(math.Sqrt(aa)*t))*t) + slack
 }
 
-// apart says that surely no two discs meet during the step.
-func (w *World) apart(discs []Disc) bool {
+// separate reports whether certainly no two discs meet during the step.
+func (w *World) separate(discs []Disc) bool {
 	for i := range discs {
 		d := &discs[i]
 		for j := range i {
@@ -73,8 +73,8 @@ func (w *World) apart(discs []Disc) bool {
 	return true
 }
 
-// near marks what a disc may meet within a step: bit 0 the border of the arena, bit 1+j wall j, of
-// more than 62 walls the last bit all that are left.
+// near is the set of what a disc may meet within a step: bit 0 is the border of the arena, bit 1+j is wall j; if there
+// are more than 62 walls, the last bit stands for all others.
 type near uint64
 
 func (n near) wall(j int) bool { return n>>min(j+1, 63)&1 != 0 }
@@ -92,7 +92,7 @@ func (w *World) around(d *Disc) (n near) {
 	return n
 }
 
-// close says whether d comes near s when it moves by no more than dx and dy.
+// close reports whether d comes near s when it moves by at most dx and dy.
 func (s *slab) close(d *Disc, dx, dy float64) bool {
 	return math.Abs(d.P.X-s.centre.X) < s.grown.X+dx && math.Abs(d.P.Y-s.centre.Y) < s.grown.Y+dy
 }
@@ -126,8 +126,8 @@ func (w *World) advance(discs []Disc, n int, h, keep float64) {
 	}
 }
 
-// divide returns the number of sub-steps of dt, and their length. A quotient that is whole but for
-// rounding counts as whole.
+// divide returns the number of sub-steps of dt, and their length. A quotient that is a whole number up to rounding
+// counts as whole.
 func (w *World) divide(dt float64) (n int, h float64) {
 	if w.cfg.SubStep == 0 {
 		return 1, dt
@@ -144,8 +144,8 @@ func fly(discs []Disc, t float64) {
 	}
 }
 
-// collide moves the discs by h from impact to impact. If there is no end to them, all come to rest:
-// crude, but nothing overlaps and no speed builds up.
+// collide moves the discs by h from impact to impact. If there are too many impacts, all discs stop: this is crude, but
+// nothing overlaps and no speed grows.
 func (w *World) collide(discs []Disc, h float64) {
 	for range maxImpacts {
 		next := w.first(discs, h)
@@ -161,7 +161,7 @@ func (w *World) collide(discs []Disc, h float64) {
 	}
 }
 
-// impact changes the velocities of those who meet. The normal points towards disc i.
+// impact changes the velocities of those that meet. The normal points towards disc i.
 func (w *World) impact(discs []Disc, m meeting) {
 	d := &discs[m.disc]
 	d.Hit |= m.hit
@@ -182,7 +182,7 @@ func (w *World) impact(discs []Disc, m meeting) {
 	}
 }
 
-// clear says that surely nobody meets anything within t: it compares rectangles around the paths.
+// clear reports whether certainly nothing meets anything within t. It compares rectangles around the paths.
 func (w *World) clear(discs []Disc, t float64) bool {
 	for i := range discs {
 		d := &discs[i]
@@ -211,7 +211,7 @@ func (w *World) clearOfWalls(d *Disc, dx, dy float64) bool {
 	return true
 }
 
-// meet says whether the rectangles around the paths of two discs come closer than gap within t.
+// meet reports whether the rectangles around the paths of two discs come closer than gap within t.
 func meet(d, o *Disc, gap, t float64) bool {
 	return math.Abs(d.P.X-o.P.X) < gap+math.Abs(float64((d.V.X-o.V.X)*t)) &&
 		math.Abs(d.P.Y-o.P.Y) < gap+math.Abs(float64((d.V.Y-o.V.Y)*t))

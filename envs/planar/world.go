@@ -22,7 +22,7 @@ type Disc struct {
 	A    Vec     // acceleration, constant over a step
 	Hit  Contact // set by Step: what the disc met during it
 
-	reach float64 // bound on the way within a step
+	reach float64 // largest distance that it moves within a step
 	near  near    // what is within reach
 }
 
@@ -101,7 +101,7 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// Free says whether a disc with its centre at p overlaps neither a wall nor any of the discs.
+// Free reports whether a disc with its centre at p overlaps neither a wall nor any of the discs.
 func (w *World) Free(p Vec, discs []Disc) bool {
 	in := w.inner
 	if p.X < in.Min.X || p.X > in.Max.X || p.Y < in.Min.Y || p.Y > in.Max.Y {

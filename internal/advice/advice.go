@@ -1,5 +1,5 @@
-// Package advice holds errors that say what their reader can do: a hint beside what happened, and whether the caller can
-// put it right. It does not know how errors are shown, nor which exit code they get.
+// Package advice holds errors that tell their reader what to do: an error may have a hint, and may be marked as a
+// mistake of the caller. The package does not know how errors are printed, nor which exit code they get.
 package advice
 
 import (
@@ -7,22 +7,22 @@ import (
 	"fmt"
 )
 
-// ErrUsage marks what the caller can put right: arguments or a configuration.
+// ErrUsage marks mistakes that the caller can correct: in arguments or in a configuration.
 var ErrUsage = errors.New("usage")
 
-// usage is an error of the caller; it matches ErrUsage and reads as it is.
+// usage marks an error as the caller's mistake: it matches ErrUsage and its text is unchanged.
 type usage struct{ error }
 
 func (usage) Is(target error) bool { return target == ErrUsage }
 func (e usage) Unwrap() error      { return e.error }
 
-// Usage marks an error as one of the caller.
+// Usage marks an error as the caller's mistake.
 func Usage(err error) error { return usage{err} }
 
 // Usagef is Usage of fmt.Errorf.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
-// hinted is an error with advice, which does not stand in its text.
+// hinted is an error with a hint, which is not part of its text.
 type hinted struct {
 	error
 	hint string
@@ -30,7 +30,7 @@ type hinted struct {
 
 func (e hinted) Unwrap() error { return e.error }
 
-// Hint adds what to do to an error; nil stays nil.
+// Hint adds a hint to an error; a nil error stays nil.
 func Hint(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -38,13 +38,13 @@ func Hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
-// Of is the outermost hint that an error carries, empty if there is none.
+// Of is the outermost hint of an error; empty if it has none.
 func Of(err error) string {
 	var h hinted
 	errors.As(err, &h)
 	return h.hint
 }
 
-// Command is a command line of this program as its user would type it, for hints. Only the program knows how it was
-// called.
+// Command writes a command line of this program as its user would type it, for hints. Only the program itself knows how
+// it was called.
 type Command func(arguments ...string) string

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// allocations counts what a plain step allocates, by the memory profile of all allocations: other goroutines of the
-// process do not count, such as that of the broker's library, which looks at the process once a second.
+// allocations counts the allocations of a plain step in the memory profile of all allocations. It ignores other
+// goroutines of the process, such as one of the broker's library that looks at the process once a second.
 type allocations struct {
 	usual        int // sampling rate of the profile
 	count, bytes int64
 	records      []runtime.MemProfileRecord
 }
 
-// begin starts to count; stop has to follow. step runs once before, so that what is given up at a collection and
-// made anew, such as a pool's, is there again.
+// begin begins to count; stop has to follow. It runs step once, so that memory which a garbage collection has freed,
+// such as that of a pool, is allocated again before.
 func (a *allocations) begin(step func() error) error {
 	a.usual = runtime.MemProfileRate
 	count, bytes := a.total()
@@ -25,7 +25,7 @@ func (a *allocations) begin(step func() error) error {
 	return err
 }
 
-// stop gives the profile back its usual rate.
+// stop restores the usual rate of the profile.
 func (a *allocations) stop() { runtime.MemProfileRate = a.usual }
 
 // end returns what was allocated since begin.
@@ -36,7 +36,7 @@ func (a *allocations) end() (count, bytes int64) {
 
 // total sums up the profile so far.
 func (a *allocations) total() (count, bytes int64) {
-	runtime.GC() // a profile shows what happened before the last collection but one
+	runtime.GC() // the profile contains what happened before the last collection but one
 	runtime.GC()
 	for {
 		n, ok := runtime.MemProfile(a.records, true)
@@ -54,8 +54,8 @@ func (a *allocations) total() (count, bytes int64) {
 	return count, bytes
 }
 
-// ofStep reports whether a stack is that of a plain step. What the runtime keeps and lends to goroutines that wait is not
-// the step's: how much there is follows from who happens to wait for whom.
+// ofStep reports whether a stack belongs to a plain step. Memory that the runtime keeps for waiting goroutines does
+// not: its amount depends on which goroutine happens to wait.
 func ofStep(stack []uintptr) bool {
 	frames := runtime.CallersFrames(stack)
 	for {

@@ -1,5 +1,5 @@
-// Package bench measures what users and developers are promised: kernels against the FMA peak of the same core, the
-// training step without messages, and what messages add to it. Contenders run by turns in one process, so that a noisy
-// machine disturbs all of them alike; results are medians with their spread. It knows programs and vectors; it does not
-// know presets, and it prints nothing.
+// Package bench measures what the project promises: the speed of kernels compared with the FMA peak of the same core,
+// of the training step without messages, and the cost of messages. The competitors take turns in one process, so that
+// noise of the machine affects all of them equally. Results are medians with their spread. The package knows programs
+// and vectors. It does not know presets, and it prints nothing.
 package bench

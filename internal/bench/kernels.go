@@ -7,8 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Kernel is the measured speed of one operation: of a matrix product by its shape, or of a function by the time for a
-// value.
+// Kernel is the measured speed of one operation: a matrix product of some shape, or a function of one value.
 type Kernel struct {
 	Op           string  `json:"op"`
 	M            int     `json:"m,omitempty"`
@@ -19,21 +18,21 @@ type Kernel struct {
 	Nanoseconds  float64 `json:"ns_per_value,omitempty"`
 }
 
-// The forms of a product that backpropagation needs.
+// The forms of matrix products that backpropagation needs.
 const (
 	forward  = "nn" // C = A·B, B packed once and used often
 	backward = "nt" // C = A·Bᵀ, Bᵀ packed once and used often
 	weights  = "tn" // C = Aᵀ·B, used once; m x n are the weights, k the rows
 )
 
-// shape is a product to be measured.
+// shape is the shape of a product.
 type shape struct {
 	op      string
 	m, n, k int
 }
 
-// shapes are those of the study of kernels: every pair of five widths, for the rows of one shard up to those of all its
-// time steps.
+// shapes are those of the study of kernels: every pair of five widths, with the rows of one shard up to those of all
+// its time steps.
 func shapes() (all []shape) {
 	widths := []int{32, 128, 256, 512, 1024}
 	for _, op := range []string{forward, backward, weights} {
@@ -56,11 +55,11 @@ func shapes() (all []shape) {
 	return all
 }
 
-// sampleTime is how long one sample of an operation lasts at least.
+// sampleTime is the shortest duration of one sample.
 const sampleTime = 2 * time.Millisecond
 
-// MeasureKernels times every shape and function on one core, samples times by turns with the FMA peak, and takes
-// medians: the fractions are those of the peak measured beside them.
+// MeasureKernels measures every shape and function on one core: samples times, by turns with the FMA peak. It takes
+// medians. A fraction is relative to the peak that was measured beside it.
 func MeasureKernels(samples int) []Kernel {
 	var out []Kernel
 	for _, s := range shapes() {
@@ -84,7 +83,7 @@ func MeasureKernels(samples int) []Kernel {
 	return out
 }
 
-// perCall is the time of one call in seconds, over as many calls as fill a sample.
+// perCall is the time of one call in seconds, averaged over the calls of one sample.
 func perCall(run func()) float64 {
 	for calls := 1; ; calls *= 2 {
 		start := time.Now()
@@ -124,7 +123,7 @@ func numbers(rows, cols int) kernel.Matrix {
 	return m
 }
 
-// values is how many values a function is timed on: they stay in the first cache.
+// values is the number of values that a function is measured on; they fit into the first-level cache.
 const values = 4096
 
 type function struct {
@@ -132,7 +131,7 @@ type function struct {
 	run  func()
 }
 
-// functions are calls on that many values.
+// functions are calls of the functions on that many values.
 func functions() []function {
 	x, y, z := numbers(1, values).Data, numbers(2, values).Data[:values], make([]float32, values)
 	h, t, p := make([]float32, values), make([]float32, values), kernel.NewPhilox(1, 2)
@@ -154,7 +153,7 @@ func functions() []function {
 			kernel.LSTMForward(dz, x, z, h, t, units)
 		}},
 		{"lstm backward", func() {
-			clear(z) // the gradient of the cell would grow beyond measure
+			clear(z) // otherwise the gradient of the cell would grow without limit
 			kernel.LSTMBackward(act, dz, x, z, y, x, units)
 		}},
 		{"adam", func() { kernel.Adam(theta, moment1, moment2, x, adam) }},

@@ -15,18 +15,18 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// LoadConfig says what to measure of a run.
+// LoadConfig says which run is measured.
 type LoadConfig struct {
 	Run     coordinator.Config
 	Theta   []float32
 	Program worker.Program // of one slot
 	// Connect opens a connection to a broker for one party. The caller closes it.
 	Connect func(party string) (wire.Bus, error)
-	Turns   int // of which the median counts
+	Turns   int // number of measurements; the median counts
 }
 
-// MeasureLoad measures what a step asks of one core of this machine. Messages go through the broker in this process: their
-// cost is the processor time of all parties.
+// MeasureLoad measures the work of a step on one core of this machine. Messages go through the broker in this process,
+// so their cost is the processor time of all parties.
 func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
 	l := scaling.Load{Shards: cfg.Run.Shards, Parameters: len(cfg.Theta), Chunk: cfg.Run.Chunk, Credit: cfg.Run.Credit}
 	if err := measureWorker(&l, cfg); err != nil {
@@ -38,14 +38,14 @@ func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
 	return l, measureMessages(&l, cfg)
 }
 
-// seconds is the processor time of a call, on whatever core it runs.
+// seconds is the processor time of a call, on all cores together.
 func seconds(call func() error) (float64, error) {
 	before := processorTime()
 	err := call()
 	return (processorTime() - before).Seconds(), err
 }
 
-// measureWorker times the installation of parameters and the gradient of a shard, with its place in the sum.
+// measureWorker measures the installation of parameters and the gradient of a shard, including its addition to the sum.
 func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 	grad, sum := make([]float32, l.Parameters), make([]float32, l.Parameters)
 	terms := make([]float32, len(cfg.Program.TermNames()))
@@ -67,7 +67,7 @@ func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 		if err != nil {
 			return err
 		}
-		if turn > 0 { // the first warms up
+		if turn > 0 { // the first turn warms up
 			install, shard = append(install, t), append(shard, all/float64(l.Shards))
 		}
 	}
@@ -75,7 +75,7 @@ func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 	return nil
 }
 
-// measureLead times what the coordinator does for a block and for an update.
+// measureLead measures the work of the coordinator for a block and for an update.
 func measureLead(l *scaling.Load, cfg LoadConfig) error {
 	tree := reduce.NewTree(reduce.Block{Count: 2})
 	one, two := make([]float32, l.Parameters), make([]float32, l.Parameters)
@@ -115,11 +115,12 @@ func measureLead(l *scaling.Load, cfg LoadConfig) error {
 	return nil
 }
 
-// copies is to how many receivers a message goes at once, to tell what one copy costs from what the message does.
+// copies is the number of receivers of a message in the second measurement, which separates the cost of a copy from
+// that of the message.
 const copies = 4
 
-// measureMessages times chunks of the parameters on their way to one receiver and to several. With C₁ and C_k the time for
-// each message, δ = (C_k − C₁)/(k − 1) and κ = C₁ − δ.
+// measureMessages measures messages with parameters, to one receiver and to several. With C₁ and C_k the time per
+// message, δ = (C_k − C₁)/(k − 1) and κ = C₁ − δ.
 func measureMessages(l *scaling.Load, cfg LoadConfig) error {
 	from, err := cfg.Connect("coordinator")
 	if err != nil {
@@ -152,7 +153,7 @@ func measureMessages(l *scaling.Load, cfg LoadConfig) error {
 	return nil
 }
 
-// post sends parameters as a coordinator does, to those who take them as a worker does.
+// post sends parameters as a coordinator does, to receivers that take them as a worker does.
 type post struct {
 	from    wire.Bus
 	to      []wire.Bus
@@ -161,13 +162,13 @@ type post struct {
 	encoder *wire.Encoder
 }
 
-// sendings are the vectors that are sent, one after the other, so that the time can be told.
+// sendings is the number of vectors that are sent one after the other, so that the time is long enough to measure.
 const sendings = 8
 
-// arrival is how long a vector may take.
+// arrival is the longest time for a vector to arrive.
 const arrival = time.Minute
 
-// each is the processor time for each message that goes to so many receivers.
+// each is the processor time per message with that many receivers.
 func (p *post) each(receivers int) (float64, error) {
 	chunks := wire.NewChunking(p.load.Parameters, p.load.Chunk)
 	var arrived sync.WaitGroup
@@ -185,7 +186,7 @@ func (p *post) each(receivers int) (float64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("subscribe: %w", err)
 		}
-		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
+		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon anyway
 	}
 	t, err := seconds(func() error {
 		for range sendings {
@@ -199,7 +200,7 @@ func (p *post) each(receivers int) (float64, error) {
 	return t / float64(sendings*chunks.Count()), err
 }
 
-// send publishes a vector and waits until all copies are there.
+// send publishes a vector and waits until all copies have arrived.
 func (p *post) send(chunks wire.Chunking, arrived *sync.WaitGroup) error {
 	for i := range chunks.Count() {
 		from, to := chunks.Span(i)

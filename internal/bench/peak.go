@@ -7,12 +7,12 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// peakIterations make one measurement of the peak last about a millisecond.
+// peakIterations is the number of iterations that take about a millisecond.
 const peakIterations = 100_000
 
 // Peak is the rate of fused multiply-adds, in floating-point operations per second, that the given number of cores
-// reach together with the active instruction set: the best of a few measurements, as nothing can be faster than the
-// hardware.
+// reach together with the active instruction set. It is the best of a few measurements, because nothing can be faster
+// than the hardware.
 func Peak(threads int) float64 {
 	best := 0.0
 	for range 8 {

@@ -15,19 +15,19 @@ import (
 )
 
 // plain is the arithmetic of a run without messages: the shards' gradients on several cores, their sum in the fixed
-// tree, clipping and Adam. It is what a distributed step is compared with.
+// tree, clipping and Adam. Distributed steps are compared with it.
 type plain struct {
 	program     worker.Program
 	step        uint64
 	theta, m, v []float32
 	shards      int
-	block       int // shards that a core takes at a time
+	block       int // number of shards that a core takes at a time
 	terms       int
 
-	next     atomic.Int64 // first shard that nobody has taken
+	next     atomic.Int64 // the first shard that no core has taken
 	start    []chan struct{}
 	finished sync.WaitGroup
-	trees    []*reduce.Tree // by thread, over the block that it computes
+	trees    []*reduce.Tree // one for each thread, over the block that it computes
 
 	mu   sync.Mutex // guards tree and err
 	tree *reduce.Tree
@@ -42,7 +42,7 @@ type plain struct {
 	free    []reduce.Partial
 }
 
-// newPlain starts the goroutines of the given number of threads; close ends them. The program has as many slots.
+// newPlain starts a goroutine for each thread; close ends them. The program has a slot for each.
 func newPlain(program worker.Program, theta []float32, shards, threads int) *plain {
 	p := &plain{
 		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)), v: make([]float32, len(theta)),
@@ -50,7 +50,7 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 		tree: reduce.NewTree(reduce.Block{Count: shards}),
 	}
 	p.scale, p.update = p.scaleRange, p.updateRange
-	for range threads * bits.Len(uint(p.block)) { // of each thread those that can wait for their siblings, and one in hand
+	for range threads * bits.Len(uint(p.block)) { // for each thread, the partials that can wait for their siblings, and one that is computed
 		p.put(reduce.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
 	}
 	for i := range threads {
@@ -100,7 +100,7 @@ func (p *plain) run() error {
 	return nil
 }
 
-// ranges calls f on the parameters, on all cores if all are measured.
+// ranges calls f on ranges of the parameters; on all cores if all cores are measured.
 func (p *plain) ranges(f func(from, to int)) {
 	if len(p.start) < runtime.GOMAXPROCS(0) {
 		f(0, len(p.theta))

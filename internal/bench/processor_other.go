@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// processorTime is the time of day: what a process has used of the processors is not known here.
+// processorTime is the time of day: this system does not say how much processor time a process has used.
 func processorTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

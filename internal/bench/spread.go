@@ -2,14 +2,14 @@ package bench
 
 import "slices"
 
-// Spread is what was measured several times.
+// Spread summarises a quantity that was measured several times.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// spread sorts samples, of which there is at least one.
+// spread sorts the samples; there has to be at least one.
 func spread(samples []float64) Spread {
 	slices.Sort(samples)
 	n := len(samples)

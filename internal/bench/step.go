@@ -9,14 +9,14 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Budget says how long to measure: at least Steps, and for Time.
+// Budget is the length of a measurement: at least Steps, and at least Time.
 type Budget struct {
 	Steps   int
 	Time    time.Duration
-	Profile io.Writer // gets the CPU profile of the steps that count, and of the short looks at the peak between them; nil: none
+	Profile io.Writer // gets the CPU profile of the steps that count, and of the short measurements of the peak between them; nil: no profile
 }
 
-// warmUp is the number of steps before the first that counts: memory has grown, caches are filled.
+// warmUp is the number of steps before the first that counts. They grow the memory and fill the caches.
 const warmUp = 3
 
 // Step is a measured training step.
@@ -24,15 +24,15 @@ type Step struct {
 	Threads       int     `json:"threads"`
 	Steps         int     `json:"steps"`
 	Seconds       Spread  `json:"step_seconds"`
-	GFLOPS        float64 `json:"gflops"`      // at the median
+	GFLOPS        float64 `json:"gflops"`      // at the median time
 	PeakGFLOPS    float64 `json:"peak_gflops"` // of the FMA units of the same cores, measured between the steps
 	PeakFraction  float64 `json:"peak_fraction"`
 	AllocsPerStep float64 `json:"allocs_per_step"`
 	BytesPerStep  float64 `json:"bytes_per_step"` // allocated
 }
 
-// MeasureStep times updates of a program with as many slots as threads: loading of the parameters, the shards'
-// gradients, their reduction, clipping and Adam. flops are the operations of one step in matrix products.
+// MeasureStep measures updates of a program with a slot for each thread: loading of the parameters, the shards'
+// gradients, their reduction, clipping and Adam. flops returns the operations of one step in matrix products.
 func MeasureStep(program worker.Program, theta []float32, shards, threads int, flops func() float64, b Budget) (Step, error) {
 	p := newPlain(program, theta, shards, threads)
 	defer p.close()

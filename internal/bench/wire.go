@@ -16,8 +16,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Wire is what distribution costs: a step of n workers with messages beside the same arithmetic on as many threads
-// without.
+// Wire is the cost of distribution: a step of n workers with messages, compared with the same arithmetic on as many
+// threads without messages.
 type Wire struct {
 	Carrier      string  `json:"carrier"` // as in WireConfig
 	Workers      int     `json:"workers"`
@@ -26,25 +26,26 @@ type Wire struct {
 	PlainSeconds Spread  `json:"plain_step_seconds"`
 	Overhead     float64 `json:"overhead"`              // of the medians: 0.05 is 5 %
 	BytesIn      float64 `json:"bytes_in_per_step"`     // to the coordinator
-	BytesOut     float64 `json:"bytes_out_per_step"`    // from the coordinator, before the broker multiplies what goes to all
-	MessageCost  float64 `json:"message_seconds"`       // median step less median plain step
+	BytesOut     float64 `json:"bytes_out_per_step"`    // from the coordinator; a message to all workers counts once
+	MessageCost  float64 `json:"message_seconds"`       // median time of a step minus that of a plain step
 	PerWorker    float64 `json:"bytes_per_worker_step"` // in and out
 }
 
-// WireConfig says what to measure.
+// WireConfig says what is measured.
 type WireConfig struct {
-	Run     coordinator.Config // of the run; steps, folder and intervals are set here
+	Run     coordinator.Config // of the run; this package sets steps, folder and intervals
 	Theta   []float32
 	Workers int
 	// Program makes a program with the given number of slots.
 	Program func(slots int) (worker.Program, error)
-	// Connect opens a connection to a broker for one party. The caller closes it. Carrier says how vectors go.
+	// Connect opens a connection to a broker for one party. The caller closes it. Carrier is the name of the way that
+	// vectors take.
 	Connect func(party string) (wire.Bus, error)
 	Carrier string
 	Dir     string    // for checkpoints
-	Turns   int       // how often plain and distributed steps take turns
-	Steps   int       // counted steps of a turn
-	Profile io.Writer // gets a CPU profile of all turns; nil: none
+	Turns   int       // number of turns of plain and distributed steps
+	Steps   int       // number of steps of a turn that count
+	Profile io.Writer // gets a CPU profile of all turns; nil: no profile
 }
 
 // MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages.
@@ -94,7 +95,8 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	return w, nil
 }
 
-// crew are the parties of a distributed run, each with its connection; programs are built once and used in every turn.
+// crew are the parties of a distributed run, each with its connection. Their programs are built once and used in every
+// turn.
 type crew struct {
 	cfg      WireConfig
 	lead     wire.Bus
@@ -128,7 +130,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	run.Run = fmt.Sprintf("bench-%d", turn)
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
 	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
-	run.Log = run.Dir + ".jsonl" // as every run has one
+	run.Log = run.Dir + ".jsonl" // every run has a log, so its cost counts
 	obs := &listener{}
 	lead, err := coordinator.New(run, c.cfg.Theta, c.lead, obs, hclog.NewNullLogger())
 	if err != nil {
@@ -157,7 +159,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	return obs.steps[:warmUp+c.cfg.Steps], nil // after the last step no parameters went out
+	return obs.steps[:warmUp+c.cfg.Steps], nil // no parameters are sent after the last step
 }
 
 // listener keeps the reports of steps.

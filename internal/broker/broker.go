@@ -1,5 +1,5 @@
-// Package broker runs a NATS server inside the process, so that one command trains without anything installed. It
-// knows nothing of what is sent.
+// Package broker runs a NATS server inside the process, so that training needs no other program. It knows nothing about
+// the messages.
 package broker
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// ErrStart is returned when the server does not come up: its address is taken or not ours.
+	// ErrStart is returned when the server does not start: for example, its address is in use.
 	ErrStart = errors.New("broker: cannot start")
 	// ErrKeys is returned for a list of users or a certificate that cannot be used.
 	ErrKeys = errors.New("broker: cannot use the keys")
@@ -23,14 +23,14 @@ var (
 // startTimeout is how long the server may take to listen.
 const startTimeout = 10 * time.Second
 
-// Config says where the broker listens, and to whom.
+// Config configures a broker.
 type Config struct {
-	// Listen is "host:port", with port 0 for a free one. Empty: no port at all, connections come from this process.
+	// Listen is "host:port"; port 0 takes a free one. Empty: no port; only this process can connect.
 	Listen string
-	// Auth is a file in the form of NATS with the users and their permissions. Empty: everybody may do everything, which
-	// is for this machine alone. Connections of this process need a key like all others.
+	// Auth is a file in the format of NATS with the users and their permissions. Empty: everybody may do everything,
+	// which is safe only if no other machine can connect. Connections of this process need a key like all others.
 	Auth string
-	// Certificate and Key are PEM files. With them connections from outside must use TLS.
+	// Certificate and Key are PEM files. If they are set, connections from outside the process must use TLS.
 	Certificate, Key string
 	Log              hclog.Logger
 }
@@ -41,7 +41,7 @@ type Broker struct {
 	listen bool
 }
 
-// Start runs a server and waits until it can be connected to.
+// Start runs a server and waits until it accepts connections.
 func Start(cfg Config) (*Broker, error) {
 	options, err := cfg.options()
 	if err != nil {
@@ -62,7 +62,7 @@ func Start(cfg Config) (*Broker, error) {
 	return &Broker{server: s, listen: cfg.Listen != ""}, nil
 }
 
-// await waits until the server takes connections, or returns the reason why it does not.
+// await waits until the server accepts connections, or returns the reason why it does not.
 func await(ready func(time.Duration) bool, log *adapter, timeout time.Duration) string {
 	for deadline := time.Now().Add(timeout); !ready(100 * time.Millisecond); {
 		if last := log.lastError(); last != "" {
@@ -75,7 +75,7 @@ func await(ready func(time.Duration) bool, log *adapter, timeout time.Duration) 
 	return ""
 }
 
-// startError is ErrStart with the reason that the server logged, in which what the system said is in quotes.
+// startError is ErrStart with the reason that the server logged; the text of the operating system is in quotes.
 func startError(listen, reason string) error {
 	if _, inner, quoted := strings.Cut(reason, `, "`); quoted {
 		reason = strings.TrimSuffix(inner, `"`)
@@ -97,7 +97,8 @@ func (b *Broker) URL() string {
 // InProcessConn connects within the process.
 func (b *Broker) InProcessConn() (net.Conn, error) { return b.server.InProcessConn() }
 
-// Retire tells the clients that the server ends, lets them go one by one, and returns when it has ended.
+// Retire announces the end of the server to its clients, disconnects them one by one, and returns when the server has
+// ended.
 func (b *Broker) Retire() {
 	b.server.LameDuckShutdown()
 	b.Shutdown()

@@ -9,12 +9,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// adapter writes the server's log to ours. Notices of a server that starts and stops are details here.
+// adapter passes the server's log to ours. Messages of the server about its start and stop have the level debug.
 type adapter struct {
 	log hclog.Logger
 
 	mu      sync.Mutex
-	started bool // from then on errors are told here, until then by Start
+	started bool // the log has errors after the start; before, Start returns them
 	last    string
 	clients ration
 }
@@ -25,10 +25,11 @@ func (a *adapter) Errorf(format string, v ...any)  { a.fail(fmt.Sprintf(format, 
 func (a *adapter) Debugf(format string, v ...any)  { a.log.Debug(fmt.Sprintf(format, v...)) }
 func (a *adapter) Tracef(format string, v ...any)  { a.log.Trace(fmt.Sprintf(format, v...)) }
 
-// Fatalf does not end the process: Start reports it.
+// Fatalf does not end the process: Start returns the error.
 func (a *adapter) Fatalf(format string, v ...any) { a.fail(fmt.Sprintf(format, v...)) }
 
-// warn writes a warning. That a client was held back for a moment, so that another can follow, is as it should be.
+// warn writes a warning. A client that was held back for a moment, so that another can follow, is normal and not a
+// warning.
 func (a *adapter) warn(text string) {
 	if strings.Contains(text, "Producer was stalled") {
 		a.log.Debug(text)
@@ -45,7 +46,7 @@ func (a *adapter) fail(text string) {
 	case !a.started:
 		a.log.Debug(text)
 	case ofClient(text):
-		if told, more := a.clients.take(time.Now()); told {
+		if allowed, more := a.clients.take(time.Now()); allowed {
 			a.log.Warn(text, more...)
 		}
 	default:
@@ -53,7 +54,8 @@ func (a *adapter) fail(text string) {
 	}
 }
 
-// ofClient reports whether an error of the server is one of a client, which is told what is wrong and tries on.
+// ofClient reports whether an error of the server is the fault of a client. The server sends the client the error, and
+// the client tries again.
 func ofClient(text string) bool {
 	for _, part := range []string{"authentication error", "Violation", "TLS handshake error"} {
 		if strings.Contains(text, part) {
@@ -63,7 +65,7 @@ func ofClient(text string) bool {
 	return false
 }
 
-// ready notes that the server has started.
+// ready records that the server has started.
 func (a *adapter) ready() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,25 +79,25 @@ func (a *adapter) lastError() string {
 	return a.last
 }
 
-// What clients do wrong is told so often per time; a client with a wrong key, or a stranger, is not to fill the log.
+// Limits on log lines about clients' mistakes: a client with a wrong key, or a stranger, must not fill the log.
 const (
 	rationTime  = 10 * time.Second
 	rationLines = 3
 )
 
-// ration counts lines that are like each other.
+// ration limits lines of the same sort.
 type ration struct {
 	from    time.Time
-	told    int
+	written int
 	leftOut int
 }
 
-// take reports whether a line is to be written, with how many were left out before it.
-func (r *ration) take(now time.Time) (told bool, more []any) {
+// take reports whether a line may be written, and how many were left out before it.
+func (r *ration) take(now time.Time) (allowed bool, more []any) {
 	if now.Sub(r.from) >= rationTime {
-		r.from, r.told = now, 0
+		r.from, r.written = now, 0
 	}
-	if r.told++; r.told > rationLines {
+	if r.written++; r.written > rationLines {
 		r.leftOut++
 		return false, nil
 	}

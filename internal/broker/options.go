@@ -9,25 +9,27 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Limits of the server; those that deploy/nats/nats.conf names have the same values there.
+// Limits of the server. Those that deploy/nats/nats.conf sets, too, have the same values there.
 const (
-	// writeDeadline is how long a slow link may take for one write before the server gives it up; NATS has 10 s.
+	// writeDeadline is the longest time for one write to a slow link; after it, the server disconnects the client. The
+	// default of NATS is 10 s.
 	writeDeadline = 60 * time.Second
-	// maxConnections times the 64 MiB that may wait for each bounds the server's memory.
+	// maxConnections limits the memory of the server: up to 64 MiB can wait for each connection.
 	maxConnections = 1024
-	// maxSubscriptions is per connection. A coordinator has a dozen and two for each run, a worker a handful.
+	// maxSubscriptions is the limit per connection. A coordinator has a dozen, and two for each run; a worker has a
+	// handful.
 	maxSubscriptions = 1024
-	// pingInterval and maxPings bound the life of a connection whose machine has vanished.
+	// pingInterval and maxPings decide when the server gives up a connection whose machine has disappeared.
 	pingInterval = 20 * time.Second
 	maxPings     = 2
-	// handshakeTimeout is how long a client may take to prove who it is.
+	// handshakeTimeout is the longest time for a client to authenticate.
 	handshakeTimeout = 5 * time.Second
-	// retirement is how long the clients of a server that ends are let go; grace is the part before the first.
+	// retirement is the time in which a server that ends disconnects its clients; grace is the time before the first.
 	retirement = 500 * time.Millisecond
 	grace      = 100 * time.Millisecond
 )
 
-// options are the server's, for a configuration.
+// options translates a configuration into options of the server.
 func (cfg *Config) options() (*server.Options, error) {
 	options := &server.Options{}
 	if cfg.Auth != "" {
@@ -35,7 +37,7 @@ func (cfg *Config) options() (*server.Options, error) {
 		if options, err = server.ProcessConfigFile(cfg.Auth); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeys, err)
 		}
-		if len(options.Nkeys)+len(options.Users) == 0 { // it would let everybody in
+		if len(options.Nkeys)+len(options.Users) == 0 { // without users everybody may connect
 			return nil, fmt.Errorf("%w: %s names no user", ErrKeys, cfg.Auth)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// alone keeps the terminal's Ctrl-C from the process, and lets it die with this one however that ends.
+// alone protects the process from Ctrl-C at the terminal, and lets it end when this process ends in any way.
 func alone(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package chaos
 
 import "os/exec"
 
-// alone does nothing where a process cannot be made to die with this one.
+// alone does nothing: on this system a process cannot be made to end with its parent.
 func alone(*exec.Cmd) {}

@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// stopPatience is how long a process may take to end when it is asked to. A coordinator finishes its step.
+	// stopPatience is the longest wait for a process that was asked to end. A coordinator finishes its step first.
 	stopPatience = 90 * time.Second
-	// A process that ends by itself is started again after again. One that does so crashes times in a row, each time
-	// before it is stable old, is not.
+	// A process that ends by itself is started again after the time again. If it ends crashes times in a row, each time
+	// younger than stable, it is not started any more.
 	again   = 200 * time.Millisecond
 	crashes = 15
 	stable  = 5 * time.Second
 
-	// tailLines and tailWidth bound what an error shows of a log.
+	// tailLines and tailWidth limit the part of a log that an error shows.
 	tailLines = 5
 	tailWidth = 300
 
 	host = "127.0.0.1"
 )
 
-// child is a process of the cluster, through all its incarnations.
+// child is a process of the cluster, with all its incarnations.
 type child struct {
 	role      string // broker, coordinator or worker
-	name      string // of its log
+	name      string // of its log file
 	arguments func(generation int) []string
-	faults    bool // it injects faults
+	faults    bool // whether it injects faults
 
 	generation int
-	process    *process  // the latest; nil: none yet
-	due        time.Time // to be started; zero: it runs, or should
-	halted     time.Time // until when it is stopped; zero: it is not
-	failures   int       // incarnations in a row that ended early by themselves
+	process    *process  // the latest incarnation; nil: none yet
+	due        time.Time // time of its start; zero: it runs, or should run
+	halted     time.Time // end of its pause; zero: it is not paused
+	failures   int       // number of incarnations in a row that soon ended by themselves
 }
 
 func (c *child) running() bool { return c.process != nil && c.process.running() && c.due.IsZero() }
 
-// cluster is all processes.
+// cluster is the set of all processes.
 type cluster struct {
 	cfg         Config
 	nursery     *nursery
@@ -55,10 +55,10 @@ type cluster struct {
 	coordinator *child
 	workers     []*child
 	page        string // host:port of the coordinator's page
-	exits       int    // processes that ended by themselves
+	exits       int    // number of processes that ended by themselves
 }
 
-// newCluster makes folders and keys, and starts nothing.
+// newCluster makes folders and keys. It starts no process.
 func newCluster(cfg Config) (*cluster, error) {
 	for _, folder := range []string{"logs", "counts", "runs"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Folder, folder), 0o755); err != nil {
@@ -88,7 +88,7 @@ func newCluster(cfg Config) (*cluster, error) {
 		}, link("coordinator")...)
 	}}
 	for i := range cfg.Workers {
-		// A worker that is started anew is another worker: it need not wait until the one before counts as lost.
+		// A restarted worker gets a new id, so that it need not wait until its predecessor counts as lost.
 		name := fmt.Sprintf("worker-%d", i+1)
 		c.workers = append(c.workers, &child{role: "worker", name: name, faults: true, arguments: func(generation int) []string {
 			return append([]string{"worker", "--slots", "1", "--id", fmt.Sprintf("%s-%d", name, generation)}, link("worker")...)
@@ -97,7 +97,7 @@ func newCluster(cfg Config) (*cluster, error) {
 	return c, nil
 }
 
-// freePorts returns addresses that nobody listens on.
+// freePorts returns addresses that are free.
 func freePorts(n int) ([]string, error) {
 	var list []string
 	for range n {
@@ -105,7 +105,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer l.Close() // after the loop, so that all are different
+		defer l.Close() // closed after the loop, so that all ports are different
 		list = append(list, l.Addr().String())
 	}
 	return list, nil
@@ -132,7 +132,7 @@ func (c *cluster) start(x *child) error {
 	if err != nil {
 		return fmt.Errorf("open the log of a process: %w", err)
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has a descriptor of its own
 	x.generation++
 	x.due, x.halted = time.Time{}, time.Time{}
 	environ := c.cfg.Environ
@@ -143,7 +143,7 @@ func (c *cluster) start(x *child) error {
 	return err
 }
 
-// spec is the faults that an incarnation injects into itself: other ones than those before it.
+// spec has the faults that an incarnation injects into itself. Each incarnation has other faults.
 func (c *cluster) spec(x *child) string {
 	s := c.cfg.Plan.Faults
 	if !x.faults || s == (fault.Spec{}) {
@@ -152,18 +152,19 @@ func (c *cluster) spec(x *child) string {
 	s.Seed = c.cfg.Plan.Seed<<20 + uint64(x.generation)
 	s.Partition.Every *= time.Duration(len(c.workers) + 1)
 	if x != c.coordinator {
-		s.DiskFull = fault.Outage{} // workers keep nothing
+		s.DiskFull = fault.Outage{} // workers write no files
 	}
 	s.Counts = c.counts(x)
 	return s.String()
 }
 
-// counts is the file of the fault counters of the latest incarnation.
+// counts is the file with the fault counters of the latest incarnation.
 func (c *cluster) counts(x *child) string {
 	return filepath.Join(c.cfg.Folder, "counts", x.name+"-"+strconv.Itoa(x.generation))
 }
 
-// tend starts what is due, lets go on what was stopped for long enough, and starts again what ended by itself.
+// tend starts the processes that are due, continues those whose pause is over, and restarts those that ended by
+// themselves.
 func (c *cluster) tend(now time.Time) error {
 	for _, x := range c.children() {
 		if !x.halted.IsZero() && !now.Before(x.halted) {
@@ -186,7 +187,7 @@ func (c *cluster) tend(now time.Time) error {
 	return nil
 }
 
-// ended deals with a process that ended by itself.
+// ended handles a process that ended by itself.
 func (c *cluster) ended(x *child, now time.Time) error {
 	c.exits++
 	if x.failures++; now.Sub(x.process.began) > stable {
@@ -201,7 +202,7 @@ func (c *cluster) ended(x *child, now time.Time) error {
 	return nil
 }
 
-// kill ends a child at once. It is started again after a while.
+// kill kills a child. It is started again after a while.
 func (c *cluster) kill(x *child, down time.Duration) error {
 	if !x.running() {
 		return nil
@@ -220,7 +221,8 @@ func (c *cluster) pause(x *child, length time.Duration) error {
 	return x.process.signal(halt)
 }
 
-// end ends all processes: the coordinator first, which writes a checkpoint of the step that the workers finish with it.
+// end ends all processes. The coordinator is the first: while the workers still run, it finishes its step and writes a
+// checkpoint.
 func (c *cluster) end() error {
 	var errs []error
 	for _, x := range c.children() {
@@ -238,7 +240,7 @@ func (c *cluster) end() error {
 	return errors.Join(errs...)
 }
 
-// close kills what still runs.
+// close kills the processes that still run.
 func (c *cluster) close() {
 	if c.nursery == nil {
 		return

@@ -10,43 +10,44 @@ import (
 )
 
 var (
-	// ErrUnstable is returned when a process ends by itself again and again.
+	// ErrUnstable is returned when a process ends by itself repeatedly.
 	ErrUnstable = errors.New("chaos: a process does not stay up")
 	// ErrFailed is returned when the run fails, or does not stop.
 	ErrFailed = errors.New("chaos: the run failed")
-	// ErrNoRecovery is returned by Measure when the run does not go on after a fault.
+	// ErrNoRecovery is returned by Measure when the run does not continue after a fault.
 	ErrNoRecovery = errors.New("chaos: the run does not go on")
 )
 
-// Plan says what is done to the processes, and which faults they inject into themselves. A time of 0 means never.
+// Plan lists the faults: those that processes suffer, and those that they inject into themselves. A time of 0 means
+// never.
 type Plan struct {
 	Seed            uint64
-	Kill            time.Duration // mean time between two kills of a worker, which is started again
-	CoordinatorKill time.Duration // the same of the coordinator
-	BrokerRestart   time.Duration // the same of the broker
-	Pause           fault.Outage  // of a worker
-	// Messages, gradients and disk. The Seed is that above, Counts is set here, and Every of Partition is the mean
-	// time between two of any process.
+	Kill            time.Duration // mean time between two kills of a worker; it is started again
+	CoordinatorKill time.Duration // the same for the coordinator
+	BrokerRestart   time.Duration // the same for the broker
+	Pause           fault.Outage  // pauses of a worker
+	// Faults in messages, gradients and on the disk. Its Seed is Plan.Seed, and Counts is set by this package. Every of
+	// Partition is the mean time between two partitions of any processes.
 	Faults fault.Spec
 }
 
-// Config says what is run, and where.
+// Config describes the run and its processes.
 type Config struct {
 	Program  string   // executable of this program
-	Environ  []string // of the processes
-	Folder   string   // takes run folder, keys, logs and samples; it exists
+	Environ  []string // environment of the processes
+	Folder   string   // existing folder for the runs, keys, logs and samples
 	Settings string   // file with the configuration of the run
 	Name     string   // of the run
-	Shards   int      // of a step, or replicas of a round
-	Stride   uint64   // updates of a step: 1, or those of a round
+	Shards   int      // of a step; with local steps, the replicas of a round
+	Stride   uint64   // updates of a step: 1; with local steps, the length of a round
 	Workers  int
 	// Validation is the number of shards of a validation.
 	Validation int
-	// Detection is the run's time of failure detection, which Measure waits for.
+	// Detection is the time of failure detection of the run. Measure waits for it.
 	Detection time.Duration
 	Plan      Plan
-	Duration  time.Duration // the run is stopped after it; 0: it trains to its last step
-	Log       hclog.Logger  // what is done to whom
+	Duration  time.Duration // the run is stopped after this time; 0: it trains to its last step
+	Log       hclog.Logger  // logs each fault and its target
 	Progress  func(Status)  // called about once a second; may be nil
 }
 
@@ -55,25 +56,25 @@ type Status struct {
 	Elapsed time.Duration
 	Step    uint64
 	Steps   uint64
-	Workers int // processes that run and are not stopped
+	Workers int // workers that run and are not paused
 	Faults  map[string]int64
 }
 
-// Result is what became of a run under faults.
+// Result is the result of a run under faults.
 type Result struct {
-	Step         uint64 // of the checkpoint at the end
-	SHA256       string // of its parameters
-	Finished     bool   // it reached its last step
+	Step         uint64 // of the last checkpoint
+	SHA256       string // of the parameters of that checkpoint
+	Finished     bool   // the run reached its last step
 	Seconds      float64
-	Faults       map[string]int64 // by the names on the command line; what a process injected in its last 100 ms may be missing
-	Exits        int              // processes that ended by themselves, and were started again
-	Useful       uint64           // shards of which the parameters are made, those of validations included
-	Issued       uint64           // shards that workers were asked for; what a coordinator asked for just before it was killed may be missing
-	Coordinators int              // processes that led the run, one after the other
+	Faults       map[string]int64 // by the names of the flags; faults in the last 100 ms of a process may be missing
+	Exits        int              // processes that ended by themselves and were started again
+	Useful       uint64           // shards that the parameters are made of, and those of validations
+	Issued       uint64           // shards that coordinators leased; those leased just before a kill may be missing
+	Coordinators int              // number of processes that led the run, one after the other
 	Growth       []Growth
 }
 
-// Goodput is the share of the issued shards that was useful; 0 if it is not known.
+// Goodput is the useful share of the issued shards; 0 if it is not known.
 func (r *Result) Goodput() float64 {
 	if r.Issued == 0 {
 		return 0

@@ -1,6 +1,6 @@
-// Package chaos runs a training as real processes, a broker, a coordinator and workers, and does to them what may happen to
-// machines: it kills, stops and restarts them by a schedule drawn from a seed, while they spoil their own messages, gradients
-// and files (package fault). It measures what that costs: shards computed in vain, memory, time to recover.
+// Package chaos runs a training as real processes: a broker, a coordinator and workers. It kills, pauses and restarts
+// them by a schedule drawn from a seed, while they inject faults into their own messages, gradients and files (package
+// fault). It measures the cost: shards computed in vain, growth of memory, time to recover.
 //
-// It knows the command line of the program that it runs and the files of a run folder, and nothing of what is trained.
+// The package knows the command line of the program and the files of a run folder. It does not know what is trained.
 package chaos

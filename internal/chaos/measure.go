@@ -14,29 +14,30 @@ import (
 	"time"
 )
 
-// Recovery is how long a run needed to go on after faults of one kind.
+// Recovery has the times that a run needed to recover from faults of one kind.
 type Recovery struct {
 	Fault string    `json:"fault"`
-	First []float64 `json:"first_step_seconds"` // from each fault to the first step beyond those that were there before
-	Pace  []float64 `json:"usual_pace_seconds"` // from each fault to the end of the last step that took conspicuously long
+	First []float64 `json:"first_step_seconds"` // from each fault to the first step beyond the last one before the fault
+	Pace  []float64 `json:"usual_pace_seconds"` // from each fault to the end of the last conspicuously long step
 	Step  float64   `json:"step_seconds"`       // median before the faults
 }
 
 const (
-	// settle is how long all goes well before a fault, and up to a second more, so that faults meet all phases of heartbeats.
+	// settle is the shortest time without trouble before a fault. Up to a second is added, so that faults hit all
+	// phases of heartbeats.
 	settle = 2 * time.Second
-	// watch is how long the run is watched after a fault, beside the time of failure detection.
+	// watch is how long the run is watched after a fault, in addition to the time of failure detection.
 	watch = 3 * time.Second
-	// A step is conspicuous that takes longer than stallSteps usual ones and stallTime.
+	// A step is conspicuous if it takes longer than stallSteps usual steps and longer than stallTime.
 	stallSteps = 5
 	stallTime  = 100 * time.Millisecond
-	// giveUp is how long the run may stand still after a fault.
+	// giveUp is the longest wait for the first step after a fault.
 	giveUp = 2 * time.Minute
 	poll   = 5 * time.Millisecond
 )
 
-// Measure runs a training without other faults, and n times each kills a worker, the coordinator and the broker. Coordinator
-// and broker are started again at once, the worker when the run goes on without it.
+// Measure runs a training without other faults. It kills a worker, the coordinator and the broker, n times each.
+// Coordinator and broker are started again at once, the worker after the run has continued without it.
 func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	cfg.Plan = Plan{Seed: cfg.Plan.Seed}
 	c, err := newCluster(cfg)
@@ -72,7 +73,7 @@ func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	return list, c.end()
 }
 
-// step is when an update was done.
+// step is the time at which an update was done.
 type step struct {
 	step uint64
 	at   time.Time
@@ -84,10 +85,10 @@ type watcher struct {
 	path  string
 	began time.Time
 	file  tail
-	steps []step // since they were last forgotten
+	steps []step // since the last reset
 }
 
-// measure strikes a child and adds the times until the run goes on.
+// measure kills a child and adds the times until the run has recovered.
 func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	if w.began.IsZero() {
 		w.began = time.Now()
@@ -125,7 +126,8 @@ func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	return nil
 }
 
-// pace is the time from a fault until the last conspicuous step of the record had ended, and at least until the first new step.
+// pace is the time from a fault to the end of the last conspicuous step of the record, and at least to the first new
+// step.
 func pace(steps []step, struck, first time.Time, usual time.Duration) time.Duration {
 	end := first
 	for i := 1; i < len(steps); i++ {
@@ -137,7 +139,7 @@ func pace(steps []step, struck, first time.Time, usual time.Duration) time.Durat
 	return end.Sub(struck)
 }
 
-// flow waits until all processes have been there and steps were made for a while.
+// flow waits until all processes run and steps have been made for a while.
 func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 	w.steps = nil
 	for began, since := time.Now(), time.Now(); time.Since(since) < length || len(w.steps) < 10; {
@@ -157,7 +159,7 @@ func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 	return nil
 }
 
-// turn waits a moment, tends the processes and reads on.
+// turn waits a moment, tends the processes and reads new steps.
 func (w *watcher) turn(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -185,7 +187,7 @@ func (w *watcher) usual() time.Duration {
 	return gaps[len(gaps)/2]
 }
 
-// tail reads what is appended to the metrics of a run. A file that was cut is read on from its end.
+// tail reads what is appended to the metrics of a run. If the file was cut, it continues at the new end.
 type tail struct{ offset int64 }
 
 func (t *tail) read(path string) ([]step, error) {
@@ -211,13 +213,13 @@ func (t *tail) read(path string) ([]step, error) {
 	return steps, nil
 }
 
-// Median is the middle of some times; of an even number, the upper one.
+// Median is the median of some times; of an even number, the upper of the two in the middle.
 func Median(seconds []float64) float64 {
 	sorted := slices.Sorted(slices.Values(seconds))
 	return sorted[len(sorted)/2]
 }
 
-// parseSteps reads whole lines of metrics, and says how many bytes they have.
+// parseSteps reads complete lines of metrics, and returns their length in bytes.
 func parseSteps(data []byte) (steps []step, n int) {
 	for {
 		i := bytes.IndexByte(data[n:], '\n')

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// meter follows how many shards the coordinators of a run issue. Each counts from its own start, and the counters of one
-// that is killed end with the last time that they were read, which is just before.
+// meter counts the shards that the coordinators of a run issue. Each coordinator counts from its own start. Its counter
+// is read just before it is killed.
 type meter struct {
 	url    string
 	client http.Client
@@ -25,7 +25,7 @@ func newMeter(page, name string) *meter {
 	}
 }
 
-// read asks the coordinator. One that does not answer is asked again later.
+// read asks the coordinator for its counter. If it does not answer, a later call asks again.
 func (m *meter) read(ctx context.Context) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *meter) read(ctx context.Context) {
 	}
 }
 
-// issued is the sum over all coordinators. What the last one had issued at the end of the run stands in the run's metrics.
+// issued is the sum over all coordinators. At the end of the run, the counter of the last one is in the run's metrics.
 func (m *meter) issued(info runs.Info) uint64 {
 	var n, last uint64
 	for term, issued := range m.terms {
@@ -60,7 +60,8 @@ func (m *meter) issued(info runs.Info) uint64 {
 	return n
 }
 
-// useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations up to it.
+// useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations up to
+// it.
 func (k *conductor) useful(info runs.Info) (uint64, error) {
 	var validations uint64
 	err := runs.ReadMetrics(filepath.Join(k.cfg.Folder, "runs"), k.cfg.Name, func(r runs.Record) error {

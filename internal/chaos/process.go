@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// nursery starts processes. All are started from one thread that lives as long as the nursery: where the system can end a
-// child with its parent (Linux), it is that thread which counts as the parent.
+// nursery starts processes from one thread that lives as long as the nursery. On Linux a child can be made to end with
+// its parent, and there the parent is the thread that started it.
 type nursery struct{ starts chan start }
 
 type start struct {
@@ -31,14 +31,14 @@ func newNursery() *nursery {
 
 func (n *nursery) close() { close(n.starts) }
 
-// process is one that was started.
+// process is a started process.
 type process struct {
 	command *exec.Cmd
 	began   time.Time
-	ended   chan struct{} // closed when it has ended
+	ended   chan struct{} // closed when the process has ended
 }
 
-// start runs a program. What it writes goes to log.
+// start runs a program. log gets its output.
 func (n *nursery) start(program string, arguments, environ []string, log *os.File) (*process, error) {
 	c := exec.Command(program, arguments...)
 	c.Env, c.Stdout, c.Stderr = environ, log, log
@@ -51,7 +51,7 @@ func (n *nursery) start(program string, arguments, environ []string, log *os.Fil
 	p := &process{command: c, began: time.Now(), ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
-		_ = c.Wait() // the state says how it ended
+		_ = c.Wait() // the process state says how it ended
 	}()
 	return p, nil
 }
@@ -67,7 +67,7 @@ func (p *process) running() bool {
 	}
 }
 
-// signal sends a signal; a process that has ended takes none.
+// signal sends a signal. A signal to a process that has ended is no error.
 func (p *process) signal(s os.Signal) error {
 	if err := p.command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal process %d: %w", p.pid(), err)
@@ -75,14 +75,14 @@ func (p *process) signal(s os.Signal) error {
 	return nil
 }
 
-// kill ends the process at once, and returns when it is gone.
+// kill kills the process and waits for its end.
 func (p *process) kill() error {
 	err := p.signal(os.Kill)
 	<-p.ended
 	return err
 }
 
-// stop asks the process to end, and kills it after a while.
+// stop asks the process to end, and kills it if it takes longer than patience.
 func (p *process) stop(patience time.Duration) error {
 	if err := errors.Join(p.signal(proceed), p.signal(terminate)); err != nil {
 		return err

@@ -4,7 +4,7 @@ package chaos
 
 import "syscall"
 
-// Where there are no signals, processes can only be killed: stopping one for a while fails.
+// Without signals a process can only be killed: pausing it fails.
 const (
 	halt      = syscall.SIGINT
 	proceed   = syscall.SIGINT

@@ -4,7 +4,7 @@ package chaos
 
 import "syscall"
 
-// The signals that stop a process for a while, let it go on and ask it to end.
+// The signals that pause a process, continue it and ask it to end.
 const (
 	halt      = syscall.SIGSTOP
 	proceed   = syscall.SIGCONT

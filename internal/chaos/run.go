@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	tick          = 20 * time.Millisecond // of the loop that does what is due
+	tick          = 20 * time.Millisecond // interval of the loop that carries out the schedule
 	statusEvery   = time.Second
 	sampleEvery   = 10 * time.Second
-	startPatience = 60 * time.Second // until the run folder is there
+	startPatience = 60 * time.Second // until the run folder exists
 )
 
-// conductor runs a plan.
+// conductor carries out a plan.
 type conductor struct {
 	*cluster
 	schedule *schedule
@@ -29,8 +29,8 @@ type conductor struct {
 	acted    map[act]int64
 }
 
-// Run trains under faults until the run's last step, or for the Duration, and ends all processes. When ctx ends it
-// ends them too and returns the context's error.
+// Run trains under faults until the last step of the run, or for Duration, and ends all processes. When ctx ends, Run
+// ends them as well and returns the context's error.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	c, err := newCluster(cfg)
 	if err != nil {
@@ -78,11 +78,11 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 	if r.Useful, err = k.useful(info); err != nil {
 		return nil, err
 	}
-	r.Issued = max(k.meter.issued(info), r.Useful) // what is useful was asked for, even if nobody looked in time
+	r.Issued = max(k.meter.issued(info), r.Useful) // a useful shard was issued, even if the counter was not read in time
 	return r, nil
 }
 
-// conduct does what the schedule says until the run is over.
+// conduct carries out the schedule until the run is over.
 func (k *conductor) conduct(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -118,7 +118,7 @@ func (k *conductor) conduct(ctx context.Context) error {
 	}
 }
 
-// look notes how far the run is, and reports whether it is over.
+// look records the progress of the run, and reports whether it is over.
 func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err error) {
 	k.meter.read(ctx)
 	elapsed := now.Sub(k.began)
@@ -150,12 +150,12 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 
 func (k *conductor) info() (runs.Info, error) { return readRun(k.cfg) }
 
-// readRun reads run.json without a lock, which a coordinator that starts might meet.
+// readRun reads run.json without a lock, which could hinder a starting coordinator.
 func readRun(cfg Config) (runs.Info, error) {
 	return runs.Peek(filepath.Join(cfg.Folder, "runs"), cfg.Name)
 }
 
-// present counts the workers that run and are not stopped.
+// present counts the workers that run and are not paused.
 func (k *conductor) present() int {
 	n := 0
 	for _, x := range k.workers {
@@ -166,7 +166,7 @@ func (k *conductor) present() int {
 	return n
 }
 
-// do does what the schedule says. What has nobody to strike is left out, and not counted.
+// do carries out an event. An event without a target is skipped and not counted.
 func (k *conductor) do(ctx context.Context, e event) error {
 	target := k.target(e)
 	if target == nil {
@@ -184,8 +184,8 @@ func (k *conductor) do(ctx context.Context, e event) error {
 	return k.kill(target, e.down)
 }
 
-// target chooses the process that an event strikes. The first worker is paused but never killed, so that a leak in a worker
-// has time to show; a single one is killed too.
+// target chooses the process for an event. The first worker is paused but never killed, so that a leak in a worker has
+// time to show. If there is only one worker, it is killed too.
 func (k *conductor) target(e event) *child {
 	switch e.act {
 	case killCoordinator:
@@ -216,7 +216,7 @@ func running(x *child) *child {
 	return nil
 }
 
-// faults counts what was done to processes and what they did to themselves.
+// faults counts the faults of all processes, including those that they injected into themselves.
 func (k *conductor) faults() (map[string]int64, error) {
 	total := make(map[string]int64)
 	for act := range acts {

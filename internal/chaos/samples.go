@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// A process is not looked at for growth in the first minute and the first quarter of its life.
+	// The growth of a process is not measured in the first minute and the first quarter of its life.
 	warmUp  = 60 * time.Second
 	quarter = 0.25
 )
 
-// Growth is by how much something of the processes of one role grows per hour: the slope of a line through the samples of
-// every process that is warm, with one slope for all of them (least squares).
+// Growth says by how much a quantity grows per hour in the processes of one role: the slope of parallel lines through
+// the samples of all warm processes (least squares).
 type Growth struct {
 	Role, What string
 	PerHour    float64
@@ -28,7 +28,7 @@ type Growth struct {
 	Processes  int
 }
 
-// sample is what /proc says of a process; -1 is unknown.
+// sample has values from /proc for one process; -1 is unknown.
 type sample struct {
 	role             string
 	name             string
@@ -38,7 +38,7 @@ type sample struct {
 	goroutines, open float64
 }
 
-// id names the process among all.
+// id identifies the incarnation of a process.
 func (p *sample) id() string { return p.name + "-" + strconv.Itoa(p.generation) }
 
 // samples are kept in memory and in a CSV file.
@@ -65,7 +65,7 @@ func (s *samples) close() error {
 	return nil
 }
 
-// sample looks at all processes that run. Where there is no /proc it does nothing.
+// sample adds samples of all running processes. It does nothing on systems without /proc.
 func (k *conductor) sample(now time.Time) error {
 	for _, x := range k.children() {
 		if !x.running() {
@@ -73,7 +73,7 @@ func (k *conductor) sample(now time.Time) error {
 		}
 		rss, err := resident(x.process.pid())
 		if err != nil {
-			continue // it has just ended, or there is no /proc
+			continue // the process has just ended, or there is no /proc
 		}
 		p := sample{
 			role: x.role, name: x.name, generation: x.generation, age: now.Sub(x.process.began).Seconds(),
@@ -141,7 +141,7 @@ func (s *samples) growth() []Growth {
 	return list
 }
 
-// fit puts parallel lines through the samples of the processes of a role.
+// fit fits parallel lines to the samples of the processes of a role.
 func fit(list []sample, role string, value func(sample) float64) (Growth, bool) {
 	type point struct{ x, y float64 }
 	life := make(map[string]float64)

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// act is something that is done to a process.
+// act is something done to a process.
 type act int
 
 const (
@@ -24,8 +24,8 @@ func (a act) String() string {
 	return [...]string{"kill", "coordinator-kill", "nats-restart", "pause"}[a]
 }
 
-// event is an act at a time since the beginning. pick chooses among the processes that it may strike; down is how long the
-// process stays away, or is stopped.
+// event is an act with its time since the beginning. pick chooses among the possible processes. down is how long the
+// process stays killed or paused.
 type event struct {
 	at   time.Duration
 	act  act
@@ -33,8 +33,8 @@ type event struct {
 	down time.Duration
 }
 
-// schedule yields the events of a seed, whatever happens meanwhile. Those of one kind are between half and one and a half
-// intervals apart: their number is known beforehand, their times are not.
+// schedule yields the events of a seed, independent of everything else. The time between two events of one kind is half
+// to one and a half intervals, so that their number is predictable and their times are not.
 type schedule struct {
 	kinds []series
 }
@@ -42,12 +42,12 @@ type schedule struct {
 type series struct {
 	act    act
 	every  time.Duration
-	length time.Duration // of a pause; 0: drawn
+	length time.Duration // of a pause; 0: drawn at random
 	draws  rng.Stream
 	next   event
 }
 
-// maxDown is the longest time after which what was killed is started again.
+// maxDown is the longest time until a killed process is started again.
 const maxDown = time.Second
 
 func newSchedule(seed uint64, p Plan) *schedule {
@@ -78,7 +78,7 @@ func (x *series) advance() {
 	x.next = e
 }
 
-// due removes and returns the events up to a time, in their order.
+// due removes the events up to a time and returns them in order.
 func (s *schedule) due(now time.Duration) []event {
 	var list []event
 	for i := range s.kinds {

@@ -1,12 +1,13 @@
-// Package checkpoint is what a run has on disk of its parameters and its optimiser: how it is written so that a crash
-// leaves the old or the new state, how it is read and verified, which checkpoints are kept, and how a run goes back to an
-// older one.
+// Package checkpoint has the state of a run on the disk: how parameters and optimiser are written so that a crash
+// leaves the old or the new state, how they are read and verified, which checkpoints are kept, and how a run returns to
+// an older one.
 //
-// A checkpoint is a tensor file, step-N.safetensors, with the tensors of the layout followed by the optimiser's moments,
-// "adam.m" and "adam.v" or "outer.velocity", and "gradient.levels" if gradients travel as integers, and a manifest,
-// step-N.json, with its SHA-256. best.json is a copy of the best checkpoint's manifest.
+// A checkpoint is two files. step-N.safetensors is a tensor file with the tensors of the layout, the optimiser's
+// moments ("adam.m" and "adam.v", or "outer.velocity"), and "gradient.levels" if gradients travel as integers.
+// step-N.json is a manifest with the SHA-256 of the first file. best.json is a copy of the manifest of the best
+// checkpoint.
 //
-// It sees names, shapes and vectors. It knows no coordinator, no message and no model.
+// The package knows names, shapes and vectors. It knows no coordinator, no message and no model.
 package checkpoint
 
 import (
@@ -21,52 +22,53 @@ import (
 )
 
 var (
-	// ErrNotFound is returned when a folder does not hold the checkpoint that was asked for.
+	// ErrNotFound is returned when a folder does not have the requested checkpoint.
 	ErrNotFound = errors.New("no checkpoint")
-	// ErrVoid is what ErrNotFound comes with when the run went back to its initial parameters: all that was written
-	// before does not count, and it is to begin again.
+	// ErrVoid accompanies ErrNotFound if the run has returned to its initial parameters: everything that was written
+	// before is void, and the run has to begin again.
 	ErrVoid = errors.New("the run went back to its initial parameters")
-	// ErrCorrupt is returned when a checkpoint that was asked for, or all that could be it, are damaged.
+	// ErrCorrupt is returned when the requested checkpoint, or every one that could be it, is damaged.
 	ErrCorrupt = errors.New("no valid checkpoint")
-	// ErrParameter is returned by Checkpoint.Parameter for a name that the parameters do not have.
+	// ErrParameter is returned by Checkpoint.Parameter if the parameters have no tensor of that name.
 	ErrParameter = errors.New("no such parameter")
 )
 
-// MaxParameters is the most that a checkpoint holds.
+// MaxParameters is the largest number of parameters in a checkpoint.
 const MaxParameters = 1 << 30
 
-// Checkpoint is the state of a run after Step updates: all that its continuation depends on beside the configuration.
+// Checkpoint is the state of a run after Step updates. Together with the configuration it determines how the run
+// continues.
 type Checkpoint struct {
 	Run  string
 	Seed uint64
-	Term uint64 // incarnation of the coordinator that wrote it
+	Term uint64 // term of the coordinator that wrote it
 	Step uint64
 
 	Theta   []float32
-	Moments []Moment  // of the optimiser, in its order; none: they are zero
-	Levels  []float32 // of the gradients, by block: see quantize.Scales; empty: they travel as float32
+	Moments []Moment  // of the optimiser, in its order; none: all are zero
+	Levels  []float32 // of the gradients, one for each block (see quantize.Scales); empty: gradients travel as float32
 
-	Validated uint64  // step of the last validation; 0: none
-	BestStep  uint64  // step with the lowest validation loss; 0: none
-	BestLoss  float64 // that loss; +Inf: none
+	Validated uint64  // step of the last validation; 0: there was none
+	BestStep  uint64  // step with the lowest validation loss; 0: there was none
+	BestLoss  float64 // the lowest validation loss; +Inf: there was no validation
 
-	// What Store.Write and reading fill in.
+	// Set by Store.Write and by reading.
 	ParamsSHA256 string // Hash(Theta)
 	Path         string // of the manifest
 
-	// What reading fills in. Store.Write takes the Store's.
+	// Set by reading. Store.Write uses the fields of the Store.
 	Layout   []Tensor // of Theta
-	Identity string   // of what decides the bits of the run that it is of; empty in old ones
-	Data     string   // hash of the data set of that run; empty in old ones
+	Identity string   // identity of the configuration of its run; empty in old checkpoints
+	Data     string   // hash of the data set of its run; empty in old checkpoints
 }
 
-// Moment is a vector that the optimiser carries from one update to the next, of the parameters' size.
+// Moment is a vector that the optimiser keeps from one update to the next. It has the size of the parameters.
 type Moment struct {
 	Name   string
 	Values []float32
 }
 
-// Tensor is one named part of the parameters: elements [Offset, Offset+Size), Size the product of Shape.
+// Tensor is one named part of the parameters: the elements [Offset, Offset+Size). Size is the product of Shape.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -74,8 +76,8 @@ type Tensor struct {
 	Size   int
 }
 
-// Parameter returns the tensor of a name and its elements in row-major order, which belong to the checkpoint; or
-// ErrParameter.
+// Parameter returns the tensor of a name and its elements in row-major order, which belong to the checkpoint. It
+// returns ErrParameter if there is none.
 func (cp *Checkpoint) Parameter(name string) (Tensor, []float32, error) {
 	i := slices.IndexFunc(cp.Layout, func(t Tensor) bool { return t.Name == name })
 	if i < 0 {
@@ -85,7 +87,8 @@ func (cp *Checkpoint) Parameter(name string) (Tensor, []float32, error) {
 	return t, cp.Theta[t.Offset : t.Offset+t.Size : t.Offset+t.Size], nil
 }
 
-// CheckLayout joins all that is wrong with a layout for so many parameters. An empty one stands for one tensor "theta".
+// CheckLayout returns all faults of a layout for size parameters, joined. An empty layout stands for one tensor
+// "theta".
 func CheckLayout(layout []Tensor, size int) error {
 	if len(layout) == 0 {
 		return nil
@@ -114,17 +117,17 @@ func CheckLayout(layout []Tensor, size int) error {
 	return errors.Join(errs...)
 }
 
-// reserved are the names of what stands beside the parameters.
+// reserved are the names of the vectors that are not parameters.
 func reserved() []string { return append(adamMoments(), "outer.velocity", levelsName) }
 
 // Hash is the SHA-256 of the parameters as little-endian float32, in hexadecimal: params_sha256.
 func Hash(theta []float32) string {
 	h := sha256.New()
-	tensorfile.New("", nil, theta).WriteTo(h) // a hash takes everything
+	tensorfile.New("", nil, theta).WriteTo(h) // a hash accepts every write
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// tensors are what the data file of a checkpoint holds, in its order. An empty layout stands for one tensor "theta".
+// tensors are the tensors of the data file, in order. An empty layout stands for one tensor "theta".
 func (cp *Checkpoint) tensors(layout []Tensor) []tensorfile.Tensor {
 	size := len(cp.Theta)
 	if len(layout) == 0 {
@@ -151,7 +154,7 @@ func (cp *Checkpoint) write(w io.Writer, layout []Tensor) (n int64, sum string, 
 	return n, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// MomentNames are the names of the moments, in their order.
+// MomentNames are the names of the moments, in order.
 func (cp *Checkpoint) MomentNames() []string {
 	names := make([]string, len(cp.Moments))
 	for i, m := range cp.Moments {

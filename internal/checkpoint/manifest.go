@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/tensorfile"
 )
 
-// manifest is the JSON beside a checkpoint's data. It is written last: a checkpoint without it does not exist.
+// manifest is the JSON file of a checkpoint. It is written last: without it, there is no checkpoint.
 type manifest struct {
 	Format       int      `json:"format"`
 	Run          string   `json:"run"`
@@ -24,10 +24,10 @@ type manifest struct {
 	Term         uint64   `json:"term"`
 	Step         uint64   `json:"step"`
 	Parameters   int      `json:"parameters"`
-	Moments      []string `json:"moments,omitempty"`         // beside the parameters in the data; before format 3 those of Adam
-	Blocks       int      `json:"gradient_blocks,omitempty"` // of which there are levels
-	Identity     string   `json:"job_sha256,omitempty"`      // of what decides the bits in the job, not of all of it
-	Data         string   `json:"data_sha256,omitempty"`     // of the data set; empty: none, or format 1
+	Moments      []string `json:"moments,omitempty"`         // vectors that are not parameters; before format 3, Adam's
+	Blocks       int      `json:"gradient_blocks,omitempty"` // number of levels
+	Identity     string   `json:"job_sha256,omitempty"`      // identity of the configuration
+	Data         string   `json:"data_sha256,omitempty"`     // hash of the data set; empty: none, or format 1
 	Validated    uint64   `json:"validated_step,omitempty"`
 	BestStep     uint64   `json:"best_step,omitempty"`
 	BestLoss     *float64 `json:"best_loss,omitempty"`
@@ -38,8 +38,9 @@ type manifest struct {
 }
 
 const (
-	// The formats that are read. Format 1 has no job_sha256 and data_sha256. Format 3 names its moments, and may have
-	// gradient_blocks; with the moments of Adam alone format 2 is written, which older programs read.
+	// The formats that can be read. Format 1 has no job_sha256 and data_sha256. Format 3 has the names of the moments,
+	// and may have gradient_blocks. If the moments are those of Adam, format 2 is written, which older programs can
+	// read.
 	adamFormat, latestFormat = 2, 3
 
 	bestManifest   = "best.json"
@@ -49,7 +50,7 @@ const (
 	maxMoments     = 8
 )
 
-// adamMoments are the names of Adam's.
+// adamMoments are the names of Adam's moments.
 func adamMoments() []string { return []string{"adam.m", "adam.v"} }
 
 // newManifest describes a checkpoint, without its data file.
@@ -68,7 +69,7 @@ func newManifest(cp *Checkpoint, identity, data string) *manifest {
 	return man
 }
 
-// readManifest reads a manifest and checks that it makes sense. All errors name it.
+// readManifest reads and checks a manifest. All errors have its name.
 func readManifest(path string) (*manifest, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -107,7 +108,7 @@ func (man *manifest) moments() []string {
 	return man.Moments
 }
 
-// checkpoint is what the manifest says of a checkpoint, without vectors.
+// checkpoint is the checkpoint that the manifest describes, without vectors.
 func (man *manifest) checkpoint(path string) *Checkpoint {
 	cp := &Checkpoint{
 		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step,
@@ -145,8 +146,8 @@ func (man *manifest) open(dir string) (*tensorfile.File, error) {
 	return f, nil
 }
 
-// fill reads the vectors of a checkpoint: the parameters, which are all tensors but the last ones, the moments and the levels.
-// Nothing is allocated before it is known to be in the file.
+// fill reads the vectors of a checkpoint: first the parameters, then the moments and the levels. It allocates memory
+// only for vectors that the file contains.
 func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 	moments := man.moments()
 	named := len(f.Tensors) - len(moments)
@@ -184,7 +185,7 @@ func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 	return nil
 }
 
-// vector reads a tensor of so many elements.
+// vector reads a tensor with size elements.
 func vector(f *tensorfile.File, name string, size int) ([]float32, error) {
 	t, err := f.Tensor(name)
 	if err != nil {
@@ -196,10 +197,10 @@ func vector(f *tensorfile.File, name string, size int) ([]float32, error) {
 	return tensorfile.Values[float32](t)
 }
 
-// stem is the name of a checkpoint's files without suffix. Sorted by name they are sorted by step.
+// stem is the name of a checkpoint's files without suffix. The order of names is the order of steps.
 func stem(step uint64) string { return fmt.Sprintf("step-%010d", step) }
 
-// stepOf returns the step of a file that Store.Write made, finished or not.
+// stepOf returns the step of a file that Store.Write made, complete or not.
 func stepOf(name string) (uint64, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, disk.Suffix), "step-")
 	if !ok {

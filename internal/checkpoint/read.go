@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// What Open takes beside the number of a step.
+// Values of which for Open, in addition to the number of a step.
 const (
 	Last = "last"
 	Best = "best"
 )
 
-// Open reads and verifies the checkpoint of a folder that is asked for: Last is what Restore gives, Best what RestoreBest
-// gives, and a number is that of a step. The second result is that of Restore.
+// Open reads and verifies the requested checkpoint of a folder: Last is the result of Restore, Best that of
+// RestoreBest, and a number is a step. The second result is that of Restore.
 func Open(dir, which string) (*Checkpoint, []error, error) {
 	switch which {
 	case Last:
@@ -56,17 +56,17 @@ func openStep(dir string, step uint64) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// Info is what a checkpoint's manifest says of it.
+// Info is the description of a checkpoint in its manifest.
 type Info struct {
 	Step         uint64
 	Bytes        int64 // of its data
 	ParamsSHA256 string
 	Path         string // of the manifest
-	Best         bool   // it is the one that Best opens
+	Best         bool   // Best opens this one
 }
 
-// List returns the checkpoints of a folder by step. It reads the manifests only, and leaves out those that it cannot read
-// and those that a rollback has made void. A folder that is missing has none.
+// List returns the checkpoints of a folder, sorted by step. It reads the manifests only. It leaves out manifests that
+// it cannot read, and checkpoints that a rollback has made void. A folder that does not exist has no checkpoints.
 func List(dir string) ([]Info, error) {
 	names, err := manifests(dir)
 	if err != nil {
@@ -91,11 +91,11 @@ func List(dir string) ([]Info, error) {
 	return list, nil
 }
 
-// Restore reads the newest valid checkpoint of a folder. The second result holds an error, with file and reason, for
-// each newer one that was skipped. Without a valid one it returns ErrNotFound or ErrCorrupt.
+// Restore reads the newest valid checkpoint of a folder. The second result has an error, with file and reason, for each
+// newer one that was skipped. If there is no valid checkpoint, it returns ErrNotFound or ErrCorrupt.
 func Restore(dir string) (*Checkpoint, []error, error) { return RestoreUpTo(dir, math.MaxUint64) }
 
-// RestoreUpTo is Restore for the newest valid checkpoint of at most that step.
+// RestoreUpTo is Restore for the newest valid checkpoint at or before step last.
 func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 	names, err := manifests(dir)
 	if err != nil {
@@ -122,8 +122,8 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 	return nil, skipped, fmt.Errorf("%w in %s: %w", ErrCorrupt, dir, errors.Join(skipped...))
 }
 
-// RestoreBest reads the checkpoint with the lowest validation loss, or returns ErrNotFound if none was validated.
-// One that was and cannot be read is ErrCorrupt, with the manifest.
+// RestoreBest reads the checkpoint with the lowest validation loss. It returns ErrNotFound if none was validated, and
+// ErrCorrupt if the best one cannot be read.
 func RestoreBest(dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, bestManifest)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +136,7 @@ func RestoreBest(dir string) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// manifests lists the manifests of a folder by step, without those that a rollback has made void.
+// manifests lists the manifests of a folder, sorted by step, without those that a rollback has made void.
 func manifests(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func manifests(dir string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	for _, e := range entries { // ReadDir sorts, and the steps have leading zeros
+	for _, e := range entries { // ReadDir sorts by name, and steps have leading zeros
 		if !strings.HasPrefix(e.Name(), "step-") || !strings.HasSuffix(e.Name(), manifestSuffix) {
 			continue
 		}
@@ -162,7 +162,7 @@ func manifests(dir string) ([]string, error) {
 	return names, nil
 }
 
-// read reads and verifies the checkpoint of a manifest. All errors name the manifest.
+// read reads and verifies the checkpoint of a manifest. All errors have the name of the manifest.
 func read(path string) (*Checkpoint, error) {
 	man, err := readManifest(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// rollbackFile notes that a run went back, from the moment of that decision until its work on the disk is done. From that
-// moment the checkpoints after its step do not count.
+// rollbackFile records the decision to return to an earlier step, until all its work on the disk is done. As long as it
+// exists, the checkpoints after its step are void.
 const rollbackFile = "rollback"
 
 // rollbackNote is the content of rollbackFile.
@@ -21,8 +21,8 @@ type rollbackNote struct {
 	Step uint64 `json:"step"`
 }
 
-// RolledBack returns the step that a run went back to, if that is noted in the folder of its checkpoints: its work on the disk
-// is not done, and newer checkpoints do not count.
+// RolledBack returns the step that a run has returned to, if the folder of its checkpoints records that. Then the work
+// on the disk is not finished, and newer checkpoints are void.
 func RolledBack(dir string) (step uint64, noted bool, err error) {
 	path := filepath.Join(dir, rollbackFile)
 	text, err := os.ReadFile(path)
@@ -39,9 +39,9 @@ func RolledBack(dir string) (step uint64, noted bool, err error) {
 	return note.Step, true, nil
 }
 
-// Rollback goes back to the newest valid checkpoint of at most the given step: it returns that checkpoint, or nil for the
-// initial parameters. The newer ones do not count any more. NoteRollback and EndRollback are to follow, the second once the
-// log says it too.
+// Rollback returns to the newest valid checkpoint at or before the given step. It returns that checkpoint, or nil for
+// the initial parameters. Newer checkpoints become void. The caller has to call NoteRollback, and EndRollback once the
+// log has recorded the rollback.
 func (s *Store) Rollback(step uint64) (*Checkpoint, error) {
 	cp, _, err := RestoreUpTo(s.Dir, step)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
@@ -55,7 +55,7 @@ func (s *Store) Rollback(step uint64) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// NoteRollback puts the decision of Rollback on disk.
+// NoteRollback records the decision of Rollback on the disk.
 func (s *Store) NoteRollback() error {
 	if s.back == nil {
 		return nil
@@ -71,8 +71,9 @@ func (s *Store) NoteRollback() error {
 	return nil
 }
 
-// EndRollback does what is left of a rollback, of this program or of the one before: it deletes the void checkpoints,
-// sees to it that best.json names none of them, and waits for the log to say it. It does nothing if there is none.
+// EndRollback finishes a rollback of this program or of an earlier one: it deletes the void checkpoints, makes sure that
+// best.json names none of them, and flushes the log, which has to have recorded the rollback by then. Without a rollback
+// it does nothing.
 func (s *Store) EndRollback() error {
 	if err := s.NoteRollback(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (s *Store) EndRollback() error {
 	return nil
 }
 
-// renameBest makes best.json name what was the best at a step, or nothing.
+// renameBest makes best.json name the checkpoint that was the best at a step, or deletes it.
 func (s *Store) renameBest(last uint64) error {
 	cp, _, err := RestoreUpTo(s.Dir, last)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {

@@ -57,7 +57,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A rollback that ends at whatever act is either not decided or done by the next coordinator, before it writes anything.
+// A rollback that ends at whatever act is either not decided or done by the next coordinator, before it writes
+// anything.
 func TestRollback_KilledAtEveryAct(t *testing.T) {
 	killed := errors.New("killed")
 	decided := map[bool]int{}

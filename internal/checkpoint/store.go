@@ -13,29 +13,29 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Store writes the checkpoints of a run into a folder and keeps the last two and the best. Its methods are not for several
-// goroutines at a time.
+// Store writes the checkpoints of a run into a folder. It keeps the last two and the best. Its methods must not be
+// called at the same time.
 //
-// Each file is written under another name, synced and renamed, the manifest after the data, so that what is found under
-// its own name is whole or detectably not.
+// Each file is written under a temporary name, synced and renamed, the manifest after the data. So a file with its
+// final name is either complete or can be recognised as damaged.
 type Store struct {
-	Dir      string       // made if missing
+	Dir      string       // created if missing
 	Layout   []Tensor     // of the parameters, without gaps; empty: one tensor "theta"
 	Disk     disk.Disk    // nil: the operating system's files
-	Identity string       // of what decides the bits of the run, recorded in manifests
-	Data     string       // hash of its data set; empty: none
-	Flush    func() error // brings to the disk what has to be there before a checkpoint counts; nil: nothing has to
+	Identity string       // identity of the run's configuration, for manifests
+	Data     string       // hash of the run's data set; empty: it has none
+	Flush    func() error // flushes other files that have to be on the disk before a checkpoint is valid; nil: there are none
 
-	kept    []retained    // the valid checkpoints that are not to be deleted, oldest first
-	back    *rollbackNote // a rollback that is decided and not noted
-	unnamed uint64        // the best checkpoint, if best.json does not name it; 0: it does
+	kept    []retained    // the valid checkpoints that must not be deleted, oldest first
+	back    *rollbackNote // a rollback that is decided and not recorded
+	unnamed uint64        // step of the best checkpoint if best.json does not name it; 0: it does
 }
 
-// retained is a checkpoint that is kept, and with it the one that was the best then: a run that goes back to the first
-// still has the second.
+// retained is a checkpoint that is kept, with the one that was the best at that time: a run that returns to the first
+// needs the second, too.
 type retained struct{ step, best uint64 }
 
-// disk is where it writes.
+// disk is the disk that the store writes to.
 func (s *Store) disk() disk.Disk {
 	if s.Disk == nil {
 		return disk.System()
@@ -43,7 +43,7 @@ func (s *Store) disk() disk.Disk {
 	return s.Disk
 }
 
-// flush calls Flush.
+// flush calls Flush unless it is nil.
 func (s *Store) flush() error {
 	if s.Flush == nil {
 		return nil
@@ -51,8 +51,8 @@ func (s *Store) flush() error {
 	return s.Flush()
 }
 
-// Write puts a checkpoint on disk, as the best one if it is. It fills in ParamsSHA256 and Path. If it fails, the
-// checkpoints of before stay valid.
+// Write writes a checkpoint, and makes it the best one if best is set. It sets ParamsSHA256 and Path. If it fails, the
+// earlier checkpoints stay valid.
 func (s *Store) Write(cp *Checkpoint, best bool) error {
 	if err := disk.MakeFolder(s.disk(), s.Dir); err != nil {
 		return fmt.Errorf("make checkpoint folder: %w", err)
@@ -105,21 +105,22 @@ func (s *Store) write(cp *Checkpoint, best bool) error {
 	return nil
 }
 
-// Resume continues after a checkpoint. If the best one was written and the program ended before best.json named it, that
-// is made up for, now or before the next checkpoint; otherwise keep would protect one and best.json name another.
+// Resume continues after a checkpoint. If the program ended after it wrote the best checkpoint and before best.json
+// named it, best.json is corrected, now or before the next checkpoint: the best checkpoint that is kept has to be the
+// one that best.json names.
 func (s *Store) Resume(step, best uint64) error {
 	s.keep(step, best)
 	if best == 0 {
 		return nil
 	}
 	if _, err := read(filepath.Join(s.Dir, stem(best)+manifestSuffix)); err != nil {
-		return nil // best.json is no worse
+		return nil // best.json names it, or a better one
 	}
 	s.unnamed = best
 	return s.nameUnnamed()
 }
 
-// nameUnnamed makes best.json name what Resume found it should.
+// nameUnnamed corrects best.json, if Resume found that it must.
 func (s *Store) nameUnnamed() error {
 	if s.unnamed == 0 {
 		return nil
@@ -150,12 +151,13 @@ func (s *Store) nameBest(step uint64) error {
 	return nil
 }
 
-// replace writes a file of the folder so that at any moment there is either the old one or the whole new one.
+// replace writes a file of the folder such that at any moment either the old file or the complete new one exists.
 func (s *Store) replace(name string, write func(io.Writer) error) error {
 	return disk.Replace(s.disk(), filepath.Join(s.Dir, name), write)
 }
 
-// keep notes a valid checkpoint and the best step; the last two are wanted, and what was the best at each of them.
+// keep records a valid checkpoint and the best step. It keeps the last two checkpoints, and the best one at the time of
+// each.
 func (s *Store) keep(step, best uint64) {
 	s.kept = slices.DeleteFunc(s.kept, func(k retained) bool { return k.step == step })
 	s.kept = append(s.kept, retained{step, best})
@@ -164,8 +166,9 @@ func (s *Store) keep(step, best uint64) {
 	}
 }
 
-// Prune deletes the checkpoints before the newest that are not wanted, and nothing else. Newer ones, which Restore did
-// not accept, stay until they are overtaken. What it cannot delete costs room only; it goes on and returns the errors.
+// Prune deletes checkpoints that are older than the newest kept one and need not be kept, and nothing else. Checkpoints
+// that are newer, because Restore has skipped them, stay until the run passes their steps. A failure to delete only
+// wastes space: Prune continues and returns the errors.
 func (s *Store) Prune() error {
 	if len(s.kept) == 0 {
 		return nil
@@ -177,7 +180,7 @@ func (s *Store) Prune() error {
 	})
 }
 
-// remove deletes the files of the checkpoints that are chosen, manifests first: data without one do not count.
+// remove deletes the files of the chosen checkpoints, manifests first: without a manifest, data are no checkpoint.
 func (s *Store) remove(chosen func(step uint64) bool) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {

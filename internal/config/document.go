@@ -11,10 +11,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDocument bounds a configuration file; the tree fits in 3 KiB.
+// maxDocument is the largest size of a configuration file, in bytes; the whole tree fits in 3 KiB.
 const maxDocument = 64 << 10
 
-// An entry is one key with the text of its value, as some layer wrote it.
+// An entry is one key with the text of its value, as a layer gives it.
 type entry struct {
 	path   string
 	text   string
@@ -22,8 +22,7 @@ type entry struct {
 	keyAt  Origin // of the key
 }
 
-// document flattens a YAML mapping of sections and keys (or of dotted keys) into
-// entries, in the order of writing.
+// document flattens a YAML mapping of sections and keys (or of dotted keys) into entries, in the order of the file.
 type document struct {
 	kinds    *Kinds
 	name     string
@@ -79,7 +78,7 @@ func (d *document) add(at Origin, key, message, hint string) {
 	d.problems = append(d.problems, Problem{Origin: at, Key: key, Message: message, Hint: hint})
 }
 
-// mapping walks the keys below path; the path of the whole document is "".
+// mapping visits the keys below path; the path of the whole document is "".
 func (d *document) mapping(path string, node ast.Node) {
 	var pairs []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -131,7 +130,7 @@ func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		s.text = n.GetToken().Value
 	default:
-		// An unknown key is the greater fault: it may be a misspelt section.
+		// An unknown key comes before a wrong value: the key may be a misspelt section.
 		if p, unknown := d.kinds.unknownKey(path, keyAt, d.kinds.Keys()); unknown {
 			d.problems = append(d.problems, p)
 			return

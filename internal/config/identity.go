@@ -8,9 +8,9 @@ import (
 )
 
 // firstKeys are the keys that decided the bits of a run when identities were first written, in the order of that time.
-// Runs of that time must keep their identity, so these lines stand in every identity, in this order: a key that the
-// chosen kinds do not have stands there with the value that it had then. A key without such a value stands there
-// only if it differs from what older runs did, as all younger keys do.
+// Those runs must keep their identity, so every identity has these lines in this order. A key that the chosen kinds do
+// not have is written with the value that it had at that time (absent). A key without such a value is written only if
+// it differs from what older runs did; younger keys follow the same rule.
 var firstKeys = [...]struct{ path, absent string }{
 	{"seed", "0"},
 	{"env.kind", "fhn"},
@@ -68,14 +68,14 @@ var firstKeys = [...]struct{ path, absent string }{
 	{"train.outer_momentum", ""},
 }
 
-// decides reports whether the key can change a bit of a result: no key of evaluation or message path can.
+// decides reports whether the key can change a bit of a result. Keys of the evaluation and of the message path cannot.
 func (k Key) decides() bool {
 	return k.Bits != "same" && k.Section() != "eval" && k.Section() != "cluster"
 }
 
-// Identity is the hex SHA-256 of the values that decide the bits of a run: of the keys that all runs have and of those
-// of the chosen kinds. It changes neither with a key of another kind, nor with one that has no effect beside the
-// others, nor with one that is younger than the run and has the value that runs had before.
+// Identity is the hex SHA-256 of the values that decide the bits of a run: those of the keys that all runs have, and
+// those of the keys of the chosen kinds. Three sorts of keys leave it unchanged: keys of other kinds, keys without
+// effect beside the others, and keys that are younger than the run if they have the value that runs had before.
 func (c Config) Identity() string {
 	keys := c.keys()
 	value := map[string]string{}
@@ -113,16 +113,16 @@ type Difference struct {
 	B   string `json:"b"`
 }
 
-// Differences lists the keys that decide bits and differ, in the order of the tree. A key that a configuration does not
-// have is empty there.
+// Differences lists the keys that decide bits and differ, in the order of the tree. If one configuration lacks the key,
+// its value is empty.
 func Differences(a, b Config) []Difference {
 	return a.differ(b, func(k Key, c *Config, keys []Key) bool { return k.decides() && k.matters(c, keys) })
 }
 
-// AllDifferences lists the keys that differ and matter, those that decide no bits, too.
+// AllDifferences lists the keys that have an effect and differ, including those that decide no bits.
 func AllDifferences(a, b Config) []Difference { return a.differ(b, Key.matters) }
 
-// differ lists the keys that count in one of two configurations and have not the same value in both.
+// differ lists the keys that count in at least one of two configurations and do not have the same value in both.
 func (c Config) differ(o Config, counts func(k Key, c *Config, keys []Key) bool) []Difference {
 	var list []Difference
 	ours, theirs := c.keys(), o.keys()

@@ -9,7 +9,7 @@ import (
 // Key describes one key of the tree.
 type Key struct {
 	setting.Key
-	Kinds []string // "env.kind=maze" and the like: the kinds that have it; empty: all configurations have it
+	Kinds []string // "env.kind=maze" and the like: the kinds that have the key; empty: every configuration has it
 
 	root root
 }
@@ -17,10 +17,10 @@ type Key struct {
 // Section describes a group of keys.
 type Section = setting.Section
 
-// presetKey names the base of a file; it can be written nowhere else.
+// presetKey names the preset that a file is based on. Other layers cannot set it.
 const presetKey = "preset"
 
-// root is the struct that holds a key: the tree's own, or the settings of a kind.
+// root names the struct that holds a key: the configuration itself, or the settings of a kind.
 type root uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	ofModel
 )
 
-// settings is the struct of a root.
+// settings is the struct that a root names.
 func (c *Config) settings(r root) any {
 	switch r {
 	case ofEnv:
@@ -47,7 +47,7 @@ func (k Key) assign(c *Config, text string) (fault, hint string) {
 
 func (k Key) format(c *Config) string { return k.Format(c.settings(k.root)) }
 
-// matters reports whether the key has an effect beside the others of the configuration.
+// matters reports whether the key has an effect with the other values of the configuration.
 func (k Key) matters(c *Config, keys []Key) bool {
 	if k.Only == "" {
 		return true
@@ -55,13 +55,13 @@ func (k Key) matters(c *Config, keys []Key) bool {
 	return slices.ContainsFunc(keys, func(o Key) bool { return o.Path+"="+o.format(c) == k.Only })
 }
 
-// keys lists the keys of a configuration, those that all have and those of its kinds.
+// keys lists the keys of a configuration: those of every configuration, and those of its kinds.
 func (c *Config) keys() []Key {
 	keys, _ := c.tree()
 	return keys
 }
 
-// tree lists the keys of a configuration, and its sections, in the order in which they are written.
+// tree lists the keys of a configuration and its sections, in the order in which YAML writes them.
 func (c *Config) tree() ([]Key, []Section) {
 	return c.kinds.lay([]Kind{c.kinds.env.find(c.Env.Kind)}, []Kind{c.kinds.model.find(c.Model.Kind)})
 }
@@ -69,5 +69,5 @@ func (c *Config) tree() ([]Key, []Section) {
 // Recorded reports whether episodes are recorded rather than simulated.
 func (c *Config) Recorded() bool { return c.kinds.env.find(c.Env.Kind).Recorded }
 
-// Kinds are what the configuration was read with.
+// Kinds are the kinds that the configuration was read with.
 func (c Config) Kinds() *Kinds { return c.kinds }

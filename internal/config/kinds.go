@@ -10,37 +10,37 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Kind is what env.kind or model.kind may name, with the keys that only it has.
+// Kind is a value that env.kind or model.kind may have, with the keys that only this kind has.
 type Kind struct {
 	Name, Doc string // the doc is one line
 
-	// Settings returns a pointer to a new struct of the keys of the kind, at their defaults. The keys stand in the
-	// section env or model, those of a nested struct in a section of its own name.
+	// Settings returns a pointer to a new struct of the kind's keys, at their defaults. The keys belong to the section
+	// env or model; those of a nested struct belong to a section with the name of the struct.
 	Settings func() any
-	// Check returns what does not fit together in a configuration of this kind; nil: everything fits.
+	// Check returns the faults between settings of a configuration of this kind; a nil Check finds none.
 	Check func(c *Config) []setting.Fault
 
-	Recorded bool // of env.kind: episodes are recorded, with lengths of their own, rather than simulated
+	Recorded bool // env.kind only: episodes are recorded, each with its own length, not simulated
 
-	keys     []Key // only it has
+	keys     []Key // the keys that only this kind has
 	sections []Section
 }
 
-// Kinds are all that env.kind and model.kind may name. They are what a configuration is read with, and do not change.
+// Kinds are all values that env.kind and model.kind may have. A configuration is read with them. They do not change.
 type Kinds struct {
 	env, model axis
-	keys       []Key // of all of them
+	keys       []Key // the keys of all kinds
 	sections   []Section
 }
 
 // axis is one of the two keys that choose a kind.
 type axis struct {
 	root  root
-	path  string // of the key: env.kind or model.kind
+	path  string // of the key that chooses: env.kind or model.kind
 	kinds []Kind // in the order of their registration
 }
 
-// NewKinds returns an error if a kind cannot be told from another, or one of its keys from another key.
+// NewKinds returns an error if two kinds have the same name, or if a key of a kind conflicts with another key.
 func NewKinds(env, model []Kind) (*Kinds, error) {
 	k := &Kinds{env: axis{ofEnv, "env.kind", slices.Clone(env)}, model: axis{ofModel, "model.kind", slices.Clone(model)}}
 	if err := errors.Join(k.env.check(), k.model.check()); err != nil {
@@ -57,7 +57,7 @@ func NewKinds(env, model []Kind) (*Kinds, error) {
 
 func (k *Kinds) axes() [2]axis { return [2]axis{k.env, k.model} }
 
-// section is where the keys of the kinds stand.
+// section is the section with the keys of the kinds.
 func (a axis) section() string { return strings.TrimSuffix(a.path, ".kind") }
 
 func (a axis) check() error {
@@ -94,7 +94,7 @@ func (a axis) check() error {
 	return errors.Join(faults...)
 }
 
-// find returns the kind of that name; without a name if there is none.
+// find returns the kind of that name. If there is none, the kind that it returns has no name.
 func (a axis) find(name string) Kind {
 	for _, kind := range a.kinds {
 		if kind.Name == name {
@@ -104,7 +104,8 @@ func (a axis) find(name string) Kind {
 	return Kind{}
 }
 
-// kind returns the kind that an entry chooses, without a name if there is none, and whether it chooses one.
+// kind returns the kind that an entry chooses, and whether the entry chooses one. The kind has no name if the entry
+// names none that exists.
 func (k *Kinds) kind(e entry) (kind Kind, chooses bool) {
 	for _, a := range k.axes() {
 		if e.path == a.path {
@@ -147,8 +148,8 @@ func commonKeys() (keys []Key, sections []Section) {
 	return keys, sections
 }
 
-// lay lists the keys that configurations of these kinds have, and their sections, in the order in which they are
-// written: a section that a kind adds follows the one of the kind. A key that several kinds have stands there once.
+// lay lists the keys and the sections that configurations of these kinds have, in the order in which YAML writes them.
+// A section that a kind adds follows the section of the kind. A key of several kinds is listed once.
 func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
 	keys, sections := commonKeys()
 	section := func(name string) int {
@@ -180,25 +181,25 @@ func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
 	return keys, sections
 }
 
-// Keys lists every key of any configuration. The list is not to be changed.
+// Keys lists every key of any configuration. Callers must not change the list.
 func (k *Kinds) Keys() []Key { return k.keys }
 
-// Sections lists every group of keys of any configuration. The list is not to be changed.
+// Sections lists every section of any configuration. Callers must not change the list.
 func (k *Kinds) Sections() []Section { return k.sections }
 
 func (k *Kinds) isSection(name string) bool {
 	return slices.ContainsFunc(k.Sections(), func(s Section) bool { return s.Name == name })
 }
 
-// a foreigner is a key of a kind that was not chosen.
+// A foreigner is a key of a kind that was not chosen.
 type foreigner struct {
 	Key
 	kind   string // path=name
 	chosen string // of the same axis
-	same   bool   // the text that was written is the default of the kind
+	same   bool   // text is the default of the key in that kind
 }
 
-// foreign returns the kinds beside those chosen in c that have a key, and whether what was written is the default there.
+// foreign returns the kinds that have a key and were not chosen in c, and whether text is the key's default there.
 func (k *Kinds) foreign(c *Config, path, text string) []foreigner {
 	var list []foreigner
 	for i, chosen := range []string{c.Env.Kind, c.Model.Kind} {

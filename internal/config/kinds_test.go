@@ -142,7 +142,7 @@ func TestResolve_KeysOfOtherKinds(t *testing.T) {
 		{"env.walls=true", "env.kind=maze has no such key; leave it out, or choose env.kind=ball"},
 		{"env.walls=false", ""}, // as older files have it
 		{"env.hash=abc", "choose env.kind=files"},
-		{"model.kind=lstm", `unknown value "lstm"`},
+		{"model.kind=gru", `unknown value "gru"`},
 	} {
 		_, err := kinds().Resolve(config.Sources{Preset: "maze", Arguments: []string{c.argument}})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

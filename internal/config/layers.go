@@ -10,25 +10,24 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Prefix starts the name of every environment variable that sets a key: optim.rate
-// is SWITCHYARD_OPTIM_RATE.
+// Prefix begins the name of every environment variable that sets a key: SWITCHYARD_OPTIM_RATE sets optim.rate.
 const Prefix = "SWITCHYARD_"
 
-// File is a configuration file as its caller read it.
+// File is a configuration file that the caller has read.
 type File struct {
-	Name string // as messages should show it
+	Name string // for messages
 	Data []byte
 }
 
-// Sources are the layers of a configuration, the first below the others.
+// Sources are the layers of a configuration, the lowest first.
 type Sources struct {
-	Preset      string   // "": what the files name, else DefaultPreset
-	Files       []File   // later ones win
+	Preset      string   // "": the preset that the files name, or DefaultPreset
+	Files       []File   // later files override earlier ones
 	Environment []string // NAME=value; words without Prefix are ignored
-	Arguments   []string // key=value; later ones win
+	Arguments   []string // key=value; later arguments override earlier ones
 }
 
-// Resolved is a configuration with the place where each value was written.
+// Resolved is a configuration together with the place where each value was written.
 type Resolved struct {
 	Config Config
 
@@ -36,11 +35,10 @@ type Resolved struct {
 	environment []string
 }
 
-// Environment lists the variables that set a key, as NAME=value in the order of names.
+// Environment lists the variables that set a key, as NAME=value, sorted by name.
 func (r *Resolved) Environment() []string { return r.environment }
 
-// Resolve puts the layers together. The error is an *Error with every problem
-// found in any layer.
+// Resolve combines the layers. The error is an *Error with every problem found in any layer.
 func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 	r := k.resolver()
 	var files layer
@@ -50,14 +48,13 @@ func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 	return r.finish(r.base(s.Preset, files.entries), files, r.environment(s.Environment), r.arguments(s.Arguments))
 }
 
-// Parse reads a resolved configuration back, as YAML wrote it. A key that is
-// absent (because it is younger than the file) has its default; the name of the
-// preset is not looked up.
+// Parse reads a resolved configuration that YAML has written. A key that is missing, because it is younger than the
+// file, gets its default. The name of the preset is not looked up.
 func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 	r := k.resolver()
 	var base, written layer
 	base.add(k.presetEntries(DefaultPreset))
-	own, _ := commonKeys() // those of kinds have the defaults of their kind
+	own, _ := commonKeys() // keys of kinds have the defaults of their kind
 	base.entries = slices.DeleteFunc(base.entries, func(e entry) bool {
 		return !slices.ContainsFunc(own, func(k Key) bool { return k.Path == e.path })
 	})
@@ -78,7 +75,7 @@ func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 	return resolved.Config, nil
 }
 
-// layer is what one of the sources says, and what could not be read of it.
+// layer is the content of one source, with the problems found while reading it.
 type layer struct {
 	entries  []entry
 	problems []Problem
@@ -100,7 +97,7 @@ func (k *Kinds) resolver() *resolver {
 	return &resolver{config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}}
 }
 
-// finish applies the layers to the defaults, later ones over earlier ones, and checks the whole.
+// finish applies the layers to the defaults, later layers over earlier ones, and checks the result.
 func (r *resolver) finish(layers ...layer) (*Resolved, error) {
 	for _, l := range layers {
 		r.choose(l.entries)
@@ -139,7 +136,7 @@ func (r *resolver) base(name string, files []entry) layer {
 			problems[i].Origin = origin
 		}
 	}
-	if len(entries) == 0 { // unknown: the rest is checked on the default
+	if len(entries) == 0 { // unknown: the check continues with the default preset
 		entries, _ = r.config.kinds.presetEntries(DefaultPreset)
 	}
 	base.add(entries, problems)
@@ -148,7 +145,8 @@ func (r *resolver) base(name string, files []entry) layer {
 	return base
 }
 
-// choose sets the kinds, which decide what other keys there are, to the last that the entries name and that exists.
+// choose sets the kinds, because they decide which other keys exist. The last entry that names an existing kind
+// decides.
 func (r *resolver) choose(entries []entry) {
 	c := &r.config
 	for _, e := range entries {
@@ -174,7 +172,7 @@ func (r *resolver) applyAll(entries []entry) {
 			r.applyForeign(e, keys)
 			continue
 		}
-		if kind, _ := r.config.kinds.kind(e); kind.Settings != nil { // chosen before
+		if kind, _ := r.config.kinds.kind(e); kind.Settings != nil { // choose has set it
 			r.origins[e.path] = e.origin
 			continue
 		}
@@ -188,8 +186,8 @@ func (r *resolver) applyAll(entries []entry) {
 	}
 }
 
-// applyForeign handles a key that the configuration does not have. One of another kind has no effect: a preset may hold
-// it, and so may a file that holds every key at its default.
+// applyForeign handles a key that the configuration does not have. A key of another kind has no effect: a preset may
+// contain it, and so may a file that has every key at its default.
 func (r *resolver) applyForeign(e entry, keys []Key) {
 	others := r.config.kinds.foreign(&r.config, e.path, e.text)
 	if len(others) > 0 && (e.origin.fromPreset() || slices.ContainsFunc(others, func(o foreigner) bool { return o.same })) {
@@ -213,7 +211,7 @@ func (r *resolver) applyForeign(e entry, keys []Key) {
 	})
 }
 
-// unknownKey is the problem of a path that is not among the keys.
+// unknownKey is the problem of a path that is not in keys.
 func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 	if slices.ContainsFunc(keys, func(k Key) bool { return k.Path == path }) {
 		return Problem{}, false
@@ -246,9 +244,8 @@ func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 	return p, true
 }
 
-// environment turns SWITCHYARD_OPTIM_RATE=1e-3 into a setting. A name that is no
-// key is a problem if it is near one or starts like one; others belong to other
-// tools (an orchestrator may inject SWITCHYARD_SERVICE_HOST).
+// environment turns SWITCHYARD_OPTIM_RATE=1e-3 into a setting. A name that is no key is a problem if it is similar to a
+// key or begins like one. Other names belong to other programs: an orchestrator may set SWITCHYARD_SERVICE_HOST.
 func (r *resolver) environment(variables []string) layer {
 	paths := map[string]string{}
 	var words []string

@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
-// synonyms maps names that users of other trainers try first.
+// synonyms maps names from other trainers, which users try first, to the keys of this one.
 var synonyms = map[string]string{
 	"lr": "optim.rate", "learning_rate": "optim.rate", "lr_decay": "optim.decay", "grad_clip": "optim.clip",
 	"batch_size": "train.batch", "iterations": "train.steps", "max_iterations": "train.steps", "num_steps": "train.steps",
@@ -15,15 +15,15 @@ var synonyms = map[string]string{
 	"dataset": "env.kind", "env_name": "env.kind", "beta": "anneal.kl_switch", "temperature": "anneal.posterior",
 }
 
-// nearestKey looks for the key meant by an unknown path: the same name in another
-// section, a synonym, or the fewest edits.
+// nearestKey finds the key that an unknown path may mean: the same name in another section, a synonym, or the key with
+// the fewest edits.
 func nearestKey(path string, keys []Key) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	paths, words := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {
 		paths[i], words[i] = key.Path, key.Name()
 	}
-	for _, ofKinds := range []bool{false, true} { // a key that all have is likelier to be meant
+	for _, ofKinds := range []bool{false, true} { // a key of every configuration is more likely
 		for _, k := range keys {
 			if k.Name() == name && k.Path != presetKey && len(k.Kinds) > 0 == ofKinds {
 				return k.Path

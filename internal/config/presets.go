@@ -13,7 +13,7 @@ import (
 //go:embed presets
 var presetFiles embed.FS
 
-// DefaultPreset is the base of a configuration that names none. It sets every key.
+// DefaultPreset is the preset of a configuration that names none. It sets every key.
 const DefaultPreset = "fhn"
 
 // Preset is a configuration that comes with the program.
@@ -51,8 +51,7 @@ func presetNames() []string {
 	return names
 }
 
-// presetEntries returns the entries of a preset below those of the preset it is
-// built on.
+// presetEntries returns the entries of a preset, after those of the preset that it is based on.
 func (k *Kinds) presetEntries(name string) ([]entry, []Problem) {
 	data, err := presetFiles.ReadFile("presets/" + name + ".yaml")
 	if err != nil {

@@ -23,7 +23,7 @@ func (o Origin) String() string {
 
 func (o Origin) fromPreset() bool { return strings.HasPrefix(o.Name, presetOrigin) }
 
-// excerpt shows the line of the origin under the two before it, with a caret.
+// excerpt shows the two lines before the origin and the line of the origin, with a caret below it.
 func (o Origin) excerpt() string {
 	lines := strings.Split(o.text, "\n")
 	if o.text == "" || o.Line < 1 || o.Line > len(lines) {
@@ -37,7 +37,7 @@ func (o Origin) excerpt() string {
 	return b.String()
 }
 
-// presetOrigin starts the name of an origin that is a preset.
+// presetOrigin begins the name of an origin that is a preset.
 const presetOrigin = "preset "
 
 // Problem is one thing that is wrong with a configuration.
@@ -48,8 +48,7 @@ type Problem struct {
 	Hint    string // what to write instead; may be empty
 }
 
-// String gives position, key, message and hint on one line, and below it the
-// place in the file, if it is one.
+// String is one line with position, key, message and hint. If the origin is in a file, an excerpt follows.
 func (p Problem) String() string {
 	var b strings.Builder
 	if name := p.Origin.String(); name != "" {
@@ -68,8 +67,8 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Error holds everything that is wrong with a configuration: layer by layer in the
-// order of writing, then what is wrong between keys. It is never empty.
+// Error holds everything that is wrong with a configuration: first the problems of each layer, in the order of writing,
+// then the problems between keys. It is never empty.
 type Error struct {
 	Problems []Problem
 }

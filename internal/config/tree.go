@@ -2,13 +2,12 @@ package config
 
 import "time"
 
-// Config is a resolved configuration. A run's parameters after any step are a
-// function of it alone.
+// Config is a resolved configuration. The parameters of a run after any step are a function of its configuration alone.
 //
-// The tags describe the keys, as package setting says. A source is Becker-Ehmck et al. (2019), or the authors'
-// published code of the predecessor of the model, which settles what the paper leaves open.
+// The tags describe the keys, as package setting documents. A source is Becker-Ehmck et al. (2019), or the authors'
+// published code of the model's predecessor, which decides what the paper leaves open.
 //
-// Copies share the settings of their kinds: Clone makes a copy that may be changed.
+// Copies share the settings of their kinds. Clone makes a copy that may be changed.
 type Config struct {
 	Preset string `yaml:"preset" bits:"same" doc:"the preset on which this configuration was built"`
 	Seed   uint64 `yaml:"seed" doc:"seed of every random number of the run"`
@@ -23,7 +22,7 @@ type Config struct {
 	kinds *Kinds
 }
 
-// Env describes the data: what every kind has, and what only the chosen one has.
+// Env describes the data: the keys of every kind, and the settings of the chosen kind.
 type Env struct {
 	Kind     string `yaml:"kind" doc:"where sequences come from" source:"paper, section FitzHugh-Nagumo"`
 	Episodes int    `yaml:"episodes" want:"[1,16777216]" doc:"distinct training episodes" source:"paper, FHN: 100"`
@@ -33,15 +32,15 @@ type Env struct {
 	Settings any // of the kind, a pointer to the struct that its Kind makes
 }
 
-// Model is a family of models with the settings that only it has.
+// Model is the chosen family of models, with its settings.
 type Model struct {
 	Kind string `yaml:"kind" doc:"family of models"`
 
 	Settings any // of the kind, a pointer to the struct that its Kind makes
 }
 
-// Optim describes Adam, its learning rate at update i (from 0), rate*decay^floor(i/decay_every),
-// and the clipping of the gradient.
+// Optim describes Adam, its learning rate rate*decay^floor(i/decay_every) at update i (from 0), and the clipping of the
+// gradient.
 type Optim struct {
 	Rate       float64 `yaml:"rate" want:"(0,10]" doc:"learning rate of the first update" source:"paper, appendix Training: 5e-4"`
 	Decay      float64 `yaml:"decay" want:"(0,1]" doc:"factor on the learning rate" source:"paper, appendix Training: 0.95, 0.97 or 0.98"`

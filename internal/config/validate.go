@@ -6,10 +6,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// A rule is a condition on several keys. It is checked only where each of them has
-// a valid value of its own; fault returns "" where the rule holds.
+// A rule is a condition on several keys. It is checked only if each of them has a valid value. fault returns "" if the
+// rule holds.
 type rule struct {
-	keys  []string // the first is where the problem is shown
+	keys  []string // the problem is reported at the first
 	fault func(c *Config) (message, hint string)
 }
 
@@ -73,7 +73,7 @@ var rules = []rule{
 	}},
 }
 
-// messageRules are about evaluation and message path.
+// messageRules are the rules for evaluation and message path.
 var messageRules = []rule{
 	{[]string{"eval.filter_window", "env.length"}, func(c *Config) (string, string) {
 		if w := c.Eval.FilterWindow; !c.Recorded() && w > c.Env.Length {
@@ -95,13 +95,13 @@ var messageRules = []rule{
 	}},
 }
 
-// maxIntegerShards is quantize.MaxShards.
+// maxIntegerShards equals quantize.MaxShards. This package must not import quantize.
 const maxIntegerShards = 256
 
-// validate checks the rules and shows a fault where the user wrote one of its keys.
+// validate checks the rules. It reports each fault at the place where the user wrote one of its keys.
 func (r *resolver) validate() {
 	if r.config.Env.Settings == nil || r.config.Model.Settings == nil {
-		return // a problem of the kind is told already
+		return // the problem of the kind is already reported
 	}
 	r.report(rules)
 	env, model := r.config.kinds.env.find(r.config.Env.Kind), r.config.kinds.model.find(r.config.Model.Kind)
@@ -116,7 +116,8 @@ func (r *resolver) validate() {
 	r.report(messageRules)
 }
 
-// Check returns what does not fit together in a configuration whose settings were changed after it was read, as an *Error.
+// Check returns, as an *Error, the faults between keys of a configuration whose settings were changed after it was
+// read.
 func (c Config) Check() error {
 	r := c.kinds.resolver()
 	r.config = c
@@ -135,7 +136,7 @@ func (r *resolver) report(rules []rule) {
 	}
 }
 
-// fault adds a problem between keys, unless one of them has a problem of its own.
+// fault adds a problem between keys, unless one of the keys has a problem of its own.
 func (r *resolver) fault(f setting.Fault) {
 	for _, k := range f.Keys {
 		if r.faulty[k] {
@@ -173,7 +174,7 @@ func multiple(n, of int, name string) (message, hint string) {
 	return fmt.Sprintf("%d is not a multiple of %s (%d)", n, name, of), hint
 }
 
-// rounds checks that a number of updates is one of whole rounds of local steps.
+// rounds checks that a number of updates is a whole number of rounds of local steps.
 func (c *Config) rounds(updates uint64) (message, hint string) {
 	if c.Train.LocalSteps == 0 || c.Train.Method != "diloco" {
 		return "", ""

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// YAML writes every key of the configuration in the order of the tree. Equal configurations give equal
-// bytes, and Parse gives the configuration back.
+// YAML writes every key of the configuration in the order of the tree. Equal configurations give equal bytes, and Parse
+// of these bytes gives the same configuration.
 func (c Config) YAML() []byte {
 	var b bytes.Buffer
 	c.write(&b, func(Key) bool { return true }, func(*bytes.Buffer, Section) {}, func(Key) string { return "" })
@@ -25,7 +25,7 @@ func (c Config) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Equal reports whether two configurations have the same values of all keys that matter to them.
+// Equal reports whether all keys with an effect have the same values in both configurations.
 func (c Config) Equal(o Config) bool { return len(c.differ(o, Key.matters)) == 0 }
 
 // Clone returns a copy that shares no settings with c.
@@ -34,18 +34,17 @@ func (c Config) Clone() Config {
 	return c
 }
 
-// Annotated writes the configuration with the meaning of each key, and where its
-// value was written if that was not the preset. Keys that the preset or nobody has set, and that have no effect beside
-// the others, are left out.
+// Annotated writes the configuration with the meaning of each key. If a value does not come from the preset, the line
+// says where it was written. Keys without effect are left out if nothing but the preset sets them.
 func (r *Resolved) Annotated() []byte {
 	var b bytes.Buffer
 	keys := r.Config.keys()
-	shown := func(k Key) bool {
+	listed := func(k Key) bool {
 		at := r.origins[k.Path]
 		return k.matters(&r.Config, keys) || at != (Origin{}) && !at.fromPreset()
 	}
 	section := func(b *bytes.Buffer, s Section) { fmt.Fprintf(b, "\n# %s\n", s.Doc) }
-	r.Config.write(&b, shown, section, r.comment)
+	r.Config.write(&b, listed, section, r.comment)
 	return b.Bytes()
 }
 
@@ -63,11 +62,11 @@ func (r *Resolved) comment(k Key) string {
 	return strings.Join(parts, " · ")
 }
 
-func (c *Config) write(b *bytes.Buffer, shown func(Key) bool, section func(*bytes.Buffer, Section), comment func(Key) string) {
+func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*bytes.Buffer, Section), comment func(Key) string) {
 	keys, sections := c.tree()
 	open := ""
 	for _, k := range keys {
-		if !shown(k) {
+		if !listed(k) {
 			continue
 		}
 		indent := ""

@@ -17,13 +17,14 @@ import (
 // ErrNoHost is returned when no host answers.
 var ErrNoHost = errors.New("control: no host answers")
 
-// attempt is how long one request waits for its answer before it is sent again, until the caller's context ends.
+// attempt is how long one request waits for its answer. Then the request is sent again, until the caller's context
+// ends.
 const attempt = 10 * time.Second
 
-// overhead is what a message of an upload needs beside its data.
+// overhead is the number of bytes in a message of an upload besides its data.
 const overhead = 2048
 
-// Client asks the host that answers on a connection.
+// Client sends requests to the host that answers on a connection.
 type Client struct {
 	conn    *nats.Conn
 	attempt time.Duration
@@ -32,18 +33,18 @@ type Client struct {
 // NewClient returns a client.
 func NewClient(conn *nats.Conn) *Client { return &Client{conn, attempt} }
 
-// Submit asks for a run. It sends the request again while no answer comes, with one and the same s.Request, so that no
-// second run comes of it.
+// Submit asks for a run. While no answer comes it sends the request again, always with the same s.Request, so that the
+// host does not open a second run.
 func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	return ask[Submitted](ctx, c, submitSubject, s)
 }
 
-// Upload brings a data set to the host, from where an earlier attempt has stopped. progress, which may be nil, hears how
-// many bytes are there.
+// Upload brings a data set to the host; it continues where an earlier attempt has stopped. It calls progress, unless
+// that is nil, with the number of bytes that the host has.
 func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int64)) error {
 	sum := sha256.Sum256(data)
 	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
-	each := (c.conn.MaxPayload() - overhead) / 4 * 3 // in base64
+	each := (c.conn.MaxPayload() - overhead) / 4 * 3 // base64 makes four characters of three bytes
 	if each < 1 {
 		return fmt.Errorf("bring the data set to the host: the broker's payload limit of %d bytes leaves no room", c.conn.MaxPayload())
 	}
@@ -68,23 +69,23 @@ func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int
 	}
 }
 
-// Runs lists the host's runs.
+// Runs lists the runs of the host.
 func (c *Client) Runs(ctx context.Context) (List, error) {
 	return ask[List](ctx, c, listSubject, struct{}{})
 }
 
-// Run shows one run of the host.
+// Run returns one run of the host.
 func (c *Client) Run(ctx context.Context, run string) (Run, error) {
 	return ask[Run](ctx, c, showSubject, name{run})
 }
 
-// Stop lets a run of the host write a checkpoint and stop.
+// Stop asks the host to stop a run with a checkpoint.
 func (c *Client) Stop(ctx context.Context, run string) error {
 	_, err := ask[struct{}](ctx, c, stopSubject, name{run})
 	return err
 }
 
-// ask sends a request until it is answered or ctx ends. All requests may be sent again.
+// ask sends a request until it is answered or ctx ends. Every request can safely be sent twice.
 func ask[A any](ctx context.Context, c *Client, subject string, request any) (A, error) {
 	var result A
 	data, err := json.Marshal(request)
@@ -106,7 +107,7 @@ func ask[A any](ctx context.Context, c *Client, subject string, request any) (A,
 	}
 }
 
-// read decodes an answer, or the error that stands in for it.
+// read decodes an answer, or the error that was sent instead.
 func read(msg *nats.Msg, result any) error {
 	if code := msg.Header.Get(micro.ErrorCodeHeader); code != "" {
 		e := &Error{}
@@ -122,14 +123,14 @@ func read(msg *nats.Msg, result any) error {
 	return nil
 }
 
-// Identity is which of several services one is.
+// Identity tells one service from another.
 type Identity struct {
 	ID      string
 	Version string
 	Started time.Time
 }
 
-// Before reports whether i is the older of two services, which may stay where there is to be one.
+// Before reports whether i is the older of two services. The older one stays if there may be only one.
 func (i Identity) Before(o Identity) bool {
 	if !i.Started.Equal(o.Started) {
 		return i.Started.Before(o.Started)
@@ -168,7 +169,7 @@ func Hosts(ctx context.Context, conn *nats.Conn, within time.Duration) ([]Identi
 		}
 		i := Identity{ID: ping.ID, Version: ping.Metadata["version"]}
 		if i.Started, err = time.Parse(time.RFC3339Nano, ping.Metadata[startedKey]); err != nil {
-			i.Started = time.Time{} // of whatever release, it is there
+			i.Started = time.Time{} // it exists, whatever its release
 		}
 		found = append(found, i)
 	}

@@ -1,6 +1,6 @@
-// Package control is how a host of runs is told what to do over NATS: the service "switchyard" with endpoints to submit,
-// list, show and stop runs and to bring data sets, and the client of that service. It is a service of the NATS micro
-// protocol, so that the standard tools see it:
+// Package control is the remote control of a host of runs, over NATS. It has the service "switchyard", with endpoints
+// to submit, list, show and stop runs and to upload data sets, and the client of this service. The service follows the
+// NATS micro protocol, so that the standard tools can use it:
 //
 //	nats micro info switchyard
 //	nats request switchyard.runs.list ''

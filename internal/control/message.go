@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Service is the name under which a host is found.
+// Service is the name of the service of a host.
 const Service = "switchyard"
 
 // The subjects of the endpoints.
@@ -22,36 +22,37 @@ const (
 
 // Submission asks for a run.
 type Submission struct {
-	// Request is a random text. A submission that is sent again with the same Request, because the answer to the first
-	// was lost, is the same run. Empty: each is another one, unless Name says otherwise.
+	// Request is a random text. If the answer to a submission is lost, the client sends it again with the same Request,
+	// and the host opens no second run. Submissions without Request are different ones, unless Name says otherwise.
 	Request string `json:"request,omitempty"`
-	// Name is the name of the run. A run of that name and configuration is gone on with. Empty: made from the preset.
+	// Name is the name of the run. If a run of that name and configuration exists, it is continued. Empty: the host
+	// makes a name from the preset.
 	Name string `json:"name,omitempty"`
 
-	Config        string          `json:"config"`              // resolved, as YAML
-	Overrides     []string        `json:"overrides,omitempty"` // what was set on top of the preset
+	Config        string          `json:"config"`              // resolved, in YAML
+	Overrides     []string        `json:"overrides,omitempty"` // settings on top of the preset
 	Command       []string        `json:"command,omitempty"`
-	Normalisation json.RawMessage `json:"normalisation,omitempty"` // scaling of the data set, for a run on own data
+	Normalisation json.RawMessage `json:"normalisation,omitempty"` // for a run on own data: the scaling of the data set
 }
 
-// Submitted says what has become of a submission.
+// Submitted is the answer to a submission.
 type Submitted struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 }
 
-// State is what a host has done with a submission.
+// State says what a host has done with a submission.
 type State string
 
 // The states.
 const (
 	Started  State = "started"  // a new run
-	Resumed  State = "resumed"  // a run that had been stopped, or had failed, goes on
-	Running  State = "running"  // a run that was under way already
-	Finished State = "finished" // a run that had ended before
+	Resumed  State = "resumed"  // a run that was stopped, or had failed, continues
+	Running  State = "running"  // the run is already under way
+	Finished State = "finished" // the run has ended before
 )
 
-// Piece is a part of a data set, or, without Data, the question what is there of it.
+// Piece is a part of a data set. A Piece without Data asks how much of the data set the host has.
 type Piece struct {
 	Hash   string `json:"hash"` // SHA-256 of the data set, in lower-case hexadecimal digits
 	Size   int64  `json:"size"` // of the data set, in bytes
@@ -59,25 +60,26 @@ type Piece struct {
 	Data   []byte `json:"data,omitempty"`
 }
 
-// Stored says how many bytes of a data set are there, from its beginning on.
+// Stored says how many bytes of a data set the host has, from its beginning.
 type Stored struct {
 	Have     int64 `json:"have"`
 	Complete bool  `json:"complete"`
 }
 
-// Run is a run with what its host knows beyond its folder, in the form of the page's API.
+// Run is a run as its host knows it: the content of its folder, and more, in the form of the page's API.
 type Run struct {
 	runs.Info
 	Live json.RawMessage `json:"live,omitempty"`
 }
 
-// List is a list of runs, the latest started first. LeftOut counts the oldest, which did not fit into a message.
+// List is a list of runs, the last started first. LeftOut is the number of runs, the oldest ones, that did not fit into
+// the message.
 type List struct {
 	Runs    []Run `json:"runs"`
 	LeftOut int   `json:"left_out,omitempty"`
 }
 
-// name is the request for one run.
+// name is the request about one run.
 type name struct {
 	Name string `json:"name"`
 }
@@ -86,12 +88,12 @@ type name struct {
 const (
 	BadRequest  = "400" // the request itself is wrong
 	NotFound    = "404" // there is no such run
-	Conflict    = "409" // the run is not in a state for this, or another one has its name
-	Unavailable = "503" // not now
-	Failed      = "500" // the host could not do it
+	Conflict    = "409" // the state of the run does not allow it, or another run has its name
+	Unavailable = "503" // try again later
+	Failed      = "500" // an error of the host
 )
 
-// Error is what a host answers instead of a result: what is wrong, and what to do about it.
+// Error is the answer of a host that cannot do what was asked: what is wrong, and what to do.
 type Error struct {
 	Code string `json:"code"`
 	Text string `json:"error"`
@@ -106,7 +108,7 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// header is the error on one line, as headers want it.
+// header is the error in one line, as the header of a message needs it.
 func (e *Error) header() string {
 	text := e.Text
 	if e.Hint != "" {

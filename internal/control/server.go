@@ -12,22 +12,22 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// Host does what it is asked for. Its methods are called from several goroutines at the same time; an error that is not
-// an *Error is answered as Failed.
+// Host carries out requests. Its methods are called from several goroutines at the same time. The client gets an error
+// that is not an *Error with the code Failed.
 type Host interface {
-	// Submit opens a run, or finds the one that is meant.
+	// Submit opens a run, or finds the run of this submission.
 	Submit(Submission) (Submitted, error)
-	// Upload takes a part of a data set and says how much of it is there.
+	// Upload stores a part of a data set and returns how much of it is stored.
 	Upload(Piece) (Stored, error)
-	// Runs returns all runs, the latest started first.
+	// Runs returns all runs, the last started first.
 	Runs() ([]Run, error)
 	// Run returns one run.
 	Run(name string) (Run, error)
-	// Stop lets a run write a checkpoint and stop, and returns without waiting for it.
+	// Stop asks a run to write a checkpoint and stop. It returns without waiting for that.
 	Stop(name string) error
 }
 
-// ServerConfig says what a server is.
+// ServerConfig describes a server.
 type ServerConfig struct {
 	Host    Host
 	Version string // of the program
@@ -41,14 +41,14 @@ type Server struct {
 	log     hclog.Logger
 }
 
-// startedKey is where the metadata of a service say when it was started.
+// startedKey is the key of a service's metadata with the time of its start.
 const startedKey = "started"
 
-// flushTimeout bounds the wait for the broker to have seen the endpoints.
+// flushTimeout is the longest wait until the broker knows the endpoints.
 const flushTimeout = 2 * time.Second
 
-// Serve answers requests on a connection until Stop is called or the connection is closed. When it returns the service
-// can be found, unless the broker is away.
+// Serve answers requests on a connection until Stop is called or the connection is closed. When Serve returns, clients
+// can find the service, unless the connection to the broker is lost.
 func Serve(conn *nats.Conn, cfg ServerConfig) (*Server, error) {
 	s := &Server{started: time.Now().UTC(), log: cfg.Log}
 	service, err := micro.AddService(conn, micro.Config{
@@ -90,7 +90,7 @@ func (s *Server) endpoints(h Host, payload int) error {
 	)
 }
 
-// add offers one endpoint, with what the standard tools show of it.
+// add offers one endpoint, with its description for the standard tools.
 func (s *Server) add(endpoint, subject, what, request, response string, handle func(data []byte) (any, error)) error {
 	return s.service.AddEndpoint(endpoint, micro.HandlerFunc(func(r micro.Request) {
 		result, err := handle(r.Data())
@@ -98,7 +98,7 @@ func (s *Server) add(endpoint, subject, what, request, response string, handle f
 			s.refuse(r, err)
 			return
 		}
-		if err := r.RespondJSON(result); err != nil { // e.g. it does not fit into a message
+		if err := r.RespondJSON(result); err != nil { // for example if it does not fit into a message
 			s.refuse(r, err)
 		}
 	}), micro.WithEndpointSubject(subject), micro.WithEndpointMetadata(map[string]string{
@@ -121,7 +121,7 @@ func (s *Server) refuse(r micro.Request, err error) {
 	}
 }
 
-// answer makes an endpoint of a function: it reads the request, which may be empty.
+// answer makes an endpoint of a function. It decodes the request, which may be empty.
 func answer[Q, A any](do func(Q) (A, error)) func([]byte) (any, error) {
 	return func(data []byte) (any, error) {
 		var request Q
@@ -137,7 +137,7 @@ func answer[Q, A any](do func(Q) (A, error)) func([]byte) (any, error) {
 	}
 }
 
-// list returns the runs as far as they fit into a message.
+// list returns as many runs as fit into a message.
 func list(h Host, payload int) (List, error) {
 	all, err := h.Runs()
 	if err != nil {
@@ -156,13 +156,13 @@ func list(h Host, payload int) (List, error) {
 	return List{Runs: append([]Run{}, all...)}, nil
 }
 
-// Identity is which of several services this one is.
+// Identity tells this service from others.
 func (s *Server) Identity() Identity {
 	info := s.service.Info()
 	return Identity{ID: info.ID, Version: info.Metadata["version"], Started: s.started}
 }
 
-// Stop ends the service. Requests that are under way are answered.
+// Stop ends the service. It still answers the requests that have arrived.
 func (s *Server) Stop() error {
 	if err := s.service.Stop(); err != nil {
 		return fmt.Errorf("end the service %s: %w", Service, err)
@@ -170,7 +170,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// semanticVersion is what the micro protocol takes for a version.
+// semanticVersion is the form of versions that the micro protocol accepts.
 var semanticVersion = regexp.MustCompile(`^v?((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z-]+)?)$`)
 
 func semantic(version string) string {

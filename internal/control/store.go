@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// partSuffix ends the name of a data set that is not complete.
+// partSuffix ends the name of an incomplete data set.
 const partSuffix = ".part"
 
-// Store keeps data sets in a folder, by their hash. It is safe for concurrent use in one process.
+// Store keeps data sets in a folder, by their hash. Several goroutines of one process may use it at the same time.
 type Store struct {
 	dir   string
 	limit int64
@@ -24,11 +24,12 @@ type Store struct {
 	mu sync.Mutex
 }
 
-// NewStore returns the store in a folder, which is made when the first data set comes. No data set is larger than limit.
+// NewStore returns the store in a folder. The folder is made for the first data set. No data set may be larger than
+// limit.
 func NewStore(dir string, limit int64) *Store { return &Store{dir: dir, limit: limit} }
 
-// Append adds a piece to what is there of a data set, if it continues it, and says what is there. A data set that is
-// complete and not what its hash says is dropped.
+// Append adds a piece to an incomplete data set, if the piece begins where that ends, and returns how much is stored. A
+// complete data set with another hash than expected is deleted.
 func (s *Store) Append(p Piece) (Stored, error) {
 	if err := s.check(p); err != nil {
 		return Stored{}, err
@@ -75,7 +76,7 @@ func extend(f *os.File, p Piece) (int64, error) {
 		return 0, fmt.Errorf("look at the data set: %w", err)
 	}
 	have := info.Size()
-	if have > p.Size { // a part of another size under the same hash: one of both lied
+	if have > p.Size { // two clients disagree about the size of one hash
 		have = 0
 		if err := f.Truncate(0); err != nil {
 			return 0, fmt.Errorf("begin the data set anew: %w", err)
@@ -85,13 +86,13 @@ func extend(f *os.File, p Piece) (int64, error) {
 		return have, nil
 	}
 	if _, err := f.Write(p.Data); err != nil {
-		// A torn piece is cut off, so that the file holds the beginning of the data set again.
+		// An incomplete piece is cut off, so that the file is again a beginning of the data set.
 		return 0, errors.Join(fmt.Errorf("write the data set: %w", err), f.Truncate(have))
 	}
 	return have + int64(len(p.Data)), nil
 }
 
-// complete checks a data set that is all there and gives it its name.
+// complete checks the hash of a complete data set and renames its file.
 func (s *Store) complete(f *os.File, path, hash string) error {
 	sum := sha256.New()
 	_, err := f.Seek(0, io.SeekStart)
@@ -110,7 +111,7 @@ func (s *Store) complete(f *os.File, path, hash string) error {
 	return nil
 }
 
-// Keep puts a data set into the store.
+// Keep stores a data set.
 func (s *Store) Keep(data []byte) error {
 	sum := sha256.Sum256(data)
 	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
@@ -128,7 +129,7 @@ func (s *Store) has(hash string) bool {
 	return err == nil
 }
 
-// Load returns the data set with a hash, or an error that is fs.ErrNotExist if it is not there.
+// Load returns the data set with a hash. If the store does not have it, the error matches fs.ErrNotExist.
 func (s *Store) Load(hash string) ([]byte, error) {
 	if err := s.check(Piece{Hash: hash, Size: 1}); err != nil {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)

@@ -1,6 +1,6 @@
-// Package disk writes the files of a run so that a crash, of the program or of the machine, leaves either the old or the
-// new content. Every act goes through a Disk, so that a test can make any of them fail. It does not know what the files
-// hold.
+// Package disk writes the files of a run so that a crash, of the program or of the machine, leaves either the old or
+// the new content. All changes go through a Disk, so that a test can make each of them fail. The package does not know
+// the content of the files.
 package disk
 
 import (
@@ -15,22 +15,21 @@ import (
 // File is a file that is being written.
 type File interface {
 	io.WriteCloser
-	// Sync brings what was written to the disk.
+	// Sync flushes the file to the disk.
 	Sync() error
 }
 
-// Disk is all that changes files and folders. Reading needs none.
+// Disk changes files and folders. Reading does not need it.
 type Disk interface {
-	// Create makes or empties a file.
+	// Create creates a file, or empties an existing one.
 	Create(path string) (File, error)
-	// Append opens a file, which it makes if it is missing, to write on after its first size bytes. What it holds beyond
-	// is cut off.
+	// Append opens a file, or creates it, to write after its first size bytes. The rest of the file is cut off.
 	Append(path string, size int64) (File, error)
-	// Rename gives a file another name, in place of the file that has it.
+	// Rename renames a file, and replaces the file that has the new name.
 	Rename(from, to string) error
-	// Remove deletes a file. That it does not exist is no error.
+	// Remove deletes a file. A file that does not exist is no error.
 	Remove(path string) error
-	// Mkdir makes a folder. That it exists is no error.
+	// Mkdir makes a folder. A folder that exists is no error.
 	Mkdir(path string) error
 	// SyncFolder makes the entries of a folder survive a crash of the machine.
 	SyncFolder(path string) error
@@ -49,7 +48,7 @@ func (system) Append(path string, size int64) (File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Size() > size { // a device or a pipe has no end to cut
+	if err == nil && info.Mode().IsRegular() && info.Size() > size { // a device or a pipe cannot be cut
 		err = f.Truncate(size)
 	}
 	if err != nil {
@@ -76,11 +75,11 @@ func (system) Mkdir(path string) error {
 
 func (system) SyncFolder(path string) error { return syncFolder(path) }
 
-// Suffix ends the name under which Replace writes a file.
+// Suffix ends the temporary name that Replace uses.
 const Suffix = ".tmp"
 
-// Replace writes a file so that at any moment there is either the old one or the whole new one: under another name,
-// synced, renamed, and the folder synced. If it fails before the rename, the old file stays.
+// Replace writes a file such that at any moment either the old file exists or the complete new one. It writes under a
+// temporary name, syncs, renames, and syncs the folder. If it fails before the rename, the old file stays.
 func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 	temp := path + Suffix
 	f, err := d.Create(temp)
@@ -105,7 +104,7 @@ func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// MakeFolder makes a folder and what is missing above it, so that they are there after a crash of the machine.
+// MakeFolder makes a folder and its missing parents; all of them survive a crash of the machine.
 func MakeFolder(d Disk, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil

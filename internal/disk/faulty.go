@@ -1,14 +1,14 @@
 package disk
 
-// Act is something that is about to be done to a disk.
+// Act is a change that is about to be made to a disk.
 type Act struct {
 	Kind  string // create, append, write, sync, close, rename, remove, mkdir, sync folder
 	Path  string // of the file or folder; of a rename, the new name
 	Bytes int    // to be written
 }
 
-// Faulty is a disk that asks fault before each act. An error makes the act fail with it; of a write, the first room bytes
-// are written before it fails. fault may be called from several goroutines.
+// Faulty is a disk that calls fault before each act. If fault returns an error, the act fails with it; a write first
+// writes room bytes. fault may be called from several goroutines.
 func Faulty(d Disk, fault func(Act) (room int, err error)) Disk { return &faulty{d, fault} }
 
 type faulty struct {
@@ -78,7 +78,7 @@ func (f *faultyFile) Write(p []byte) (int, error) {
 
 func (f *faultyFile) Sync() error { return f.disk.do("sync", f.path, f.File.Sync) }
 
-// Close closes the file in any case, or the program would run out of files.
+// Close always closes the file; otherwise the process would run out of file descriptors.
 func (f *faultyFile) Close() error {
 	_, err := f.disk.fault(Act{Kind: "close", Path: f.path})
 	if closeErr := f.File.Close(); err == nil {

@@ -2,5 +2,5 @@
 
 package disk
 
-// syncFolder does nothing where folders cannot be synced.
+// syncFolder does nothing on systems that cannot sync folders.
 func syncFolder(string) error { return nil }

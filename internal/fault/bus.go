@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Bus returns a bus that spoils what is sent on the given one. Each message passes one sender, so that a fault strikes it
-// once, wherever it goes. A cut-off process hears nothing either.
+// Bus returns a bus that injects faults into the messages sent over the given one. Each message has one sender, so that
+// at most one process changes it. A cut-off process receives nothing, either.
 func (i *Injector) Bus(bus wire.Bus) wire.Bus {
 	if i == nil {
 		return bus
@@ -21,10 +21,10 @@ type faultyBus struct {
 	faults *Injector
 }
 
-// fate is what becomes of a message.
+// fate says what happens to a message.
 type fate struct {
 	drop, dup bool
-	flip      int           // bit to be changed; -1: none
+	flip      int           // index of the bit that is changed; -1: none
 	delay     time.Duration // of the first copy
 }
 
@@ -54,7 +54,7 @@ func (i *Injector) decide(n int) fate {
 	return f
 }
 
-// Publish implements wire.Bus. A message that is lost or held back counts as sent.
+// Publish implements wire.Bus. A message that is lost or delayed counts as sent.
 func (b *faultyBus) Publish(subject string, data []byte) error {
 	if len(data) > b.MaxPayload() {
 		return b.Bus.Publish(subject, data)
@@ -81,7 +81,7 @@ func (b *faultyBus) Publish(subject string, data []byte) error {
 	return nil
 }
 
-// late sends a message that was held back. If the carrier is away by then it is lost.
+// late sends a delayed message. If the bus cannot send by then, the message is lost.
 func (i *Injector) late(bus wire.Bus, subject string, data []byte) {
 	i.mu.Lock()
 	closed := i.closed
@@ -94,7 +94,7 @@ func (i *Injector) late(bus wire.Bus, subject string, data []byte) {
 // Subscribe implements wire.Bus.
 func (b *faultyBus) Subscribe(subject string, handle func(data []byte)) (wire.Subscription, error) {
 	return b.Bus.Subscribe(subject, func(data []byte) {
-		if !b.faults.apart() {
+		if !b.faults.cutOff() {
 			handle(data)
 		}
 	})

@@ -33,25 +33,26 @@ func (k Kind) String() string {
 }
 
 const (
-	// saveInterval is how often counters are written at most: what a killed process injected since then is not counted.
+	// saveInterval is the shortest time between two writes of the counters. Faults between the last write and a kill
+	// are not counted.
 	saveInterval = 100 * time.Millisecond
-	// countsLine is the form of one line of the file, of the same width whatever the number.
+	// countsLine is the format of a line of the file. Its width does not depend on the number.
 	countsLine = "%-12s%016d\n"
 	gauge      = "goroutines"
 )
 
-// Variable is the environment variable that holds a Spec for a process of a run.
+// Variable is the environment variable with the Spec for a process of a run.
 const Variable = "SWITCHYARD_FAULTS"
 
-// Counts are the counters of one process and the file that they are kept in: one line of name and number for each, all of
-// the same length, so that the file is overwritten in place by one write.
+// Counts are the counters of one process, with their file: a line with name and number for each counter. All lines have
+// a fixed length, so that one write in place replaces the whole content.
 type Counts struct {
 	log hclog.Logger
 
 	mu   sync.Mutex
 	file *os.File // nil: none, or closed
 	n    [kinds]int64
-	due  *time.Timer // nil: what was counted is written
+	due  *time.Timer // runs if there are counts to write; nil: all are written
 }
 
 func openCounts(path string, log hclog.Logger) (*Counts, error) {
@@ -116,8 +117,8 @@ func (c *Counts) close() error {
 	return nil
 }
 
-// ReadCounts reads the counters that a process keeps in a file, by the names of the faults, and its number of goroutines when
-// they were written. A file that is still empty holds none.
+// ReadCounts reads the file of a process: the counters by the names of the faults, and the number of goroutines at the
+// time of writing. An empty file has no counters.
 func ReadCounts(path string) (counts map[string]int64, goroutines int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

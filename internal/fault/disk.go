@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Disk returns a disk that is full now and then: meanwhile no file or folder can be made and nothing written. A write that
-// fails has written a part.
+// Disk returns a disk that is full from time to time. Then no file or folder can be made, and nothing can be written. A
+// write that fails has written a part.
 func (i *Injector) Disk(d disk.Disk) disk.Disk {
 	if i == nil || i.spec.DiskFull.Length == 0 {
 		return d
@@ -16,7 +16,7 @@ func (i *Injector) Disk(d disk.Disk) disk.Disk {
 	return disk.Faulty(d, i.fill)
 }
 
-// fill decides whether an act meets a full disk.
+// fill decides whether an act finds the disk full.
 func (i *Injector) fill(act disk.Act) (room int, err error) {
 	switch act.Kind {
 	case "create", "append", "write", "mkdir":

@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Injector injects the faults of a Spec into one process. Its methods may be called from any goroutine; those of a nil
-// Injector inject nothing.
+// Injector injects the faults of a Spec into one process. Its methods may be called from any goroutine. A nil Injector
+// injects nothing.
 type Injector struct {
 	spec   Spec
 	key    rng.Key
@@ -27,16 +27,16 @@ type Injector struct {
 	closed   bool
 }
 
-// What the streams of an Injector are for.
+// The purposes of an Injector's random streams.
 const (
 	streamMessages = iota
 	streamPartition
 	streamDisk
-	streamSchedule // of package chaos, which draws from the same key
+	streamSchedule // used by package chaos, which draws from the same key
 )
 
-// New returns an Injector for the process of that name. Processes of different names have different faults. If the
-// specification names a file for the counters, it is made.
+// New returns an Injector for the process of that name. Processes with different names have different faults. If the
+// Spec names a file for the counters, New makes it.
 func New(spec Spec, name string, log hclog.Logger) (*Injector, error) {
 	h := fnv.New32a()
 	h.Write([]byte(name))
@@ -50,12 +50,12 @@ func New(spec Spec, name string, log hclog.Logger) (*Injector, error) {
 	return i, err
 }
 
-// Schedule is the stream from which the times of what happens to the n-th kind of process are drawn.
+// Schedule is the random stream for the times of faults of the n-th kind of process.
 func Schedule(seed uint64, n int) rng.Stream {
 	return rng.New(seed, rng.Fault).At(streamSchedule, uint32(n), 0)
 }
 
-// Spec is what is injected.
+// Spec returns the faults that are injected.
 func (i *Injector) Spec() Spec {
 	if i == nil {
 		return Spec{}
@@ -63,7 +63,7 @@ func (i *Injector) Spec() Spec {
 	return i.spec
 }
 
-// Close writes the counters a last time. Messages that are held back are lost.
+// Close writes the counters for the last time. Delayed messages that are not yet sent are lost.
 func (i *Injector) Close() error {
 	if i == nil {
 		return nil
@@ -74,8 +74,8 @@ func (i *Injector) Close() error {
 	return i.counts.close()
 }
 
-// apart reports whether the process is cut off now.
-func (i *Injector) apart() bool {
+// cutOff reports whether the process is cut off at this moment.
+func (i *Injector) cutOff() bool {
 	if i.spec.Partition.Length == 0 {
 		return false
 	}
@@ -84,7 +84,7 @@ func (i *Injector) apart() bool {
 	return i.during(&i.cut, Partition)
 }
 
-// during reports whether an outage is on, and counts those that are met.
+// during reports whether there is an outage at this moment. It counts an outage when it is first noticed.
 func (i *Injector) during(o *outages, kind Kind) bool {
 	on, first := o.on(time.Now())
 	if first {
@@ -93,16 +93,16 @@ func (i *Injector) during(o *outages, kind Kind) bool {
 	return on
 }
 
-// outages are the outages of one kind, one after the other. The times between their beginnings are exponential, so that
-// their number does not depend on how often the process is started anew.
+// outages are the outages of one kind, one after the other. The times between their beginnings are exponentially
+// distributed, so that their number does not depend on how often the process is restarted.
 type outages struct {
 	Outage
 	draws       rng.Stream
-	from, until time.Time // of the present or next one
-	met         bool      // it has been noticed
+	from, until time.Time // of the current or the next outage
+	met         bool      // the current outage has been noticed
 }
 
-// on reports whether there is an outage now, and whether it is noticed for the first time.
+// on reports whether there is an outage at this moment, and whether it is noticed for the first time.
 func (o *outages) on(now time.Time) (on, first bool) {
 	for !now.Before(o.until) {
 		gap := -math.Log(1-o.draws.Float64()) * float64(max(o.Every-o.Length, 0))
@@ -117,5 +117,5 @@ func (o *outages) on(now time.Time) (on, first bool) {
 	return true, first
 }
 
-// goroutines is what the process reports beside its counters, so that a leak shows.
+// goroutines is the number of goroutines, which the process writes beside its counters so that a leak shows.
 func goroutines() int64 { return int64(runtime.NumGoroutine()) }

@@ -7,8 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Program returns a program that now and then spoils the gradient of a shard with a NaN, once in this process: computed again,
-// the shard is what it should be. What is computed before the first parameters are loaded, such as a golden shard, stays whole.
+// Program returns a program that occasionally puts a NaN into the gradient of a shard. It does so once for a shard in
+// this process, so that the shard is right if it is computed again. Results before the first parameters are loaded,
+// such as the golden shard, are never changed.
 func (i *Injector) Program(p worker.Program) worker.Program {
 	if i == nil || i.spec.NaN == 0 {
 		return p
@@ -72,7 +73,7 @@ func (p *faultyProgram) Prepare(slot int, step uint64, shard int) (more bool) {
 	return worker.Prepare(p.Program, slot, step, shard)
 }
 
-// strike decides whether a shard is spoilt, and where.
+// strike decides whether the gradient of a shard gets a NaN, and at which element.
 func (p *faultyProgram) strike(step uint64, shard, size int) (at int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

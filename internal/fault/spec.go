@@ -8,41 +8,42 @@ import (
 	"time"
 )
 
-// ErrSpec is returned by Parse for a text that is no specification of faults.
+// ErrSpec is returned by Parse for a text that is not a valid specification.
 var ErrSpec = errors.New("fault: invalid specification")
 
-// Spec says which faults a process injects. The zero Spec injects none.
+// Spec lists the faults that a process injects. The zero Spec has none.
 type Spec struct {
 	Seed uint64
-	// Shares of messages that are lost, repeated and changed in one bit, and of gradients of shards that become NaN.
+	// Drop, Dup and Corrupt are the shares of messages that are lost, repeated and changed in one bit; NaN is the share
+	// of shards' gradients that get a NaN.
 	Drop, Dup, Corrupt, NaN float64
 	Delay                   Delay
-	Partition               Outage // nothing is sent or heard
-	DiskFull                Outage // no file can be made or written
-	Counts                  string // file of the counters; empty: none
+	Partition               Outage // nothing is sent or received
+	DiskFull                Outage // no file can be created or written
+	Counts                  string // file for the counters; empty: none
 }
 
-// Delay holds back a share of the messages, each by a time uniform up to Most.
+// Delay delays a share of the messages, each by a time drawn uniformly up to Most.
 type Delay struct {
 	Most  time.Duration
 	Share float64
 }
 
-// Outage lasts for Length and comes, on average, once in Every.
+// Outage has a length and the mean time between the beginnings of two outages.
 type Outage struct{ Length, Every time.Duration }
 
-// What a specification leaves open.
+// Defaults for parts that a specification leaves out.
 const (
 	defaultDelayShare = 0.05
-	outageRatio       = 10 // Every of an Outage, in Lengths
+	outageRatio       = 10 // Every of an Outage, in multiples of Length
 )
 
 // Parse reads a specification: settings NAME=VALUE with commas between them, such as
 //
 //	seed=7,drop=2%,dup=1%,delay=200ms/5%,corrupt=0.1%,nan=0.1%,partition=4s/40s,disk-full=3s/60s,counts=PATH
 //
-// A share is a percentage or a fraction. A delay is the longest one and the share of messages, an outage its length and the
-// mean time between two; what follows the slash may be left out.
+// A share is a percentage or a fraction. A delay is the longest delay and the share of messages; an outage is its
+// length and the mean time between two. The slash and what follows it may be left out.
 func Parse(text string) (Spec, error) {
 	var s Spec
 	for setting := range strings.SplitSeq(text, ",") {
@@ -83,7 +84,7 @@ func (s *Spec) set(name, value string) (err error) {
 	return err
 }
 
-// String is the text from which Parse makes the same Spec.
+// String is a text that Parse reads as the same Spec.
 func (s Spec) String() string {
 	settings := []string{"seed=" + strconv.FormatUint(s.Seed, 10)}
 	for _, share := range []struct {

@@ -1,7 +1,7 @@
-// Package host leads runs, any number at the same time, with workers that are other processes: it takes runs that are handed
-// in, goes on with those that were under way, answers over NATS and to the page, and sees to it that one host leads the
-// workers of a broker. What happens to one run does not touch the others. It does not know what a command line looks like, nor
-// which exit code an error gets.
+// Package host leads any number of runs at the same time, with workers in other processes. It accepts submitted runs,
+// continues those that an earlier host has left unfinished, answers requests over NATS and from the page, and makes
+// sure that only one host leads the workers of a broker. A failure of one run does not affect the others. The package
+// does not know command lines or exit codes.
 package host
 
 import (
@@ -27,15 +27,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
-// Config says what a host is.
+// Config describes a host.
 type Config struct {
-	Kinds    *config.Kinds // what configurations are read with
+	Kinds    *config.Kinds // the kinds that configurations may name
 	RunsDir  string
 	URL      string // of the broker, for messages
 	Connect  func(party string) (*natsbus.Bus, error)
 	Faults   *fault.Injector  // nil: none
-	Command  advice.Command   // for hints
-	Mistaken func(error) bool // whether an error is a client's, who asked for what cannot be
+	Command  advice.Command   // makes the command lines in hints
+	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
 	Log      hclog.Logger
 }
 
@@ -43,31 +43,31 @@ type Config struct {
 type Host struct {
 	cfg      Config
 	log      hclog.Logger
-	bus      *natsbus.Bus // of pool and service; each run has one of its own
+	bus      *natsbus.Bus // for pool and service; each run has a connection of its own
 	numerics []wire.Numeric
 	store    *control.Store // data sets of the runs
 	pool     *pool.Dispatcher
-	look     time.Duration // between two looks for other coordinators
+	look     time.Duration // time between two searches for other coordinators
 
-	life context.Context // of the runs
+	life context.Context // its end interrupts the runs
 	end  context.CancelCauseFunc
-	all  sync.WaitGroup // the runs
+	all  sync.WaitGroup // waits for the runs
 
-	opening  sync.Mutex        // runs are opened one after the other
+	opening  sync.Mutex        // held while a run is opened: one at a time
 	requests map[string]string // names of runs by request; guarded by opening
 
-	mu          sync.Mutex // guards all below
+	mu          sync.Mutex // guards the fields below
 	runs        map[string]*hosted
-	interrupted []string // runs that the end of the host has interrupted
+	interrupted []string // runs that the end of the host interrupted
 }
 
-// What ends a run beside its last step.
+// Reasons why a run ends before its last step.
 var (
 	errShutdown = errors.New("the coordinator was stopped")
 	errStop     = errors.New("stopped on request")
 )
 
-// maxRequests bounds how many requests are remembered.
+// maxRequests is the largest number of requests that the host remembers.
 const maxRequests = 1024
 
 // New prepares a host without runs.
@@ -80,15 +80,16 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// dataFolder, below the folder of the runs, holds the data sets of the runs that hosts lead. No run has such a name.
+// dataFolder is the folder, in the folder of the runs, with the data sets of the runs that hosts lead. It is not a
+// valid name of a run.
 const dataFolder = ".data"
 
-// NewStore is the store of the data sets of hosted runs in a folder of runs.
+// NewStore is the store for the data sets of hosted runs, in a folder of runs.
 func NewStore(runsDir string) *control.Store {
 	return control.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
 }
 
-// Connect opens the host's own connection, which Close closes. The broker may come later.
+// Connect opens the host's own connection; Close closes it. The broker may start later.
 func (h *Host) Connect() (err error) {
 	h.bus, err = h.cfg.Connect("coordinator")
 	return err
@@ -103,7 +104,7 @@ func (h *Host) hosted(name string) *hosted {
 	return h.runs[name]
 }
 
-// under lists the runs that are under way.
+// under lists the runs that the host leads at the moment.
 func (h *Host) under() []*hosted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,8 +116,8 @@ func (h *Host) under() []*hosted {
 	return list
 }
 
-// resumeAll goes on with the runs that a coordinator hosted and that are not at their end, in the order of their start.
-// One that cannot go on is told, and does not hold up the others.
+// resumeAll continues the runs that a host has led and that have not ended, in the order of their start. If a run
+// cannot continue, the log says why, and the others continue.
 func (h *Host) resumeAll() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
@@ -146,10 +147,10 @@ func (h *Host) view() pool.View {
 	return v
 }
 
-// shutdown lets all runs write a checkpoint, and returns the names of those that it has interrupted.
+// shutdown lets all runs write a checkpoint. It returns the names of the runs that it interrupted.
 func (h *Host) shutdown() []string {
 	h.end(errShutdown)
-	h.opening.Lock() // none is opened any more
+	h.opening.Lock() // no run is opened after this
 	defer h.opening.Unlock()
 	h.all.Wait()
 	h.mu.Lock()

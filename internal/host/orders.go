@@ -12,16 +12,16 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
-// Order says which run is to be opened.
+// Order describes the run to be opened.
 type Order struct {
-	Name      string // empty: made from the configuration
+	Name      string // empty: chosen from the configuration
 	Config    config.Config
 	Overrides []string
 	Command   []string
-	Scale     []byte // scaling of the data set of a run on own data, as JSON
+	Scale     []byte // for a run on own data: the scaling of its data set, as JSON
 }
 
-// open opens a run, or goes on with the one that is meant.
+// open opens a new run, or continues the run of that name.
 func (h *Host) open(o Order) (control.Submitted, error) {
 	if o.Name == "" {
 		return h.create(o)
@@ -33,7 +33,7 @@ func (h *Host) open(o Order) (control.Submitted, error) {
 		if !r.stopping.Load() {
 			return control.Submitted{Name: o.Name, State: control.Running}, nil
 		}
-		<-r.done // it is to go on from its last checkpoint
+		<-r.done // it has to write its last checkpoint before it can continue
 	}
 	info, err := runs.Load(h.cfg.RunsDir, o.Name)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -55,8 +55,8 @@ func (h *Host) open(o Order) (control.Submitted, error) {
 	return control.Submitted{Name: o.Name, State: control.Resumed}, h.resume(o.Name)
 }
 
-// Prepare makes the order of a run that this process itself asks for ready: it brings the data set into the store, names the
-// run, and checks that no other run has the name.
+// Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses
+// a name, and checks that the name is free.
 func (h *Host) Prepare(o *Order) error {
 	data, err := job.LoadData(&o.Config, nil)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *Host) Prepare(o *Order) error {
 	return h.check(*o)
 }
 
-// check returns an error if an order cannot be carried out because another run has its name.
+// check returns an error if another run has the name of the order.
 func (h *Host) check(o Order) error {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -94,11 +94,11 @@ func (h *Host) stopped(name string) bool {
 	return err == nil && info.Stopped && info.State != runs.Finished
 }
 
-// errOtherConfig is the error of a name that stands for another run.
+// errOtherConfig is returned when a run of that name exists and has another configuration.
 var errOtherConfig = errors.New("there is a run of that name with another configuration")
 
-// sameRun returns an error if an order has another configuration than the run of its name. Where the files of a data set
-// lie does not matter, their content does.
+// sameRun returns an error if the order and the run of its name have different configurations. Only the content of data
+// sets counts, not the paths of their files.
 func sameRun(o Order, c config.Config) error {
 	differences := job.Differences(c, o.Config)
 	if len(differences) == 0 {

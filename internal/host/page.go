@@ -10,10 +10,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
-// Page is what the page shows of the host.
+// Page is the source from which the page reads the runs of the host.
 func (h *Host) Page() web.Source { return source{h} }
 
-// source is the host as the page sees it.
+// source implements web.Source for a host.
 type source struct{ host *Host }
 
 var _ web.Source = source{}
@@ -26,7 +26,7 @@ func (s source) Ready() error {
 	return nil
 }
 
-// folder has the runs that the host does not lead at the moment, and how all others stood when they were last written.
+// folder has the runs that the host does not lead at the moment, and the last written state of all runs.
 func (s source) folder() web.Folder { return web.Folder(s.host.cfg.RunsDir) }
 
 // Runs implements web.Source.
@@ -34,7 +34,7 @@ func (s source) Runs() ([]web.Run, error) {
 	all, err := s.folder().Runs()
 	for i := range all {
 		if r := s.host.hosted(all[i].Name); r != nil {
-			all[i] = r.shown()
+			all[i] = r.pageRun()
 		}
 	}
 	return all, err
@@ -43,7 +43,7 @@ func (s source) Runs() ([]web.Run, error) {
 // Run implements web.Source.
 func (s source) Run(name string) (web.Run, error) {
 	if r := s.host.hosted(name); r != nil {
-		return r.shown(), nil
+		return r.pageRun(), nil
 	}
 	return s.folder().Run(name)
 }
@@ -64,8 +64,8 @@ func (s source) Stop(name string) error {
 	return nil
 }
 
-// shown is the run as the page shows it.
-func (r *hosted) shown() web.Run {
+// pageRun is the run in the form that the page shows.
+func (r *hosted) pageRun() web.Run {
 	s := r.lead.Stats()
 	live := &web.Live{
 		Term: s.Term, Waiting: s.Waiting, Workers: []web.Worker{},

@@ -12,16 +12,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
-// rivalWait is how long another coordinator on the same broker has to answer, rivalLook the time between two looks for one.
-// The broker says what a key may not do in its own time: for roleWait after the start that ends the coordinator.
+// rivalWait is how long another coordinator of the same broker has to answer. rivalLook is the time between two
+// searches for one. The broker reports a missing permission with a delay: within roleWait of the start, such a report
+// ends this coordinator.
 const (
 	rivalWait = time.Second
 	rivalLook = 15 * time.Second
 	roleWait  = 5 * time.Second
 )
 
-// alone offers the service, unless another coordinator is there: two would pull the workers to and fro. Of two that
-// start at the same time the older stays. It returns no server if ctx ended first.
+// alone offers the service, unless another coordinator of this broker exists: two coordinators would take each other's
+// workers. If two start at the same time, the older one stays. It returns no server if ctx ended first.
 func (h *Host) alone(ctx context.Context) (*control.Server, error) {
 	found, err := control.Hosts(ctx, h.bus.Conn(), rivalWait)
 	if ctx.Err() != nil {
@@ -44,7 +45,7 @@ func (h *Host) alone(ctx context.Context) (*control.Server, error) {
 	return server, nil
 }
 
-// older returns an error if a coordinator answers that was there before this one.
+// older returns an error if a coordinator answers that started before this one.
 func (h *Host) older(ctx context.Context, own control.Identity, within time.Duration) error {
 	found, err := control.Hosts(ctx, h.bus.Conn(), within)
 	if err != nil {
@@ -58,8 +59,8 @@ func (h *Host) older(ctx context.Context, own control.Identity, within time.Dura
 	return nil
 }
 
-// watchRivals waits for the end of ctx. It ends earlier, with an error, if an older coordinator appears: brokers that were
-// apart when this one was started have found each other.
+// watchRivals runs until the end of ctx. It returns an error earlier if an older coordinator appears, which happens
+// when brokers of one cluster were disconnected at the start of this coordinator and connect again.
 func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
 	ticker, role := time.NewTicker(h.look), time.NewTicker(rivalWait/8)
 	defer ticker.Stop()
@@ -91,14 +92,14 @@ func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
 	}
 }
 
-// errRival is the error of a second coordinator.
+// errRival is returned for the second coordinator of a broker.
 var errRival = errors.New("there is to be one coordinator for a broker")
 
 func (h *Host) rival(i control.Identity) error {
 	return advice.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
 }
 
-// WrongRole is the error of a connection whose key is that of another role than this one.
+// WrongRole returns an error if the connection uses the key of another role.
 func WrongRole(bus *natsbus.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
 		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)

@@ -27,7 +27,7 @@ type hosted struct {
 	name  string
 	run   *runs.Run
 	plan  *job.Plan
-	from  *checkpoint.Checkpoint // nil: from the beginning
+	from  *checkpoint.Checkpoint // nil: from the first step
 	bus   *natsbus.Bus
 	lead  *coordinator.Coordinator
 	watch *hostWatch
@@ -35,7 +35,7 @@ type hosted struct {
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 	stopping atomic.Bool
-	done     chan struct{} // closed when it has ended and its folder is free
+	done     chan struct{} // closed when the run has ended and its folder is released
 }
 
 // create opens a new run.
@@ -62,7 +62,7 @@ func (h *Host) create(o Order) (control.Submitted, error) {
 	return control.Submitted{Name: run.Name(), State: control.Started}, nil
 }
 
-// resume goes on with a run from its newest valid checkpoint.
+// resume continues a run from its newest valid checkpoint.
 func (h *Host) resume(name string) error {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
 	if err != nil {
@@ -111,8 +111,8 @@ func (h *Host) reopen(run *runs.Run, c config.Config) error {
 	return h.begin(&hosted{name: run.Name(), run: run, plan: p, from: from})
 }
 
-// planned is newPlan for configurations that come from elsewhere: one that the model does not take ends its run, not the
-// process with all the others.
+// planned is job.NewPlan for a configuration from another process. If the model panics, only this run ends, not the
+// process with all other runs.
 func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -122,7 +122,7 @@ func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 	return job.NewPlan(c, data, 0)
 }
 
-// begin leads a run from now on.
+// begin starts to lead a run.
 func (h *Host) begin(r *hosted) error {
 	log := h.log.With("run", r.name)
 	disk := h.cfg.Faults.Disk(disk.System())
@@ -166,7 +166,7 @@ func (h *Host) conduct(r *hosted) {
 	stats := r.lead.Stats()
 	recorded := r.watch.Ended(func(i *runs.Info) {
 		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
-		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // by this coordinator
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // of this coordinator
 	})
 	info := r.watch.Info()
 	log := h.log.With("run", r.name)
@@ -190,7 +190,7 @@ func (h *Host) conduct(r *hosted) {
 	close(r.done)
 }
 
-// ending is the state in which the end of its coordinator leaves a run, and why.
+// ending returns the state of a run after the end of its coordinator, and the reason.
 func ending(err error, onRequest bool) (state runs.State, reason string) {
 	switch {
 	case err == nil:
@@ -203,18 +203,18 @@ func ending(err error, onRequest bool) (state runs.State, reason string) {
 	return runs.Interrupted, errShutdown.Error()
 }
 
-// hostWatch is a watch on a run among others, which has no screen of its own; what the page shows is noted.
+// hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows.
 type hostWatch struct {
 	*session.Watch
 
-	notes        sync.Mutex // guards all below
+	notes        sync.Mutex // guards the fields below
 	waitingSince time.Time
 	checkpointed time.Time
 }
 
 var _ coordinator.Observer = (*hostWatch)(nil)
 
-// Membership implements coordinator.Observer. The coordinator's own log says who comes and goes and what is waited for.
+// Membership implements coordinator.Observer. The coordinator logs the members and the reasons for waiting itself.
 func (w *hostWatch) Membership(r coordinator.MembershipReport) {
 	w.notes.Lock()
 	if w.waitingSince = (time.Time{}); r.Waiting != "" {

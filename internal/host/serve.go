@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
-// Serve leads runs until ctx ends; first, if there is one, beside those that were under way. The broker may come later.
+// Serve leads runs until ctx ends: the unfinished ones, and first unless it is nil. The broker may start later.
 func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err error) {
 	inner, cancel := context.WithCancel(context.Background())
 	parts := make(chan error, 2)
@@ -51,7 +51,7 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	return errors.Join(err, server.Stop())
 }
 
-// lead goes on with the runs that are there and opens the first.
+// lead continues the unfinished runs and opens first.
 func (h *Host) lead(first *Order) error {
 	if err := h.resumeAll(); err != nil {
 		return err
@@ -82,22 +82,22 @@ func (h *Host) openFirst(o Order) error {
 	return nil
 }
 
-// brokerWait is the time between two lines about a broker that is not there.
+// brokerWait is the time between two log lines that the broker does not answer.
 const brokerWait = 10 * time.Second
 
-// awaitBroker waits for the connection and reports whether it came before the end of ctx.
+// awaitBroker waits for the connection. It reports whether the broker answered before the end of ctx.
 func (h *Host) awaitBroker(ctx context.Context) bool {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	began := time.Now()
-	told := began
+	logged := began
 	for {
 		trouble := h.bus.Trouble()
 		if trouble == "" {
 			return true
 		}
-		if now := time.Now(); now.Sub(told) >= brokerWait {
-			told = now
+		if now := time.Now(); now.Sub(logged) >= brokerWait {
+			logged = now
 			h.log.Info("waiting for the broker", "url", h.cfg.URL, "for", readable.Short(now.Sub(began)), "reason", trouble)
 		}
 		select {
@@ -108,7 +108,7 @@ func (h *Host) awaitBroker(ctx context.Context) bool {
 	}
 }
 
-// interruptedRuns is the error of runs that the end of their coordinator has interrupted.
+// interruptedRuns is the error of a coordinator whose end interrupted runs.
 type interruptedRuns []string
 
 func (e interruptedRuns) Error() string {

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
-// service is what a host answers over NATS.
+// service answers the requests to a host over NATS.
 type service struct{ host *Host }
 
 var _ control.Host = service{}
@@ -40,7 +40,7 @@ func (s service) Submit(r control.Submission) (control.Submitted, error) {
 	}
 	if r.Request != "" {
 		if len(h.requests) == maxRequests {
-			clear(h.requests) // those of long ago are not sent again
+			clear(h.requests) // old requests are not sent again
 		}
 		h.requests[r.Request] = result.Name
 	}
@@ -90,8 +90,8 @@ func (s service) Stop(name string) error {
 	return s.missing(name, err)
 }
 
-// missing answers with an error; one that says there is no such run names it without the folder, which is not the
-// client's, and the nearest.
+// missing turns an error about a run into the answer to a client. If there is no such run, the answer has the name and
+// the most similar one, but not the folder, which means nothing to the client.
 func (s service) missing(name string, err error) error {
 	if !errors.Is(err, runs.ErrNotFound) {
 		return s.answered(err)
@@ -121,7 +121,7 @@ func controlled(r web.Run) (control.Run, error) {
 	return run, nil
 }
 
-// answered makes an error what a client is told.
+// answered turns an error into the answer to a client.
 func (s service) answered(err error) error {
 	if err == nil {
 		return nil

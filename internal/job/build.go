@@ -7,14 +7,14 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// own are the settings of recordings; nil where data are simulated.
+// own are the settings of recorded data; nil if data are simulated.
 func own(c config.Config) *files.Settings {
 	s, _ := c.Env.Settings.(*files.Settings)
 	return s
 }
 
-// newModel builds the model of a configuration for data of these dimensions, which has to be one that is trained by
-// gradient.
+// newModel builds the model of a configuration for data of these dimensions. It returns an error if the model is not
+// trained by gradient.
 func newModel(c config.Config, d model.Data) (model.Trainable, error) {
 	m, err := registry.Model(c, d)
 	if err != nil {

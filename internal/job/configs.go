@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// ReadConfig reads the configuration of a run; one that cannot be read is damaged, not the caller's mistake.
+// ReadConfig reads the configuration of a run. If it cannot be read, the file is damaged; the caller made no mistake.
 func ReadConfig(kinds *config.Kinds, runsDir, name string) (config.Config, error) {
 	data, path, err := runs.Config(runsDir, name)
 	if err != nil {
@@ -20,8 +20,8 @@ func ReadConfig(kinds *config.Kinds, runsDir, name string) (config.Config, error
 	return c, nil
 }
 
-// Differences lists keys with the values that they have in two configurations, not too many. Where the files of a data set
-// lie does not matter, their content does.
+// Differences lists keys with their values in two configurations, up to a limit. Only the content of data sets counts,
+// not the paths of their files.
 func Differences(a, b config.Config) []string {
 	var list []string
 	for _, d := range config.AllDifferences(a, b) {

@@ -17,29 +17,29 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
-// Data is the data set of a run on a user's files, as training sees it. The nil Data is that of a run whose data are
-// simulated.
+// Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run with
+// simulated data.
 type Data struct {
-	Encoded []byte // what workers elsewhere fetch
-	Short   int    // training episodes without a whole window
-	Files   string // where it was read, as env.files has it
+	Encoded []byte // what workers in other processes fetch
+	Short   int    // number of training episodes that are shorter than a window
+	Files   string // its paths, in the form of env.files
 
 	hash  string              // of the content
 	set   *files.Dataset      // scaled
-	scale files.Normalisation // from the units of the files
+	scale files.Normalisation // from the units of the files to those of training
 }
 
-// ErrDataChanged is the error of a run whose files are not those that it began with.
+// ErrDataChanged is returned when the files of a run are not the files that the run began with.
 var ErrDataChanged = errors.New("the data are not those that the run began with")
 
-// LoadData reads and scales the files of a configuration and fills in what they decide: dimensions,
-// number and length of the episodes, the window if none is given, and the content hash. It returns nil
-// for an environment that is simulated. stored is the scaling of a run that goes on; nil for a new one.
+// LoadData reads and scales the files of a configuration. It fills in the keys that the files decide: dimensions,
+// number and length of the episodes, the window unless it is set, and the hash of the content. It returns nil for a
+// simulated environment. stored is the scaling of a run that continues; nil for a new run.
 func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if own(*c) == nil {
 		return nil, nil
 	}
-	*c = c.Clone() // what the files decide goes into the settings of this copy
+	*c = c.Clone() // a copy: the caller's settings stay unchanged
 	paths, err := absolutePaths(own(*c))
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	return d, err
 }
 
-// absolutePaths splits env.files and makes its paths independent of the folder that the command runs in.
+// absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the command.
 func absolutePaths(s *files.Settings) ([]string, error) {
 	if s.Files == "" {
 		return nil, advice.Hint(advice.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
@@ -100,7 +100,8 @@ func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 	return split, nil
 }
 
-// scaling is the scaling of a run that goes on, of a file, or measured on the training episodes.
+// scaling returns the stored scaling of a run that continues, the scaling of a file, or one that is measured on the
+// training episodes.
 func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
@@ -154,13 +155,13 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	return short, nil
 }
 
-// Is reports whether the data are those of a configuration.
+// Is reports whether these are the data of a configuration.
 func (d *Data) Is(c config.Config) bool { return own(c) != nil && d.Has(own(c).Hash) }
 
-// Has reports whether the data are those with this hash.
+// Has reports whether the data have this hash.
 func (d *Data) Has(hash string) bool { return d != nil && d.hash == hash }
 
-// Dataset is the scaled data; nil where data are simulated.
+// Dataset is the scaled data; nil if data are simulated.
 func (d *Data) Dataset() *files.Dataset {
 	if d == nil {
 		return nil
@@ -168,7 +169,7 @@ func (d *Data) Dataset() *files.Dataset {
 	return d.set
 }
 
-// Bytes is what workers elsewhere fetch; nil where data are simulated.
+// Bytes is what workers in other processes fetch; nil if data are simulated.
 func (d *Data) Bytes() []byte {
 	if d == nil {
 		return nil
@@ -176,7 +177,7 @@ func (d *Data) Bytes() []byte {
 	return d.Encoded
 }
 
-// Normalisation is the scaling of the data as JSON, which StoredData takes.
+// Normalisation is the scaling of the data as JSON, in the form that StoredData reads.
 func (d *Data) Normalisation() ([]byte, error) {
 	text, err := json.Marshal(d.scale)
 	if err != nil {
@@ -197,7 +198,7 @@ func (d *Data) Keep(run *runs.Run) error {
 	return runs.WriteFile(run.Path(trained.NormalisationFile), append(text, '\n'))
 }
 
-// StoredScale reads the scaling of a run on own data from the run's folder; nil for any other run.
+// StoredScale reads the scaling from the folder of a run on own data; nil for other runs.
 func StoredScale(c config.Config, folder string) ([]byte, error) {
 	if own(c) == nil {
 		return nil, nil

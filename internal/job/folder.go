@@ -10,15 +10,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Origin says how a run came about.
+// Origin says who asked for a run, and with which settings.
 type Origin struct {
-	Name      string   // empty: the first free one of the configuration's stem
-	Overrides []string // what was asked for on top of the preset
-	Command   []string // that asked for it
+	Name      string   // empty: the first free name with the stem of the configuration
+	Overrides []string // settings on top of the preset
+	Command   []string // the command line that asked for the run
 	Host      bool     // a coordinator of many runs leads it
 }
 
-// MakeRun makes the folder of a run of the plan below dir.
+// MakeRun makes the folder of a run of the plan in dir.
 func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
 	c := p.Config
 	info := runs.Info{
@@ -31,7 +31,7 @@ func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
 	return runs.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
 }
 
-// Stem is what the name of a run begins with if it was given none.
+// Stem begins the name of a run that was given no name.
 func Stem(c config.Config) string {
 	name := strings.ReplaceAll(c.Preset, "/", "-")
 	if variant := registry.Describe(c).Variant; variant != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Lead is what a coordinator needs to lead the plan's run under that name in a folder.
+// Lead is the configuration of a coordinator for the plan's run, under that name, in that folder.
 func (p *Plan) Lead(name, folder string) coordinator.Config {
 	c, lead := p.Config, p.Step()
 	lead.Run, lead.Steps = name, c.Train.Steps
@@ -23,7 +23,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 	return lead
 }
 
-// Step is the part of Lead that decides what a step is and what it costs.
+// Step is the part of Lead that decides the work and the messages of a step.
 func (p *Plan) Step() coordinator.Config {
 	c := p.Config
 	return coordinator.Config{

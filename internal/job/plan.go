@@ -1,6 +1,6 @@
-// Package job turns a configuration into work: the data of its user, read and scaled; the program of a worker; the plan,
-// which says what a run will do before it does it; and what a coordinator needs to lead it. It starts nothing and prints
-// nothing, and knows no broker.
+// Package job turns a configuration into work: the user's data, read and scaled; the program of a worker; the plan,
+// which describes a run before it begins; and the configuration of a coordinator. It starts nothing, prints nothing and
+// knows no broker.
 package job
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Plan is what a run will do, known before it does it.
+// Plan describes a run before it begins.
 type Plan struct {
 	Config config.Config
 	Data   *Data     // nil: simulated
@@ -26,8 +26,8 @@ type Plan struct {
 	Memory int          // of a worker, in bytes
 }
 
-// Prepare loads the data of a configuration, fills in what they decide, and plans the run. stored is the scaling of the data
-// of a run that goes on; nil for a new one.
+// Prepare loads the data of a configuration, fills in the keys that they decide, and plans the run. stored is the
+// scaling of the data of a run that continues; nil for a new run.
 func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 	data, err := LoadData(&c, stored)
 	if err != nil {
@@ -36,8 +36,8 @@ func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 	return NewPlan(c, data, slots)
 }
 
-// NewPlan builds the program once, for its initial parameters, and computes one shard to count what a step costs. A worker
-// computes as many shards at a time as slots.
+// NewPlan builds the program once, for the initial parameters, and computes one shard to count the operations of a
+// step. slots is the number of shards that a worker computes at the same time.
 func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	program, err := NewShards(c, data.Dataset(), 1)
 	if err != nil {
@@ -67,12 +67,12 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	return p, nil
 }
 
-// Program builds what a worker computes for the plan's run.
+// Program builds the program of a worker for the plan's run.
 func (p *Plan) Program(slots int) (worker.Program, error) {
 	return NewProgram(p.Config, p.Data.Dataset(), slots)
 }
 
-// Shards builds the program of an update's shards, of a run with local steps, too.
+// Shards builds the program of the shards of an update, also for a run with local steps.
 func (p *Plan) Shards(slots int) (*worker.Shards, error) {
 	return NewShards(p.Config, p.Data.Dataset(), slots)
 }

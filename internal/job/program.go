@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// NewProgram builds what a worker computes for a run: the shards of an update, or the replicas of a run with local steps.
-// set is the data of a run on own files.
+// NewProgram builds the program of a worker: the shards of an update, or the replicas of a run with local steps. set is
+// the data of a run on own files.
 func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
 	if !LocalSteps(c) {
 		return NewShards(c, set, slots)
@@ -31,8 +31,8 @@ func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program,
 	return newReplicas(c, programs...)
 }
 
-// NewShards builds the program of an update's shards: the sequences and the model that the configuration describes, with
-// room for as many gradients at a time as slots.
+// NewShards builds the program of the shards of an update: the sequences and the model of the configuration, with
+// memory for one gradient in each slot.
 func NewShards(c config.Config, set *files.Dataset, slots int) (*worker.Shards, error) {
 	from, err := newSource(c, set)
 	if err != nil {
@@ -55,8 +55,8 @@ func newShards(c config.Config, from source, slots int) (*worker.Shards, error) 
 	return program, nil
 }
 
-// Build makes programs of jobs, each a resolved configuration, and of the data set that came with it, as a worker gets
-// them.
+// Build returns the function by which a worker builds the program of a job. A job is a resolved configuration, with its
+// data set if it has one.
 func Build(kinds *config.Kinds) func(job, data []byte, slots int) (worker.Program, error) {
 	return func(job, data []byte, slots int) (worker.Program, error) {
 		c, err := kinds.Parse("job", job)
@@ -74,14 +74,14 @@ func Build(kinds *config.Kinds) func(job, data []byte, slots int) (worker.Progra
 	}
 }
 
-// source is what training draws from.
+// source is the source of training sequences.
 type source struct {
 	sequences worker.Sequences
 	window    int // time steps of a sequence
 	data      model.Data
 }
 
-// newSource builds the source of a configuration, with its environment if the data are simulated.
+// newSource builds the source of a configuration, including the environment if data are simulated.
 func newSource(c config.Config, set *files.Dataset) (source, error) {
 	data, env, err := registry.Data(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Rounded is a program of the plan, with the gradients that a worker delivers of it.
+// Rounded wraps a program of the plan so that its gradients are rounded as those that a worker sends.
 func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	if Coding(p.Config) == wire.Float32 {
 		return program, nil
@@ -27,7 +27,7 @@ func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	return worker.Rounded(program, quantize.Rounder{Grid: grid, Seed: p.Config.Seed}), nil
 }
 
-// referee computes blocks in the coordinator's process, with a program that is built when it is first needed.
+// referee computes blocks in the coordinator's process. Its program is built at the first use.
 type referee struct {
 	plan *Plan
 
@@ -35,7 +35,7 @@ type referee struct {
 	program worker.Program
 }
 
-// compute is a coordinator.Referee.
+// compute implements coordinator.Referee.
 func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,8 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 	return sum.Values, sum.Terms, nil
 }
 
-// SumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is rounded.
+// SumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is the
+// result of Rounded.
 func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block reduce.Block) (reduce.Partial, error) {
 	var free []reduce.Partial
 	tree := reduce.NewTree(block)

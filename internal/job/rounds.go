@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// LocalSteps reports whether a run's replicas make updates by themselves.
+// LocalSteps reports whether replicas make several updates between two exchanges with the coordinator.
 func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" }
 
 // Stride is the number of updates between two exchanges with the coordinator.
@@ -19,7 +19,7 @@ func Stride(c config.Config) uint64 {
 	return 1
 }
 
-// RoundShards is the number of shards of a step: of an update, or the replicas of a round.
+// RoundShards is the number of shards of a step; in a run with local steps, the replicas of a round.
 func RoundShards(c config.Config) int {
 	if LocalSteps(c) {
 		return c.Train.Replicas
@@ -27,7 +27,7 @@ func RoundShards(c config.Config) int {
 	return c.Train.Shards
 }
 
-// optimizer is the Adam of the configuration: the coordinator's, or that of the replicas.
+// optimizer is the Adam of the configuration. It runs in the coordinator, or in each replica.
 func optimizer(c config.Config) coordinator.Optimizer {
 	return coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
@@ -43,9 +43,9 @@ func outer(c config.Config) coordinator.Outer {
 	return coordinator.Outer{Rate: c.Train.OuterRate, Momentum: c.Train.OuterMomentum, Every: c.Train.LocalSteps}
 }
 
-// newReplicas makes the program of local steps from those of its slots.
+// newReplicas makes the program of local steps from the programs of its slots.
 func newReplicas(c config.Config, programs ...worker.Program) (*worker.Replicas, error) {
-	p, err := worker.NewReplicas(programs, worker.Local{
+	p, err := worker.NewReplicas(programs, worker.LocalSteps{
 		Replicas: c.Train.Replicas, Steps: int(c.Train.LocalSteps), Shards: c.Train.Shards, Optimizer: optimizer(c),
 	})
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 
 // Store holds data sets by the hash of their content.
 type Store interface {
-	// Load returns an encoded data set; an error that matches fs.ErrNotExist if it is not there.
+	// Load returns an encoded data set. The error matches fs.ErrNotExist if the store does not have it.
 	Load(hash string) ([]byte, error)
 }
 
-// StoredData is what LoadData has made of the files of a configuration, from a store; nil where data are simulated. scale
-// is the scaling of its Data, as JSON.
+// StoredData is the result of LoadData for a data set in a store; nil if data are simulated. scale is the scaling of
+// its Data, as JSON.
 func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	if own(c) == nil {
 		return nil, nil
@@ -43,12 +43,12 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := c.Clone()
-	if d.Short, err = describe(&said, d.set, split); err != nil {
+	decided := c.Clone()
+	if d.Short, err = describe(&decided, d.set, split); err != nil {
 		return nil, err
 	}
-	if !said.Equal(c) {
-		return nil, fmt.Errorf("%w: the configuration does not fit the data set: %v", files.ErrData, Differences(c, said))
+	if !decided.Equal(c) {
+		return nil, fmt.Errorf("%w: the configuration does not fit the data set: %v", files.ErrData, Differences(c, decided))
 	}
 	return d, nil
 }

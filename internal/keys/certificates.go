@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// How long certificates are valid. They begin a little early, for machines whose clocks are behind.
+// Validity of certificates. It begins a little in the past, for machines whose clocks are slow.
 const (
 	caYears     = 10
 	serverYears = 2
 	early       = time.Hour
 )
 
-// alwaysHosts are the names of a broker that every certificate has: this machine, and the service in a compose file.
+// alwaysHosts are names that every certificate of a broker has: this machine, and the service in a compose file.
 func alwaysHosts() []string { return []string{"localhost", "127.0.0.1", "nats"} }
 
-// canonical is a host as certificates name it.
+// canonical is the form of a host's name in certificates.
 func canonical(host string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.String(), nil
@@ -89,8 +89,8 @@ func issue(template, issuer *x509.Certificate, public *ecdsa.PublicKey, key *ecd
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// newCA is the certificate of an authority that signs certificates of servers and no further authorities. Its serial
-// number is left to crypto/x509, which draws a random one.
+// newCA makes the certificate of an authority that may sign certificates of servers, but not of further authorities.
+// crypto/x509 draws its serial number.
 func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: "Switchyard certificate authority"},
@@ -100,7 +100,7 @@ func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 	return issue(template, template, &key.PublicKey, key)
 }
 
-// newServer is the certificate of a broker that is reached under the given names.
+// newServer makes the certificate of a broker with the given names.
 func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: "Switchyard broker"},
@@ -133,7 +133,7 @@ func hostsOf(c *x509.Certificate) []string {
 	return hosts
 }
 
-// checkServer reports whether a certificate belongs to a key and an authority. Its time is not looked at.
+// checkServer returns an error unless a certificate belongs to a key and an authority. It does not check the time.
 func checkServer(server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
 	if !key.PublicKey.Equal(server.PublicKey) {
 		return fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, Server, ServerKey)
@@ -144,7 +144,7 @@ func checkServer(server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
 	return nil
 }
 
-// tlsConf tells a NATS server in which folder its certificate lies.
+// tlsConf is the part of a NATS configuration that names the folder of the certificate.
 func tlsConf(dir string) []byte {
 	return fmt.Appendf(nil, `# TLS of the broker. Made by "switchyard init"; the files are those beside it.
 tls {

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// State says what became of a file.
+// State says what Init did with a file.
 type State uint8
 
-// The states of a file: it was there, it was made, or it was made anew because what it follows from has changed.
+// The states of a file: it existed; it was made; it was made again because the files that it follows from have changed.
 const (
 	Kept State = iota
 	Made
@@ -28,16 +28,16 @@ type File struct {
 	State State
 }
 
-// folder reads and writes the files of a folder of keys, and keeps account of them.
+// folder reads and writes the files of a folder of keys, and records what it did.
 type folder struct {
 	path     string
-	readable bool // containers that run as another user may read the secrets
+	readable bool // containers of another user may read the secrets
 	files    []File
 }
 
 func (f *folder) join(name string) string { return filepath.Join(f.path, name) }
 
-// mode is who may read a file. The authority's key is needed on no machine but the one that makes certificates.
+// mode is the permissions of a file. Only the machine that makes certificates needs the authority's key.
 func (f *folder) mode(name string) fs.FileMode {
 	if !secret(name) || f.readable && name != CAKey {
 		return 0o644
@@ -45,14 +45,14 @@ func (f *folder) mode(name string) fs.FileMode {
 	return 0o600
 }
 
-// secret reports whether a file is to be kept from others.
+// secret reports whether other users must not read a file.
 func secret(name string) bool {
 	extension := filepath.Ext(name)
 	return extension == ".nk" || extension == ".key" || name == PageToken
 }
 
-// keep returns a file, made by create if it is missing. Of two processes that make it at the same time one wins, and
-// both go on with its file.
+// keep returns the content of a file, and makes the file with create if it is missing. If two processes make it at the
+// same time, one of them wins, and both use the winner's file.
 func (f *folder) keep(name string, create func() ([]byte, error)) ([]byte, error) {
 	data, err := os.ReadFile(f.join(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,11 +75,11 @@ func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error
 		return nil, err
 	}
 	defer os.Remove(temp)
-	err = os.Link(temp, f.join(name)) // unlike a rename it replaces nothing
+	err = os.Link(temp, f.join(name)) // unlike a rename, a link never replaces a file
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return f.keep(name, create)
-	case err != nil: // a file system without links
+	case err != nil: // the file system has no links
 		err = os.Rename(temp, f.join(name))
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error
 	return data, nil
 }
 
-// derive writes a file that follows from others, if it is not as it should be.
+// derive writes a file that follows from others, unless it has the right content.
 func (f *folder) derive(name string, data []byte) error {
 	old, err := os.ReadFile(f.join(name))
 	if err == nil && bytes.Equal(old, data) {
@@ -127,7 +127,8 @@ func (f *folder) temporary(name string, data []byte) (path string, err error) {
 	return file.Name(), nil
 }
 
-// open makes a file readable if that is asked for. What is readable is never closed: somebody may have opened it by hand.
+// open makes a file readable for all users if the configuration asks for it. It never takes permissions away: the user
+// may have set them.
 func (f *folder) open(name string) error {
 	if !f.readable || f.mode(name) != 0o644 {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrRole is returned for a hand-out to a role that does not exist.
+// ErrRole is returned when files are handed out to a role that does not exist.
 var ErrRole = errors.New("keys: no such role")
 
-// The roles to which files are handed out.
+// The roles that files are handed out to.
 const (
 	RoleBroker      = "broker"
 	RoleCoordinator = "coordinator"
@@ -21,12 +21,12 @@ const (
 	RoleMetrics     = "metrics"
 )
 
-// Roles are all roles to which files are handed out.
+// Roles lists all of them.
 func Roles() []string {
 	return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics}
 }
 
-// filesOf are the files that a role needs, and no more.
+// filesOf are the files that a role needs, and no others.
 func filesOf(role string) []string {
 	return map[string][]string{
 		RoleBroker:      {Auth, TLS, Server, ServerKey},
@@ -37,8 +37,8 @@ func filesOf(role string) []string {
 	}[role]
 }
 
-// HandOut copies what a role needs from a folder of keys into a folder of its own, which is made if missing. Files that
-// are there and differ are replaced: after a key was made anew, handing out again brings it to its role.
+// HandOut copies the files that a role needs from a folder of keys into a folder of its own, which it makes if it is
+// missing. It replaces files that differ: after a key was made again, handing out again brings the new key to its role.
 func HandOut(dir, role, target string) error {
 	names := filesOf(role)
 	if !slices.Contains(Roles(), role) {

@@ -16,31 +16,32 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
-// Config says which keys there are to be.
+// Config configures a folder of keys.
 type Config struct {
 	Dir     string   // folder of the keys; made, for its owner alone, if missing
-	Hosts   []string // names and addresses of the broker beside localhost, 127.0.0.1 and nats
-	Workers []string // names of further worker keys, so that one machine can be cut off without the others
-	// Readable lets every user read the secrets, but for the authority's key: for containers, which run as a user
-	// that this machine does not know. The folder guards them then.
+	Hosts   []string // names and addresses of the broker, in addition to localhost, 127.0.0.1 and nats
+	Workers []string // names of further worker keys; a machine with a key of its own can be shut out alone
+	// Readable lets every user read the secrets, except the authority's key. Containers need this, because they run as
+	// a user that this machine does not know. The permissions of the folder then protect the secrets.
 	Readable bool
-	// RenewServer makes a new certificate of the broker, for the hosts of the old one and those given here.
+	// RenewServer makes a new certificate of the broker, for the hosts of the old one and those of Hosts.
 	RenewServer bool
-	BrokerDir   string // where a NATS server finds certificate and key; empty: BrokerDir
+	BrokerDir   string // folder in which a NATS server finds certificate and key; empty: BrokerDir
 }
 
-// Report says what a folder of keys holds.
+// Report describes a folder of keys.
 type Report struct {
 	Files       []File
-	Hosts       []string  // that the broker's certificate names
-	Absent      []string  // that were asked for and are not named: RenewServer is needed
+	Hosts       []string  // in the broker's certificate
+	Absent      []string  // asked for and not in the certificate: RenewServer is needed
 	ServerUntil time.Time // end of the broker's certificate
 	CAUntil     time.Time // end of the authority's
 	// Exposed says that other users of this machine can read the secrets.
 	Exposed bool
 }
 
-// Init makes the keys that a folder lacks and returns what it holds. No private key and no token is replaced.
+// Init makes the keys that are missing in a folder and returns a description of the folder. It never replaces a private
+// key or a token.
 func Init(cfg Config, now time.Time) (*Report, error) {
 	if cfg.BrokerDir == "" {
 		cfg.BrokerDir = BrokerDir
@@ -75,7 +76,7 @@ func Init(cfg Config, now time.Time) (*Report, error) {
 	return report, err
 }
 
-// initUsers completes the nkeys and returns who there is, in a fixed order.
+// initUsers makes the missing nkeys and returns all users, in a fixed order.
 func initUsers(f *folder, called []string) ([]user, error) {
 	workers, err := filepath.Glob(f.join("worker-*.nk"))
 	if err != nil {
@@ -113,14 +114,14 @@ func initUsers(f *folder, called []string) ([]user, error) {
 	return users, nil
 }
 
-// newToken is the password of the page: 256 random bits.
+// newToken makes the token of the page: 256 random bits.
 func newToken() ([]byte, error) {
 	b := make([]byte, 32)
 	rand.Read(b)
 	return append(base64.RawURLEncoding.AppendEncode(nil, b), '\n'), nil
 }
 
-// initTLS completes authority and certificate. The authority's key may be kept elsewhere once they are made.
+// initTLS makes the missing parts of authority and certificate. After that, the authority's key may be kept elsewhere.
 func initTLS(f *folder, cfg Config, now time.Time, report *Report) error {
 	ca, caKey, err := initCA(f, now)
 	if err != nil {
@@ -147,7 +148,7 @@ func initTLS(f *folder, cfg Config, now time.Time, report *Report) error {
 	return f.derive(TLS, tlsConf(cfg.BrokerDir))
 }
 
-// initCA completes the authority. Its key is nil if it is kept elsewhere.
+// initCA makes the authority if it is missing. The returned key is nil if it is kept elsewhere.
 func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	var key *ecdsa.PrivateKey
 	_, err := os.Stat(f.join(CA))
@@ -178,7 +179,7 @@ func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, err
 	return ca, key, nil
 }
 
-// initServer completes the broker's certificate, or renews it.
+// initServer makes the broker's certificate if it is missing, or renews it.
 func initServer(f *folder, cfg Config, ca *x509.Certificate, caKey, key *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, error) {
 	hosts := append(alwaysHosts(), cfg.Hosts...)
 	sign := func() ([]byte, error) {
@@ -214,7 +215,7 @@ func initServer(f *folder, cfg Config, ca *x509.Certificate, caKey, key *ecdsa.P
 	return parseCertificate(Server, data)
 }
 
-// exposed reports whether other users can read a secret: the file lets them, and so does the folder.
+// exposed reports whether other users can read a secret: the permissions of both the file and the folder allow it.
 func (f *folder) exposed() (bool, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {

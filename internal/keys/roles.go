@@ -8,12 +8,13 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// role is what the holder of a key may do at the broker; all else is denied.
+// role is what the holder of a key may do at the broker; everything else is denied.
 type role struct {
 	publish, subscribe []string
 }
 
-// roles returns the permissions. A worker may not hear what workers say: their tokens travel there.
+// roles returns the permissions. A worker may not subscribe to the subjects that workers publish on: their messages
+// contain tokens.
 func roles() map[string]role {
 	return map[string]role{
 		CoordinatorKey: {
@@ -52,11 +53,11 @@ func newSeed() ([]byte, error) {
 	return append(seed, '\n'), nil
 }
 
-// publicKey is the name under which the broker knows the holder of a seed.
+// publicKey is the public part of a seed, by which the broker knows its holder.
 func publicKey(file string, seed []byte) (string, error) {
 	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is no nkey seed", ErrDamaged, file) // the error of nkeys is not needed, the file's text must not show
+		return "", fmt.Errorf("%w: %s is no nkey seed", ErrDamaged, file) // the error of nkeys may contain the text of the file, which is secret
 	}
 	defer pair.Wipe()
 	public, err := pair.PublicKey()
@@ -66,7 +67,7 @@ func publicKey(file string, seed []byte) (string, error) {
 	return public, nil
 }
 
-// authConf is the broker's list of users. It holds nothing secret.
+// authConf is the broker's list of users. It contains nothing secret.
 func authConf(users []user) []byte {
 	var b strings.Builder
 	b.WriteString(`# Who may do what at the broker; all else is denied. Made by "switchyard init" from the keys beside

@@ -2,8 +2,8 @@ package names
 
 import "strings"
 
-// Nearest returns the candidate with the fewest edits from word, or "" where
-// none is close enough to be meant. Of equally near ones the first wins.
+// Nearest returns the candidate with the fewest edits from word, or "" if no candidate is similar. Of equally similar
+// ones the first wins.
 func Nearest(word string, candidates []string) string {
 	best, fewest := "", max(1, min(3, len(word)/2))+1
 	for _, c := range candidates {

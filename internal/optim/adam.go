@@ -11,16 +11,17 @@ import (
 
 // Adam is the optimiser of Kingma and Ba (2015), algorithm 1, with clipping and a decaying rate.
 //
-// Invariant: power1 = Beta1^t and power2 = Beta2^t after t updates of the moments, each by t multiplications.
+// Invariant: after t updates of the moments, power1 = Beta1^t and power2 = Beta2^t, each computed by t multiplications.
 type Adam struct {
 	schedule       Schedule
 	m, v           []float32
 	power1, power2 float64
-	// Spread lets all cores update, for an owner who has them to itself meanwhile. The bits are the same.
+	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
+	// cores at that time.
 	Spread bool
 }
 
-// NewAdam returns Adam for so many parameters, with moments that are zero.
+// NewAdam returns Adam for size parameters; its moments are zero.
 func NewAdam(s Schedule, size int) *Adam {
 	return &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
 }
@@ -28,10 +29,10 @@ func NewAdam(s Schedule, size int) *Adam {
 // Stride is the number of updates that Update makes.
 func (a *Adam) Stride() uint64 { return 1 }
 
-// Moments are m and v; they belong to Adam.
+// Moments are m and v. The slices belong to Adam.
 func (a *Adam) Moments() []Moment { return []Moment{{"adam.m", a.m}, {"adam.v", a.v}} }
 
-// Resume is called after the moments were given the values that they had after so many updates.
+// Resume has to be called after the moments were set to their values after that many updates.
 func (a *Adam) Resume(updates uint64) {
 	a.power1, a.power2 = 1, 1
 	for range updates {
@@ -39,27 +40,28 @@ func (a *Adam) Resume(updates uint64) {
 	}
 }
 
-// Reset forgets the moments.
+// Reset sets the moments to zero.
 func (a *Adam) Reset() {
 	clear(a.m)
 	clear(a.v)
 	a.Resume(0)
 }
 
-// raise multiplies the powers once more. The conversions keep the compiler from fusing the products into later sums.
+// raise multiplies the powers one more time. The conversions keep the compiler from fusing the products into later
+// sums.
 func (a *Adam) raise() {
 	a.power1 = float64(a.power1 * a.schedule.Beta1)
 	a.power2 = float64(a.power2 * a.schedule.Beta2)
 }
 
-// Update makes the update number step, from 0, of theta from the sum of the shards' gradients, which it overwrites:
+// Update makes update number step (from 0). It changes theta by the sum of the shards' gradients, and overwrites sum:
 //
 //	g = sum/shards,  g ← g·min(1, Clip/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
 //	θ ← θ − rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
-// (in the form with the corrections folded into rate and ε). It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
-// finite, or above maxNorm after clipping, it returns an error and nothing but sum is changed. If the parameters are not
-// finite afterwards it returns ErrParameters.
+// (computed with the corrections folded into rate and ε). It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
+// finite, or above maxNorm after clipping, it returns an error and has changed nothing but sum. If the parameters are
+// not finite after the update, it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
@@ -87,21 +89,21 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 	return norm, rate, nil
 }
 
-// strip is the number of elements that go through all of an update before the next ones: they stay in the cache.
+// strip is the number of elements that pass through the whole update together, so that they stay in the cache.
 const strip = 1 << 13
 
-// apply moves theta by a gradient that is multiplied by clip first, and reports whether theta is finite afterwards.
+// apply changes theta by a gradient, which is multiplied by clip first, and reports whether theta is finite afterwards.
 func (a *Adam) apply(theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
 	if !a.Spread {
 		return a.applyTo(0, len(theta), theta, gradient, clip, step)
 	}
-	var odd atomic.Bool
+	var infinite atomic.Bool
 	parallel.Ranges(len(theta), parallel.Elements, func(from, to int) {
 		if !a.applyTo(from, to, theta, gradient, clip, step) {
-			odd.Store(true)
+			infinite.Store(true)
 		}
 	})
-	return !odd.Load()
+	return !infinite.Load()
 }
 
 // applyTo is apply for the elements [from, to).

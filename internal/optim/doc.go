@@ -1,6 +1,6 @@
-// Package optim is the arithmetic of an update: Adam, which turns a gradient into new parameters, and Nesterov's momentum,
-// which turns what replicas have made of the parameters by themselves into new ones (DiLoCo). The same calls give the same
-// bits on every instruction set. It sees vectors, and knows nothing of models, messages or files.
+// Package optim has the arithmetic of an update: Adam, which computes new parameters from a gradient, and Nesterov's
+// momentum, which computes them from the local steps of replicas (DiLoCo). The same calls give the same bits on every
+// instruction set. The package works on vectors; it knows nothing of models, messages or files.
 package optim
 
 import (
@@ -8,29 +8,29 @@ import (
 	"fmt"
 )
 
-// maxNorm bounds a gradient: from 1.8e19 on its square is +Inf in float32, and a parameter whose second moment is +Inf
-// never moves again. The margin is for the sum of the moment.
+// maxNorm is the largest norm of a usable gradient. The square of 1.8e19 is +Inf in float32, and a parameter whose
+// second moment is +Inf never changes again. The margin is for the sum in the moment.
 const maxNorm = 1e18
 
 var (
-	// ErrOverflow is returned for a sum over shards whose norm is not finite.
+	// ErrOverflow is returned if the norm of a sum over shards is not finite.
 	ErrOverflow = errors.New("the sum of the shards' gradients overflows float32")
-	// ErrParameters is returned when the parameters are not finite after an update.
+	// ErrParameters is returned if the parameters are not finite after an update.
 	ErrParameters = errors.New("the updated parameters are not finite")
 )
 
-// Schedule holds the constants of Adam with clipping by global norm and exponential decay of the rate.
+// Schedule has the constants of Adam with clipping by the global norm and exponential decay of the rate.
 type Schedule struct {
 	Rate       float64 // learning rate of the first update
 	Decay      float64 // factor on the rate every DecayEvery updates
 	DecayEvery uint64  // 0: no decay
-	Clip       float64 // bound on the gradient's norm; 0: no bound
+	Clip       float64 // largest norm of the gradient; 0: no limit
 	Beta1      float64
 	Beta2      float64
 	Epsilon    float64
 }
 
-// At is the rate of the update after so many, Rate·Decay^⌊step/DecayEvery⌋, by repeated multiplication.
+// At is the rate after that many updates, Rate·Decay^⌊step/DecayEvery⌋, computed by repeated multiplication.
 func (s *Schedule) At(step uint64) float64 {
 	r := s.Rate
 	if s.DecayEvery > 0 {
@@ -41,7 +41,7 @@ func (s *Schedule) At(step uint64) float64 {
 	return r
 }
 
-// Validate joins all that is wrong with the constants.
+// Validate returns all faults of the constants, joined.
 func (s *Schedule) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, v float64) {
@@ -58,7 +58,7 @@ func (s *Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Moment is a vector that an optimiser carries from one update to the next, of the parameters' size.
+// Moment is a vector that an optimiser keeps from one update to the next. It has the size of the parameters.
 type Moment struct {
 	Name   string
 	Values []float32

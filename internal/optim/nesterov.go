@@ -6,42 +6,42 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Outer holds the constants of the updates between rounds of local steps.
+// Outer has the constants of the updates between rounds of local steps.
 type Outer struct {
-	Rate     float64 // on the mean of what the replicas have gone
+	Rate     float64 // multiplies the replicas' mean movement
 	Momentum float64
-	Every    uint64 // updates that a replica makes by itself in a round; 0: there are no rounds
+	Every    uint64 // updates of a replica in a round; 0: there are no rounds
 }
 
 // Nesterov is the outer optimiser of DiLoCo (Douillard et al. 2023, algorithm 1): stochastic gradient descent with
-// Nesterov's momentum, whose gradient is how far the replicas have gone from the common parameters.
+// Nesterov's momentum. Its gradient is how far the replicas have moved from the common parameters.
 type Nesterov struct {
 	outer    Outer
 	schedule Schedule // of the replicas
 	velocity []float32
 }
 
-// NewNesterov returns the outer optimiser for so many parameters. s is what the replicas train with.
+// NewNesterov returns the outer optimiser for size parameters. s is the schedule of the replicas.
 func NewNesterov(o Outer, s Schedule, size int) *Nesterov {
 	return &Nesterov{outer: o, schedule: s, velocity: make([]float32, size)}
 }
 
-// Stride is the number of updates that each replica has made before Update.
+// Stride is the number of updates of each replica between two calls of Update.
 func (n *Nesterov) Stride() uint64 { return n.outer.Every }
 
-// Moments are the velocity; it belongs to Nesterov.
+// Moments is the velocity. The slice belongs to Nesterov.
 func (n *Nesterov) Moments() []Moment { return []Moment{{"outer.velocity", n.velocity}} }
 
-// Resume does nothing: the velocity is all that there is.
+// Resume does nothing: the velocity is the whole state.
 func (n *Nesterov) Resume(uint64) {}
 
-// Update moves theta, the parameters that all replicas began with at that step, by the sum of Δ = θ − θ_replica over the
-// replicas, which it overwrites:
+// Update changes theta, the parameters that all replicas began with at that step, by the sum of Δ = θ − θ_replica over
+// the replicas. It overwrites sum:
 //
 //	d = sum/replicas,  u ← μu + d,  θ ← θ − rate·(d + μu)
 //
-// It returns ‖d‖ and the learning rate of the replicas' first update in the round. If ‖d‖ is not finite it returns
-// ErrOverflow and nothing but sum is changed, and ErrParameters if the parameters are not finite afterwards.
+// It returns ‖d‖ and the learning rate of the replicas' first update in the round. If ‖d‖ is not finite, it returns
+// ErrOverflow and has changed nothing but sum. If the parameters are not finite afterwards, it returns ErrParameters.
 func (n *Nesterov) Update(theta, sum []float32, replicas int, step uint64) (norm, rate float64, err error) {
 	kernel.Scale(sum, 1/float32(replicas))
 	norm, rate = math.Sqrt(kernel.SumSquares(sum)), n.schedule.At(step)

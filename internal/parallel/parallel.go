@@ -1,4 +1,4 @@
-// Package parallel spreads work on long vectors over the cores. It knows nothing of what is computed.
+// Package parallel distributes work on long vectors over the cores. It does not know what is computed.
 package parallel
 
 import (
@@ -6,22 +6,23 @@ import (
 	"sync"
 )
 
-// Elements is a grain for cheap work on each element of a vector: below it another goroutine costs more than it saves.
+// Elements is a grain for cheap work on the elements of a vector: for fewer elements, a second goroutine costs more
+// than it saves.
 const Elements = 1 << 15
 
-// Ranges calls f on consecutive ranges that make up [0, n), on as many goroutines as there are cores, and returns when all
-// are done. No range is shorter than the grain, unless n is. What f does to an element must not depend on the others: then
-// the ranges do not enter the result.
+// Ranges calls f on consecutive ranges that together are [0, n), on as many goroutines as there are cores, and returns
+// when all calls have. No range is shorter than the grain, unless n is. The result does not depend on the ranges if f
+// treats each element independently of the others, which it must.
 func Ranges(n, grain int, f func(from, to int)) { new(Team).Ranges(n, grain, f) }
 
-// Team is Ranges for an owner who calls it often, once at a time: it keeps what its goroutines need, so that a call
-// allocates nothing. The zero value is ready.
+// Team is Ranges for an owner who calls it often, one call at a time. It keeps the memory for its goroutines, so that a
+// call allocates nothing. The zero value is ready for use.
 type Team struct {
 	shares []*share
 	all    sync.WaitGroup
 }
 
-// share is what one goroutine of a call does.
+// share is the part of a call that one goroutine does.
 type share struct {
 	from, to int
 	f        func(from, to int)

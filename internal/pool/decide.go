@@ -2,14 +2,15 @@ package pool
 
 import "slices"
 
-// Run is a run that has work. Limit is the number of slots that it can use at the same time: the shards of a step.
+// Run is a run that has work. Limit is the number of slots that it can use at the same time, which is the number of
+// shards of a step.
 type Run struct {
 	Name  string
 	Limit int
 }
 
-// Worker is a worker as the decision sees it. Run is the run that it serves or is on its way to, empty if it has none.
-// One that is Fixed is not sent away from there.
+// Worker is what the decision needs to know of a worker. Run is the run that it serves or goes to; empty if there is
+// none. A Fixed worker is not sent away from its run.
 type Worker struct {
 	ID    string
 	Slots int
@@ -20,9 +21,10 @@ type Worker struct {
 // Move sends a worker to a run.
 type Move struct{ Worker, Run string }
 
-// Decide says who is to go where. A worker without a run is sent to one whenever there is one. A worker that has a run
-// is sent away only if that makes the whole strictly better, see state.compare, so that a decision that was carried out
-// leads to no further one. Where moves are equally good, workers at the end of the list go, to runs at its beginning.
+// Decide decides which workers go to which runs. A worker without a run gets one whenever there is one. A worker with a
+// run is sent away only if that makes the state strictly better (see value.compare), so the decision is stable: after
+// the moves, Decide makes no further one. Of equally good moves, the last workers of the list go first, to the first
+// runs.
 func Decide(runs []Run, workers []Worker) []Move {
 	if len(runs) == 0 {
 		return nil
@@ -52,7 +54,7 @@ func Decide(runs []Run, workers []Worker) []Move {
 	return moves
 }
 
-// improve moves the worker whose move is best, if there is one that makes the state better.
+// improve makes the best single move, if some move makes the state better.
 func (s *state) improve(workers []Worker, at []int, fixed []bool) bool {
 	mover, target, reached := -1, 0, s.value()
 	for i, w := range slices.Backward(workers) {
@@ -72,17 +74,17 @@ func (s *state) improve(workers []Worker, at []int, fixed []bool) bool {
 	return true
 }
 
-// state is how slots and workers are shared out among the runs.
+// state is how workers and their slots are distributed over the runs.
 type state struct {
 	runs  []Run
 	slots []int
-	crew  []int // workers
+	crew  []int // number of workers of each run
 }
 
 func (s *state) add(run, slots int)    { s.slots[run] += slots; s.crew[run]++ }
 func (s *state) remove(run, slots int) { s.slots[run] -= slots; s.crew[run]-- }
 
-// best is the run to which a worker of run from (-1: none) would go best, and the value of the state then.
+// best is the best run for a worker that leaves run from (-1: it has none), and the value of the state after that move.
 func (s *state) best(from, slots int) (int, value) {
 	if from >= 0 {
 		s.remove(from, slots)
@@ -99,11 +101,11 @@ func (s *state) best(from, slots int) (int, value) {
 	return to, best
 }
 
-// value is how good a state is.
+// value is the quality of a state.
 type value struct {
 	starved int // runs without a worker
 	useful  int // slots that their runs can use
-	squares int // sum of the squares of the runs' slots: the smaller, the more even
+	squares int // sum of the squares of the runs' slots; a smaller sum is more even
 }
 
 func (s *state) value() value {
@@ -118,8 +120,8 @@ func (s *state) value() value {
 	return v
 }
 
-// compare is positive if v is better than o: fewer runs starve, or else more slots are of use, or else they are shared
-// more evenly.
+// compare is positive if v is better than o: fewer runs have no worker; or else more slots are useful; or else the
+// distribution is more even.
 func (v value) compare(o value) int {
 	switch {
 	case v.starved != o.starved:

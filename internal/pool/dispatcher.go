@@ -13,29 +13,29 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// interval is the time between two looks at the members of the runs.
+// interval is the time between two inspections of the runs' members.
 const interval = 500 * time.Millisecond
 
-// maxTold bounds how many workers are remembered as refused, each of which is told once in the log.
-const maxTold = 256
+// maxRefused is the largest number of refused workers that are remembered. The log names each of them once.
+const maxRefused = 256
 
 // View is what the runs know of their workers.
 type View struct {
 	Members []Member
-	Banned  []Ban // all that were sent away for good since their runs were opened
+	Banned  []Ban // all workers that were expelled since their runs were opened
 }
 
-// Ban names a worker that a run has sent away for good.
+// Ban names a worker that a run has expelled.
 type Ban struct{ Run, ID string }
 
-// Config says how a Dispatcher works.
+// Config configures a Dispatcher.
 type Config struct {
-	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
-	View     func() View    // how all open runs stand now
+	Numerics []wire.Numeric // the fingerprint that a worker must have; empty: not checked
+	View     func() View    // current state of all open runs
 	Log      hclog.Logger
 }
 
-// Dispatcher leads the workers of a pool on a bus. There is to be one for a broker.
+// Dispatcher assigns the workers of a pool over a bus. A broker should have only one.
 type Dispatcher struct {
 	cfg   Config
 	bus   wire.Bus
@@ -43,22 +43,23 @@ type Dispatcher struct {
 	start time.Time
 	wake  chan struct{}
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	pool    *Pool
 	encoder *wire.Encoder
-	done    map[Ban]bool    // bans that were carried out
-	told    map[string]bool // by worker and reason
+	done    map[Ban]bool    // bans that the pool knows
+	refused map[string]bool // by worker and reason: refusals that are logged
 }
 
-// NewDispatcher prepares a dispatcher. Runs may be opened and closed before it runs.
+// NewDispatcher prepares a dispatcher. Runs may be opened and closed before Run is called.
 func NewDispatcher(cfg Config, bus wire.Bus) *Dispatcher {
 	return &Dispatcher{
 		cfg: cfg, bus: bus, log: cfg.Log, start: time.Now(), wake: make(chan struct{}, 1), pool: New(),
-		encoder: wire.NewEncoder(), done: map[Ban]bool{}, told: map[string]bool{},
+		encoder: wire.NewEncoder(), done: map[Ban]bool{}, refused: map[string]bool{},
 	}
 }
 
-// Open adds a run that has work. It may have had workers before, who will come back to it by themselves.
+// Open adds a run that has work. before says that the run may have workers from an earlier time, which will come back
+// by themselves.
 func (d *Dispatcher) Open(r Run, before bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +89,7 @@ func (d *Dispatcher) Idle() int {
 	return d.pool.Idle()
 }
 
-// Run answers workers until ctx ends.
+// Run assigns workers until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	sub, err := d.bus.Subscribe(wire.SeekSubject, d.receive)
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 func (d *Dispatcher) now() time.Duration { return time.Since(d.start) }
 
-// look takes in how the runs stand and tells workers where to go.
+// look reads the state of the runs and sends workers to them.
 func (d *Dispatcher) look() {
 	view := d.cfg.View()
 	d.mu.Lock()
@@ -131,7 +132,7 @@ func (d *Dispatcher) look() {
 	}
 }
 
-// receive handles a message on the subject of those who seek.
+// receive handles a message from workers that seek a run.
 func (d *Dispatcher) receive(data []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,8 +161,8 @@ func (d *Dispatcher) answer(seek *wire.Seek) {
 	case errors.Is(err, ErrBanned):
 		d.refuse(seek.From, "its results were found to be wrong", "check the machine (memory, cooling) before its worker is started again; the coordinator's log names shard and step")
 		return
-	case err != nil: // an answer would reach the other worker of that id
-		d.tell(seek.From, err.Error())
+	case err != nil: // an answer would reach the other worker with that id
+		d.logRefusal(seek.From, err.Error())
 		return
 	}
 	if !known {
@@ -170,7 +171,7 @@ func (d *Dispatcher) answer(seek *wire.Seek) {
 	d.send(seek.From, &wire.Assign{To: to})
 }
 
-// refuseVersion answers a Seek of another protocol version.
+// refuseVersion answers a Seek with another protocol version.
 func (d *Dispatcher) refuseVersion(data []byte) {
 	p, err := wire.Peek(data)
 	if err != nil || p.Kind != wire.KindSeek || p.Run != wire.Pool || wire.CheckName(p.From) != nil {
@@ -181,19 +182,20 @@ func (d *Dispatcher) refuseVersion(data []byte) {
 }
 
 func (d *Dispatcher) refuse(id, reason, remedy string) {
-	d.tell(id, reason)
+	d.logRefusal(id, reason)
 	d.send(id, &wire.Refusal{Reason: reason, Remedy: remedy})
 }
 
-// tell logs once why a worker is refused.
-func (d *Dispatcher) tell(id, reason string) {
-	if key := id + " " + reason; !d.told[key] && len(d.told) < maxTold {
-		d.told[key] = true
+// logRefusal logs, once, why a worker is refused.
+func (d *Dispatcher) logRefusal(id, reason string) {
+	if key := id + " " + reason; !d.refused[key] && len(d.refused) < maxRefused {
+		d.refused[key] = true
 		d.log.Warn("worker refused", "worker", id, "reason", reason)
 	}
 }
 
-// send sends a message to a worker. One that is lost is sent again when the worker seeks again, or with the next look.
+// send sends a message to a worker. If it is lost, it is sent again when the worker seeks again, or at the next
+// inspection.
 func (d *Dispatcher) send(id string, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: wire.Pool}
 	data, err := d.encoder.Encode(msg)
@@ -205,8 +207,8 @@ func (d *Dispatcher) send(id string, msg wire.Message) {
 	}
 }
 
-// differing names the first kernel in which a fingerprint differs from that of the coordinator, with the reason; empty
-// if none does.
+// differing returns why a worker's fingerprint differs from the coordinator's, with the first kernel that differs;
+// empty if they are equal.
 func differing(ours, theirs []wire.Numeric) string {
 	if len(ours) == 0 {
 		return ""

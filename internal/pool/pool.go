@@ -6,43 +6,45 @@ import (
 	"time"
 )
 
-// What is wrong with a worker that seeks a run.
+// Reasons why a worker gets no run.
 var (
-	// ErrTaken is returned for a worker whose id belongs to another one that is alive.
+	// ErrTaken is returned if another worker with the same id is alive.
 	ErrTaken = errors.New("pool: another worker has this id")
-	// ErrBanned is returned for a worker that a run has sent away for good.
+	// ErrBanned is returned for a worker that a run has expelled.
 	ErrBanned = errors.New("pool: the worker is banned")
-	// ErrFull is returned when there is no room for one more worker.
+	// ErrFull is returned if the pool cannot remember one more worker.
 	ErrFull = errors.New("pool: too many workers")
 )
 
 const (
-	// silence is how long a worker may neither seek nor be seen in a run before it is forgotten; a worker that has no
-	// run seeks once a second. After a third of it another one may take over the id.
+	// silence is the time after which a worker is forgotten if it neither seeks nor appears in a run. A worker without
+	// a run seeks once a second. After a third of that time another worker may take the id.
 	silence = 9 * time.Second
-	// settling is how long nobody is sent away from a run after one was opened whose own workers may be about to come back.
+	// settling is a time after the opening of a run that had workers before. They may be about to come back, so no
+	// worker is sent away from its run during that time.
 	settling = 3 * time.Second
-	// again is the time between two sendings of the same Assign to a worker that serves a run.
+	// again is the time after which the same Assign is sent again to a worker that serves another run.
 	again = time.Second
-	// patience is how long a worker is asked to change runs before that is given up, and holdOff how long it then stays.
+	// patience is how long the pool waits for a worker to change runs before it gives up. holdOff is how long that
+	// worker then stays in its run.
 	patience = 10 * time.Second
 	holdOff  = time.Minute
-	// maxWorkers bounds what hostile workers can make a pool remember.
+	// maxWorkers limits the memory that hostile workers can use.
 	maxWorkers = 1024
 )
 
-// Member is a worker that was seen in a run.
+// Member is a worker that is a member of a run.
 type Member struct {
 	Run, ID string
 	Slots   int
 }
 
-// Pool is what is known of runs and workers. Times are what has passed since some beginning. It is not safe for
-// concurrent use.
+// Pool is what is known of runs and workers. Times are measured from a common beginning. It is not safe for concurrent
+// use.
 type Pool struct {
 	runs    []Run
-	settled time.Duration // until then nobody is sent away
-	workers []*worker     // in the order of their first appearance
+	settled time.Duration // until then no worker is sent away from its run
+	workers []*worker     // in the order in which they became known
 	banned  map[uint64]bool
 }
 
@@ -50,29 +52,30 @@ type Pool struct {
 type place int
 
 const (
-	seeking place = iota // it has said so, and was not seen in a run since
+	seeking place = iota // it has sent a Seek, and was not a member of a run since
 	serving
-	away // it has left its run, and may be about to seek or to join another
+	away // it has left its run; it may soon seek or join another one
 )
 
 type worker struct {
 	id    string
-	token uint64 // 0: not known, it has not sought yet
+	token uint64 // 0: unknown, because it has not sent a Seek yet
 	slots int
 	place place
-	run   string        // while it serves one
-	to    string        // run that it was sent to and was not seen in yet; empty: none
-	since time.Duration // when that was decided
-	told  bool          // an Assign was sent since
-	last  time.Duration // when
-	heard time.Duration // last sign of life
+	run   string        // the run that it serves; empty: none
+	to    string        // the run that it was sent to, until it is a member there; empty: none
+	since time.Duration // time of the decision to send it there
+	sent  bool          // an Assign was sent since then
+	last  time.Duration // time of the last Assign
+	heard time.Duration // time of the last sign of life
 	stays time.Duration // until then it is not sent away from its run
 }
 
 // New returns a pool without runs and workers.
 func New() *Pool { return &Pool{banned: map[uint64]bool{}} }
 
-// Open adds a run that has work. It may have had workers before, who will come back to it by themselves.
+// Open adds a run that has work. before says that the run may have workers from an earlier time, which will come back
+// by themselves.
 func (p *Pool) Open(now time.Duration, r Run, before bool) {
 	p.Close(r.Name)
 	p.runs = append(p.runs, r)
@@ -81,7 +84,7 @@ func (p *Pool) Open(now time.Duration, r Run, before bool) {
 	}
 }
 
-// Close removes a run. Its workers seek another when they hear that it has ended.
+// Close removes a run. Its workers seek another one when the coordinator tells them that it has ended.
 func (p *Pool) Close(run string) {
 	p.runs = slices.DeleteFunc(p.runs, func(r Run) bool { return r.Name == run })
 	for _, w := range p.workers {
@@ -104,8 +107,8 @@ func (p *Pool) forget(w *worker) {
 	p.workers = slices.DeleteFunc(p.workers, func(o *worker) bool { return o == w })
 }
 
-// Seek notes that a worker serves no run, and returns the run that it is to serve, empty if there is none. A worker is
-// known by its token: as long as it is heard of, another one cannot seek in its name.
+// Seek records that a worker serves no run, and returns the run that it should serve; empty if there is none. The token
+// identifies the worker: while it is alive, no other worker can seek under its id.
 func (p *Pool) Seek(now time.Duration, id string, token uint64, slots int) (run string, err error) {
 	if p.banned[token] {
 		return "", ErrBanned
@@ -127,14 +130,14 @@ func (p *Pool) Seek(now time.Duration, id string, token uint64, slots int) (run 
 	}
 	w.token, w.slots, w.heard, w.place, w.run = token, slots, now, seeking, ""
 	p.decide(now)
-	w.told, w.last = true, now
+	w.sent, w.last = true, now
 	return w.to, nil
 }
 
-// Observe takes the members of all runs as they are now, and forgets who was not heard of for too long. A worker that
-// changes runs may be seen in both for a while.
+// Observe records the current members of all runs, and forgets workers after a long silence. A worker that changes runs
+// may be a member of both for a while.
 func (p *Pool) Observe(now time.Duration, members []Member) {
-	seen := map[*worker][]string{} // runs
+	seen := map[*worker][]string{} // the runs of which each worker is a member
 	for _, m := range members {
 		w := p.worker(m.ID)
 		if w == nil {
@@ -153,12 +156,12 @@ func (p *Pool) Observe(now time.Duration, members []Member) {
 	})
 }
 
-// observe takes the runs that a worker was seen in.
+// observe records the runs of which a worker is a member.
 func (w *worker) observe(now time.Duration, runs []string) {
 	switch {
 	case w.to != "" && slices.Contains(runs, w.to):
 		w.to, w.place, w.run = "", serving, w.to
-	case w.place == seeking: // a run may not know yet that it has left
+	case w.place == seeking: // its old run may not know yet that it has left
 		return
 	case len(runs) == 0:
 		w.place, w.run = away, ""
@@ -169,7 +172,7 @@ func (w *worker) observe(now time.Duration, runs []string) {
 	w.heard = now
 }
 
-// Ban refuses from now on the process that seeks, or sought, under an id.
+// Ban refuses the process that seeks, or sought, under an id, for as long as the pool exists.
 func (p *Pool) Ban(id string) {
 	if w := p.worker(id); w != nil && w.token != 0 {
 		p.banned[w.token] = true
@@ -177,8 +180,9 @@ func (p *Pool) Ban(id string) {
 	}
 }
 
-// Assign decides who goes where, and returns what is to be sent now. A worker that seeks is told once, and again when it
-// seeks again; one that serves another run until it is seen where it is to be.
+// Assign decides which workers go where, and returns the messages to send. A worker that seeks gets one message, and
+// another one each time it seeks again. A worker that serves another run gets messages until it is a member of its new
+// run.
 func (p *Pool) Assign(now time.Duration) []Move {
 	p.decide(now)
 	var moves []Move
@@ -189,16 +193,17 @@ func (p *Pool) Assign(now time.Duration) []Move {
 		case w.place == serving && now-w.since >= patience:
 			w.to, w.stays = "", now+holdOff
 			continue
-		case w.told && (w.place != serving || now-w.last < again):
+		case w.sent && (w.place != serving || now-w.last < again):
 			continue
 		}
-		w.told, w.last = true, now
+		w.sent, w.last = true, now
 		moves = append(moves, Move{w.id, w.to})
 	}
 	return moves
 }
 
-// decide decides with what is known. It leaves out who is away: such a worker is gone, or will soon be heard of.
+// decide makes the decision from what is known. It leaves out workers that are away: such a worker is gone, or will
+// soon send a message.
 func (p *Pool) decide(now time.Duration) {
 	var list []Worker
 	for _, w := range p.workers {
@@ -214,7 +219,7 @@ func (p *Pool) decide(now time.Duration) {
 	}
 	for _, m := range Decide(p.runs, list) {
 		w := p.worker(m.Worker)
-		w.to, w.since, w.told = m.Run, now, false
+		w.to, w.since, w.sent = m.Run, now, false
 	}
 }
 

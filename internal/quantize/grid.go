@@ -1,9 +1,9 @@
-// Package quantize is the arithmetic of gradients that are summed as 16-bit integers with shared scales. The parameters
-// are cut into blocks. Before a step every block has a scale, 2^exponent, that all shards share; each shard's gradient is
-// rounded once to integer multiples of it, at random and without bias. Sums of integers are exact, so they have the same
-// bits in any order and grouping, and the sum over all shards fits 16 bits.
+// Package quantize has the arithmetic of gradients that are summed as 16-bit integers with shared scales. The
+// parameters are divided into blocks. Before a step, each block has a scale, 2^exponent, which is the same for all
+// shards. Each shard's gradient is rounded once to integer multiples of the scale, at random and without bias. Sums of
+// integers are exact, so they have the same bits in any order and grouping; the sum over all shards fits into 16 bits.
 //
-// It knows neither messages nor workers: Grid and Rounder are what computes a shard, Scales what leads a run.
+// The package knows neither messages nor workers. Workers use Grid and Rounder, coordinators use Scales.
 package quantize
 
 import (
@@ -15,30 +15,31 @@ import (
 )
 
 const (
-	// BlockSize is how many parameters share a scale, at most: a block does not reach into another tensor.
+	// BlockSize is the largest number of parameters that share a scale. A block never contains parameters of two
+	// tensors.
 	BlockSize = 256
-	// MaxShards is the most shards whose sum leaves seven bits to the magnitude of each.
+	// MaxShards is the largest number of shards whose sum leaves seven bits for the magnitude of each.
 	MaxShards = 1 << (sumBits - leastBits)
 
-	sumBits   = 15 // of the magnitude of an int16
+	sumBits   = 15 // bits for the magnitude in an int16
 	leastBits = 7
 
-	// Exponents lie between these: below are the gradients of blocks that hold nothing but zeros.
+	// Exponents are between these two. Gradients below the lowest belong to blocks that contain only zeros.
 	lowest, highest = -120, 125
 )
 
-// ErrNotFinite is returned for a gradient with a NaN or an infinity.
+// ErrNotFinite is returned for a gradient that contains a NaN or an infinity.
 var ErrNotFinite = errors.New("the gradient holds a NaN or an infinity")
 
-// Grid is the division of a vector of parameters into blocks. A vector that is rounded on it has an element for each
-// block behind the parameters: the least exponent that the block needs.
+// Grid divides a vector of parameters into blocks. A vector that is rounded on a grid has an extra element for each
+// block, after the parameters: the smallest exponent that the block needs.
 type Grid struct {
 	ends  []int // of the blocks
-	bits  int   // of the magnitude of a shard's integers
+	bits  int   // for the magnitude of a shard's integers
 	limit float32
 }
 
-// NewGrid divides the parameters of tensors of the given sizes, for sums over so many shards.
+// NewGrid makes the grid for tensors of the given sizes, and for sums over that many shards.
 func NewGrid(sizes []int, shards int) (*Grid, error) {
 	if shards < 1 || shards > MaxShards {
 		return nil, fmt.Errorf("%d shards: sums of 16 bits hold at most %d, as the integers of each need %d bits", shards, MaxShards, leastBits)
@@ -69,15 +70,15 @@ func (g *Grid) Parameters() int {
 // Blocks is the number of blocks.
 func (g *Grid) Blocks() int { return len(g.ends) }
 
-// Len is the length of a rounded vector: parameters, and blocks behind them.
+// Len is the length of a rounded vector: the parameters, then one element for each block.
 func (g *Grid) Len() int { return g.Parameters() + g.Blocks() }
 
-// Equal reports whether two grids are the same; nil is one, too.
+// Equal reports whether two grids are equal. Both may be nil.
 func (g *Grid) Equal(o *Grid) bool {
 	return g == o || g != nil && o != nil && g.bits == o.bits && slices.Equal(g.ends, o.ends)
 }
 
-// need is the least exponent e with greatest ≤ limit·2^e, in [lowest, highest]. greatest is finite.
+// need is the smallest exponent e with greatest ≤ limit·2^e, within [lowest, highest]. greatest is finite.
 func (g *Grid) need(greatest float32) float32 {
 	f, e := math.Frexp(float64(greatest)) // f·2^e, f in [½,1)
 	e -= g.bits
@@ -90,7 +91,7 @@ func (g *Grid) need(greatest float32) float32 {
 	return float32(max(e, lowest))
 }
 
-// power is 2^e. What lies outside of the range of normal numbers is taken as its ends.
+// power is 2^e. If that is not a normal number, power is the nearest one.
 func power(e float32) float32 {
 	return math.Float32frombits(uint32(127+int32(min(max(e, -126), 127))) << 23)
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Rounder rounds the gradients of shards. It holds no state that changes, so any number of goroutines may use it.
+// Rounder rounds the gradients of shards. Its state does not change, so any number of goroutines may use it.
 type Rounder struct {
 	Grid *Grid
 	Seed uint64
 }
 
-// Equal reports whether two rounders round alike.
+// Equal reports whether two rounders give equal results.
 func (r Rounder) Equal(o Rounder) bool { return r.Seed == o.Seed && r.Grid.Equal(o.Grid) }
 
-// Round turns the gradient of a shard into integers, in place: g holds the parameters, and room for the blocks behind
-// them, of which each gets the least exponent that it needs. exponents are those in force, of all blocks. In a block
-// that needs more than it has, what does not fit is cut off.
+// Round rounds the gradient of a shard to integers, in place. g has the parameters, then an element for each block,
+// which Round sets to the smallest exponent that the block needs. exponents are the current exponents of all blocks. If
+// a block needs a larger exponent than its current one, values that do not fit are clipped.
 //
-// The random numbers are those of (seed, step, shard), so that the result is a function of the gradient and the
-// exponents. It returns ErrNotFinite, and g undefined, for a gradient that holds a NaN or an infinity.
+// The random numbers belong to (seed, step, shard), so that the result is a function of gradient and exponents. If the
+// gradient contains a NaN or an infinity, Round returns ErrNotFinite, and g is undefined.
 func (r Rounder) Round(g, exponents []float32, step uint64, shard int) error {
 	n := r.Grid.Parameters()
 	needs := g[n:]
@@ -40,7 +40,8 @@ func (r Rounder) Round(g, exponents []float32, step uint64, shard int) error {
 	return nil
 }
 
-// Restore turns the sum of rounded gradients into a gradient, in place, and returns it without what the blocks need.
+// Restore turns the sum of rounded gradients into a gradient, in place. It returns the gradient without the elements of
+// the blocks.
 func (g *Grid) Restore(sum, exponents []float32) []float32 {
 	from := 0
 	for b, to := range g.ends {

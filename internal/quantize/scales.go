@@ -3,39 +3,40 @@ package quantize
 import "math"
 
 const (
-	// headroom is how many octaves above its level the exponent of a block lies, so that a step rarely has to be made twice.
+	// headroom is the distance, in octaves, from the level of a block up to its exponent, so that a step rarely has to
+	// be computed twice.
 	headroom = 3
-	// span is how many octaves below the highest level the others count as that low. Gradients that appear where there were
-	// none are mostly small, and then fit.
+	// span is the largest distance, in octaves, between the highest level and those that count; lower levels count as
+	// that low. New gradients in a block without gradients are mostly small, and then fit.
 	span = 20
-	// fade is by how many octaves a level falls per step while nothing holds it up.
+	// fade is the number of octaves by which a level falls in each step, unless the gradients need it.
 	fade = 1.0 / 64
 )
 
-// Scales chooses the exponents of a run's steps. Its state is a level for each block, in octaves: the greatest exponent
-// that the block needed, which fades as steps pass. So the scales of a step are a function of the steps before it.
+// Scales chooses the exponents of a run's steps. Its state is a level for each block, in octaves: the largest exponent
+// that the block needed, which falls from step to step. So the scales of a step are a function of the steps before it.
 //
-// Levels are multiples of 1/64 and all arithmetic on them is exact.
+// Levels are multiples of 1/64, and all arithmetic on them is exact.
 type Scales struct {
 	levels    []float32
 	exponents []float32
 }
 
-// NewScales starts without knowledge: the first step does not fit, and shows what is needed. The exponents in force
-// stand in the given memory, one for each block.
+// NewScales begins without knowledge: the gradients of the first step do not fit and show which exponents they need.
+// exponents is the memory for the current exponents, one for each block.
 func NewScales(exponents []float32) *Scales {
 	s := &Scales{levels: make([]float32, len(exponents)), exponents: exponents}
 	s.Restore(nil)
 	return s
 }
 
-// Levels is the state between two steps. It belongs to the Scales.
+// Levels is the state between two steps. The slice belongs to the Scales.
 func (s *Scales) Levels() []float32 { return s.levels }
 
-// Exponents are those in force. They belong to the Scales.
+// Exponents are the current exponents. The slice belongs to the Scales.
 func (s *Scales) Exponents() []float32 { return s.exponents }
 
-// Restore continues from levels of before; without any it starts anew.
+// Restore continues with levels from before; without levels it begins as NewScales does.
 func (s *Scales) Restore(levels []float32) {
 	if len(levels) == 0 {
 		for b := range s.levels {
@@ -46,10 +47,10 @@ func (s *Scales) Restore(levels []float32) {
 	s.Open()
 }
 
-// Open puts into force what the levels say.
+// Open sets the current exponents from the levels.
 func (s *Scales) Open() { Exponents(s.exponents, s.levels) }
 
-// Exponents sets dst to the exponents that levels put into force:
+// Exponents sets dst to the exponents that follow from levels:
 //
 //	e[b] = ⌈max(level[b], highest level - span)⌉ + headroom
 func Exponents(dst, levels []float32) {
@@ -66,11 +67,11 @@ func exponent(level float32) float32 {
 	return float32(min(math.Ceil(float64(level))+headroom, highest))
 }
 
-// Widen compares the exponents in force with what the shards of a step needed. Where they needed more they get it, and
-// it returns the number of those blocks; the step is then to be computed once more.
+// Widen raises the current exponents of the blocks that needed more in a step. It returns the number of these blocks;
+// if there are any, the step has to be computed again.
 func (s *Scales) Widen(needs []float32) (blocks int) { return Widen(s.exponents, needs) }
 
-// Widen is Scales.Widen of exponents in force.
+// Widen is Scales.Widen for given exponents.
 func Widen(exponents, needs []float32) (blocks int) {
 	for b, need := range needs {
 		if need > exponents[b] {
@@ -81,7 +82,7 @@ func Widen(exponents, needs []float32) (blocks int) {
 	return blocks
 }
 
-// Close notes what the shards of a step needed, and opens the next one.
+// Close records what the shards of a step needed, and opens the next step.
 func (s *Scales) Close(needs []float32) {
 	for b, need := range needs {
 		s.levels[b] = max(s.levels[b]-fade, need, lowest)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Short writes a duration as people say it: 8s, 4m05s, 3h07m, 2d04h.
+// Short writes a duration in a short form: 8s, 4m05s, 3h07m, 2d04h.
 func Short(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	switch {

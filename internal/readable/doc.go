@@ -1,4 +1,5 @@
-// Package readable sets what people read: durations, large numbers, amounts with their units, and tables in aligned columns.
+// Package readable formats text for people: durations, large numbers, amounts with their units, and tables with aligned
+// columns.
 //
 // It does not know what the numbers mean or where the text goes.
 package readable

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table of text: the first column is set left, the others right.
+// Table is a table of text. Its first column is aligned to the left, the others to the right.
 type Table struct {
 	rows [][]string // nil: a rule
 	left map[int]bool
-	sign string // of which rules are made
+	sign string // the character of rules
 }
 
 // NewTable returns a table with the given header.
@@ -22,13 +22,13 @@ func NewTable(header ...string) *Table {
 	return t
 }
 
-// Ruled makes rules of the given sign instead of a hyphen and returns the table.
+// Ruled replaces the hyphen by another character for rules, and returns the table.
 func (t *Table) Ruled(sign string) *Table {
 	t.sign = sign
 	return t
 }
 
-// Left sets columns left instead of right and returns the table.
+// Left aligns columns to the left and returns the table.
 func (t *Table) Left(columns ...int) *Table {
 	for _, c := range columns {
 		t.left[c] = true
@@ -39,7 +39,7 @@ func (t *Table) Left(columns ...int) *Table {
 // Row appends a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Rule appends a rule, which separates groups of rows.
+// Rule appends a horizontal rule, which separates groups of rows.
 func (t *Table) Rule() { t.rows = append(t.rows, nil) }
 
 // WriteTo writes the table with a rule below the header.

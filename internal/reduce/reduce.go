@@ -1,6 +1,6 @@
 // Package reduce is the fixed reduction of a step: the complete binary tree over its shards. A node is the float32 sum
-// of its two halves, left plus right, so the sum of a block has the same bits whoever computes it and in whatever
-// order the parts arrive. It knows nothing of messages, workers or models.
+// of its two halves, left plus right. So the sum of a block has the same bits on every computer and for every order in
+// which the parts arrive. The package knows nothing of messages, workers or models.
 package reduce
 
 import (
@@ -43,10 +43,10 @@ func (b Block) Sibling() (sibling Block, left bool) {
 // PowerOfTwo reports whether n is 1, 2, 4, …
 func PowerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }
 
-// Partial is the sum over a block: of gradients (empty where only terms are wanted) and of loss terms.
+// Partial is the sum over a block: of gradients (empty if only terms are needed) and of loss terms.
 type Partial struct{ Values, Terms []float32 }
 
-// add sets p to p + q, and each of the last values of p, as many as peaks, to the greater one of p and q.
+// add sets p to p + q; for the last peaks values of p it takes the larger of the two instead.
 func (p Partial) add(q Partial, peaks int, spread bool) {
 	sums := max(len(p.Values)-peaks, 0)
 	if spread {
@@ -62,14 +62,15 @@ func (p Partial) add(q Partial, peaks int, spread bool) {
 	}
 }
 
-// Tree sums the partials of a block as they arrive. It has no clock; the zero value is not ready.
+// Tree sums the partials of a block as they arrive. It has no clock. The zero value is not usable.
 //
-// Invariant: the blocks in nodes are disjoint and no two are siblings.
+// Invariant: the blocks in nodes are disjoint, and no two are siblings.
 type Tree struct {
-	// Peaks is how many of the last values of a partial are not summed: of them the greatest counts. It is set before the
-	// first Add.
+	// Peaks is the number of values, the last ones of a partial, of which the tree takes the maximum and not the sum.
+	// It is set before the first Add.
 	Peaks int
-	// Spread lets all cores add, for a tree whose owner has them to itself. The bits are the same.
+	// Spread makes additions use all cores. The bits do not change. Set it only if no other computation needs the cores
+	// at that time.
 	Spread bool
 
 	root  Block
@@ -81,8 +82,8 @@ func NewTree(root Block) *Tree {
 	return &Tree{root: root, nodes: make(map[Block]Partial)}
 }
 
-// Add gives the tree the sum of block b, which no earlier block may overlap, and merges siblings up to where one is
-// missing. The tree owns p; it calls free with each partial that it has added into another one.
+// Add adds the sum of block b, which must not overlap an earlier block, and merges siblings until one is missing. The
+// tree owns p. It calls free with each partial that it has added to another one.
 func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 	for b != t.root {
 		sibling, left := b.Sibling()
@@ -101,7 +102,7 @@ func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 	t.nodes[b] = p
 }
 
-// Take returns the sum over all shards and empties the tree, once it is complete.
+// Take returns the sum over all shards and empties the tree, if the sum is complete.
 func (t *Tree) Take() (Partial, bool) {
 	p, ok := t.nodes[t.root]
 	if ok {
@@ -110,9 +111,9 @@ func (t *Tree) Take() (Partial, bool) {
 	return p, ok
 }
 
-// Reset empties the tree and gives it another root, calling free with what it held.
+// Reset empties the tree and gives it another root. It calls free with each partial of the tree.
 func (t *Tree) Reset(root Block, free func(Partial)) {
-	for _, p := range t.nodes { // the order does not matter: free only recycles memory
+	for _, p := range t.nodes { // the order has no effect: free only recycles memory
 		free(p)
 	}
 	clear(t.nodes)

@@ -1,5 +1,6 @@
-// Package registry lists what env.kind, model.kind and eval --protocol may name: what comes with Switchyard, and what users add.
-// It does not know what becomes of a model: package job builds from it, package config reads files with it.
+// Package registry lists the values that env.kind and model.kind may have: the kinds that come with Switchyard, and
+// those that users add. It does not know what is done with them: package config reads configurations with them, package
+// job builds models from them.
 package registry
 
 import (
@@ -17,11 +18,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/dvbf"
+	"github.com/switchyard-ml/switchyard/model/fusion"
+	"github.com/switchyard-ml/switchyard/model/kvae"
+	"github.com/switchyard-ml/switchyard/model/linear"
+	"github.com/switchyard-ml/switchyard/model/lstm"
 	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/model/static"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Registry is what there is to choose from. It is not changed once it is made.
+// Registry lists the kinds of environments and the families of models. It does not change.
 type Registry struct {
 	environments []envs.Kind
 	families     []model.Family
@@ -38,12 +45,12 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), static.Family(), linear.Family()},
 	}
 }
 
-// New returns what comes with Switchyard, and own kinds. It returns an error if one of these has a name or a key that is
-// taken, or describes a key wrongly.
+// New returns a registry of what comes with Switchyard and the user's own kinds. It returns an error if the name or a
+// key of an own kind is taken, or if a key is described wrongly.
 func New(own Own) (*Registry, error) {
 	all := builtin()
 	r := &Registry{environments: append(all.Environments, own.Environments...), families: append(all.Families, own.Families...)}
@@ -68,11 +75,11 @@ func New(own Own) (*Registry, error) {
 	return r, nil
 }
 
-// Builtin is New without own kinds.
+// Builtin returns the registry of what comes with Switchyard.
 func Builtin() *Registry {
 	r, err := New(Own{})
 	if err != nil {
-		panic(err) // a mistake of this program, which the tests of its kinds find
+		panic(err) // a mistake of this program; the tests of the kinds find it
 	}
 	return r
 }
@@ -104,15 +111,18 @@ func (r *Registry) family(f model.Family) config.Kind {
 			for _, k := range r.environments {
 				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
 			}
+			if d, _, err := Data(*c); err == nil { // else the environment's own check says what is wrong
+				setup.Image = d.Image
+			}
 			return s.Check(setup)
 		},
 	}
 }
 
-// Kinds are what configurations are read with.
+// Kinds are the kinds that configurations are read with.
 func (r *Registry) Kinds() *config.Kinds { return r.kinds }
 
-// ErrKind is returned for a configuration of a kind that cannot do what is asked of it.
+// ErrKind is returned when the chosen kind cannot do what the configuration asks for.
 var ErrKind = errors.New("the kind cannot do this")
 
 // Environment builds the environment of a configuration.
@@ -142,7 +152,7 @@ func Model(c config.Config, d model.Data) (model.Model, error) {
 	return m, nil
 }
 
-// Describe says what the settings of the model choose.
+// Describe describes what the settings of the model choose.
 func Describe(c config.Config) model.Description {
 	s, ok := c.Model.Settings.(model.Settings)
 	if !ok {
@@ -151,7 +161,8 @@ func Describe(c config.Config) model.Description {
 	return s.Describe()
 }
 
-// Data are the dimensions of the data of a configuration, and the environment that simulates them; nil for recordings.
+// Data returns the dimensions of a configuration's data, and the environment that simulates them; the environment is
+// nil for recorded data.
 func Data(c config.Config) (model.Data, envs.Env, error) {
 	if s, ok := c.Env.Settings.(*files.Settings); ok {
 		return model.Data{NX: s.Observations, NU: s.Controls}, nil, nil
@@ -161,10 +172,14 @@ func Data(c config.Config) (model.Data, envs.Env, error) {
 		return model.Data{}, nil, err
 	}
 	spec := env.Spec()
-	return model.Data{NX: spec.Observation, NU: spec.Control}, env, nil
+	d := model.Data{NX: spec.Observation, NU: spec.Control}
+	if e, ok := env.(envs.Pictured); ok {
+		d.Image = e.Image()
+	}
+	return d, env, nil
 }
 
-// Trainable is a model that is trained by gradient.
+// Trainable returns the model as one that is trained by gradient, or an error.
 func Trainable(c config.Config, m model.Model) (model.Trainable, error) {
 	t, ok := m.(model.Trainable)
 	if !ok {

@@ -1,4 +1,4 @@
-// Package release says which program this is: version, revision, and what it runs on.
+// Package release identifies this program: its version, its revision, and the platform that it runs on.
 package release
 
 import (
@@ -15,8 +15,8 @@ var version = "dev"
 // Version is the version of a release, or dev.
 func Version() string { return version }
 
-// Revision is the commit that the program was built from, with a + if files
-// were changed since; empty if the build did not record it.
+// Revision is the commit that the program was built from, with a + if files differed from the commit; empty if the
+// build did not record it.
 func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -39,13 +39,13 @@ func Revision() string {
 	return revision + changed
 }
 
-// Name is the program for people: its version and the beginning of its revision.
+// Name is the version of the program with the beginning of its revision.
 func Name() string {
 	revision := Revision()
 	return strings.TrimSpace(Version() + " " + revision[:min(len(revision), 12)])
 }
 
-// Versions are what run.json records of the program.
+// Versions are what run.json records about the program.
 func Versions() map[string]string {
 	return map[string]string{
 		"switchyard": Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,

@@ -19,19 +19,19 @@ type Comparison struct {
 	B        string              `json:"b"`
 	Equal    bool                `json:"equal"`
 	Common   uint64              `json:"common"`         // last step after which the logs agree
-	Step     uint64              `json:"step,omitempty"` // first step after which they do not; 0: the initial parameters
+	Step     uint64              `json:"step,omitempty"` // first step after which the logs differ; 0: the initial parameters differ
 	HashA    string              `json:"hash_a,omitempty"`
 	HashB    string              `json:"hash_b,omitempty"`
-	Keys     []config.Difference `json:"keys"`               // that decide the bits and differ
-	Place    *Place              `json:"place,omitempty"`    // where the programs part; null: nowhere
-	Suspects []Suspect           `json:"suspects,omitempty"` // who did not compute what this machine does
-	Note     string              `json:"note,omitempty"`     // what else can be said
+	Keys     []config.Difference `json:"keys"`               // keys that decide the bits and differ
+	Place    *Place              `json:"place,omitempty"`    // first difference between the programs; null: there is none
+	Suspects []Suspect           `json:"suspects,omitempty"` // workers whose results this machine does not reproduce
+	Note     string              `json:"note,omitempty"`     // further explanation
 
 	with   Options
 	stride uint64 // updates between two lines of a log
 }
 
-// before is the step before the one at which the runs part.
+// before is the step before the one at which the runs begin to differ.
 func (d *Comparison) before() uint64 { return d.Step - d.stride }
 
 // Place is the first number that differs.
@@ -46,7 +46,7 @@ type Place struct {
 	B       float32 `json:"-"`
 }
 
-// Diff finds the first step after which two runs have different parameters, and why.
+// Diff finds the first step after which two runs have different parameters, and the reason.
 func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error) {
 	d := &Comparison{with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name, Keys: config.Differences(ra.plan.Config, rb.plan.Config)}
 	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
@@ -83,7 +83,7 @@ func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 	return ea, eb
 }
 
-// initialDifference finds the first tensor in which two plans begin differently; nil if there is none.
+// initialDifference finds the first tensor whose initial values differ in two plans; nil if there is none.
 func initialDifference(a, b *job.Plan) *Place {
 	if len(a.Theta) == len(b.Theta) {
 		return firstDifference("initial parameters", a.Layout, a.Theta, b.Theta)
@@ -116,7 +116,7 @@ func firstDifference(what string, layout []coordinator.Tensor, a, b []float32) *
 	return nil
 }
 
-// explain recomputes the step at which two runs part from the parameters that both had before.
+// explain computes the step at which two runs begin to differ again, from the parameters that both had before.
 func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	common, err := d.common(ctx, ra, rb)
 	if err != nil || common == nil {
@@ -152,7 +152,7 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	return err
 }
 
-// common is the state after the last common step, nil if this machine does not reach it.
+// common is the state after the last step that both runs agree on; nil if this machine does not reproduce it.
 func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Checkpoint, error) {
 	best := &recomputation{to: d.before(), check: true, with: d.with}
 	for _, r := range []*Record{ra, rb} {
@@ -174,7 +174,7 @@ func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Ch
 	return cp, err
 }
 
-// compareGradients computes every shard of the step with both programs, and returns where they part first.
+// compareGradients computes every shard of the step with both programs, and returns the first difference.
 func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta []float32) (*Place, error) {
 	step := d.before()
 	pa, err := ra.program(step, theta)
@@ -204,13 +204,13 @@ func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta
 	return nil, nil
 }
 
-// blameUpdate makes the step with the optimiser of each run, and says which log disagrees with it.
+// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result.
 func (d *Comparison) blameUpdate(ctx context.Context, common *checkpoint.Checkpoint, ra, rb *Record) (string, error) {
 	text := "the gradients are the same in both; "
 	wrong := ""
 	for _, r := range []*Record{ra, rb} {
 		from := *common
-		from.Identity = "" // of the run that was recomputed, which may be the other
+		from.Identity = "" // of the recomputed run, which may be the other one
 		cp, err := (&recomputation{record: r, from: &from, to: d.Step, with: d.with}).run(ctx)
 		if err != nil {
 			return "", err

@@ -14,19 +14,19 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
-// Options say what recomputes, and who is told how far it is.
+// Options configure a recomputation.
 type Options struct {
 	Workers int    // in this process
 	Version string // of the program, for people
 	Show    func(Progress)
-	Log     hclog.Logger // of what goes on inside
+	Log     hclog.Logger // of the recomputation itself
 }
 
 // Progress is how far a recomputation is.
 type Progress struct {
 	Run      string
 	Step, To uint64
-	Over     bool // it has ended
+	Over     bool // the recomputation has ended
 }
 
 // recomputation makes steps of a run again, with workers in this process and in a folder of its own.
@@ -35,7 +35,7 @@ type recomputation struct {
 	record *Record
 	from   *checkpoint.Checkpoint // nil: the initial parameters
 	to     uint64
-	check  bool // whether what comes out is compared with the log
+	check  bool // whether the results are compared with the log
 
 	with Options
 
@@ -51,13 +51,13 @@ func (r *recomputation) Step(s coordinator.StepReport) {
 	r.with.Show(Progress{Run: r.record.name, Step: s.Step, To: r.to})
 }
 
-// keep notes the state of the run.
+// keep records the state of the run.
 func (r *recomputation) keep() {
 	r.theta, r.step = r.lead.Parameters()
 	r.levels = r.lead.Levels()
 }
 
-// run makes the steps and returns the state after them. A step that differs from the log ends it with a
+// run makes the steps and returns the state after them. If a step differs from the log, run returns a
 // coordinator.ReplayError, and theta holds the parameters before that step.
 func (r *recomputation) run(ctx context.Context) (*checkpoint.Checkpoint, error) {
 	folder, err := os.MkdirTemp("", "switchyard-recompute-")
@@ -99,7 +99,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 	return cp, err
 }
 
-// copyLog writes the entries that the steps are to be compared with.
+// copyLog writes the log entries that the steps are compared with.
 func (r *recomputation) copyLog(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

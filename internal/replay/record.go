@@ -1,6 +1,6 @@
-// Package replay computes again what a run has logged: it reads the record that a run has left, makes steps of it anew with
-// workers in this process, says whether the bits are the same and whose results are not, and finds where two runs part. It
-// changes no run, which may be under way meanwhile. It does not know how a finding is shown.
+// Package replay computes again what a run has logged. It reads the record of a run, makes its steps again with workers
+// in this process, reports whether the bits are the same and whose results are not, and finds where two runs begin to
+// differ. It changes no run, and the runs may be under way at the same time. It does not know how results are shown.
 package replay
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Record is what a run has left behind. It is only read: the run may be under way.
+// Record is what a run has written so far. It is only read, because the run may be under way.
 type Record struct {
 	name, folder string
 	config       config.Config
@@ -24,7 +24,7 @@ type Record struct {
 	plan         *job.Plan
 }
 
-// ErrNoLog is the error of a run that cannot be compared, as it has logged no step.
+// ErrNoLog is returned for a run that has logged no step, so that nothing can be compared.
 var ErrNoLog = errors.New("the run has no log of its steps")
 
 // Open reads the log of a run and builds its plan.
@@ -49,7 +49,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 	return r, err
 }
 
-// before is the newest checkpoint of at most that step, nil if there is none.
+// before is the newest checkpoint at or before that step; nil if there is none.
 func (r *Record) before(step uint64) (*checkpoint.Checkpoint, error) {
 	cp, _, err := checkpoint.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
 	if errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) {

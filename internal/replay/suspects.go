@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Suspect is a block whose logged checksum is not that of its gradient as computed here.
+// Suspect is a block whose logged checksum differs from the checksum of its gradient on this machine.
 type Suspect struct {
 	Run      string `json:"run"`
 	Worker   string `json:"worker"`
@@ -24,14 +24,14 @@ type Suspect struct {
 	Computed string `json:"computed"`
 }
 
-// String says whose block differs, and how.
+// String names the worker of the block, and the difference.
 func (s Suspect) String() string {
 	return fmt.Sprintf("shards %s by worker %s of run %s: checksum %s in the log, %s computed here",
 		reduce.Block{First: s.First, Count: s.Count}, s.Worker, s.Run, s.Logged, s.Computed)
 }
 
-// suspects computes the blocks of a logged step, at the parameters and levels before it, and returns those that differ from
-// the log. The list is nil if the log does not say how the checksums were formed.
+// suspects computes the blocks of a logged step, from the parameters and levels before it, and returns those that
+// differ from the log. It returns nil if the log does not say how the checksums were formed.
 func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([]Suspect, error) {
 	elements := r.log.Chunk(e.Term)
 	if elements == 0 || len(e.Blocks) == 0 {
@@ -54,7 +54,8 @@ func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordi
 	return list, nil
 }
 
-// sums computes the blocks of a step as workers deliver them. As they are logged they fit their scales.
+// sums computes the blocks of a step as workers send them. If a block does not fit its scales, the scales are widened and
+// all blocks are computed again, as in the run: the log has the blocks that fit.
 func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
 	raw, err := r.plan.Program(1)
 	if err != nil {
@@ -72,7 +73,7 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 			return nil, fmt.Errorf("install the parameters of step %d: %w", start, err)
 		}
 		var sums [][]float32
-		needs := slices.Repeat([]float32{float32(math.Inf(-1))}, len(levels)) // of all shards, as the tree of a step has them
+		needs := slices.Repeat([]float32{float32(math.Inf(-1))}, len(levels)) // of all shards, as in the tree of a step
 		for _, b := range e.Blocks {
 			sum, err := r.plan.SumBlock(ctx, program, start, wire.Gradient, b.Block)
 			if err != nil {
@@ -89,7 +90,7 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 	}
 }
 
-// program builds the run's program with one slot, at the parameters after some steps.
+// program builds the run's program with one slot, with the parameters after some steps.
 func (r *Record) program(step uint64, theta []float32) (worker.Program, error) {
 	program, err := r.plan.Program(1)
 	if err != nil {

@@ -11,30 +11,30 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
-// Verdict is what Verify found.
+// Verdict is the result of Verify.
 type Verdict struct {
 	Run     string      `json:"run"`
 	From    uint64      `json:"from"`
 	To      uint64      `json:"to"`
-	Start   uint64      `json:"start"`   // step of the checkpoint that it began at; 0: the initial parameters
-	Missing uint64      `json:"missing"` // steps or rounds of these that the log does not hold
+	Start   uint64      `json:"start"`   // step of the checkpoint that Verify began with; 0: the initial parameters
+	Missing uint64      `json:"missing"` // number of these steps or rounds that are not in the log
 	Equal   bool        `json:"equal"`
 	Differs *Difference `json:"difference,omitempty"`
 	Kernels string      `json:"kernels"`
 	Seconds float64     `json:"seconds"`
 }
 
-// Difference is the first step that came out otherwise.
+// Difference is the first step with another result than the log.
 type Difference struct {
 	Step     uint64    `json:"step"`
 	Logged   string    `json:"logged"`
 	Computed string    `json:"computed"`
 	Term     uint64    `json:"term"`
-	Suspects []Suspect `json:"suspects"` // blocks whose logged checksum is not that of what they are here; null: not known
+	Suspects []Suspect `json:"suspects"` // blocks whose logged checksum this machine does not reproduce; null: not known
 }
 
-// Verify makes the steps from..to of a run again, in whole rounds, and compares them with its log. to 0 is the last step of
-// the log.
+// Verify makes the steps from..to of a run again, in whole rounds, and compares them with its log. to = 0 is the last
+// step of the log.
 func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Verdict, error) {
 	if to == 0 {
 		to = r.log.Last

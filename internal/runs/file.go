@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// WriteFile replaces the file at path by data: whoever reads it, and whatever
-// crashes, finds the old or the new content whole.
+// WriteFile replaces the file at path by data. A reader finds either the old or the new content, complete, even after a
+// crash.
 func WriteFile(path string, data []byte) error {
 	err := disk.Replace(disk.System(), path, func(w io.Writer) error {
 		_, err := w.Write(data)

@@ -13,11 +13,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// State is where a run stands.
+// State is the state of a run.
 type State string
 
-// The states of a run. A run that is Running but held by no process was killed;
-// Load reports it as Lost.
+// The states of a run. If run.json says Running and no process holds the run, its process was killed: Load returns
+// Lost.
 const (
 	Running     State = "running"
 	Finished    State = "finished"
@@ -30,8 +30,8 @@ const (
 type Info struct {
 	Name             string            `json:"name"`
 	State            State             `json:"state"`
-	Step             uint64            `json:"step"`  // updates done
-	Steps            uint64            `json:"steps"` // updates asked for
+	Step             uint64            `json:"step"`  // updates that are done
+	Steps            uint64            `json:"steps"` // updates that the configuration asks for
 	Checkpoint       uint64            `json:"checkpoint_step"`
 	ParametersSHA256 string            `json:"params_sha256,omitempty"` // of the checkpoint
 	Preset           string            `json:"preset"`
@@ -39,7 +39,7 @@ type Info struct {
 	ConfigSHA256     string            `json:"config_sha256"`
 	Parameters       int               `json:"parameters,omitempty"`
 	Terms            []Term            `json:"terms,omitempty"`   // of the loss, the loss first
-	Metrics          Values            `json:"metrics,omitempty"` // the latest of each, e.g. best_validation
+	Metrics          Values            `json:"metrics,omitempty"` // the last value of each, e.g. best_validation
 	Versions         map[string]string `json:"versions,omitempty"`
 	GitRevision      string            `json:"git_revision,omitempty"`
 	Command          []string          `json:"command,omitempty"`
@@ -47,20 +47,20 @@ type Info struct {
 	Started          time.Time         `json:"started"`
 	Updated          time.Time         `json:"updated"`
 	ExitReason       string            `json:"exit_reason,omitempty"`
-	Host             bool              `json:"host,omitempty"`    // a coordinator leads it, and goes on with it when it starts
-	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: it does not, until it is asked to
+	Host             bool              `json:"host,omitempty"`    // a host leads it, and continues it after a restart of the host
+	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: a host continues it only when asked to
 }
 
-// Term says what one of the values of a loss is.
+// Term describes one of the values of a loss.
 type Term struct {
 	Name   string  `json:"name"` // in metrics.jsonl
 	Label  string  `json:"label"`
 	Unit   string  `json:"unit,omitempty"`
-	Weight float64 `json:"weight"` // with which it enters the loss; 0 for the loss itself
+	Weight float64 `json:"weight"` // its weight in the loss; 0 for the loss itself
 }
 
-// Peek reads run.json of the named run as it is. It takes no lock, not even to see whether a process holds the run, so
-// it is in nobody's way who is about to.
+// Peek reads run.json of the named run as it is. Peek takes no lock, not even to see whether a process holds the run,
+// so it cannot disturb a process that is about to take it.
 func Peek(dir, name string) (Info, error) { return readInfo(filepath.Join(dir, name)) }
 
 // Load reads run.json of the named run without holding it.
@@ -108,8 +108,8 @@ func writeInfo(d disk.Disk, folder string, info Info) error {
 	return nil
 }
 
-// List returns the runs in dir, the latest started first. A folder without a
-// readable run.json is left out; a missing dir holds no runs.
+// List returns the runs in dir, the last started first. It leaves out folders without a readable run.json. A dir that
+// does not exist has no runs.
 func List(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

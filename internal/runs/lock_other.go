@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// acquire opens the lock file at path. Where there is no flock, two processes on
-// one run are not told apart.
+// acquire opens the lock file at path. Systems without flock cannot keep two processes from the same run.
 func acquire(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -17,5 +16,5 @@ func acquire(path string) (*os.File, error) {
 	return f, nil
 }
 
-// held cannot be known without flock; a run that says it is running is believed.
+// held reports true: without flock it cannot be known, so run.json is believed.
 func held(string) bool { return true }

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acquire locks the file at path, creating it. The kernel lets go when the returned
-// file is closed or the process ends in any way.
+// acquire creates and locks the file at path. The kernel releases the lock when the returned file is closed or the
+// process ends.
 func acquire(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the run: %w", err)
 	}
-	// A few tries: someone who only looks (held) has the lock for a moment.
+	// Several attempts: a process that calls held has the lock for a moment.
 	for range 5 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			return f, nil

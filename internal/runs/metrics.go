@@ -27,9 +27,8 @@ type Record struct {
 	Values  Values    `json:"values"`
 }
 
-// Values are named numbers. In JSON they stand in the order of their names; what
-// is not finite stands as a string ("NaN", "+Inf", "-Inf"), since JSON has no word
-// for it.
+// Values are named numbers. JSON has them in the order of their names. JSON has no infinities and NaNs, so these are
+// strings: "NaN", "+Inf", "-Inf".
 type Values map[string]float64
 
 // MarshalJSON implements json.Marshaler.
@@ -75,23 +74,23 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// metricsLog appends records to a file. What cannot be written stays in memory, in order, and is written before the next
-// record: after a failure the file is cut where the last whole write left it.
+// metricsLog appends records to a file. Records that cannot be written stay in memory, in order, and are written before
+// the next one. After a failed write the file is cut to the end of the last complete write.
 type metricsLog struct {
 	path    string
 	disk    disk.Disk
-	file    disk.File // nil: to be opened
-	size    int64     // of the file without pending
+	file    disk.File // nil: not opened yet
+	size    int64     // of the file, without the pending lines
 	pending []byte
 }
 
-// openMetrics writes on after the records that are in the file at path.
+// openMetrics opens the file at path to append to its records.
 func openMetrics(d disk.Disk, path string) (*metricsLog, error) {
 	l := &metricsLog{path: path, disk: d}
 	return l, l.measure()
 }
 
-// measure finds out how long the file is.
+// measure reads the size of the file.
 func (l *metricsLog) measure() error {
 	info, err := os.Stat(l.path)
 	switch {
@@ -99,13 +98,13 @@ func (l *metricsLog) measure() error {
 		l.size = 0
 	case err != nil:
 		return fmt.Errorf("open the metrics: %w", err)
-	case info.Mode().IsRegular(): // of a device or a pipe it says nothing
+	case info.Mode().IsRegular(): // the size of a device or a pipe means nothing
 		l.size = info.Size()
 	}
 	return nil
 }
 
-// append adds a record as one line, and writes what is pending.
+// append adds a record as one line and writes the pending lines.
 func (l *metricsLog) append(m Record) error {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -115,7 +114,7 @@ func (l *metricsLog) append(m Record) error {
 	return l.write()
 }
 
-// write writes what is pending in one write, so that a crash can tear the last line only.
+// write writes all pending lines in one write: a crash can tear only the last line.
 func (l *metricsLog) write() error {
 	if len(l.pending) == 0 {
 		return nil
@@ -173,8 +172,8 @@ func (l *metricsLog) close() error {
 	return err
 }
 
-// cutMetrics shortens the file at path to its records up to step. A torn last line
-// and a line that is no record end the file too.
+// cutMetrics shortens the file at path to its records up to step. A torn last line ends the records, and so does a line
+// that is no record.
 func cutMetrics(path string, step uint64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +192,7 @@ func cutMetrics(path string, step uint64) error {
 func cut(f *os.File, step uint64) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return err // a device or a pipe has no end to cut
+		return err // a device or a pipe cannot be cut
 	}
 	keep, err := keptLength(f, step)
 	if err != nil {
@@ -221,8 +220,7 @@ func keptLength(r io.Reader, step uint64) (int64, error) {
 	}
 }
 
-// ReadMetrics calls each with the records of the named run in order; a torn last
-// line is left out.
+// ReadMetrics calls each with the records of the named run in order. It leaves out a torn last line.
 func ReadMetrics(dir, name string, each func(Record) error) error {
 	folder, err := find(dir, name)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
-// What can be wrong with a run.
+// Errors of runs.
 var (
 	// ErrOccupied is returned by Create when the name is taken.
 	ErrOccupied = errors.New("run name is taken")
-	// ErrName is returned when a name cannot be a folder name everywhere.
+	// ErrName is returned when a name is not valid as the name of a folder on every system.
 	ErrName = errors.New("not a run name")
 	// ErrNotFound is returned when there is no run of that name.
 	ErrNotFound = errors.New("no such run")
 	// ErrHeld is returned when another process works on the run.
 	ErrHeld = errors.New("run is in use by another process")
-	// ErrDamaged is returned when a file of the run cannot be understood.
+	// ErrDamaged is returned when a file of the run cannot be read.
 	ErrDamaged = errors.New("run file is damaged")
 )
 
-// Names in the folder of a run that others write.
+// Files and folders of a run that other packages write.
 const (
 	Checkpoints = "checkpoints" // folder
 	Log         = "log.jsonl"
@@ -42,7 +42,7 @@ const (
 	lockFile      = "lock"
 )
 
-// subfolders are made with a run.
+// subfolders are created with a run.
 var subfolders = [...]string{Checkpoints, "figures", "tables"}
 
 // Run is a run folder held by this process. Its methods are not safe for
@@ -56,9 +56,8 @@ type Run struct {
 	now     func() time.Time
 }
 
-// Create makes the folder dir/name with configuration and overrides and holds it.
-// An empty name takes the first free one of stem-1, stem-2, … info supplies what
-// the caller knows: preset, seed, steps, versions.
+// Create makes the folder dir/name with configuration and overrides, and holds the run. For an empty name it takes the
+// first free name of stem-1, stem-2, … The caller sets preset, seed, steps and versions in info.
 func Create(dir, name, stem string, config []byte, overrides []string, info Info) (*Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the folder of runs: %w", err)
@@ -71,18 +70,18 @@ func Create(dir, name, stem string, config []byte, overrides []string, info Info
 	if err := r.hold(); err != nil {
 		return nil, err
 	}
-	if !unborn(r.folder) { // somebody else was faster
+	if !unborn(r.folder) { // another process was faster
 		return nil, errors.Join(fmt.Errorf("%w: %s exists", ErrOccupied, r.folder), r.Close())
 	}
 	if err := r.fill(name, config, overrides); err != nil {
-		// The folder is ours and holds nothing of worth yet: free the name again.
+		// The folder is new and holds nothing of value: the name becomes free again.
 		return nil, errors.Join(err, r.Close(), os.RemoveAll(r.folder))
 	}
 	return r, nil
 }
 
-// unborn reports whether a folder holds at most what Create makes before run.json, the lock first: its process was
-// killed there.
+// unborn reports whether a folder holds only what Create makes before run.json, so its process was killed there. The
+// lock is made first.
 func unborn(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -99,7 +98,7 @@ func unborn(folder string) bool {
 		case name == lockFile:
 			locked = true
 		case !slices.ContainsFunc([]string{configFile, overridesFile, infoFile}, func(file string) bool {
-			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".") // not renamed yet
+			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".") // a temporary file that was not renamed
 		}):
 			return false
 		}
@@ -107,8 +106,8 @@ func unborn(folder string) bool {
 	return locked
 }
 
-// claim makes the folder; that it did not exist before, or only as that of a run that was never born, is what makes the
-// name ours once the lock is, too.
+// claim makes the folder. The name is ours if the folder did not exist, or was that of an unborn run, and if this
+// process then gets the lock.
 func claim(dir, name, stem string) (string, error) {
 	if name != "" {
 		if err := names.CheckRun(name); err != nil {
@@ -155,7 +154,7 @@ func (r *Run) fill(name string, config []byte, overrides []string) error {
 	return r.begin()
 }
 
-// Open holds an existing run to go on with it.
+// Open holds an existing run so that it can continue.
 func Open(dir, name string) (*Run, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -172,8 +171,8 @@ func Open(dir, name string) (*Run, error) {
 	return r, nil
 }
 
-// Begin marks an opened run as running again and opens its metrics, of which it
-// drops the records after step (of a checkpoint) and a torn last line.
+// Begin sets the state of an opened run to Running and opens its metrics. It drops a torn last line and the records
+// after step, which is the step of a checkpoint.
 func (r *Run) Begin(step uint64) error {
 	if err := cutMetrics(r.Path(metricsFile), step); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (r *Run) begin() error {
 	return err
 }
 
-// hold takes the lock or says who has it.
+// hold takes the lock, or returns which process has it.
 func (r *Run) hold() error {
 	lock, err := acquire(filepath.Join(r.folder, lockFile))
 	if errors.Is(err, ErrHeld) {
@@ -219,21 +218,21 @@ func (r *Run) Path(elements ...string) string {
 // Info is what run.json holds.
 func (r *Run) Info() Info { return r.info }
 
-// Update changes run.json by way of change; the time is set here. What cannot be written stays part of Info, and is
-// written by the next Update.
+// Update changes run.json by calling change; Update sets the time. A change that cannot be written stays in Info, and
+// the next Update writes it.
 func (r *Run) Update(change func(*Info)) error {
 	change(&r.info)
 	r.info.Updated = r.now().UTC()
 	return writeInfo(r.disk, r.folder, r.info)
 }
 
-// Append adds a record to metrics.jsonl. One that cannot be written is kept, and written before the next.
+// Append adds a record to metrics.jsonl. A record that cannot be written is kept, and written before the next one.
 func (r *Run) Append(m Record) error { return r.metrics.append(m) }
 
-// Cut drops the metrics after step, to which the run went back.
+// Cut drops the metrics after step, because the run has returned to that step.
 func (r *Run) Cut(step uint64) error { return r.metrics.cut(step) }
 
-// Use makes the run write through d from now on.
+// Use makes the run write through d.
 func (r *Run) Use(d disk.Disk) {
 	r.disk = d
 	if r.metrics != nil {
@@ -241,15 +240,15 @@ func (r *Run) Use(d disk.Disk) {
 	}
 }
 
-// Sync brings the metrics to the disk, also those that could not be written before.
+// Sync flushes the metrics to the disk, including those that could not be written before.
 func (r *Run) Sync() error { return r.metrics.sync() }
 
-// End marks the run with its final state and reason.
+// End records the final state and its reason.
 func (r *Run) End(state State, reason string) error {
 	return r.Update(func(i *Info) { i.State, i.ExitReason = state, reason })
 }
 
-// Close lets the run go. What it holds is on disk already.
+// Close releases the run. Its content is already on the disk.
 func (r *Run) Close() error {
 	var err error
 	if r.metrics != nil {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Position is a place among the records of a run: behind the first Count records of
-// Step. The zero Position is the beginning.
+// Position is a place among the records of a run: after the first Count records of Step. The zero Position is the
+// beginning.
 type Position struct {
 	Step  uint64
 	Count int
@@ -43,12 +43,11 @@ func (p Position) behind(r Record) Position {
 	return Position{r.Step, 1}
 }
 
-// Tail reads the records of a run while they are appended, by whatever process. Between
-// two calls it holds no file open.
+// Tail reads the records of a run while another process appends them. It holds no file open between two calls.
 type Tail struct {
 	path   string
 	at     Position
-	offset int64 // of at in the file
+	offset int64 // the offset of at in the file
 	placed bool  // offset is known
 }
 
@@ -61,12 +60,12 @@ func Follow(dir, name string, from Position) (*Tail, error) {
 	return &Tail{path: filepath.Join(folder, metricsFile), at: from}, nil
 }
 
-// Position is where the next record is read.
+// Position is the position of the next record.
 func (t *Tail) Position() Position { return t.at }
 
-// Next returns the records that follow, at most limit, and none while there are no more.
-// If the run has gone back before the position, to a checkpoint, it returns back and no
-// records: Position is then the end of what was kept.
+// Next returns the records that follow, at most limit; none if there are no more yet. If the run has returned to a
+// checkpoint before the position, Next returns back and no records. Position is then the end of the records that were
+// kept.
 func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
 	f, err := os.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +92,7 @@ func (t *Tail) read(f *os.File, limit int) (records []Record, back bool, err err
 	for len(records) < limit {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			break // what is torn is not read yet
+			break // a torn line is read later
 		}
 		var r Record
 		if err == nil {
@@ -110,8 +109,7 @@ func (t *Tail) read(f *os.File, limit int) (records []Record, back bool, err err
 	return records, false, nil
 }
 
-// startsLine reports whether a line begins or will begin at offset; if not, the file was
-// cut.
+// startsLine reports whether offset is the beginning of a line. If not, the file was cut.
 func startsLine(f *os.File, offset int64) bool {
 	if offset == 0 {
 		return true
@@ -121,8 +119,8 @@ func startsLine(f *os.File, offset int64) bool {
 	return err == nil && before[0] == '\n'
 }
 
-// place finds the offset of the position. If the records end before it, it goes to
-// their end and reports so.
+// place finds the offset of the position. If the records end before it, place moves the position to their end and
+// returns back.
 func (t *Tail) place(f *os.File) (back bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -160,11 +158,11 @@ func (t *Tail) place(f *os.File) (back bool, err error) {
 	return back, nil
 }
 
-// nearby is how many bytes are searched line by line.
+// nearby is the number of bytes that are searched line by line.
 const nearby = 64 << 10
 
-// before returns the offset of a line not far before the first record of a step or a
-// later one. Steps never decrease, so that the file need not be read from its beginning.
+// before returns the offset of a line near and before the first record of the step, or of a later step. Steps never
+// decrease, so a binary search replaces reading the file from its beginning.
 func before(f io.ReaderAt, size int64, step uint64) (int64, error) {
 	low, high := int64(0), size
 	for high-low > nearby {

@@ -9,30 +9,31 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// Sample is what a coordinator saw of a step. Work is what all workers computed together, Compute what the busiest did; what
-// is left of Seconds went into messages and the coordinator's own part. Bytes are those of the coordinator, before the
-// broker multiplies what goes to all workers.
+// Sample is what a coordinator measured in a step. Work is the time that all workers computed together, Compute the
+// time of the busiest one; the rest of Seconds went into messages and the coordinator's own work. Bytes are those of
+// the coordinator, before the broker copies messages to all workers.
 type Sample struct {
 	Seconds, Compute, Work float64
 	BytesIn, BytesOut      float64
 	Workers                int
 }
 
-// Habits are what a run does already, and need not be told.
-type Habits struct{ Int16, Local bool }
+// Habits are the measures that a run already uses, which are not worth advising.
+type Habits struct{ Int16, LocalSteps bool }
 
 const (
-	// noticeable is the time of messages in a step below which nothing is said.
+	// noticeable is the time for messages in a step, in seconds, below which there is no advice.
 	noticeable = 0.02
-	// window is how many steps are looked at together.
+	// window is the number of steps that are judged together.
 	window = 20
-	// news is how much the time of messages has to change to be told again.
+	// news is the factor by which the time for messages has to change before there is advice again.
 	news = 1.5
 )
 
-// Advise says what the messages of a step cost and what would save time, if they, and not the gradients, are what the step
-// waits for: when Seconds − Compute exceeds Compute. The rate of the link is what the messages M = Seconds − Compute make
-// of it, if the W copies of the parameters and the gradients went through one link one after the other:
+// Advise says what the messages of a step cost and what would save time. It has advice if a step waits more for
+// messages than for gradients: if Seconds − Compute exceeds Compute. The rate of the link follows from the time for
+// messages, M = Seconds − Compute, as if the W copies of the parameters and the gradients went through one link one
+// after the other:
 //
 //	b = (BytesIn + W·BytesOut)/M,  int16 saves BytesIn/2b,  H local steps save M·(1 − 1/H),
 //	and w workers take Work/w + M·w/W
@@ -48,10 +49,10 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 			help = append(help, fmt.Sprintf(format, args...)+fmt.Sprintf(" would save about %.2g s", saves))
 		}
 	}
-	if !h.Int16 && !h.Local {
+	if !h.Int16 && !h.LocalSteps {
 		offer(messages*s.BytesIn/2/moved, "train.gradients=int16")
 	}
-	if !h.Local {
+	if !h.LocalSteps {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
 	}
 	if n := fewer(s); n < s.Workers {
@@ -64,21 +65,21 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 	return text + "; see docs/scaling.md", true
 }
 
-// fewer is the number of workers with the shortest step, √(Work·W/M), or as many as there are.
+// fewer is the number of workers with the shortest step, √(Work·W/M), or all of them if that is more than there are.
 func fewer(s Sample) int {
 	n := int(math.Round(math.Sqrt(s.Work * float64(s.Workers) / (s.Seconds - s.Compute))))
 	return min(max(n, 1), s.Workers)
 }
 
-// Adviser looks at the steps of a run and advises once, and again when the messages' time has changed much.
+// Adviser watches the steps of a run. It advises once, and again when the time for messages has changed a lot.
 type Adviser struct {
 	Habits Habits
 
 	samples []Sample
-	told    float64 // seconds of messages when it was last told; 0: never
+	advised float64 // seconds for messages at the last advice; 0: none yet
 }
 
-// Step looks at a step. Every so many with the same workers it may have advice.
+// Step adds a step. After each window of steps with the same number of workers it may return advice.
 func (a *Adviser) Step(s Sample) (text string, ok bool) {
 	if len(a.samples) > 0 && a.samples[0].Workers != s.Workers {
 		a.samples = a.samples[:0]
@@ -94,16 +95,16 @@ func (a *Adviser) Step(s Sample) (text string, ok bool) {
 	}
 	a.samples = a.samples[:0]
 	messages := m.Seconds - m.Compute
-	if a.told > 0 && messages < news*a.told && messages > a.told/news {
+	if a.advised > 0 && messages < news*a.advised && messages > a.advised/news {
 		return "", false
 	}
 	if text, ok = Advise(m, a.Habits); ok {
-		a.told = messages
+		a.advised = messages
 	}
 	return text, ok
 }
 
-// median is the middle of a figure of the samples.
+// median is the median of one quantity of the samples.
 func (a *Adviser) median(of func(Sample) float64) float64 {
 	values := make([]float64, 0, window)
 	for _, s := range a.samples {

@@ -33,7 +33,7 @@ func TestAdvise(t *testing.T) {
 		},
 		{
 			"nothing helps", change(func(s *Sample) { s.Workers, s.BytesIn, s.Work = 1, 4e6, 0.2 }),
-			Habits{Local: true},
+			Habits{LocalSteps: true},
 			"messages take 3.2 s of 3.4 s per step (8 MB, at about 20 Mbit/s); see docs/scaling.md",
 		},
 		{"compute is the limit", change(func(s *Sample) { s.Compute = 1.8 }), Habits{}, ""},

@@ -9,22 +9,22 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// Choice is a change to a run or its cluster, and what it would make of an update.
+// Choice is a change to a run or its cluster, with the predicted time of an update.
 type Choice struct {
 	Change  string  `json:"change"`
 	Seconds float64 `json:"seconds"`
 }
 
 const (
-	// worthwhile is the part of the time that a change has to save.
+	// worthwhile is the share of the time that a change has to save.
 	worthwhile = 0.05
-	// localSteps of DiLoCo are enough to make messages cheap, and few enough to stay near the synchronous run.
+	// localSteps is a number of local steps that makes messages cheap and stays close to a synchronous run.
 	localSteps = 16
-	// integerShards is the most shards whose sum fits integers of 16 bits (internal/quantize).
+	// integerShards is the largest number of shards whose sum fits into 16-bit integers (internal/quantize).
 	integerShards = 256
 )
 
-// Choices are the changes that would save time without stragglers, the best first.
+// Choices are the changes that would save time, without stragglers, the best first.
 func Choices(l Load, c Cluster, w Wire) []Choice {
 	var all []Choice
 	try := func(change string, l Load, c Cluster, w Wire) {
@@ -46,7 +46,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try("train.gradients=int16", l, c, Int16)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, Local(replicas, localSteps))
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines
@@ -68,7 +68,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	return all
 }
 
-// best is the number of workers, of those that are there, with the shortest update.
+// best is the number of workers, up to those that exist, with the shortest update.
 func best(l Load, c Cluster, w Wire) (workers int, seconds float64) {
 	each := (c.Workers + c.Machines - 1) / c.Machines
 	for n := 1; n <= c.Workers; n++ {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Load is what a step asks of machines, measured on one of their cores. Times are in seconds.
+// Load is the work of a step, measured on one core. Times are in seconds.
 type Load struct {
 	Shards     int     `json:"shards"`     // S
 	Parameters int     `json:"parameters"` // P
@@ -18,15 +18,15 @@ type Load struct {
 	Deliver    float64 `json:"deliver_seconds"` // δ
 	Chunk      int     `json:"chunk_bytes"`     // M
 	Credit     int     `json:"credit_bytes"`    // C
-	MostShards int     `json:"most_shards"`     // that the batch divides into; 0: not known
+	MostShards int     `json:"most_shards"`     // most shards that the batch can be divided into; 0: not known
 }
 
-// Cluster is what the step runs on.
+// Cluster describes the machines of a run.
 type Cluster struct {
-	Workers    int     `json:"workers"`  // W, all alike
-	Slots      int     `json:"slots"`    // s, shards that a worker computes at a time
-	Machines   int     `json:"machines"` // H, with as many workers each, as far as that goes
-	Cores      int     `json:"cores"`    // K, of each machine, and of the one with coordinator and broker
+	Workers    int     `json:"workers"`  // W, all equal
+	Slots      int     `json:"slots"`    // s, shards that a worker computes at the same time
+	Machines   int     `json:"machines"` // H, with equal numbers of workers as far as possible
+	Cores      int     `json:"cores"`    // K, of each machine, including the one of coordinator and broker
 	OneMachine bool    `json:"one_machine"`
 	Link       float64 `json:"link_bytes_per_second"` // b
 	Latency    float64 `json:"latency_seconds"`       // ℓ
@@ -34,23 +34,25 @@ type Cluster struct {
 	Brokers    int     `json:"brokers"`               // B, in a cluster; 0 and 1: a single one
 }
 
-// Wire is how gradients travel.
+// Wire is the form of gradients on the wire.
 type Wire struct {
 	Bytes      float64 `json:"bytes_per_parameter"` // of a gradient
 	LocalSteps int     `json:"local_steps"`         // updates between exchanges; 0 and 1: gradients of each update are exchanged
 	Replicas   int     `json:"replicas"`            // that make local steps
 }
 
-// Float32 is the default, Int16 halves gradients.
+// Float32 is the default; Int16 halves the bytes of gradients.
 var (
 	Float32 = Wire{Bytes: 4}
 	Int16   = Wire{Bytes: 2}
 )
 
-// Local is the wire of DiLoCo: replicas that make steps by themselves.
-func Local(replicas, steps int) Wire { return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas} }
+// LocalSteps is the wire of DiLoCo: replicas that make several updates between exchanges.
+func LocalSteps(replicas, steps int) Wire {
+	return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas}
+}
 
-// Resource is what a part of the step waits for.
+// Resource is what limits a part of the step.
 type Resource string
 
 // The resources.
@@ -66,19 +68,19 @@ const (
 // Prediction is the time of one update and its parts, in seconds.
 type Prediction struct {
 	Seconds    float64  `json:"seconds"`
-	Down       float64  `json:"down_seconds"`    // parameters to the workers, and installed
+	Down       float64  `json:"down_seconds"`    // transfer of parameters to the workers, and their installation
 	Compute    float64  `json:"compute_seconds"` // gradients
-	Up         float64  `json:"up_seconds"`      // gradients to the coordinator, as far as nothing is computed meanwhile
+	Up         float64  `json:"up_seconds"`      // transfer of gradients to the coordinator that does not overlap with computation
 	Update     float64  `json:"update_seconds"`
-	Bottleneck Resource `json:"bottleneck"` // with the largest part of the time
+	Bottleneck Resource `json:"bottleneck"` // resource of the longest part
 
 	bySource map[Resource]float64
 }
 
-// Messages is the part of the time in which nothing is computed.
+// Messages is the part of the time in which no gradient is computed.
 func (p Prediction) Messages() float64 { return p.Seconds - p.Compute }
 
-// Check joins what is wrong with the numbers.
+// Check returns all problems of the numbers, joined.
 func Check(l Load, c Cluster, w Wire) error {
 	switch {
 	case l.Shards < 1 || l.Parameters < 1 || l.Chunk < 1 || l.Credit < 1:
@@ -97,7 +99,7 @@ func Check(l Load, c Cluster, w Wire) error {
 	return nil
 }
 
-// local turns a step of exchanges after h updates into one whose shards are the replicas' h updates, each of S/R shards:
+// local turns exchanges after h updates into a step whose shards are the replicas, each with h updates of S/R shards:
 //
 //	S ← R,  c ← h·(c·S/R + a)
 func (l Load) local(w Wire) Load {
@@ -111,7 +113,7 @@ func (l Load) local(w Wire) Load {
 // wave is one lease for each worker.
 type wave struct{ leases, shards int } // shards of each lease
 
-// waves are the leases of a step for workers alike. See the package comment.
+// waves are the leases of a step for equal workers; see the package comment.
 func waves(shards, workers int) (all []wave) {
 	for shards > 0 {
 		size := 1 << (bits.Len(uint(max(1, shards/workers))) - 1)
@@ -122,7 +124,7 @@ func waves(shards, workers int) (all []wave) {
 	return all
 }
 
-// Predict is the time of an update without stragglers. The arguments are as Check wants them.
+// Predict returns the time of an update without stragglers. The arguments have to pass Check.
 func Predict(l Load, c Cluster, w Wire) Prediction {
 	l = l.local(w)
 	all := waves(l.Shards, c.Workers)
@@ -153,7 +155,7 @@ func Predict(l Load, c Cluster, w Wire) Prediction {
 	return p
 }
 
-// bottleneck finds the resource with the largest part.
+// bottleneck finds the resource of the longest part.
 func (p *Prediction) bottleneck() {
 	p.Bottleneck = Cores
 	for _, r := range []Resource{Uplink, Downlink, WorkerLink, Coordinator, Delay} {
@@ -163,7 +165,7 @@ func (p *Prediction) bottleneck() {
 	}
 }
 
-// transfer is a part of the step in which messages go one way.
+// transfer is a part of the step in which messages go in one direction.
 type transfer struct {
 	seconds float64 // without latency
 	by      Resource
@@ -176,25 +178,25 @@ func (p *Prediction) add(part *float64, t transfer) {
 	p.bySource[Delay] += t.latency
 }
 
-// slower keeps the busier resource.
+// slower keeps the resource that takes longer.
 func (t *transfer) slower(seconds float64, by Resource) {
 	if seconds > t.seconds {
 		t.seconds, t.by = seconds, by
 	}
 }
 
-// crowd is how much longer work takes when so many threads share the cores of the machines.
+// crowd is the factor by which work slows down if that many threads share the cores of the machines.
 func (c Cluster) crowd(threads int) float64 {
 	each := float64(threads) / float64(min(c.Machines, threads))
 	return max(1, each/float64(c.Cores))
 }
 
-// chunks are the messages of a vector.
+// chunks is the number of messages for a vector.
 func (l Load) chunks(bytesPerParameter float64) float64 {
 	return math.Ceil(bytesPerParameter * float64(l.Parameters) / float64(l.Chunk))
 }
 
-// down is the way of the parameters to the workers.
+// down is the transfer of the parameters to the workers.
 func (c Cluster) down(l Load) transfer {
 	n, workers, cores := l.chunks(4), float64(c.Workers), float64(c.Cores)
 	t := transfer{by: Coordinator}
@@ -221,7 +223,7 @@ func (c Cluster) down(l Load) transfer {
 	return t
 }
 
-// up is the way of so many blocks to the coordinator.
+// up is the transfer of the blocks to the coordinator.
 func (c Cluster) up(l Load, w Wire, blocks int) transfer {
 	n, count := l.chunks(w.Bytes), float64(blocks)
 	t := transfer{by: Coordinator}

@@ -60,7 +60,7 @@ func TestPredict(t *testing.T) {
 		{"two brokers", with(func(c *Cluster) { c.Brokers = 2 }), Float32, 3*0.4 + 0.002, 0.2, 1.6, 0.01, Downlink},
 		{"fast link", with(func(c *Cluster) { c.Link = 1e15 }), Float32, 100*1e-5 + 4*100*1e-5 + 0.002, 0.2, 4 * (100*1e-5 + 0.001), 0.01, Cores},
 		{"one machine", Cluster{Workers: 4, Slots: 1, Machines: 1, Cores: 2, OneMachine: true}, Float32, (100*1e-5+400*2e-5)/2 + 2*0.002, 2 * 0.1 * 2, 4 * (100*3e-5 + 0.001) / 2, 0.01, Cores},
-		{"local steps", four, Local(4, 10), (1.6 + 0.002) / 10, 2*0.1 + 0.01, 1.6 / 10, 0.001, Cores},
+		{"local steps", four, LocalSteps(4, 10), (1.6 + 0.002) / 10, 2*0.1 + 0.01, 1.6 / 10, 0.001, Cores},
 	} {
 		if err := Check(load, c.cluster, c.wire); err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestCheck_RefusesWhatCannotBe(t *testing.T) {
 		"machines": func(_ *Load, c *Cluster, _ *Wire) { c.Machines = 5 },
 		"one":      func(_ *Load, c *Cluster, _ *Wire) { c.OneMachine = true },
 		"link":     func(_ *Load, c *Cluster, _ *Wire) { c.Link = 0 },
-		"replicas": func(_ *Load, _ *Cluster, w *Wire) { *w = Local(3, 10) },
+		"replicas": func(_ *Load, _ *Cluster, w *Wire) { *w = LocalSteps(3, 10) },
 	} {
 		l, c, w := load, four, Float32
 		if change(&l, &c, &w); Check(l, c, w) == nil {

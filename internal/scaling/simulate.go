@@ -8,14 +8,14 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Speculation is when the coordinator gives a block to a second worker: see package coordinator.
+// Speculation configures when the coordinator gives a block to a second worker; see package coordinator.
 type Speculation struct {
-	Tardiness float64 // times the median of the leases that are done; 0: never
-	Patience  float64 // seconds, at least
+	Tardiness float64 // in medians of the finished leases; 0: never
+	Patience  float64 // at least this many seconds
 }
 
-// Simulate is the mean time of an update over so many simulated ones, with stragglers, and its parts. Compute is the time
-// until the last block is announced. The same seed gives the same figures.
+// Simulate returns the mean time of an update over simulated updates with stragglers, and its parts. Compute is the
+// time until the last block is announced. The same seed gives the same result.
 func Simulate(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, seed uint64, updates int) Prediction {
 	p := Predict(l, c, w)
 	key := rng.New(seed, rng.Fault)
@@ -54,7 +54,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// lease is a block in the hands of a worker.
+// lease is a block that a worker computes.
 type lease struct {
 	block *block
 	given float64
@@ -64,11 +64,11 @@ type lease struct {
 type block struct {
 	shards, copies int
 	done           bool
-	last           float64 // when it was last given out
+	last           float64 // time at which it was last leased
 }
 
-// race is one simulated step, from the time that the workers have the parameters: who has which block, and when what
-// they are to send has arrived. Times are in seconds.
+// race is one simulated step. It begins when the workers have the parameters; it records which worker has which block,
+// and when the results have arrived. Times are in seconds.
 type race struct {
 	load    Load
 	cluster Cluster
@@ -76,18 +76,18 @@ type race struct {
 	factors Stragglers
 	spec    Speculation
 	stream  rng.Stream
-	given   float64 // how long the parameters take, which a lease's age includes
+	given   float64 // time for the parameters, which is part of a lease's age
 
-	free   []int // shards of the leases to come
+	free   []int // shards of the leases that are still to be given
 	blocks []*block
 	idle   int
 	events events
-	times  []float64 // of the leases that are done, for one shard after the other, in ascending order
+	times  []float64 // times of finished leases, divided by their shards, in ascending order
 	crowd  float64
 
-	open               int // blocks that are not announced
+	open               int // number of blocks that are not announced
 	announced, arrived float64
-	link               float64 // when the way to the coordinator is free
+	link               float64 // time at which the link to the coordinator is free
 	each, latency      float64 // of a block on that way
 }
 
@@ -143,7 +143,7 @@ func (r *race) batches(b *block) float64 {
 	return float64((b.shards + r.cluster.Slots - 1) / r.cluster.Slots)
 }
 
-// finish makes a worker idle and, if it is the first with its block, sends that on its way.
+// finish makes a worker idle. If it is the first with its block, finish starts the transfer of the block.
 func (r *race) finish(now float64, l *lease) {
 	r.idle++
 	if l.block.done {
@@ -159,8 +159,8 @@ func (r *race) finish(now float64, l *lease) {
 	r.arrived = r.link + r.latency
 }
 
-// overdue finds the first block that is to be given to a second worker before the next event, and when. A block is given
-// to two at most at a time; the coordinator's third and later copies, of ever longer patience, are left out.
+// overdue finds the first block that a second worker gets before the next event, and the time. A block has at most two
+// workers; the third and later copies of the real coordinator, which come after ever longer times, are left out.
 func (r *race) overdue(now, next float64) (at float64, late *block) {
 	if r.spec.Tardiness == 0 || len(r.times) == 0 {
 		return next, nil

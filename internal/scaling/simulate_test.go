@@ -42,7 +42,7 @@ func TestSimulate_WithoutStragglersAsPredicted(t *testing.T) {
 	three := four
 	three.Workers, three.Machines = 3, 3
 	for _, c := range []Cluster{four, slow, three} {
-		for _, w := range []Wire{Float32, Int16, Local(4, 5)} {
+		for _, w := range []Wire{Float32, Int16, LocalSteps(4, 5)} {
 			want := Predict(load, c, w)
 			got := Simulate(load, c, w, Stragglers{Kind: "none"}, Speculation{1.5, 1}, 1, 3)
 			if math.Abs(got.Seconds-want.Seconds) > 1e-9 {

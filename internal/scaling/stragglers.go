@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Stragglers is the distribution of the factor X on the time of a lease.
+// Stragglers is the distribution of the factor X by which a lease takes longer.
 type Stragglers struct {
 	Kind  string  // "none": X = 1; "lognormal": ln X is normal; "pareto": P(X > x) = x^−α
 	Param float64 // standard deviation of ln X, or α
@@ -38,14 +38,15 @@ func (s Stragglers) quantile(u float64) float64 {
 	return 1
 }
 
-// intervals of the numerical integral below.
+// intervals is the number of intervals of the numerical integral below.
 const intervals = 20_000
 
-// ExpectedMax is the mean of the greatest of n independent factors:
+// ExpectedMax is the mean of the largest of n independent factors:
 //
 //	E[max] = ∫₀¹ Q(u)·n·uⁿ⁻¹ du = ∫₀¹ Q(v^(1/n)) dv
 //
-// with Q the quantile; for Pareto it is Γ(n+1)·Γ(1−1/α)/Γ(n+1−1/α), and otherwise the midpoint rule's value.
+// with the quantile function Q. For Pareto it is Γ(n+1)·Γ(1−1/α)/Γ(n+1−1/α), for lognormal the value of the midpoint
+// rule.
 func (s Stragglers) ExpectedMax(n int) float64 {
 	if s.Kind == "pareto" {
 		a, _ := math.Lgamma(float64(n) + 1)

@@ -19,8 +19,8 @@ type crew struct {
 	err  error
 }
 
-// hire starts the workers of the session. If all of them end with an error, and no other worker can join, gone is called
-// with the first.
+// hire starts the workers of the session. If all of them end with an error and no other worker can join, it calls gone
+// with the first error.
 func (s *Session) hire(gone func(error)) (*crew, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &crew{cancel: cancel, left: s.Workers}
@@ -41,11 +41,12 @@ func (s *Session) worker(number int) (*worker.Worker, error) {
 		return nil, err
 	}
 	return worker.New(worker.Config{
-		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, Local: s.local,
+		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, DataSet: s.dataSet,
 	}, bus, s.WorkerLog.Named("worker"))
 }
 
-// build makes the program of a job, which is a resolved configuration. Workers here share the data set of the plan.
+// build makes the program of a job, which is a resolved configuration. The workers of this process share the data set
+// of the plan.
 func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	kinds := s.Plan.Config.Kinds()
 	c, err := kinds.Parse("job", text)
@@ -58,8 +59,8 @@ func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	return job.Build(kinds)(text, data, slots)
 }
 
-// local hands over the data set of the plan.
-func (s *Session) local(hash string) []byte {
+// dataSet returns the data set of the plan, which need not be fetched.
+func (s *Session) dataSet(hash string) []byte {
 	if !s.Plan.Data.Has(hash) {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (c *crew) ended(err error, alone bool, gone func(error)) {
 	}
 }
 
-// dismiss ends the workers and waits for them.
+// dismiss stops the workers and waits for their end.
 func (c *crew) dismiss() {
 	c.cancel()
 	c.all.Wait()

@@ -11,17 +11,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// Leadership is what the coordinator of a run is made of.
+// Leadership has the parts of a run's coordinator.
 type Leadership struct {
 	Plan     *job.Plan
-	Config   coordinator.Config     // that of the plan, or near it
-	From     *checkpoint.Checkpoint // nil: the initial parameters
+	Config   coordinator.Config     // Plan.Lead, perhaps with small changes
+	From     *checkpoint.Checkpoint // nil: begin with the initial parameters
 	Bus      wire.Bus
 	Observer coordinator.Observer
 	Log      hclog.Logger
 }
 
-// NewCoordinator makes the coordinator of a run, at its checkpoint if it has one.
+// NewCoordinator makes the coordinator of a run. If there is a checkpoint, it begins there.
 func NewCoordinator(l Leadership) (*coordinator.Coordinator, error) {
 	lead, err := coordinator.New(l.Config, l.Plan.Theta, l.Bus, l.Observer, l.Log)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Times between two records of progress in a log at the beginning and later: a tenth of the run's time, in between.
+// The time between two records of progress is a tenth of the run's time so far, within these limits.
 const (
 	progressInterval = 5 * time.Second
 	progressSlowest  = time.Minute
 )
 
-// ProgressLog logs the progress of a run every now and then, as records.
+// ProgressLog logs the progress of a run from time to time, as records.
 type ProgressLog struct {
 	log           hclog.Logger
 	start, logged time.Time
 }
 
-// NewProgressLog begins with a run.
+// NewProgressLog returns a log for a run that begins.
 func NewProgressLog(log hclog.Logger) *ProgressLog { return &ProgressLog{log: log, start: time.Now()} }
 
 // Show logs the progress if the last record is old enough.
@@ -35,10 +35,10 @@ func (l *ProgressLog) Show(p terminal.Progress) {
 	l.log.Info("progress", progressFields(p)...)
 }
 
-// progressFields are what is known of the progress, as fields of a log record.
+// progressFields are the known parts of the progress, as fields of a log record.
 func progressFields(p terminal.Progress) []any {
 	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
-	if p.StepRate > 0 { // there were steps
+	if p.StepRate > 0 { // the run has made steps
 		fields = append(fields, "elbo", readable(p.ELBO), "steps_per_second", readable(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
 	}
 	if p.Note != "" {
@@ -47,5 +47,5 @@ func progressFields(p terminal.Progress) []any {
 	return fields
 }
 
-// readable is what people read of a number.
+// readable rounds a number for people.
 func readable(v float64) float64 { return math.Round(v*1e4) / 1e4 }

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Restore reads the newest valid checkpoint of a run, and why newer ones were skipped. It returns no checkpoint for a
-// run that ended before the first.
+// Restore reads the newest valid checkpoint of a run, and returns why it skipped newer ones. For a run that ended
+// before its first checkpoint, it returns none.
 func Restore(run *runs.Run, command advice.Command) (*checkpoint.Checkpoint, []error, error) {
 	from, skipped, err := checkpoint.Restore(run.Path(runs.Checkpoints))
 	written := run.Info().Checkpoint
@@ -33,27 +33,27 @@ func Restore(run *runs.Run, command advice.Command) (*checkpoint.Checkpoint, []e
 	return from, skipped, nil
 }
 
-// Reopened is a run that is to go on, held by this process.
+// Reopened is a run that this process holds and that is to continue.
 type Reopened struct {
 	Run     *runs.Run
 	Plan    *job.Plan
-	From    *checkpoint.Checkpoint // nil: it ended before its first
+	From    *checkpoint.Checkpoint // nil: it ended before its first checkpoint
 	Skipped []error                // newer checkpoints that cannot be used
 }
 
 // ErrFinished is returned for a run that has made its last step.
 var ErrFinished = errors.New("is finished")
 
-// Place says where runs and what belongs to them are found.
+// Place says where runs are, and what is needed to open them.
 type Place struct {
 	Kinds   *config.Kinds
 	RunsDir string
-	Data    job.Store      // data sets of runs that were led by a host, whose files may have been on another machine
-	Command advice.Command // for hints
+	Data    job.Store      // data sets of runs that a host led, whose files may be on another machine
+	Command advice.Command // makes the command lines in hints
 }
 
-// Reopen takes hold of a run, with its newest valid checkpoint and the scaling of its data that it began with. Begin has to
-// be called before it goes on.
+// Reopen holds a run, and reads its newest valid checkpoint and the scaling of its data. Begin has to be called before
+// the run continues.
 func Reopen(p Place, name string, slots int) (*Reopened, error) {
 	c, err := job.ReadConfig(p.Kinds, p.RunsDir, name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
 	return err
 }
 
-// Begin records that the run goes on.
+// Begin records that the run continues.
 func (r *Reopened) Begin() error {
 	step := uint64(0)
 	if r.From != nil {
@@ -104,7 +104,7 @@ func (r *Reopened) Begin() error {
 	return r.Run.Begin(step)
 }
 
-// End records how a run ended: nil is its last step.
+// End records how a run ended. A nil error means that it made its last step.
 func End(run *runs.Run, err error) error {
 	switch {
 	case err == nil:
@@ -115,7 +115,8 @@ func End(run *runs.Run, err error) error {
 	return run.End(runs.Failed, err.Error())
 }
 
-// DiskHint says of a full disk what is left of a run; nil is a run that was not made. Other errors stay as they are.
+// DiskHint adds to an error of a full disk what is left of the run; run is nil if its folder was not made. It returns
+// other errors unchanged.
 func DiskHint(err error, run *runs.Run, command advice.Command) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err

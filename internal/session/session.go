@@ -1,6 +1,6 @@
-// Package session leads a run in this process: an embedded broker, a coordinator and workers, and the watch that turns
-// what the coordinator reports into metrics, run.json and progress. It makes the coordinator of every run, whoever leads
-// it. It does not know what is shown of the progress, nor how the program was called.
+// Package session leads a run in this process: it has an embedded broker, a coordinator and workers, and a watch that
+// turns the coordinator's reports into metrics, run.json and progress. Package host makes its coordinators here, too.
+// The package does not know how progress is shown, nor how the program was called.
 package session
 
 import (
@@ -23,24 +23,24 @@ import (
 type Session struct {
 	Plan      *job.Plan
 	Transport *Transport
-	From      *checkpoint.Checkpoint // to continue from; nil: from the beginning
+	From      *checkpoint.Checkpoint // the checkpoint to continue from; nil: the initial parameters
 	Workers   int                    // in this process
 	Slots     int                    // shards that each computes at the same time
 	Version   string                 // of the program, for people
 	Log       hclog.Logger
-	WorkerLog hclog.Logger // the coordinator tells most of what workers here would say
+	WorkerLog hclog.Logger // the coordinator logs most of what these workers would log
 
 	run  string
-	bus  wire.Bus // the coordinator's
+	bus  wire.Bus // of the coordinator
 	lead *coordinator.Coordinator
 }
 
-// ErrNoWorkers is the error of a run that stops because its workers are gone.
+// ErrNoWorkers is returned when a run stops because all its workers have ended.
 var ErrNoWorkers = errors.New("all workers ended")
 
-// Train leads a run to its last step, records it in its folder and closes the transport. show is called after each change
-// of the progress, not concurrently. Train returns coordinator.ErrInterrupted after ctx ended, when the checkpoint is
-// written.
+// Train leads a run to its last step, records it in its folder and closes the transport. It calls show after each
+// change of the progress, one call at a time. When ctx ends, Train writes a checkpoint and returns
+// coordinator.ErrInterrupted.
 func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
 	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Advise: s.Transport.Open(), Log: s.Log})
@@ -51,12 +51,12 @@ func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.P
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if errors.Is(err, ErrNoWorkers) {
-		stop() // what cannot be written is not waited for
+		stop() // after an error there is no wait for unwritten files
 	}
 	return errors.Join(err, w.Finish(ctx))
 }
 
-// Prepare makes the coordinator that Lead runs. cfg is that of the plan, or near it.
+// Prepare makes the coordinator that Lead runs. cfg is Plan.Lead, perhaps with small changes.
 func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coordinator.Coordinator, error) {
 	var err error
 	if s.bus, err = s.Transport.Connect(coordinatorParty); err != nil {
@@ -67,8 +67,8 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 	return s.lead, err
 }
 
-// Lead runs the coordinator that was prepared, with the workers of the session, until its last step or the end of ctx. If
-// all workers end with an error, and no other can join, it returns ErrNoWorkers with the first.
+// Lead runs the prepared coordinator, with the workers of the session, until its last step or the end of ctx. If all
+// workers end with an error and no other worker can join, it returns ErrNoWorkers with the first error.
 func (s *Session) Lead(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -87,7 +87,7 @@ func (s *Session) Lead(ctx context.Context) error {
 	return err
 }
 
-// dispatch sends workers from outside, who seek a run, to this one, until the function that it returns is called.
+// dispatch assigns workers of other processes, which seek a run, to this run, until the returned function is called.
 func (s *Session) dispatch(ctx context.Context) (end func()) {
 	d := pool.NewDispatcher(pool.Config{
 		Numerics: job.Numerics(), Log: s.Log.Named("pool"),
@@ -107,7 +107,7 @@ func (s *Session) dispatch(ctx context.Context) (end func()) {
 	}
 }
 
-// View is what a run knows of its workers, for a dispatcher.
+// View is what a run knows of its workers, in the form that a dispatcher reads.
 func View(run string, s coordinator.Stats) pool.View {
 	var v pool.View
 	for _, m := range s.Members {

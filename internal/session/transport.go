@@ -12,31 +12,31 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
-// Carrier is the way of vectors between parties of one process.
+// Carrier is how vectors travel between parties of one process.
 type Carrier string
 
 // The carriers.
 const (
-	Direct Carrier = "direct" // handed over
-	Broker Carrier = "broker" // as messages through the broker, without leaving the process
+	Direct Carrier = "direct" // passed as slices, without messages
+	Broker Carrier = "broker" // as messages through the broker, inside the process
 	TCP    Carrier = "tcp"    // as messages over the loopback device, as between processes
 )
 
 // coordinatorParty is the party that connects with the coordinator's key.
 const coordinatorParty = "coordinator"
 
-// Transport is the embedded broker and the connections to it. Each party has its own, as it would have in a process of its
-// own.
+// Transport is the embedded broker and its connections. Each party has a connection of its own, as if it were a process
+// of its own.
 type Transport struct {
 	broker  *broker.Broker
 	carrier Carrier
-	local   *wire.Local // nil: vectors go through the broker, too
+	local   *wire.InProcess // nil: vectors go through the broker as well
 	buses   []*natsbus.Bus
 	keys    string // folder; empty: the broker asks for none
 	log     hclog.Logger
 }
 
-// Embed starts a broker for this process alone. Only TCP gives it a port.
+// Embed starts a broker for this process alone. It has a port only if the carrier is TCP.
 func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 	listen := ""
 	if carrier == TCP {
@@ -49,12 +49,12 @@ func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 	return NewTransport(b, carrier, "", log), nil
 }
 
-// NewTransport connects to a broker of this process, which belongs to it. keys is the folder of keys that the broker asks
-// for, empty if it asks for none.
+// NewTransport connects to a broker of this process and owns it. keys is the folder with the keys of the broker; empty
+// if the broker asks for none.
 func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logger) *Transport {
 	t := &Transport{broker: b, carrier: carrier, keys: keys, log: log}
 	if carrier == Direct {
-		t.local = wire.NewLocal()
+		t.local = wire.NewInProcess()
 	}
 	return t
 }
@@ -62,7 +62,7 @@ func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logg
 // Open reports whether parties outside this process can connect.
 func (t *Transport) Open() bool { return t.broker.URL() != "" }
 
-// Connect opens a connection for one party, with the key of its role: coordinator, or else worker.
+// Connect opens a connection for one party, with the key of its role: coordinator, or worker for every other party.
 func (t *Transport) Connect(party string) (wire.Bus, error) {
 	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
 	if t.carrier == TCP {

@@ -21,18 +21,18 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// WatchConfig says which run is watched.
+// WatchConfig describes the run to be watched.
 type WatchConfig struct {
 	Plan   *job.Plan
 	Run    *runs.Run
-	From   *checkpoint.Checkpoint  // nil: from the beginning
-	Show   func(terminal.Progress) // called after each change, not concurrently; it must not call the watch
-	Advise bool                    // whether to log what would help a run with workers elsewhere that waits for messages
+	From   *checkpoint.Checkpoint  // nil: from the initial parameters
+	Show   func(terminal.Progress) // called after each change, one call at a time; it must not call the watch
+	Advise bool                    // whether to log what would help if steps wait for messages to other machines
 	Log    hclog.Logger
 }
 
-// Watch records what the coordinator reports: metrics and state in the run folder. What cannot be written is kept, and
-// tried again; the run goes on meanwhile.
+// Watch records the coordinator's reports: metrics and state, in the folder of the run. What cannot be written is kept
+// and tried again; meanwhile the run continues.
 type Watch struct {
 	run   *runs.Run
 	log   hclog.Logger
@@ -40,30 +40,30 @@ type Watch struct {
 	start time.Time
 	show  func(terminal.Progress)
 
-	mu       sync.Mutex
-	metrics  trouble
-	state    trouble
-	meter    terminal.Meter
-	progress terminal.Progress
-	said     time.Time // when a validation was
-	saved    time.Time // when run.json was last written
-	latest   runs.Values
-	moved    float64          // bytes to and from each worker
-	steps    int              // in which they were
-	adviser  *scaling.Adviser // nil: nobody is advised
+	mu        sync.Mutex
+	metrics   trouble
+	state     trouble
+	meter     terminal.Meter
+	progress  terminal.Progress
+	validated time.Time // time of the last logged validation
+	saved     time.Time // time of the last write of run.json
+	latest    runs.Values
+	moved     float64          // bytes to and from each worker, in all steps
+	steps     int              // number of these steps
+	adviser   *scaling.Adviser // nil: no advice
 }
 
 var _ coordinator.Observer = (*Watch)(nil)
 
-// Times between two writes of run.json beside those of checkpoints, between two attempts to write what could not be, and
-// between two logged validations.
+// The time between two writes of run.json, besides those at checkpoints; between two attempts to write after a failure;
+// and between two logged validations.
 const (
 	saveInterval       = 5 * time.Second
 	retryInterval      = 2 * time.Second
 	validationInterval = 5 * time.Second
 )
 
-// NewWatch begins to watch a run.
+// NewWatch returns a watch for a run that begins or continues.
 func NewWatch(cfg WatchConfig) *Watch {
 	w := &Watch{
 		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
@@ -112,12 +112,12 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.show(w.progress)
 }
 
-// newAdviser advises a run of that configuration.
+// newAdviser returns an adviser for a run of this configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", Local: c.Train.Method == "diloco"}}
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", LocalSteps: c.Train.Method == "diloco"}}
 }
 
-// advise logs what would help if the step waits for messages.
+// advise logs what would help if steps wait for messages.
 func (w *Watch) advise(r coordinator.StepReport) {
 	if w.adviser == nil {
 		return
@@ -142,8 +142,8 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 		w.progress.Best, w.progress.BestStep = elbo, r.Step
 		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
 	}
-	if now.Sub(w.said) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has them all
-		w.said = now
+	if now.Sub(w.validated) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has all validations
+		w.validated = now
 		w.log.Info("validation", "step", r.Step, "elbo", readable(elbo), "best", r.Best)
 	}
 	w.show(w.progress)
@@ -169,11 +169,11 @@ func (w *Watch) Membership(r coordinator.MembershipReport) {
 	case r.Left != "":
 		w.log.Warn("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
 	}
-	w.retry() // a run that waits has no steps that would
+	w.retry() // a run that waits makes no steps, which would retry
 	w.show(w.progress)
 }
 
-// Storage implements coordinator.Observer: it shows what cannot be written.
+// Storage implements coordinator.Observer. It shows that files cannot be written.
 func (w *Watch) Storage(r coordinator.StorageReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,11 +181,11 @@ func (w *Watch) Storage(r coordinator.StorageReport) {
 	if r.Err != nil {
 		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
 	}
-	w.save(func(*runs.Info) {}) // no checkpoint does it
+	w.save(func(*runs.Info) {}) // no checkpoint will save it
 	w.show(w.progress)
 }
 
-// Rollback implements coordinator.Observer: it drops the records of the steps that are void.
+// Rollback implements coordinator.Observer. It drops the records of the steps that are to be made again.
 func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +203,7 @@ func (w *Watch) values(loss []float32) runs.Values {
 	return values
 }
 
-// save writes run.json with the present step and metrics, and what more is to change.
+// save writes run.json with the current step and metrics, after change.
 func (w *Watch) save(change func(*runs.Info)) {
 	w.saved = time.Now()
 	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
@@ -222,7 +222,7 @@ func (w *Watch) retry() {
 	}
 }
 
-// Finish writes what is left. What fails is tried again until ctx ends.
+// Finish writes everything that is left. It tries again after failures, until ctx ends.
 func (w *Watch) Finish(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -240,7 +240,7 @@ func (w *Watch) Finish(ctx context.Context) error {
 	}
 }
 
-// Info is run.json as it would be if it were written now.
+// Info is the content that run.json would have if it were written at this moment.
 func (w *Watch) Info() runs.Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -249,36 +249,36 @@ func (w *Watch) Info() runs.Info {
 	return i
 }
 
-// Ended records the end of the run: what change makes of run.json.
+// Ended records the end of the run, by change of run.json.
 func (w *Watch) Ended(change func(*runs.Info)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.run.Update(change)
 }
 
-// Waiting shows how many workers there are and what is waited for, of a run whose coordinator logs the rest of a membership
-// itself.
+// Waiting shows the number of workers and what the run waits for. The coordinator of such a run logs all other news of
+// its members itself.
 func (w *Watch) Waiting(workers int, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Workers, w.progress.Note = workers, what
 }
 
-// trouble is the state of a file that may not be writable.
+// trouble is the state of a file that cannot be written at times.
 type trouble struct {
-	err  error
-	told time.Time
+	err    error
+	logged time.Time
 }
 
-// note logs an error, when it comes and every few seconds while it stays, and its end.
+// note logs an error when it appears, again every few seconds while it lasts, and its end.
 func (t *trouble) note(log hclog.Logger, err error) {
 	switch {
-	case err != nil && time.Since(t.told) > saveInterval:
-		t.told = time.Now()
+	case err != nil && time.Since(t.logged) > saveInterval:
+		t.logged = time.Now()
 		log.Error("record not written", "error", err, "remedy", "free space on the disk; training goes on, and what is kept is written then")
 	case err == nil && t.err != nil:
 		log.Info("records are written again")
-		t.told = time.Time{}
+		t.logged = time.Time{}
 	}
 	t.err = err
 }

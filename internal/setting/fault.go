@@ -2,9 +2,9 @@ package setting
 
 import "fmt"
 
-// Fault is something that is wrong between settings that are each within their range.
+// Fault is a conflict between settings that are each within their range.
 type Fault struct {
-	Keys    []string // paths of the settings that do not fit together; the first is where the fault is shown
+	Keys    []string // paths of the settings in conflict; the fault is reported at the first
 	Message string   // what is wrong
 	Hint    string   // what to do; may be empty
 }

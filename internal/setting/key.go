@@ -13,11 +13,11 @@ type Key struct {
 	Path   string   // dotted, e.g. optim.rate
 	Type   string   // integer, number, boolean, text or duration
 	Doc    string   // meaning and unit
-	Source string   // where the paper's value stands; empty if nowhere
+	Source string   // the place in the paper that has the value; empty if there is none
 	Values []string // the words it may take; empty: any
 	Want   string   // range of a number in interval notation; empty: any
-	Only   string   // key=value without which it has no effect; empty: it always has
-	Was    string   // its value in runs that are older than the key; empty: there are none
+	Only   string   // key=value without which the key has no effect; empty: it always has an effect
+	Was    string   // its value in runs that are older than the key; empty: there are no such runs
 	Bits   string   // "same": it changes no result
 
 	index []int
@@ -30,9 +30,9 @@ type Section struct {
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// Walk calls key for every setting of the struct that settings points to, and section for every nested
-// struct, in the order of the fields. Paths begin with prefix. The keys of a nested struct are those of a
-// section of its own: prefix does not stand before their names. Fields without a name are passed over.
+// Walk calls key for every setting of the struct that settings points to, and section for every nested struct, in the
+// order of the fields. Paths begin with prefix. The keys of a nested struct belong to a section of their own, without
+// the prefix. Walk skips fields without a name.
 func Walk(settings any, prefix string, key func(Key), section func(Section)) {
 	walk(reflect.TypeOf(settings).Elem(), prefix, nil, key, section)
 }
@@ -93,7 +93,7 @@ func (k Key) Check() error {
 	return nil
 }
 
-// Section is the part of the path before the dot, empty where there is none.
+// Section is the part of the path before the dot; empty if there is no dot.
 func (k Key) Section() string {
 	name, _, found := strings.Cut(k.Path, ".")
 	if !found {
@@ -102,7 +102,7 @@ func (k Key) Section() string {
 	return name
 }
 
-// Name is the part of the path behind the dot.
+// Name is the part of the path after the dot.
 func (k Key) Name() string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }
 
 // Value is the value of the key in the struct that settings points to.
@@ -158,7 +158,7 @@ func (r Interval) String() string {
 	return low + " " + plainNumber(r.Low) + " and " + high + " " + plainNumber(r.High)
 }
 
-// plainNumber writes a number as people do: no exponent below a billion.
+// plainNumber writes a number without exponent if it is below a billion.
 func plainNumber(v float64) string {
 	if v >= 1e-4 && v <= 1e9 || v == 0 {
 		return strconv.FormatFloat(v, 'f', -1, 64)

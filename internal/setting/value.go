@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
-// Assign parses text as the value of the key and stores it in the struct that settings points to. What comes
-// back is the fault and the hint, both empty on success.
+// Assign parses text as the value of the key and stores it in the struct that settings points to. It returns the fault
+// and the hint; both are empty on success.
 func (k Key) Assign(settings any, text string) (fault, hint string) {
 	switch k.Type {
 	case "text":
@@ -70,7 +70,7 @@ func (k Key) assignNumber(settings any, text string) (fault, hint string) {
 	if fault := k.outside(v, text, ""); fault != "" {
 		return fault, ""
 	}
-	k.field(settings).SetFloat(v + 0) // -0 becomes 0: one value, one text
+	k.field(settings).SetFloat(v + 0) // -0 becomes 0, so that one value has one text
 	return "", ""
 }
 
@@ -103,7 +103,7 @@ func (k Key) assignInteger(settings any, text string) (fault, hint string) {
 	return "", ""
 }
 
-// outside says that v is not in the range of k; empty if it is.
+// outside returns the message that v is not in the range of k; empty if v is in the range.
 func (k Key) outside(v float64, text, unit string) string {
 	if k.Want == "" {
 		return ""
@@ -115,8 +115,8 @@ func (k Key) outside(v float64, text, unit string) string {
 	return ""
 }
 
-// parseUint reads a whole number: decimal digits that may be grouped (1_000),
-// 0x and 0o forms, and floating forms of whole numbers (1e5).
+// parseUint reads a whole number: decimal digits, which may be grouped (1_000), 0x and 0o forms, and floating-point
+// forms of whole numbers (1e5).
 func parseUint(text string) (uint64, bool) {
 	plain := ungroup(text)
 	base := 10
@@ -146,8 +146,7 @@ func ungroup(text string) string {
 	return b.String()
 }
 
-// Format writes the value of the key in the struct that settings points to so that Assign, and YAML, read the
-// same value back.
+// Format writes the value of the key in the struct that settings points to. Assign and YAML read the same value back.
 func (k Key) Format(settings any) string {
 	v := k.field(settings)
 	switch {
@@ -166,8 +165,7 @@ func (k Key) Format(settings any) string {
 	}
 }
 
-// Quote leaves a word that starts with a letter plain, except those that YAML
-// reads as something else.
+// Quote quotes a word unless it begins with a letter and YAML reads it as text.
 func Quote(s string) string {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

@@ -1,6 +1,6 @@
-// Package suggest finds settings to begin with for a user's data: the sizes of the system of the paper that is most like
-// them, and a window that fits their episodes. It looks at shapes and ranges only, trains nothing, and knows
-// no command line.
+// Package suggest finds settings to begin with for a user's data: the model sizes of the most similar system in the
+// paper, and a window that fits the episodes. It looks at shapes and ranges only. It trains nothing and knows no
+// command line.
 package suggest
 
 import (
@@ -13,36 +13,36 @@ import (
 
 // Suggestion is a configuration to begin with.
 type Suggestion struct {
-	Preset   string   `json:"preset"`   // empty where the data do not suffice
+	Preset   string   `json:"preset"`   // empty if there are not enough data
 	Settings []string `json:"settings"` // key=value
 	Why      string   `json:"why"`
 
-	Conversion *Conversion `json:"-"` // that has to be made before; nil: the files can be read as they are
+	Conversion *Conversion `json:"-"` // to be run first; nil: the files need no conversion
 }
 
-// Conversion makes one file, which a run reads as it is, of files that were read under options.
+// Conversion converts files that were read with options into one file that a run can read without options.
 type Conversion struct {
 	From []string
 	How  files.Options
 	To   string
 }
 
-// Windows are long enough for dynamics to show and short enough to train fast, and pieces of a long
-// recording hold at least one short window.
+// Windows are long enough to show the dynamics and short enough to train fast. Each piece of a long recording has at
+// least one short window.
 const (
 	longestWindow = 50
 	shortestPiece = 20
 	shortWindow   = 4 // the preset infers the first states from 3 steps
 )
 
-// For finds keys for a run on the data: sizes of the system of the paper that is most like them,
-// and a window that fits the episodes. Files that were not read as they are have to be converted, and so
-// have recordings too few to be divided: a run reads files as they are.
-// d is what paths hold, read as how says, s its summary, and out the file that a conversion may write.
+// For finds settings for a run on these data: the model sizes of the most similar system in the paper, and a window
+// that fits the episodes. A run reads files without options, so files that need options have to be converted first; so
+// do recordings that are too few to be split. d is the content of paths, read with the options how; s is its summary;
+// out is the path for a conversion.
 func For(paths []string, how files.Options, out string, d *files.Dataset, s files.Summary) (Suggestion, error) {
 	lengths := episodeLengths(d)
 	if Undivided(d) {
-		if how.Cut > 0 { // begin from the whole recordings
+		if how.Cut > 0 { // begin with the whole recordings
 			how.Cut = 0
 			whole, err := files.Read(paths, how)
 			if err != nil {
@@ -65,8 +65,7 @@ func For(paths []string, how files.Options, out string, d *files.Dataset, s file
 	return g, nil
 }
 
-// size adds the keys of the model in which the system of the paper that is most like the data
-// differs from the preset files.
+// size sets the keys of the model for the most similar system in the paper, if they differ from the preset files.
 func (g *Suggestion) size(s files.Summary, window int) {
 	observations := 0
 	for _, c := range s.Channels {
@@ -113,13 +112,13 @@ func episodeLengths(d *files.Dataset) []int {
 	return lengths
 }
 
-// Undivided reports whether there are too few episodes to hold some out.
+// Undivided reports whether there are too few episodes to hold some out for validation.
 func Undivided(d *files.Dataset) bool {
 	return len(d.Episodes) < 3 && d.Episodes[0].Part == files.Unassigned
 }
 
-// cutInto finds a length of pieces for recordings, about a tenth of all steps, and the lengths of
-// the pieces; 0 if the recordings are too short.
+// cutInto finds a length for the pieces of recordings, about a tenth of all steps, and returns it with the lengths of
+// the pieces. It returns 0 if the recordings are too short.
 func cutInto(lengths []int) (int, []int) {
 	steps := 0
 	for _, n := range lengths {
@@ -138,7 +137,8 @@ func cutInto(lengths []int) (int, []int) {
 				whole++
 			}
 		}
-		// A rest may be all that validation gets: take a length that leaves none, or a long one.
+		// Validation may get nothing but the short rest of a recording, so the length of pieces has to leave no rest,
+		// or a long one.
 		if whole >= 3 && slices.Min(pieces) >= min(n, shortestPiece)/2 {
 			return n, pieces
 		}
@@ -146,7 +146,7 @@ func cutInto(lengths []int) (int, []int) {
 	return 0, nil
 }
 
-// fittingWindow is a window that the longest episode of each part can fill. lengths are those of the
+// fittingWindow is a window that fits into the longest episode of each part of the data. lengths are those of the
 // episodes that a run will read.
 func fittingWindow(d *files.Dataset, lengths []int) int {
 	read := &files.Dataset{}
@@ -161,7 +161,7 @@ func fittingWindow(d *files.Dataset, lengths []int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	window := sorted[0]
 	if window < shortestPiece {
-		window = max(window, min(sorted[len(sorted)/2], shortestPiece)) // the few that are shorter are not used
+		window = max(window, min(sorted[len(sorted)/2], shortestPiece)) // a run does not use the few shorter ones
 	}
 	if split, err := read.Split(1, files.DefaultFractions()); err == nil {
 		for _, part := range [][]int{split.Training, split.Validation} {
@@ -177,7 +177,7 @@ func fittingWindow(d *files.Dataset, lengths []int) int {
 	return min(window, longestWindow)
 }
 
-// changed reports whether what is read under options is not what a run reads.
+// changed reports whether options change the data that a run would read.
 func changed(o files.Options) bool {
 	return len(o.Rename) > 0 || o.ControlsAfter || o.Cut > 0 || o.DT > 0
 }

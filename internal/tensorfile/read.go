@@ -12,13 +12,13 @@ import (
 	"slices"
 )
 
-// maxHeader bounds the header's bytes, as the format's reference implementation does.
+// maxHeader is the largest header in bytes, as in the reference implementation of the format.
 const maxHeader = 100_000_000
 
 // File is the content of a file.
 type File struct {
-	Metadata map[string]string // nil: there is none
-	Tensors  []Tensor          // in the order of their elements
+	Metadata map[string]string // nil: the file has none
+	Tensors  []Tensor          // in the order of their elements in the file
 }
 
 // Read reads a whole file. All errors name it.
@@ -43,8 +43,8 @@ func (f *File) Tensor(name string) (Tensor, error) {
 	return f.Tensors[i], nil
 }
 
-// Decode reads the bytes of a file. The tensors use data, which stays as it is. Errors are ErrFormat and name the tensor.
-// No length that data say is believed before it was compared with the number of bytes that there are.
+// Decode reads the bytes of a file. The tensors refer to data, which must not change. Errors match ErrFormat and name
+// the tensor. Every length in data is compared with the number of existing bytes before it is used.
 func Decode(data []byte) (*File, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%w: %d bytes, a file has at least 8", ErrFormat, len(data))
@@ -81,13 +81,13 @@ type place struct {
 	name    string
 	Type    Type  `json:"dtype"`
 	Shape   []int `json:"shape"`
-	Offsets []int `json:"data_offsets"` // first byte, and the one after the last
+	Offsets []int `json:"data_offsets"` // first byte, and the byte after the last
 }
 
 func (p place) from() int { return p.Offsets[0] }
 func (p place) to() int   { return p.Offsets[1] }
 
-// tensor returns the tensor, whose elements have to begin at a byte of the body.
+// tensor returns the tensor. Its elements have to begin at byte at of the body.
 func (p place) tensor(at int, body []byte) (Tensor, error) {
 	width := p.Type.width()
 	if width == 0 {
@@ -106,7 +106,7 @@ func (p place) tensor(at int, body []byte) (Tensor, error) {
 	return Tensor{Name: p.name, Type: p.Type, Shape: p.Shape, bytes: body[at:p.to():p.to()]}, nil
 }
 
-// parseHeader reads the JSON of the header, in which no key may stand twice.
+// parseHeader reads the JSON of the header. No key may appear twice.
 func parseHeader(text []byte) (*File, []place, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -119,7 +119,7 @@ func parseHeader(text []byte) (*File, []place, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		key, _ := token.(string) // it is one: d stands before a key
+		key, _ := token.(string) // a token before a value is a key
 		if seen[key] {
 			return nil, nil, fmt.Errorf("%.100q stands there twice", key)
 		}

@@ -1,6 +1,6 @@
-// Package tensorfile reads and writes named tensors in the safetensors format: eight bytes with the length of a header,
-// the header in JSON, which says type, shape and place of each tensor, and the elements, little-endian, one tensor after
-// the other without gaps. Floating-point values keep their bits. It knows no model, no checkpoint and no folder.
+// Package tensorfile reads and writes named tensors in the safetensors format: eight bytes with the length of a header;
+// the header in JSON, with type, shape and place of each tensor; and the elements, little-endian, one tensor after the
+// other without gaps. Floating-point values keep their bits. The package knows no model, no checkpoint and no folder.
 package tensorfile
 
 import (
@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	// ErrFormat is returned for bytes that are not a whole file of this format, or hold a type that is not read.
+	// ErrFormat is returned for bytes that are not a complete file of this format, or that contain an unsupported type.
 	ErrFormat = errors.New("not a readable tensor file")
-	// ErrTensor is returned for a tensor that is not in a file, is of another type or size than asked for, or cannot be
-	// written as it is described.
+	// ErrTensor is returned for a tensor that is missing, has another type or size than expected, or is described
+	// wrongly.
 	ErrTensor = errors.New("unusable tensor")
 )
 
-// Type is what a tensor's elements are, as the format names it.
+// Type is the type of a tensor's elements, with its name in the format.
 type Type string
 
-// The types that are read and written.
+// The supported types.
 const (
 	F32 Type = "F32"
 	F64 Type = "F64"
@@ -30,7 +30,7 @@ const (
 	U8  Type = "U8"
 )
 
-// width is the number of bytes of an element; 0: the type is not known.
+// width is the number of bytes of an element; 0 for an unknown type.
 func (t Type) width() int {
 	switch t {
 	case F32:
@@ -43,12 +43,12 @@ func (t Type) width() int {
 	return 0
 }
 
-// Element is an element in memory: float32 for F32, float64 for F64, int64 for I64, uint8 for U8.
+// Element is the type of elements in memory: float32 for F32, float64 for F64, int64 for I64, uint8 for U8.
 type Element interface {
 	float32 | float64 | int64 | uint8
 }
 
-// typeOf is the type of a file's elements that are T in memory.
+// typeOf is the file's type of elements that are T in memory.
 func typeOf[T Element]() Type {
 	switch any(*new(T)).(type) {
 	case float32:
@@ -61,17 +61,17 @@ func typeOf[T Element]() Type {
 	return U8
 }
 
-// Tensor is a named array. Its elements stand in row-major order; a scalar has no dimension and one element.
+// Tensor is a named array. Its elements are in row-major order. A scalar has no dimensions and one element.
 type Tensor struct {
 	Name  string
 	Type  Type
 	Shape []int
 
-	values any    // of New: []float32, []float64, []int64 or []uint8
-	bytes  []byte // of Decode: as in the file
+	values any    // set by New: []float32, []float64, []int64 or []uint8
+	bytes  []byte // set by Decode: as in the file
 }
 
-// New returns a tensor of the given values, which it does not copy: they stay as they are until it is written.
+// New returns a tensor of the given values. It does not copy them: they must not change before the tensor is written.
 func New[T Element](name string, shape []int, values []T) Tensor {
 	return Tensor{Name: name, Type: typeOf[T](), Shape: shape, values: values}
 }
@@ -91,13 +91,13 @@ func (t Tensor) Count() int {
 	return len(t.bytes) / max(t.Type.width(), 1)
 }
 
-// Values returns a copy of a tensor's elements, or ErrTensor if they are of another type.
+// Values returns a copy of a tensor's elements. It returns ErrTensor if they have another type.
 func Values[T Element](t Tensor) ([]T, error) {
 	x := make([]T, t.Count())
 	return x, Copy(x, t)
 }
 
-// Copy writes a tensor's elements to dst, or returns ErrTensor if they are of another type or number.
+// Copy copies a tensor's elements to dst. It returns ErrTensor if they have another type or number.
 func Copy[T Element](dst []T, t Tensor) error {
 	if want := typeOf[T](); t.Type != want {
 		return fmt.Errorf("%w: tensor %q has elements of type %s, want %s", ErrTensor, t.Name, t.Type, want)
@@ -159,7 +159,8 @@ func (t Tensor) encode(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// countOf is the number of elements of a shape, or an error if it is above limit or a dimension is negative.
+// countOf is the number of elements of a shape. It returns an error if the number exceeds limit or a dimension is
+// negative.
 func countOf(shape []int, limit int) (int, error) {
 	for _, d := range shape {
 		if d < 0 {

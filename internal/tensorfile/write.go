@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// metadataKey is the one entry of the header that is no tensor.
+// metadataKey is the only entry of the header that is not a tensor.
 const metadataKey = "__metadata__"
 
-// strip is how many bytes of elements are encoded before they are written.
+// strip is the number of bytes that are encoded before each write.
 const strip = 1 << 16
 
-// Write writes a file of the tensors, in their order, and returns its length in bytes. metadata may be nil. The same
-// metadata and tensors give the same bytes. Names are unique UTF-8; a shape has as many elements as there are values.
+// Write writes a file with the tensors, in their order, and returns its length in bytes. metadata may be nil. The same
+// metadata and tensors give the same bytes. Names have to be unique UTF-8, and each shape has to match the number of
+// values.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) (int64, error) {
 	header, body, err := describe(metadata, tensors)
 	if err != nil {
@@ -35,7 +36,7 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) (int64, er
 	return int64(len(start) + body), nil
 }
 
-// WriteTo writes the elements as they stand in a file, and returns the number of bytes.
+// WriteTo writes the elements as in a file, and returns the number of bytes.
 func (t Tensor) WriteTo(w io.Writer) (int64, error) {
 	n, width := t.Count(), max(t.Type.width(), 1)
 	buffer := make([]byte, 0, min(n*width, strip))
@@ -52,11 +53,11 @@ func (t Tensor) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// describe returns the header, padded with blanks to a multiple of eight bytes, and the number of bytes behind it.
+// describe returns the header, padded with blanks to a multiple of eight bytes, and the number of bytes after it.
 func describe(metadata map[string]string, tensors []Tensor) (header []byte, body int, err error) {
 	var entries []string
 	if len(metadata) > 0 {
-		text, err := json.Marshal(metadata) // sorts the keys
+		text, err := json.Marshal(metadata) // json.Marshal sorts the keys
 		if err != nil {
 			return nil, 0, fmt.Errorf("encode metadata: %w", err)
 		}
@@ -87,7 +88,7 @@ func describe(metadata map[string]string, tensors []Tensor) (header []byte, body
 	return header, body, nil
 }
 
-// check says what keeps a tensor from being written.
+// check returns why a tensor cannot be written, or nil.
 func (t Tensor) check() error {
 	n, err := countOf(t.Shape, math.MaxInt/8)
 	switch {
@@ -103,7 +104,7 @@ func (t Tensor) check() error {
 	return nil
 }
 
-// CheckName says what keeps a text from being the name of a tensor.
+// CheckName returns why a text cannot be the name of a tensor, or nil.
 func CheckName(name string) error {
 	if name == metadataKey || !utf8.ValidString(name) {
 		return fmt.Errorf("%q cannot be the name of a tensor", name)

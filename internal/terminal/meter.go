@@ -12,17 +12,16 @@ type mark struct {
 	count uint64
 }
 
-// meterSpan is how far back a rate looks, meterMarks how many marks it keeps.
+// meterSpan is the length of time that a rate is measured over; meterMarks is the number of marks in it.
 const (
 	meterSpan  = 20 * time.Second
 	meterMarks = 64
 )
 
-// Add tells the meter that count was reached at a time. Times and counts do not
-// decrease.
+// Add records that count was reached at a time. Times and counts do not decrease.
 func (m *Meter) Add(at time.Time, count uint64) {
 	if n := len(m.marks); n > 1 && at.Sub(m.marks[n-2].at) < meterSpan/meterMarks {
-		m.marks[n-1] = mark{at, count} // close to the last but one: move the last
+		m.marks[n-1] = mark{at, count} // close to the mark before: the last mark moves
 		return
 	}
 	m.marks = append(m.marks, mark{at, count})
@@ -33,8 +32,7 @@ func (m *Meter) Add(at time.Time, count uint64) {
 	m.marks = append(m.marks[:0], m.marks[drop:]...)
 }
 
-// Rate is the count per second between the oldest and the latest mark; 0 before
-// there are two.
+// Rate is the count per second between the oldest and the latest mark; 0 if there are fewer than two.
 func (m *Meter) Rate() float64 {
 	if len(m.marks) < 2 {
 		return 0

@@ -11,17 +11,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
-// Progress is what the status line of a training run says.
+// Progress is the content of the status line of a run.
 type Progress struct {
 	Step, Steps  uint64
 	ELBO         float64 // nats per time step
 	Terms        []Term  // parts of the ELBO, as losses; none: the ELBO is not known yet
-	Best         float64 // best validation ELBO; meaningless where BestStep is 0
+	Best         float64 // best validation ELBO; meaningless if BestStep is 0
 	BestStep     uint64
 	StepRate     float64 // steps per second; 0: not known yet
 	FLOPsPerStep float64 // 0: not known
 	Workers      int
-	WorkerBytes  float64 // that a step moves to and from each worker; 0: not known
+	WorkerBytes  float64 // bytes that a step moves to and from each worker; 0: not known
 	Note         string  // e.g. what the run waits for
 }
 
@@ -31,8 +31,7 @@ type Term struct {
 	Value float64
 }
 
-// Line writes the progress in at most width columns (below 1: no limit). What
-// matters least is left out first.
+// Line writes the progress in at most width columns (below 1: no limit). It leaves out the least important parts first.
 func (p Progress) Line(width int) string {
 	terms := make([]string, len(p.Terms))
 	for i, t := range p.Terms {
@@ -40,7 +39,7 @@ func (p Progress) Line(width int) string {
 	}
 	parts := []struct {
 		text string
-		rank int // the highest is dropped first
+		rank int // the part with the highest rank is left out first
 	}{
 		{fmt.Sprintf("step %s/%s", readable.Group(p.Step), readable.Group(p.Steps)), 0},
 		{fmt.Sprintf("%d%%", percent(p.Step, p.Steps)), 2},
@@ -114,7 +113,7 @@ func (p Progress) eta() string {
 	return "eta " + readable.Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
 }
 
-// number writes four significant digits without an exponent where that is short.
+// number writes four significant digits, without an exponent if the number is then short.
 func number(v float64) string {
 	a := math.Abs(v)
 	if a != 0 && (a < 1e-3 || a >= 1e6) || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -8,21 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// Screen lets log lines and a status line share one output. On a terminal the
-// status stays on the last line, repainted in place; elsewhere it becomes a plain
-// line every Interval. A Screen is safe for concurrent use.
+// Screen lets log lines and a status line share one output. On a terminal the status stays in the last line and is
+// repainted there; on other outputs it is a plain line every Interval. A Screen is safe for concurrent use.
 type Screen struct {
-	mu      sync.Mutex
-	out     io.Writer
-	options Options
-	painted bool      // the last line holds the status
-	status  string    // the latest, without line end
-	shown   time.Time // when a status was last written
-	partial []byte    // the beginning of a line that Write has not got whole
-	err     error     // the first failure of out
+	mu        sync.Mutex
+	out       io.Writer
+	options   Options
+	painted   bool      // the last line of the terminal is the status
+	status    string    // the latest, without line end
+	paintedAt time.Time // time of the last painting
+	partial   []byte    // the beginning of a line whose end has not arrived
+	err       error     // the first failure of out
 }
 
-// Options say what kind of output a Screen writes to.
+// Options describe the output of a Screen.
 type Options struct {
 	Terminal bool             // repaint the status in place
 	Width    func() int       // columns of the terminal; nil or 0: no limit
@@ -49,8 +48,8 @@ func NewScreen(out io.Writer, options Options) *Screen {
 	return &Screen{out: out, options: options}
 }
 
-// Write passes whole lines on, above the status. A line without its end is held
-// back until the end comes. It implements io.Writer for a logger.
+// Write writes complete lines above the status. It keeps an incomplete line until its end arrives. It implements
+// io.Writer for a logger.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +67,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 func lastLine(p []byte) int { return strings.LastIndexByte(string(p), '\n') + 1 }
 
-// Status shows line as the status, at once if the last one is old enough.
+// Status sets the status line. It is painted at once if the last painting is old enough.
 func (s *Screen) Status(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,10 +80,10 @@ func (s *Screen) Status(line string) {
 		wait = s.options.Repaint
 	}
 	now := s.options.Now()
-	if now.Sub(s.shown) < wait {
+	if now.Sub(s.paintedAt) < wait {
 		return
 	}
-	s.shown = now
+	s.paintedAt = now
 	if s.options.Terminal {
 		s.erase()
 		s.paint()
@@ -110,7 +109,7 @@ func (s *Screen) Terminal() bool { return s.options.Terminal }
 // Width is the number of columns; 0: no limit.
 func (s *Screen) Width() int { return s.options.Width() }
 
-// Err is the first failure to write, if there was one.
+// Err is the first error of a write; nil if there was none.
 func (s *Screen) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,22 +15,22 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Options say how a run is measured.
+// Options are the variants of an evaluation.
 type Options struct {
 	AllStarts bool // also predict from every start in the held-out window
 	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
 	Episodes  int  // of the test; 0: as many as the protocol is made for
 	Prefix    int  // steps seen before a prediction; 0: as many as the protocol is made for
-	Threads   int  // never changes a result; 0: one per core
+	Threads   int  // does not change results; 0: one per core
 
 	Recordings *protocol.Recordings // of a run on recordings; nil: its data are simulated
 }
 
-// Evaluation is what a protocol found, and the files that hold it.
+// Evaluation is the result of a protocol, with its files.
 type Evaluation struct {
 	Table  []byte // for people
 	Report []byte // JSON
-	Figure string // path; empty: the protocol draws none
+	Figure string // path; empty: the protocol draws no figure
 }
 
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
@@ -82,7 +82,7 @@ func (o Options) variant(p protocol.Protocol) string {
 	return strings.Join(words, "-")
 }
 
-// write writes the tables of the parameters after the given step.
+// write writes the tables for the parameters after the given step.
 func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", readable.Group(step)))

@@ -1,6 +1,6 @@
-// Package trained opens what a run has learned: its configuration, a checkpoint, the model with those parameters and the scaling
-// of its data; and it measures it by a protocol, whose table and figure it puts into the folder of the run. It knows families
-// of models by what they can do, and neither trains nor prints.
+// Package trained opens the result of a run: its configuration, a checkpoint, the model with the parameters of the
+// checkpoint, and the scaling of its data. It evaluates the model by a protocol and writes table and figure into the
+// folder of the run. It knows families of models by their interfaces only; it neither trains nor prints.
 package trained
 
 import (
@@ -24,13 +24,13 @@ type Run struct {
 	Folder     string
 	Config     config.Config
 	Checkpoint *checkpoint.Checkpoint
-	Skipped    []error // newer checkpoints that are damaged
+	Skipped    []error // why newer checkpoints were skipped
 	Model      model.Model
-	Env        envs.Env            // nil: its data are recordings
-	Scale      files.Normalisation // from the units of the recordings to those of the model; zero: they are the same
+	Env        envs.Env            // nil: the data are recorded
+	Scale      files.Normalisation // from the units of recorded data to those of the model; zero: the units are the same
 }
 
-// Open reads the checkpoint of a run that is asked for: checkpoint.Last, checkpoint.Best, or the number of a step.
+// Open opens a run with one of its checkpoints: checkpoint.Last, checkpoint.Best, or the number of a step.
 func Open(kinds *config.Kinds, folder, which string) (*Run, error) {
 	dir, name := filepath.Split(filepath.Clean(folder))
 	data, path, err := runs.Config(dir, name)
@@ -44,7 +44,7 @@ func Open(kinds *config.Kinds, folder, which string) (*Run, error) {
 	return r, r.open(which)
 }
 
-// Of is Open for a run whose configuration was read before.
+// Of is Open for a run whose configuration the caller has read.
 func Of(c config.Config, folder, which string) (*Run, error) {
 	r := &Run{Folder: folder, Config: c}
 	return r, r.open(which)
@@ -68,7 +68,7 @@ func (r *Run) open(which string) error {
 	return r.readScale(data)
 }
 
-// NormalisationFile is where a run on recordings keeps the scaling of its data.
+// NormalisationFile is the file, in the folder of a run on recorded data, with the scaling of the data.
 const NormalisationFile = "normalisation.json"
 
 func (r *Run) readScale(d model.Data) error {
@@ -87,10 +87,10 @@ func (r *Run) readScale(d model.Data) error {
 	return err
 }
 
-// ErrUnable is returned for a question that a family of models does not answer.
+// ErrUnable is returned when a family of models cannot answer a question.
 var ErrUnable = errors.New("this family of models cannot do it")
 
-// Forecaster answers questions about sequences in the units of the model.
+// Forecaster returns what answers questions about sequences, in the units of the model.
 func (r *Run) Forecaster() (model.Forecaster, error) {
 	m, ok := r.Model.(model.Forecasting)
 	if !ok {

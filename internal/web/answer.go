@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// The writers below do not report that a client is gone: nobody is left to tell.
+// The writers below ignore errors: they mean that the client is gone, and nobody is left to inform.
 
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -13,22 +13,22 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Detail is a run with all that the page shows beside its metrics.
+// Detail is a run with everything that the page shows except metrics.
 type Detail struct {
 	Summary
 	Config    string   `json:"config"`    // YAML
-	Overrides []string `json:"overrides"` // what was asked for on top of the preset
+	Overrides []string `json:"overrides"` // settings on top of the preset
 	Figures   []string `json:"figures"`   // file names
 }
 
-// overview is the answer to what runs there are.
+// overview is the answer of /api/runs.
 type overview struct {
 	Runs    []Summary `json:"runs"`
 	Version string    `json:"version"`
-	Stop    bool      `json:"can_stop"` // runs can be stopped from here
+	Stop    bool      `json:"can_stop"` // the page can stop runs
 }
 
-// find answers for a run that is not there.
+// find returns the run of a request. If there is none, it sends the answer.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (Run, bool) {
 	name := r.PathValue("name")
 	run, err := s.config.Source.Run(name)
@@ -39,7 +39,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (Run, bool) {
 	return run, true
 }
 
-// fail answers with what the client may know of an error; the log has all of it.
+// fail answers with the part of an error that the client may know; the log has all of it.
 func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	switch {
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, runs.ErrName), errors.Is(err, fs.ErrNotExist):
@@ -76,7 +76,7 @@ func (s *Server) overview() (overview, error) {
 	return all, nil
 }
 
-// canStop reports whether runs can be stopped from the page at all.
+// canStop reports whether the page can stop runs.
 func (s *Server) canStop() bool {
 	_, only := s.config.Source.(Folder)
 	return !s.guard.open && !only
@@ -94,7 +94,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	}
 	d := Detail{Summary: s.summarize(run), Config: string(text), Overrides: []string{}, Figures: []string{}}
 	folder := filepath.Join(s.config.Dir, run.Name)
-	// Both may be missing: a run need have neither overrides nor figures.
+	// Both may be missing: not every run has overrides and figures.
 	if overrides, err := os.ReadFile(filepath.Join(folder, "overrides.txt")); err == nil {
 		d.Overrides = append(d.Overrides, strings.Fields(string(overrides))...)
 	}
@@ -162,7 +162,7 @@ func openFigure(folder, name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// stop asks a run to stop. Without a token anything on this machine could.
+// stop asks a run to stop. It needs a token; without one, any program on this machine could stop runs.
 func (s *Server) stop(w http.ResponseWriter, r *http.Request) {
 	if s.guard.open {
 		writeError(w, http.StatusForbidden, "runs can be stopped from the page only where a token is set (--web-token-file)")

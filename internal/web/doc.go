@@ -1,18 +1,16 @@
-// Package web serves the page that shows runs while they go on, the numbers behind it
-// as JSON, and metrics for Prometheus:
+// Package web serves the page that shows runs live, the numbers of the page as JSON, and metrics for Prometheus:
 //
-//	/                             the page; needs no token, since it holds nothing
+//	/                             the page; needs no token, since it contains no data
 //	/healthz                      the process lives
 //	/readyz                       the broker is connected
 //	/metrics                      Prometheus
 //	/api/runs                     all runs, the latest first
 //	/api/runs/NAME                one run with its configuration and the names of its figures
 //	/api/runs/NAME/metrics        its metrics, thinned out: ?from=STEP&to=STEP&points=N
-//	/api/runs/NAME/figures/FILE   a figure of it
+//	/api/runs/NAME/figures/FILE   one of its figures
 //	/api/runs/NAME/stop           POST: ask it to stop
-//	/api/events                   server-sent events: what changes in all runs, or ?run=NAME in one
+//	/api/events                   server-sent events: changes of all runs, or of one: ?run=NAME
 //
-// It knows runs by a Source and by their folders only: not how they are led, and no
-// broker, no model and no configuration. Whoever listens beyond the loopback interface
-// must set a token.
+// The package knows runs only through a Source and their folders. It does not know how they are led, and no broker,
+// model or configuration. An address beyond the loopback interface needs a token.
 package web

@@ -14,9 +14,9 @@ import (
 
 // Limits on a stream of events.
 const (
-	eventTimeout = 10 * time.Second // for the client to take an event
-	aliveEvery   = 15 * time.Second // a comment, so that proxies keep the connection
-	maxBacklog   = 5000             // records that are sent after a reconnection; beyond, the client loads them anew
+	eventTimeout = 10 * time.Second // for the client to accept an event
+	aliveEvery   = 15 * time.Second // between comments, which keep proxies from closing the connection
+	maxBacklog   = 5000             // most records that are sent after a reconnection; if there are more, the client loads the metrics again
 	eventRecords = 200              // records per event
 )
 
@@ -27,7 +27,7 @@ type stream struct {
 	sent    time.Time
 }
 
-// send writes one event; an empty id leaves the last one standing.
+// send writes one event; with an empty id, the client keeps the last one.
 func (c *stream) send(event, id string, data []byte) error {
 	var b bytes.Buffer
 	if id != "" {
@@ -48,10 +48,9 @@ func (c *stream) write(text []byte) error {
 	return c.control.Flush()
 }
 
-// events sends what changes, until the client or the server goes. All runs: events "runs"
-// with the rows that changed. One run: "run" with its state, and "records" with what was
-// added to its metrics, with their position as id, from Last-Event-ID on. "back" says that
-// the run went back to a step, "reload" that the client missed too much.
+// events sends changes until the client or the server ends. For all runs, events "runs" have the rows of the table that
+// changed. For one run, events "run" have its state, and "records" have new metrics, after Last-Event-ID, with their
+// position as id. "back" says that the run returned to an earlier step, "reload" that the client missed too much.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.streams <- struct{}{}:
@@ -71,14 +70,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies hold back what they buffer
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	c := &stream{w: w, control: http.NewResponseController(w)}
 	if err := s.pump(r.Context(), c, next); err != nil && r.Context().Err() == nil {
 		s.log.Debug("a client of events is gone", "err", err)
 	}
 }
 
-// pump calls next again and again.
+// pump calls next repeatedly.
 func (s *Server) pump(ctx context.Context, c *stream, next func(*stream) error) error {
 	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
@@ -99,7 +98,7 @@ func (s *Server) pump(ctx context.Context, c *stream, next func(*stream) error) 
 	}
 }
 
-// tableEvents sends the rows that changed since they were last sent, and the order of all.
+// tableEvents sends the rows that changed since they were last sent, and the order of all rows.
 func (s *Server) tableEvents() func(*stream) error {
 	sent := map[string]string{}
 	var order []byte
@@ -150,7 +149,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 			return nil, false
 		}
 	} else {
-		from = runs.Position{Step: s.summarize(run).Step + 1} // what is new
+		from = runs.Position{Step: s.summarize(run).Step + 1} // only new records
 	}
 	tail, err := runs.Follow(s.config.Dir, name, from)
 	if err != nil {
@@ -186,8 +185,8 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 	}, true
 }
 
-// sendRecords sends all records that a tail has. If limit is positive and they are more,
-// it sends a request to reload instead.
+// sendRecords sends all new records of a tail. If limit is positive and there are more records, it sends a request to
+// reload instead.
 func sendRecords(c *stream, tail *runs.Tail, limit int) error {
 	var all []runs.Record
 	for {
@@ -219,7 +218,7 @@ func sendRecords(c *stream, tail *runs.Tail, limit int) error {
 	}
 }
 
-// errTooFar ends the events of a client that is to load the metrics anew.
+// errTooFar ends the events of a client that has to load the metrics again.
 var errTooFar = errors.New("web: the client is too far behind")
 
 func sendBatch(c *stream, records []runs.Record, at runs.Position) error {

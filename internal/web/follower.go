@@ -9,8 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// follower keeps up with the metrics of a run. It reads on when it is asked: there is no
-// goroutine behind it.
+// follower reads the metrics of a run as they grow. It reads when it is called; it has no goroutine.
 type follower struct {
 	dir     string
 	name    string
@@ -23,19 +22,19 @@ type follower struct {
 	in, out float64     // bytes
 }
 
-// instant is when a step was done.
+// instant is the time at which a step was done.
 type instant struct {
 	step uint64
 	time time.Time
 }
 
 const (
-	lookBack   = 200              // steps read of a run that is seen for the first time
+	lookBack   = 200              // number of steps that are read from a run that is new to the follower
 	batch      = 1000             // records read at a time
-	rateWindow = 20 * time.Second // over which the step rate is taken
+	rateWindow = 20 * time.Second // the step rate is measured over this time
 )
 
-// follow returns the follower of a run, brought up to date.
+// follow returns the follower of a run, after reading the newest metrics.
 func (s *Server) follow(run Run) (*follower, error) {
 	s.mu.Lock()
 	f := s.followers[run.Name]
@@ -56,7 +55,7 @@ func (s *Server) follow(run Run) (*follower, error) {
 	return f, f.update()
 }
 
-// forget drops the followers of runs that are gone.
+// forget removes the followers of runs that no longer exist.
 func (s *Server) forget(list []Run) {
 	known := make(map[string]bool, len(list))
 	for _, r := range list {
@@ -93,7 +92,7 @@ func (f *follower) update() error {
 	}
 }
 
-// recall takes the latest records of a run that went back, without counting them again.
+// recall reads the latest records of a run that returned to an earlier step, without counting them a second time.
 func (f *follower) recall() error {
 	f.recent, f.train, f.check = nil, runs.Record{}, runs.Record{}
 	tail, err := runs.Follow(f.dir, f.name, runs.Position{Step: f.tail.Position().Step})
@@ -128,7 +127,7 @@ func (f *follower) add(r runs.Record) {
 	f.in += r.Values["bytes_in"]
 	f.out += r.Values["bytes_out"]
 	if n := len(f.recent); n > 0 && r.Step <= f.recent[n-1].step {
-		f.recent = nil // the run went back
+		f.recent = nil // the run returned to an earlier step
 	}
 	f.recent = append(f.recent, instant{r.Step, r.Time})
 	old := 0
@@ -138,7 +137,7 @@ func (f *follower) add(r runs.Record) {
 	f.recent = f.recent[old:]
 }
 
-// since is how many updates a record at a step stands for: with local steps it is one of a round.
+// since is the number of updates that a record stands for; with local steps it is the length of a round.
 func (f *follower) since(step uint64) uint64 {
 	if n := len(f.recent); n > 0 && step > f.recent[n-1].step {
 		return step - f.recent[n-1].step
@@ -146,7 +145,7 @@ func (f *follower) since(step uint64) uint64 {
 	return 1
 }
 
-// rate is in steps per second up to now, so that it sinks while no step is done.
+// rate is steps per second until now; it falls while no step is done.
 func (f *follower) rate(now time.Time) float64 {
 	n := len(f.recent)
 	if n < 2 {
@@ -166,7 +165,7 @@ func (f *follower) rate(now time.Time) float64 {
 	return float64(last.step-first.step) / elapsed
 }
 
-// Summary is a run as a row of the table.
+// Summary is a row of the table of runs.
 type Summary struct {
 	Run
 	ELBO     *float64 `json:"elbo,omitempty"` // of the latest step, if finite
@@ -174,7 +173,7 @@ type Summary struct {
 	Members  int      `json:"members"` // workers, the latest number known
 }
 
-// summarize adds to a run what its metrics say.
+// summarize adds the latest metrics to a run.
 func (s *Server) summarize(run Run) Summary {
 	sum := Summary{Run: run}
 	f, err := s.follow(run)
@@ -194,7 +193,7 @@ func (s *Server) summarize(run Run) Summary {
 	}
 	if run.Live != nil {
 		sum.Members = len(run.Live.Workers)
-		if run.Live.Workers == nil { // a list, not null
+		if run.Live.Workers == nil { // an empty JSON list, not null
 			live := *run.Live
 			live.Workers = []Worker{}
 			sum.Live = &live

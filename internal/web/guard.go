@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// minToken is the fewest characters of a token.
+// minToken is the smallest length of a token.
 const minToken = 16
 
 // ReadToken reads a token from a file: one line of at least 16 characters without spaces.
@@ -29,7 +29,7 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// loopback reports whether only this machine reaches what listens on host.
+// loopback reports whether only this machine can reach a server on host.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -49,11 +49,11 @@ func newGuard(token string) guard {
 	return guard{open: token == "", digest: sha256.Sum256([]byte(token)), origin: http.NewCrossOriginProtection()}
 }
 
-// policy forbids the page everything but its own files and connections.
+// policy allows the page only its own files and connections.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// harden sets headers on all answers and refuses requests for other hosts and from other origins.
+// harden sets headers of all answers and refuses requests for other hosts and from other origins.
 func (g guard) harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -64,7 +64,7 @@ func (g guard) harden(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if g.open && !localHost(r.Host) {
-			// Another name that leads here is how a foreign page reads from this one (DNS rebinding).
+			// A foreign page could read this one through another name for this address (DNS rebinding).
 			writeError(w, http.StatusMisdirectedRequest, "without a token this server answers to localhost and loopback addresses only")
 			return
 		}
@@ -85,7 +85,7 @@ func localHost(header string) bool {
 	return loopback(host)
 }
 
-// private lets a request pass if it carries the token, or if there is none.
+// private answers a request only if it has the token, or if no token is set.
 func (g guard) private(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.open && !g.allows(r) {
@@ -97,7 +97,7 @@ func (g guard) private(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// allows compares digests, which are of one length, in constant time.
+// allows compares digests, which have the same length, in constant time.
 func (g guard) allows(r *http.Request) bool {
 	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(token))

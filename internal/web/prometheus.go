@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// measures describe the metrics of Prometheus. Those with the label run exist for every
-// run under way, and for those that this process has led.
+// measures describe the metrics for Prometheus. Metrics with the label run exist for every run that is under way, and
+// for runs that this process has led.
 type measures struct {
 	info, ready, runs                            *prometheus.Desc
 	running, step, steps, elbo, loss, norm, rate *prometheus.Desc
@@ -53,7 +53,7 @@ func newMeasures() *measures {
 	}
 }
 
-// collector reads everything when it is asked.
+// collector reads all values when Prometheus asks.
 type collector struct {
 	*measures
 	server *Server
@@ -107,12 +107,12 @@ func (c collector) run(s sink, run Run) {
 	}
 }
 
-// system are the metrics of a record that are no terms of the loss.
+// system are the metrics of a record that are not terms of the loss.
 var system = map[string]bool{
 	"elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
 }
 
-// recorded sends what the metrics of a run say.
+// recorded sends the recorded metrics of a run.
 func (c collector) recorded(s sink, run Run, f *follower) {
 	for _, r := range []runs.Record{f.train, f.check} {
 		for name, v := range r.Values {
@@ -136,7 +136,7 @@ func (c collector) recorded(s sink, run Run, f *follower) {
 	}
 }
 
-// live sends what only the process that leads a run knows.
+// live sends the metrics that only the process that leads a run knows.
 func (c collector) live(s sink, run string, l *Live) {
 	states := map[string]int{"preparing": 0, "idle": 0, "computing": 0}
 	for _, w := range l.Workers {
@@ -161,7 +161,7 @@ func (c collector) live(s sink, run string, l *Live) {
 	}
 }
 
-// sink takes metrics.
+// sink sends metrics to a channel.
 type sink struct{ out chan<- prometheus.Metric }
 
 func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
@@ -179,7 +179,7 @@ func truth(yes bool) float64 {
 	return 0
 }
 
-// registry holds the metrics of this server and of its process, and nobody else's.
+// registry contains the metrics of this server and of its process, and no others.
 func (s *Server) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
@@ -196,7 +196,7 @@ func (s *Server) prometheus() http.Handler {
 	})
 }
 
-// promLog takes what goes wrong while metrics are collected.
+// promLog logs errors of the collection of metrics.
 type promLog struct{ server *Server }
 
 // Println implements promhttp.Logger.

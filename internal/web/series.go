@@ -8,26 +8,25 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Series are the metrics of a run over a range of steps. Where there are more records
-// than points were asked for, Width steps share a point.
+// Series are the metrics of a run over a range of steps. If there are more records than points, each point stands for
+// Width steps.
 type Series struct {
 	From     uint64            `json:"from"`
 	To       uint64            `json:"to"`
 	Width    uint64            `json:"width"`
-	Position string            `json:"position"` // behind the last record that was read; continue there with Last-Event-ID
+	Position string            `json:"position"` // after the last record that was read; events continue there with Last-Event-ID
 	Splits   map[string]*Split `json:"splits"`   // by train, validation, …
 }
 
-// Split holds the points of one kind of record. All its lists are equally long.
+// Split has the points of one kind of record. All its lists have the same length.
 type Split struct {
 	Step   []uint64           `json:"step"` // the last of each point
 	Time   []float64          `json:"time"` // its time, in seconds since 1970
 	Values map[string]*Column `json:"values"`
 }
 
-// Column holds one metric: the mean of each point and, where several records share it,
-// their least and greatest. What is not finite is left out of all three; nothing else in a
-// point makes it null.
+// Column is one metric: the mean of each point and, if several records share a point, their minimum and maximum. Values
+// that are not finite are left out; a point without any other value is null.
 type Column struct {
 	Mean []*float64 `json:"mean"`
 	Low  []*float64 `json:"low,omitempty"`
@@ -109,13 +108,13 @@ func (s *Server) series(r *http.Request, run Run, from, to, points uint64) (*Ser
 	return t.series, nil
 }
 
-// thinner makes points of records.
+// thinner combines records into points.
 type thinner struct {
 	series *Series
 	open   map[string]*point // by split
 }
 
-// point gathers the records of one point.
+// point collects the records of one point.
 type point struct {
 	bucket uint64
 	step   uint64
@@ -159,7 +158,7 @@ func (t *thinner) flush() {
 	}
 }
 
-// close appends a point to its split. A metric that the point lacks is null there.
+// close appends a point to its split. A metric without a value in the point is null there.
 func (t *thinner) close(split string, p *point) {
 	s := t.series.Splits[split]
 	if s == nil {

@@ -14,14 +14,14 @@ import (
 
 // Config says what is served.
 type Config struct {
-	Source  Source       // what runs there are
-	Dir     string       // folder of the runs, from which metrics, configurations and figures are read
-	Token   string       // what a client must show, from ReadToken; empty: loopback only, and nothing can be stopped
+	Source  Source       // the runs to show
+	Dir     string       // folder of the runs; metrics, configurations and figures are read from it
+	Token   string       // the token of clients, from ReadToken; empty: only loopback addresses, and no run can be stopped
 	Version string       // of this program
 	Log     hclog.Logger // nil: no log
 }
 
-// Time limits of connections. Events have limits of their own.
+// Time limits of connections; events have limits of their own.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
@@ -38,23 +38,23 @@ type Server struct {
 	listener net.Listener
 	log      hclog.Logger
 
-	streams chan struct{} // one token per client of events
-	reads   chan struct{} // one token per request that reads much
-	poll    time.Duration // between two looks at what changed
+	streams chan struct{} // one element for each client of events
+	reads   chan struct{} // one element for each request that reads a lot
+	poll    time.Duration // time between two checks for changes
 
 	mu        sync.Mutex
 	followers map[string]*follower
 }
 
-// Limits on what clients may keep busy.
+// Limits on the work that clients can cause.
 const (
 	maxStreams   = 64
 	maxReads     = 4
 	pollInterval = time.Second
 )
 
-// Listen opens the address "host:port", with port 0 for a free one. An address that other
-// machines reach needs a token.
+// Listen listens on the address "host:port"; port 0 takes a free one. An address that other machines can reach needs a
+// token.
 func Listen(address string, c Config) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -84,17 +84,16 @@ func newServer(c Config) *Server {
 	}
 }
 
-// Address is where the server listens, as "host:port".
+// Address is the address of the server, "host:port".
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// URL is where the page is.
+// URL is the address of the page.
 func (s *Server) URL() string { return "http://" + s.Address() + "/" }
 
-// Close frees the address of a server that is not served.
+// Close frees the address of a server if Serve is not called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Serve answers requests until ctx ends, and then returns nil when all of them are done
-// or cut off.
+// Serve answers requests until ctx ends. Then it waits for requests in progress, up to a limit, and returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -7,45 +7,43 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Source says what runs there are and how they stand. Its methods are called from many
-// goroutines at the same time and should return at once.
+// Source lists the runs and their states. Its methods are called from many goroutines at the same time and should
+// return quickly.
 type Source interface {
-	// Ready returns nil while runs can go on, and else what is missing, e.g. the broker.
+	// Ready returns nil if runs can make progress, or what is missing, e.g. the broker.
 	Ready() error
-	// Runs returns all runs, the latest started first.
+	// Runs returns all runs, the last started first.
 	Runs() ([]Run, error)
-	// Run returns one run; an unknown name is a runs.ErrNotFound or a runs.ErrName.
+	// Run returns one run. The error for an unknown name matches runs.ErrNotFound or runs.ErrName.
 	Run(name string) (Run, error)
-	// Stop asks a run to write a checkpoint and stop, and returns without waiting for it.
-	// It returns ErrReadOnly where nothing can be stopped and ErrNotRunning for a run that
-	// is not under way.
+	// Stop asks a run to write a checkpoint and stop. It returns without waiting for that. It returns ErrReadOnly if
+	// this source cannot stop runs, and ErrNotRunning for a run that is not under way.
 	Stop(name string) error
 }
 
-// Run is a run as the page shows it.
+// Run is a run in the form that the page shows.
 type Run struct {
 	runs.Info
-	// Live is what the process that leads the run knows beyond its folder; nil if that is
-	// not this process. It may stay after the end of the run.
+	// Live is what the process that leads the run knows beyond the run's folder; nil if that is another process. It may
+	// stay after the end of the run.
 	Live *Live `json:"live,omitempty"`
 }
 
-// Live is the present state of a run in the process that leads it. The counters begin
-// with that process.
+// Live is the current state of a run in the process that leads it. Its counters begin with that process.
 type Live struct {
-	Term         uint64           `json:"term"`                     // incarnation of the coordinator
-	Waiting      string           `json:"waiting,omitempty"`        // why the run waits; empty while it goes on
-	WaitingSince time.Time        `json:"waiting_since,omitzero"`   // since when
+	Term         uint64           `json:"term"`                     // number of the coordinator's incarnation
+	Waiting      string           `json:"waiting,omitempty"`        // why the run waits; empty if it does not
+	WaitingSince time.Time        `json:"waiting_since,omitzero"`   // begin of the wait
 	Workers      []Worker         `json:"workers"`                  // in the order of their ids
 	ShardsIssued int64            `json:"shards_issued"`            // shards leased, repetitions included
-	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients entered a step
+	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients became part of a step
 	Speculations int64            `json:"speculations"`             // leases issued again because a worker was slow
 	Audits       int64            `json:"audits"`                   // blocks computed a second time as a check
 	Disputes     int64            `json:"disputes"`                 // blocks of which two workers sent different bits
-	Rollbacks    int64            `json:"rollbacks"`                // times that the run went back because a worker had sent wrong bits
-	Quarantined  []string         `json:"quarantined,omitempty"`    // ids of workers cut off for their bits
+	Rollbacks    int64            `json:"rollbacks"`                // times that the run returned to an earlier step because a worker had sent wrong bits
+	Quarantined  []string         `json:"quarantined,omitempty"`    // ids of workers that were excluded because of wrong bits
 	Rejections   map[string]int64 `json:"rejections,omitempty"`     // refused messages by reason
-	Checkpointed time.Time        `json:"checkpointed_at,omitzero"` // when the latest checkpoint was on disk
+	Checkpointed time.Time        `json:"checkpointed_at,omitzero"` // time at which the latest checkpoint was on the disk
 }
 
 // Worker is a member of a run.
@@ -53,23 +51,22 @@ type Worker struct {
 	ID       string    `json:"id"`
 	Slots    int       `json:"slots"`             // shards that it computes at the same time
 	Busy     int       `json:"busy"`              // shards leased to it
-	Speed    float64   `json:"shards_per_second"` // measured; 0: not yet
-	LastSeen time.Time `json:"last_seen"`         // when it last said anything
+	Speed    float64   `json:"shards_per_second"` // measured; 0: not measured yet
+	LastSeen time.Time `json:"last_seen"`         // time of its last message
 	State    string    `json:"state"`             // preparing, idle or computing
 }
 
 var (
-	// ErrReadOnly is returned by Source.Stop where runs are only looked at.
+	// ErrReadOnly is returned by Source.Stop if the source can only show runs.
 	ErrReadOnly = errors.New("web: runs can only be looked at here")
 	// ErrNotRunning is returned by Source.Stop for a run that is not under way.
 	ErrNotRunning = errors.New("web: run is not under way")
-	// ErrToken is returned by Listen for an address beyond loopback without a token, and by
-	// ReadToken for a file that holds none.
+	// ErrToken is returned by Listen for an address beyond loopback without a token, and by ReadToken for a file
+	// without one.
 	ErrToken = errors.New("web: token needed")
 )
 
-// Folder is a Source that only looks at a folder of runs. What runs there is led by
-// another process.
+// Folder is a Source that reads a folder of runs, which other processes lead.
 type Folder string
 
 var _ Source = Folder("")

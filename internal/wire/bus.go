@@ -9,11 +9,11 @@ import (
 
 // Bus carries messages between the parties of a run, at most once each: any of them may be lost.
 type Bus interface {
-	// Publish sends data to whoever is subscribed; it does not keep data. It returns ErrTooLarge for data longer
-	// than MaxPayload, and an error at once when the carrier is away: nothing is held back to be sent later.
+	// Publish sends data to whoever is subscribed; it does not keep data. It returns ErrTooLarge for data longer than
+	// MaxPayload, and an error at once when the carrier is away: nothing is held back to be sent later.
 	Publish(subject string, data []byte) error
-	// Subscribe calls handle for each message on subject, one at a time and in order, from a goroutine of the bus.
-	// The handler owns the data. It should return quickly: what waits is bounded, and messages beyond are lost.
+	// Subscribe calls handle for each message on subject, one at a time and in order, from a goroutine of the bus. The
+	// handler owns the data. It should return quickly: what waits is bounded, and messages beyond are lost.
 	Subscribe(subject string, handle func(data []byte)) (Subscription, error)
 	// MaxPayload is the largest message in bytes.
 	MaxPayload() int
@@ -38,7 +38,8 @@ func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
 	}
 }
 
-// Subjects are the subjects of one run. Data and control are apart so that a heartbeat never waits behind a gradient.
+// Subjects are the subjects of one run. Data and control have subjects of their own, so that a heartbeat never waits
+// behind a gradient.
 type Subjects struct {
 	Control string // to the coordinator: everything but chunks
 	Data    string // to the coordinator: chunks
@@ -72,7 +73,8 @@ func SubjectsOf(run string) (Subjects, error) {
 	}, nil
 }
 
-// Pool is what messages of the pool name as their run. No run can be called so: run names begin with a letter, a digit or '_'.
+// Pool is what messages of the pool name as their run. No run can be called so: run names begin with a letter, a digit
+// or '_'.
 const Pool = "-pool"
 
 // SeekSubject is where workers of the pool say that they serve no run.

@@ -58,8 +58,8 @@ func NewEncoder() *Encoder {
 	return e
 }
 
-// Encode returns the bytes of m, valid until the next call. A message that breaks a bound is a programmer's error
-// and comes back as ErrMalformed.
+// Encode returns the bytes of m, valid until the next call. A message that breaks a bound is a programmer's error and
+// comes back as ErrMalformed.
 func (e *Encoder) Encode(m Message) ([]byte, error) {
 	e.buf.Reset()
 	count := codec{counting: true}
@@ -193,8 +193,8 @@ func newMessage(k Kind) Message {
 	return nil
 }
 
-// codec visits the fields of a message: it counts them, writes them (enc is set) or reads them (dec is set).
-// The first error sticks.
+// codec visits the fields of a message: it counts them, writes them (enc is set) or reads them (dec is set). The first
+// error sticks.
 type codec struct {
 	counting bool
 	n        int

@@ -197,8 +197,8 @@ func TestDecode_ForgedLengthsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// allowance is what Decode may allocate: the message struct, error texts, and items of lists, of which there is at
-// most one per byte of input.
+// allowance is what Decode may allocate: the message struct, error texts, and items of lists, of which there is at most
+// one per byte of input.
 func allowance(data []byte) uint64 { return 16*uint64(len(data)) + 4096 }
 
 // decodeBytes is the mean number of bytes that Decode allocates.

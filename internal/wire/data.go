@@ -16,7 +16,8 @@ func HashData(data []byte) string {
 }
 
 // DigestPartial names a partial sum by its content: the SHA-256, in lower-case hexadecimal digits, of its values and
-// then its terms as little-endian float32. It tells apart what a checksum does not: contents that somebody made to fit.
+// then its terms as little-endian float32. Unlike a checksum it also distinguishes contents that somebody chose to have
+// the same sum.
 func DigestPartial(values, terms []float32) string {
 	h := sha256.New()
 	for _, part := range [][]float32{values, terms} {
@@ -25,8 +26,8 @@ func DigestPartial(values, terms []float32) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Mark is what the holder of a token finds as the Token of messages for it alone: it tells them from those for another
-// worker under the same id, and does not tell the token to those who listen.
+// Mark is what messages for one worker alone carry as their Token. The holder of the token recognises them by it;
+// another worker under the same id drops them. Those who listen do not learn the token from its mark.
 func Mark(token uint64) uint64 {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("switchyard mark"), token))
 	return binary.BigEndian.Uint64(sum[:]) | 1

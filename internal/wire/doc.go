@@ -1,20 +1,19 @@
-// Package wire is the protocol between the coordinator of a run and its workers, in one place: messages,
-// subjects, version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model,
-// no optimizer and no NATS; package natsbus is the carrier of real runs, Local a short way for
-// the vectors between parties of one process, and Memory the twin of a carrier in tests.
+// Package wire is the protocol between the coordinator of a run and its workers, in one place: messages, subjects,
+// version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model, no optimizer
+// and no NATS. Package natsbus is the Bus of real runs, InProcess carries vectors between the parties of one process,
+// and Memory is the Bus of tests.
 //
 // A message is one msgpack array
 //
 //	[version, kind, run, from, term, token, fields..., seal]
 //
 // whose first four elements, seal, and the whole of a Refusal, never change between versions, so that programs of
-// different versions can still tell each other what is wrong. The seal is the CRC32C of all bytes before it, except
-// those of a chunk. A vector travels as msgpack bin of little-endian
-// float32, cut into chunks, each with its CRC32C; the announcement of a vector carries the CRC32C of its chunks'
-// CRC32Cs. If the Welcome says so, gradients travel as int16 instead, with what their blocks need behind them, and behind
-// the parameters are the exponents in force: see package quantize. A data set is an opaque byte string that travels
-// likewise, and is named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older
-// term is refused.
+// different versions can still say to each other what is wrong. The seal is the CRC32C of all bytes before it, except
+// those of a chunk. A vector travels as msgpack bin of little-endian float32, cut into chunks, each with its CRC32C;
+// the announcement of a vector carries the CRC32C of its chunks' CRC32Cs. If the Welcome says so, gradients travel as
+// int16 instead, with what their blocks need behind them, and behind the parameters are the exponents in force: see
+// package quantize. A data set is an opaque byte string that travels likewise, and is named by its SHA-256. The term
+// counts the incarnations of a run's coordinator: what belongs to an older term is refused.
 //
 // # Flow
 //
@@ -41,26 +40,26 @@
 //	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages
 //	                    <--- End{reason} ---   to all, at the end of the run
 //
-// A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none, and
-// goes where an Assign{run} sends it, also away from the run that it serves.
+// A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none,
+// and goes where an Assign{run} sends it, also away from the run that it serves.
 //
-// A step whose integers did not fit their scales, or that somebody spoilt, opens once more: a further pass of the step, which
-// ends what was done in the one before.
+// A step whose integers did not fit their scales, or that somebody spoilt, opens once more: a further pass of the step,
+// which ends what was done in the one before.
 //
-// Several workers may hold leases of one block: a copy is given to an idle worker when the first takes too long, and the
-// first sound Result counts. All that is said of a block must agree. Where it does not, the coordinator, or a worker that
-// has said nothing of it, computes the block anew; who said otherwise is refused from then on. If what such a worker
-// delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator raises its
-// term and introduces itself, as if it had been started anew.
+// Several workers may hold leases of one block: a copy is given to an idle worker when the first takes too long, and
+// the first sound Result counts. All that is said of a block must agree. Where it does not, the coordinator, or a
+// worker that has said nothing of it, computes the block anew; who said otherwise is refused from then on. If what such
+// a worker delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator
+// raises its term and introduces itself, as if it had been started anew.
 //
-// A token binds a worker's messages to the one who said Hello: under the same id, another token is another worker. What the
-// coordinator sends to one worker bears the mark of its token, so that another one under that id knows that it is not
-// meant. A Refusal cannot: it is not sent where an id is in doubt. Ready shows that the worker has built the program of the
-// run's job and that it computes the same bits: the run's golden shard.
+// A token binds a worker's messages to the one who said Hello: under the same id, another token is another worker. What
+// the coordinator sends to one worker bears the mark of its token, so that another one under that id knows that it is
+// not meant. A Refusal cannot: it is not sent where an id is in doubt. Ready shows that the worker has built the
+// program of the run's job and that it computes the same bits: the run's golden shard.
 //
-// Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a
-// lost Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts
-// a lease that it does not know and announces again one that it has finished. A lost Pull or Chunk is pulled again
-// after a time limit. A worker that waits for pieces says again what it lacks, and the coordinator sends a piece once
-// more when nothing has arrived there for that time. A worker keeps its results until the parameters of a later step arrive.
+// Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a lost
+// Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts a lease
+// that it does not know and announces again one that it has finished. A lost Pull or Chunk is pulled again after a time
+// limit. A worker that waits for pieces says again what it lacks, and the coordinator sends a piece once more when
+// nothing has arrived there for that time. A worker keeps its results until the parameters of a later step arrive.
 package wire

@@ -38,8 +38,8 @@ const (
 	KindAssign
 )
 
-// Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are
-// there before it allocates anything.
+// Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are there
+// before it allocates anything.
 const (
 	MaxName   = names.Max // bytes in a run's name and in a worker's id
 	MaxText   = 1024      // bytes in a reason, a remedy, a build id, a fault
@@ -57,8 +57,8 @@ const (
 )
 
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
-// to nobody but the coordinator, who alone may subscribe to what workers publish: no other worker can speak in its name.
-// A Refusal carries none.
+// to nobody but the coordinator, who alone may subscribe to what workers publish: no other worker can speak in its
+// name. A Refusal carries none.
 type Header struct {
 	Run   string // name of the run; Pool for the messages of the pool
 	From  string // id of the worker; empty for the coordinator
@@ -93,14 +93,14 @@ type Numeric struct {
 	Sum    uint64
 }
 
-// Welcome accepts a worker. Size is the number of parameters, Chunk the bytes of a full chunk and Heartbeat the
-// longest silence that is expected. Job says which program to build; wire does not look into it. DataHash, see HashData,
-// and DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
+// Welcome accepts a worker. Size is the number of parameters, Chunk the bytes of a full chunk and Heartbeat the longest
+// silence that is expected. Job says which program to build; wire does not look into it. DataHash, see HashData, and
+// DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
 // there is none.
 //
 // Gradients says how gradients travel. As Int16 they are rounded with what follows, see package quantize: the seed, the
-// number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters and
-// gradients are then longer by the number of blocks.
+// number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters
+// and gradients are then longer by the number of blocks.
 type Welcome struct {
 	Header
 	Size      int
@@ -148,8 +148,8 @@ type Ready struct {
 	Golden string
 }
 
-// Theta is one chunk of the parameters after Step updates, with the exponents of integers behind them. Pass counts from 0
-// how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
+// Theta is one chunk of the parameters after Step updates, with the exponents of integers behind them. Pass counts from
+// 0 how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
 type Theta struct {
 	Header
 	Step         uint64
@@ -189,9 +189,9 @@ func (w Work) String() string {
 	return "unknown"
 }
 
-// Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts
-// from 1 how often the block was given out. Pass is as in Theta. With Audit the result is not to be pulled: only its digest is wanted, to be
-// compared with what another worker delivered.
+// Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts from
+// 1 how often the block was given out. Pass is as in Theta. With Audit the result is not to be pulled: only its digest
+// is wanted, to be compared with what another worker delivered.
 type Lease struct {
 	Header
 	ID           uint64
@@ -203,8 +203,8 @@ type Lease struct {
 	Audit        bool
 }
 
-// Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of
-// the gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
+// Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of the
+// gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
 // the block could not be computed. Took is how long it was computed, for people.
 type Result struct {
 	Header
@@ -244,8 +244,8 @@ type Progress struct {
 	Done  int
 }
 
-// Heartbeat says that a worker is alive, which parameters it has (updates applied), and the leases that it has
-// accepted and not finished.
+// Heartbeat says that a worker is alive, which parameters it has (updates applied), and the leases that it has accepted
+// and not finished.
 type Heartbeat struct {
 	Header
 	Step    uint64

@@ -5,25 +5,19 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 // Switching is the distribution of the switch s_t.
 type Switching string
 
 // The two variants of the paper, "Inference of Switching Variables" and "Reinterpretation as a
-// Hierarchical Model".
+// Hierarchical Model", and the ablation without a random switch.
 const (
-	Concrete Switching = "concrete" // relaxed categorical, or relaxed Bernoulli with sigmoid weights
-	Normal   Switching = "normal"   // Gaussian, mapped to mixing weights by an affine layer
-)
-
-// Weights says how mixing weights are formed.
-type Weights string
-
-// Softmax weights sum to one; sigmoid weights are independent (the maze of the paper).
-const (
-	Softmax Weights = "softmax"
-	Sigmoid Weights = "sigmoid"
+	Concrete      Switching = "concrete"      // relaxed categorical, or relaxed Bernoulli with sigmoid weights
+	Normal        Switching = "normal"        // Gaussian, mapped to mixing weights by an affine layer
+	Deterministic Switching = "deterministic" // mixing weights of the logits, without noise, measurement or divergence
 )
 
 // Measurement is the network behind the measurement part of the switch posterior.
@@ -34,24 +28,6 @@ type Measurement string
 const (
 	LSTM Measurement = "lstm"
 	MLP  Measurement = "mlp"
-)
-
-// Emission is the observation model p(x_t | z_t).
-type Emission string
-
-// Gaussian is for vectors, Bernoulli for binary images.
-const (
-	Gaussian  Emission = "gaussian"
-	Bernoulli Emission = "bernoulli"
-)
-
-// EmissionSD says whether the standard deviation of a Gaussian emission depends on the state.
-type EmissionSD string
-
-// StateSD is a head of the decoder; ConstantSD one learned value per dimension.
-const (
-	StateSD    EmissionSD = "state"
-	ConstantSD EmissionSD = "constant"
 )
 
 // RolloutSwitch says what a forecast feeds to the transition in place of a posterior switch.
@@ -69,7 +45,7 @@ type Config struct {
 	model.Dims // NX, NU, NZ and the number M of base systems, which is the size of s
 
 	Switching Switching
-	Weights   Weights
+	Weights   statespace.Weights // sigmoid: the maze of the paper
 
 	Hidden        int // width of all networks but the encoder, and of the LSTM
 	EncoderHidden int // width of the encoder trunk
@@ -78,9 +54,10 @@ type Config struct {
 	Measurement         Measurement
 	MeasurementControls bool // whether the measurement network also reads u_t
 	InitialObservations int  // k, the (x, u) pairs that q(h) reads
+	Initial             statespace.InitialNet
 
-	Emission   Emission
-	EmissionSD EmissionSD
+	Emission   statespace.Density
+	EmissionSD statespace.SD
 
 	Residual      bool    // z + A·z rather than A·z
 	Gate          bool    // Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
@@ -88,6 +65,7 @@ type Config struct {
 	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
 	VarianceFloor float32 // added to mixed transition variances
 	Rollout       RolloutSwitch
+	Inference     rollout.Inference // of the paths of a forecast
 
 	Anneal Anneal
 }
@@ -96,7 +74,20 @@ type Config struct {
 func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
 
 // binary reports whether the switch is a vector of relaxed Bernoulli variables.
-func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == Sigmoid }
+func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == statespace.Sigmoid }
+
+func (c Config) initial() statespace.InitialConfig {
+	return statespace.InitialConfig{
+		NX: c.NX, NU: c.NU, NZ: c.NZ, Observations: c.InitialObservations, Hidden: c.Hidden, Blocks: c.Blocks,
+		Net: c.Initial,
+	}
+}
+
+func (c Config) emission() statespace.EmissionConfig {
+	return statespace.EmissionConfig{
+		Density: c.Emission, SD: c.EmissionSD, NX: c.NX, NZ: c.NZ, Hidden: c.Hidden, Blocks: c.Blocks,
+	}
+}
 
 // Validate returns every fault of the configuration.
 func (c Config) Validate() error {
@@ -120,13 +111,13 @@ func (c Config) Validate() error {
 	if c.VarianceFloor <= 0 {
 		fault("variance floor is %g, want a positive number", c.VarianceFloor)
 	}
-	choice(fault, "switching", c.Switching, Concrete, Normal)
-	choice(fault, "weights", c.Weights, Softmax, Sigmoid)
+	choice(fault, "switching", c.Switching, Concrete, Normal, Deterministic)
+	choice(fault, "weights", c.Weights, statespace.Softmax, statespace.Sigmoid)
 	choice(fault, "measurement", c.Measurement, LSTM, MLP)
-	choice(fault, "emission", c.Emission, Gaussian, Bernoulli)
-	choice(fault, "emission standard deviation", c.EmissionSD, StateSD, ConstantSD)
+	choice(fault, "emission", c.Emission, statespace.Gaussian, statespace.Bernoulli)
+	choice(fault, "emission standard deviation", c.EmissionSD, statespace.StateSD, statespace.ConstantSD)
 	choice(fault, "rollout switch", c.Rollout, RolloutSample, RolloutMean, RolloutMode)
-	if c.Rollout == RolloutMode && c.Switching == Normal {
+	if c.Rollout == RolloutMode && c.Switching != Concrete {
 		fault("rollout switch is %q, which only a Concrete switch has", c.Rollout)
 	}
 	return errors.Join(faults...)

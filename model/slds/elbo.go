@@ -3,20 +3,25 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Terms are what Loss reports: the loss, its four terms before weighting, so that
-// loss = reconstruction + kl_initial + kl_state + β·kl_switch.
+// loss = reconstruction + kl_initial + kl_state + β·kl_switch. A deterministic switch has no divergence.
 func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
-	return []model.Term{
+	terms := []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
 		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
 		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1},
 		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1},
-		{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch},
 	}
+	if m.cfg.Switching != Deterministic {
+		terms = append(terms, model.Term{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch})
+	}
+	return terms
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B
@@ -28,16 +33,18 @@ func (m *Model) Terms() []model.Term {
 // and "Lower Bound Derivation" in its appendix, whose sums end at T−1 by a slip.)
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
-	x := t.Constant(b.Observations, b.T*b.B, m.cfg.NX)
-	var seen autodiff.Tensor
-	if b.Seen != nil {
-		seen = t.Constant(b.Seen, x.Rows, x.Cols)
-	}
-	nll := m.emission.negativeLogLikelihood(t, m.cfg, x, p.z, seen)
-	klState := t.GaussianKL(p.mean, p.variance, p.dynamics.mean, p.dynamics.q)
-	klSwitch := p.switches.divergence(&p.dynamics)
+	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	klState := t.GaussianKL(p.Mean, p.Variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 
 	unit := 1 / float32(b.T*b.B)
+	if m.cfg.Switching == Deterministic {
+		weights := [3]float32{unit, unit, unit}
+		loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
+		values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
+		copy(terms, values[:])
+		return loss
+	}
+	klSwitch := p.switches.divergence(&p.dynamics)
 	beta := float32(m.cfg.Anneal.KLSwitch)
 	weights := [4]float32{unit, unit, unit, float32(unit * beta)}
 	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState, klSwitch)
@@ -48,55 +55,36 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 
 // posterior is one pass of inference over a batch.
 type posterior struct {
-	z              autodiff.Tensor // draws, [T·B, nz]
-	mean, variance autodiff.Tensor // of q(z_t) from the second time step on
-	dynamics       dynamics
-	switches       switches
-	klInitial      autodiff.Tensor
+	rollout.Posterior // of z
+	dynamics          dynamics
+	switches          switches
+	klInitial         autodiff.Tensor
 }
 
 // infer draws z and s of all time steps from the posterior. Order of the noise: h, z step by step, then
 // the switch with the given number of samples, of which the first is the draw.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps Temperatures, samples int) posterior {
 	c, steps := m.cfg, b.T-1
-	p := posterior{
-		z:    t.New(b.T*b.B, c.NZ),
-		mean: t.New(steps*b.B, c.NZ), variance: t.New(steps*b.B, c.NZ),
-	}
-	eps := normals(t, noise, b.T*b.B, c.NZ)
-	p.klInitial = m.initial.infer(t, p.z.Block(0, b.B), c, b, eps.Block(0, b.B))
+	p := posterior{Posterior: rollout.Posterior{
+		Z: t.New(b.T*b.B, c.NZ), Mean: t.New(steps*b.B, c.NZ), Variance: t.New(steps*b.B, c.NZ),
+	}}
+	eps := statespace.Normals(t, noise, b.T*b.B, c.NZ)
+	p.klInitial = t.StandardKL(m.initial.Infer(t, p.Z.Block(0, b.B), b, eps.Block(0, b.B)))
 	meas := m.recognition.measure(t, c, b).from(b.B)
 	u := t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU)
-	p.dynamics = m.transition.begin(t, p.z, u, autodiff.Tensor{}, b.B)
+	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, b.B)
 	p.switches = c.newSwitches(&p.dynamics, temps, meas, c.drawSwitchNoise(t, noise, samples, steps*b.B))
 
 	for i := range steps {
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)
-		p.dynamics.mix(i)
+		p.dynamics.state.Step(i)
 		t.Fuse(autodiff.Fusion{
-			Draw: p.z.Block(i+1, b.B), Mean: p.mean.Block(i, b.B), Variance: p.variance.Block(i, b.B),
-			M1: p.dynamics.mean.Block(i, b.B), V1: p.dynamics.qInf.Block(i, b.B),
-			M2: meas.mean.Block(i, b.B), V2: meas.variance.Block(i, b.B),
-			Noise: eps.Block(i+1, b.B), Seen: meas.seenBlock(i, b.B),
+			Draw: p.Z.Block(i+1, b.B), Mean: p.Mean.Block(i, b.B), Variance: p.Variance.Block(i, b.B),
+			M1: p.dynamics.state.Mean.Block(i, b.B), V1: p.dynamics.state.QInference.Block(i, b.B),
+			M2: meas.Mean.Block(i, b.B), V2: meas.Variance.Block(i, b.B),
+			Noise: eps.Block(i+1, b.B), Seen: meas.SeenBlock(i, b.B),
 		})
 	}
 	return p
-}
-
-// from drops the first rows of every measurement, those of the first time step.
-func (m measurement) from(rows int) measurement {
-	cut := func(x autodiff.Tensor) autodiff.Tensor {
-		if x.Cols == 0 { // no such head
-			return x
-		}
-		return x.Slice(rows, x.Rows)
-	}
-	return measurement{cut(m.mean), cut(m.variance), cut(m.first), cut(m.other), cut(m.seen)}
-}
-
-func normals(t *autodiff.Tape, noise *rng.Stream, rows, cols int) autodiff.Tensor {
-	x := t.NewConstant(rows, cols)
-	noise.Normals(x.Value)
-	return x
 }

@@ -11,8 +11,9 @@
 // by a Gaussian measurement of x_t; the switch's transition is combined with a measurement that reads
 // x_t … x_T backwards (or the present alone, for filtering).
 //
-// docs/paper.md maps equations to functions. Files follow the model: initial, transition, switch_concrete and switch_normal, recognition,
-// emission, elbo; forecast goes on where the data end. The package does not know where batches come from.
+// docs/paper.md maps equations to functions. Initial state, encoder, base matrices and emission are those of package statespace;
+// the files here are what is the switch's own: transition, switch_concrete and switch_normal, recognition, and elbo; forecast
+// goes on where the data end. The package does not know where batches come from.
 package slds
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -29,19 +31,16 @@ type Model struct {
 	cfg    Config
 	params *autodiff.Params
 
-	initial     initialNet
+	initial     statespace.Initial
 	recognition recognitionNet
 	transition  transitionNet
-	emission    emissionNet
+	emission    statespace.Emission
 }
 
 var (
 	_ model.Trainable   = (*Model)(nil)
 	_ model.Forecasting = (*Model)(nil)
 )
-
-// sdFloor keeps standard deviations of networks off zero: √1e−5.
-const sdFloor = 3.1622776601683795e-3
 
 // New declares and initialises a model. Equal configuration and key give equal parameters.
 func New(cfg Config, key rng.Key) (*Model, error) {
@@ -51,10 +50,10 @@ func New(cfg Config, key rng.Key) (*Model, error) {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
 	m := &Model{cfg: cfg, params: p}
-	m.initial = newInitialNet(p, cfg, &draws)
+	m.initial = statespace.NewInitial(p, cfg.initial(), &draws)
 	m.recognition = newRecognitionNet(p, cfg, &draws)
 	m.transition = newTransitionNet(p, cfg, &draws)
-	m.emission = newEmissionNet(p, cfg, &draws)
+	m.emission = statespace.NewEmission(p, cfg.emission(), &draws)
 	p.Pack()
 	return m, nil
 }

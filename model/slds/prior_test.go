@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 // What separates prior and posterior: variances, temperatures and standard deviations that come in pairs.
@@ -58,15 +59,15 @@ func TestForecast_FollowsThePrior(t *testing.T) {
 
 // TestConcreteSwitch_PriorTemperature: a forecast draws s = softmax((l + g)/λ_prior), or its binary form.
 func TestConcreteSwitch_PriorTemperature(t *testing.T) {
-	for _, weights := range []Weights{Softmax, Sigmoid} {
+	for _, weights := range []statespace.Weights{statespace.Softmax, statespace.Sigmoid} {
 		c := tiny()
 		c.Weights = weights
 		m := newModel(t, c)
 		tape := autodiff.NewInferenceTape(m.params)
 		draws := noiseOf(3)
-		z, u := normals(tape, &draws, 2, c.NZ), normals(tape, &draws, 1, c.NU)
-		d := m.transition.begin(tape, z, u, normals(tape, &draws, 1, c.M), 1)
-		noise := normals(tape, &draws, 1, c.M)
+		z, u := statespace.Normals(tape, &draws, 2, c.NZ), statespace.Normals(tape, &draws, 1, c.NU)
+		d := m.transition.begin(tape, z, u, statespace.Normals(tape, &draws, 1, c.M), 1)
+		noise := statespace.Normals(tape, &draws, 1, c.M)
 		s := c.newSwitches(&d, c.Anneal.Final(), measurement{}, noise)
 		d.proposeSwitch(0, s.draws())
 		s.prior(&d, 0)
@@ -75,13 +76,13 @@ func TestConcreteSwitch_PriorTemperature(t *testing.T) {
 		for i, l := range d.heads[0].Value {
 			y := float64(l+noise.Value[i]) / c.Anneal.Prior
 			want[i] = 1 / (1 + math.Exp(-y))
-			if weights == Softmax {
+			if weights == statespace.Softmax {
 				want[i] = math.Exp(y)
 			}
 			sum += want[i]
 		}
 		for i, got := range s.draws().Value {
-			if weights == Softmax {
+			if weights == statespace.Softmax {
 				want[i] /= sum
 			}
 			if math.Abs(float64(got)-want[i]) > 1e-5 {
@@ -104,12 +105,12 @@ func TestLoss_PairsOfPriorAndPosterior(t *testing.T) {
 	p := m.infer(tape, b, &noise, c.Anneal.At(0), c.posteriorSamples())
 	meas := m.recognition.measure(tape, c, b).from(b.B)
 	var kl float64
-	for i, vm := range meas.variance.Value {
+	for i, vm := range meas.Variance.Value {
 		vq := 0.7 * float64(vm) / (0.7 + float64(vm))
-		if got := float64(p.variance.Value[i]); math.Abs(got-vq) > 1e-4*vq {
+		if got := float64(p.Variance.Value[i]); math.Abs(got-vq) > 1e-4*vq {
 			t.Fatalf("posterior variance %v, want %v", got, vq)
 		}
-		diff := float64(p.mean.Value[i]) - float64(p.dynamics.mean.Value[i])
+		diff := float64(p.Mean.Value[i]) - float64(p.dynamics.state.Mean.Value[i])
 		kl += 0.5*math.Log(0.3/vq) + (vq+diff*diff)/0.6 - 0.5
 	}
 	want := []float64{kl / float64(b.T*b.B), relaxedKL(p, c) / float64(b.T*b.B)}
@@ -153,6 +154,40 @@ func logDensity(y []float64, l []float32, lambda float64) float64 {
 		lse += math.Exp(tau)
 	}
 	return sum - n*math.Log(lse)
+}
+
+// TestDeterministic_MixesByTheLogits: in inference the weights of every step are the softmax of the logits of that step,
+// and so they are in a forecast, which has no noise of the switch.
+func TestDeterministic_MixesByTheLogits(t *testing.T) {
+	c := tiny()
+	c.Switching = Deterministic
+	m := newModel(t, c)
+	b, noise := randomBatch(c, 6, 3), noiseOf(0)
+	p := m.infer(autodiff.NewInferenceTape(m.params), b, &noise, c.Anneal.Final(), 1)
+	logits := p.dynamics.heads[0]
+	for row := range logits.Rows {
+		var sum float64
+		for _, l := range logits.Value[row*c.M:][:c.M] {
+			sum += math.Exp(float64(l))
+		}
+		for i, l := range logits.Value[row*c.M:][:c.M] {
+			if got, want := float64(p.dynamics.weights.Value[row*c.M+i]), math.Exp(float64(l))/sum; math.Abs(got-want) > 1e-6 {
+				t.Errorf("row %d: weight %v, want %v", row, got, want)
+			}
+		}
+	}
+	fill(m, "transition.Q", -40)
+	fill(m, "transition.Q_inference", -40)
+	m.params.Pack()
+	q := model.Query{Prefix: b, Horizon: 3, Samples: 2, Controls: make([]float32, 3*3*c.NU), Noise: noiseOf(2)}
+	var f model.Forecast
+	NewForecaster(m).Forecast(&f, q)
+	half := len(f.Paths) / 2
+	for i, x := range f.Paths[:half] {
+		if math.Abs(float64(x-f.Paths[half+i])) > 0.05 {
+			t.Errorf("value %d of two paths without noise: %v and %v", i, x, f.Paths[half+i])
+		}
+	}
 }
 
 // TestForecast_FromOneObservation: a prefix of a single step has no switch yet; the rollout begins with g₀.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -18,23 +20,24 @@ func Family() model.Family {
 // Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of the
 // predecessor of the model, which settles what the paper leaves open.
 type Settings struct {
-	Switching           Switching   `yaml:"switching" values:"concrete normal" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights" source:"paper, section Inference"`
-	Weights             Weights     `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
-	Latent              int         `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
-	Switches            int         `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
-	Hidden              int         `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
-	Blocks              int         `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
-	EncoderHidden       int         `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
-	Measurement         Measurement `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
-	MeasurementControls bool        `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
-	InitialObservations int         `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
-	Emission            Emission    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
-	EmissionSD          EmissionSD  `yaml:"emission_sd" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
-	Residual            bool        `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
-	Gate                bool        `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
-	Hard                bool        `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
-	KLSamples           int         `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
-	VarianceFloor       float64     `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
+	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights; or no random switch, weights that are a function of the past (an ablation)" source:"paper, section Inference"`
+	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
+	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
+	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
+	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
+	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
+	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
+	Measurement         Measurement           `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
+	MeasurementControls bool                  `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
+	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"what reads the first observations: one network for all of them, or a network for each and a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
+	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
+	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
+	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
+	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
+	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
+	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
+	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
 
 	Anneal AnnealSettings  `yaml:"anneal" doc:"temperatures and weights of the switches"`
 	Eval   RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -52,17 +55,18 @@ type AnnealSettings struct {
 
 // RolloutSettings say how forecasts are made.
 type RolloutSettings struct {
-	Rollout RolloutSwitch `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
+	Rollout   RolloutSwitch     `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
+	Inference rollout.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
 }
 
 // DefaultSettings are those of the paper for the FitzHugh-Nagumo oscillator.
 func DefaultSettings() *Settings {
 	return &Settings{
-		Switching: Concrete, Weights: Softmax, Latent: 4, Switches: 8, Hidden: 128,
-		Measurement: LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: Gaussian, EmissionSD: StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
+		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Hidden: 128,
+		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
 		Anneal: AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
-		Eval:   RolloutSettings{Rollout: RolloutSample},
+		Eval:   RolloutSettings{Rollout: RolloutSample, Inference: rollout.Shared},
 	}
 }
 
@@ -88,9 +92,9 @@ func (s *Settings) config(d model.Data) Config {
 	return Config{
 		Dims:      model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
 		Switching: s.Switching, Weights: s.Weights, Hidden: s.Hidden, EncoderHidden: encoder, Blocks: s.Blocks,
-		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, InitialObservations: s.InitialObservations,
+		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial, InitialObservations: s.InitialObservations,
 		Emission: s.Emission, EmissionSD: s.EmissionSD, Residual: s.Residual, Gate: s.Gate, Hard: s.Hard,
-		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout,
+		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout, Inference: s.Eval.Inference,
 		Anneal: Anneal{
 			Posterior: s.Anneal.Posterior, Prior: s.Anneal.Prior, Start: s.Anneal.Start,
 			Rate: s.Anneal.Rate, Every: s.Anneal.Every, KLSwitch: s.Anneal.KLSwitch,
@@ -100,7 +104,7 @@ func (s *Settings) config(d model.Data) Config {
 
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
-	other := map[Switching]Switching{Concrete: Normal, Normal: Concrete}[s.Switching]
+	other := map[Switching]Switching{Concrete: Normal, Normal: Concrete, Deterministic: Normal}[s.Switching]
 	return model.Description{
 		Text:    fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches),
 		Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
@@ -109,21 +113,24 @@ func (s *Settings) Describe() model.Description {
 
 // Check returns what does not fit together.
 func (s *Settings) Check(setup model.Setup) []model.Fault {
-	var faults []model.Fault
+	faults := statespace.Check(setup, s.InitialObservations, s.Emission, s.EmissionSD)
 	fault := func(keys []string, hint, format string, args ...any) {
 		faults = append(faults, model.Faultf(keys, hint, format, args...))
 	}
-	if k := s.InitialObservations; k >= setup.Sequence {
-		fault([]string{"model.initial_observations", "env.window", "env.length"}, "",
-			"%d leaves nothing to infer in a training sequence of %d steps", k, setup.Sequence)
-	}
-	if s.Emission == Bernoulli && !setup.Unit {
-		fault([]string{"model.emission", "env.kind"}, "use gaussian",
-			"bernoulli needs observations between 0 and 1, those of env.kind=%s are not", setup.Env)
-	}
-	if s.Weights == Softmax && s.Switches < 2 {
+	if s.Weights == statespace.Softmax && s.Switches < 2 {
 		fault([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
 			"softmax weights of a single system are constant")
+	}
+	if s.Switching == Deterministic {
+		usual := DefaultSettings()
+		without := func(key string, changed bool) {
+			if changed {
+				fault([]string{key, "model.switching"}, "leave it out, or use another model.switching", "a deterministic switch is not inferred and has no divergence")
+			}
+		}
+		without("model.measurement", s.Measurement != usual.Measurement)
+		without("model.measurement_controls", s.MeasurementControls != usual.MeasurementControls)
+		without("anneal.kl_switch", s.Anneal.KLSwitch != usual.Anneal.KLSwitch)
 	}
 	if s.Hard && s.Switching != Concrete {
 		fault([]string{"model.hard", "model.switching"}, "set model.switching=concrete or model.hard=false",
@@ -131,10 +138,6 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	}
 	if s.Eval.Rollout == RolloutMode && s.Switching != Concrete {
 		fault([]string{"eval.rollout", "model.switching"}, "use mean", "only a concrete switch has a most likely system")
-	}
-	if w := setup.FilterWindow; w != 0 && w < s.InitialObservations {
-		fault([]string{"eval.filter_window", "model.initial_observations"}, "0 filters the whole past",
-			"%d is shorter than the %d observations of the initial state", w, s.InitialObservations)
 	}
 	return faults
 }

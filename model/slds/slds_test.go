@@ -7,18 +7,20 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
-	"github.com/switchyard-ml/switchyard/autodiff/gradcheck"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/modeltest"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
 func tiny() Config {
 	return Config{
 		Dims:      model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
-		Switching: Concrete, Weights: Softmax,
+		Switching: Concrete, Weights: statespace.Softmax,
 		Hidden: 12, EncoderHidden: 10, Blocks: 0,
 		Measurement: LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: Gaussian, EmissionSD: StateSD,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
 		Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5, Rollout: RolloutSample,
 		Anneal: Anneal{Posterior: 0.75, Prior: 2, Start: 1, Rate: 0.97, Every: 100, KLSwitch: 0.1},
 	}
@@ -32,17 +34,88 @@ func variants() map[string]Config {
 		return c
 	}
 	return map[string]Config{
-		"concrete":          tiny(),
-		"concrete/residual": change(func(c *Config) { c.Blocks = 2 }),
-		"concrete/sigmoid":  change(func(c *Config) { c.Weights = Sigmoid }),
-		"concrete/mlp":      change(func(c *Config) { c.Measurement = MLP }),
-		"concrete/no gate":  change(func(c *Config) { c.Gate = false }),
-		"concrete/no u":     change(func(c *Config) { c.NU = 0 }),
-		"concrete/images":   change(func(c *Config) { c.Emission = Bernoulli; c.NU = 0 }),
-		"normal":            change(func(c *Config) { c.Switching = Normal }),
-		"normal/sigmoid":    change(func(c *Config) { c.Switching = Normal; c.Weights = Sigmoid; c.Blocks = 1 }),
-		"normal/mlp":        change(func(c *Config) { c.Switching = Normal; c.Measurement = MLP; c.MeasurementControls = false }),
-		"normal/constant":   change(func(c *Config) { c.Switching = Normal; c.EmissionSD = ConstantSD; c.Residual = false }),
+		"concrete":              tiny(),
+		"concrete/residual":     change(func(c *Config) { c.Blocks = 2 }),
+		"concrete/sigmoid":      change(func(c *Config) { c.Weights = statespace.Sigmoid }),
+		"concrete/mlp":          change(func(c *Config) { c.Measurement = MLP }),
+		"concrete/no gate":      change(func(c *Config) { c.Gate = false }),
+		"concrete/no u":         change(func(c *Config) { c.NU = 0 }),
+		"concrete/images":       change(func(c *Config) { c.Emission = statespace.Bernoulli; c.NU = 0 }),
+		"normal":                change(func(c *Config) { c.Switching = Normal }),
+		"normal/sigmoid":        change(func(c *Config) { c.Switching = Normal; c.Weights = statespace.Sigmoid; c.Blocks = 1 }),
+		"normal/mlp":            change(func(c *Config) { c.Switching = Normal; c.Measurement = MLP; c.MeasurementControls = false }),
+		"deterministic":         change(func(c *Config) { c.Switching = Deterministic }),
+		"deterministic/sigmoid": change(func(c *Config) { c.Switching = Deterministic; c.Weights = statespace.Sigmoid; c.Blocks = 1 }),
+		"concrete/initial lstm": change(func(c *Config) { c.Initial = statespace.LSTM }),
+		"concrete/apart":        change(func(c *Config) { c.Inference = rollout.Apart }),
+		"normal/apart":          change(func(c *Config) { c.Switching = Normal; c.Inference = rollout.Apart }),
+		"normal/constant":       change(func(c *Config) { c.Switching = Normal; c.EmissionSD = statespace.ConstantSD; c.Residual = false }),
+	}
+}
+
+// golden are the bits of every variant.
+var golden = map[string]string{
+	"concrete":              "c3bb314ee2560efc",
+	"concrete/images":       "af0496d6eb899c35",
+	"concrete/mlp":          "c7c566ee04e44344",
+	"concrete/no gate":      "54eadc47c5f809ba",
+	"concrete/no u":         "21006ad2e20df92f",
+	"concrete/residual":     "a7684deada2d2c8e",
+	"concrete/sigmoid":      "e61ca3575cf31416",
+	"normal":                "37a7d80cc83b5190",
+	"normal/constant":       "e6c4da66bc69f279",
+	"normal/mlp":            "d176d87f1af58265",
+	"normal/sigmoid":        "4cf692dc4bdfa05c",
+	"deterministic":         "be15077d846bf6b8",
+	"deterministic/sigmoid": "e89a3f851412e8db",
+	"concrete/initial lstm": "7ca3317180afc8a4",
+	"concrete/apart":        "d7145b1b08ab61d8",
+	"normal/apart":          "2a2cba95e2c16a92",
+}
+
+// contract is a configuration as the checks of all families want it.
+func contract(c Config, golden string) modeltest.Case {
+	return modeltest.Case{
+		New: func(t testing.TB) modeltest.Model { return newModel(t, c) },
+		NX:  c.NX, NU: c.NU, Binary: c.Emission == statespace.Bernoulli, First: c.InitialObservations, Golden: golden,
+		Smooths: c.Measurement == LSTM && c.Switching != Deterministic,
+	}
+}
+
+func TestModel_KeepsTheContract(t *testing.T) {
+	for name, c := range variants() {
+		t.Run(name, contract(c, golden[name]).Run)
+	}
+}
+
+func randomBatch(c Config, steps, n int) model.Batch { return contract(c, "").Batch(steps, n) }
+
+func noiseOf(step uint64) rng.Stream { return modeltest.Noise(step) }
+
+// TestForecast_AveragesPaths: mixing weights of a softmax sum to one, and the mean is that of the paths.
+func TestForecast_AveragesPaths(t *testing.T) {
+	for name, c := range variants() {
+		q := model.Query{Prefix: randomBatch(c, 4, 3), Horizon: 5, Samples: 2, Controls: make([]float32, 5*3*c.NU), Noise: noiseOf(2)}
+		var first model.Forecast
+		NewForecaster(newModel(t, c)).Forecast(&first, q)
+		for row := range 5 * 3 {
+			var sum float32
+			for _, w := range first.Switches[row*c.M : (row+1)*c.M] {
+				sum += w
+			}
+			if c.Weights == statespace.Softmax && math.Abs(float64(sum)-1) > 1e-5 {
+				t.Errorf("%s: mixing weights of row %d sum to %v", name, row, sum)
+			}
+		}
+		for i, v := range first.Mean {
+			var mean float32
+			for p := range 2 {
+				mean += first.Paths[p*len(first.Mean)+i] / 2
+			}
+			if math.Abs(float64(v-mean)) > 1e-5 {
+				t.Errorf("%s: mean %v of paths with mean %v", name, v, mean)
+			}
+		}
 	}
 }
 
@@ -53,88 +126,6 @@ func newModel(t testing.TB, c Config) *Model {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func randomBatch(c Config, steps, n int) model.Batch {
-	var b model.Batch
-	b.Resize(steps, n, c.NX, c.NU)
-	draws := rng.New(19, rng.Episode).At(0, 0, 0)
-	draws.Normals(b.Observations)
-	draws.Normals(b.Controls)
-	clear(b.Controls[:n*c.NU])
-	if c.Emission == Bernoulli {
-		for i, v := range b.Observations {
-			b.Observations[i] = 0
-			if v > 0 {
-				b.Observations[i] = 1
-			}
-		}
-	}
-	return b
-}
-
-func noiseOf(step uint64) rng.Stream { return rng.New(23, rng.Noise).At(step, 0, 0) }
-
-// TestLoss_Gradient checks the gradient of the whole bound in random directions of θ, and of every
-// weight alone: in a direction of all of θ a small gradient would hide behind the large ones.
-func TestLoss_Gradient(t *testing.T) {
-	for name, c := range variants() {
-		t.Run(name, func(t *testing.T) {
-			m := newModel(t, c)
-			tape, terms := autodiff.NewTape(m.Params()), make([]float32, 5)
-			b := randomBatch(c, 5, 3)
-			tape.Backward(m.Loss(tape, b, noiseOf(0), 0, terms))
-			gradient := slices.Clone(tape.Gradient)
-			check := gradcheck.Check{
-				Values: m.params.Values, Gradient: gradient, Directions: 4, Steps: []float64{1e-3, 3e-4, 5e-5}, Tolerance: 1e-2,
-				Loss: func() float64 {
-					m.params.Pack()
-					tape.Reset()
-					return float64(m.Loss(tape, b, noiseOf(0), 0, terms).Value[0])
-				},
-			}
-			if err := check.Run(rng.New(1, rng.Evaluation)); err != nil {
-				t.Error(err)
-			}
-			for _, w := range m.params.Layout() {
-				check.Values, check.Gradient = m.params.Values[w.Offset:w.Offset+w.Size], gradient[w.Offset:w.Offset+w.Size]
-				check.Directions, check.Steps, check.Tolerance = 1, []float64{1e-2, 3e-3, 1e-3, 3e-4}, 3e-2
-				if err := check.Run(rng.New(1, rng.Evaluation)); err != nil {
-					t.Errorf("%s: %v", w.Name, err)
-				}
-			}
-			if untouched := unusedWeights(m, gradient); len(untouched) > 0 {
-				t.Errorf("no gradient reaches %s", strings.Join(untouched, ", "))
-			}
-		})
-	}
-}
-
-// unusedWeights names the weights whose gradient is zero everywhere.
-func unusedWeights(m *Model, gradient []float32) []string {
-	var names []string
-	for _, w := range m.params.Layout() {
-		if !slices.ContainsFunc(gradient[w.Offset:w.Offset+w.Size], func(g float32) bool { return g != 0 }) {
-			names = append(names, w.Name)
-		}
-	}
-	return names
-}
-
-// TestLoss_Terms: the loss is the weighted sum of its terms.
-func TestLoss_Terms(t *testing.T) {
-	for name, c := range variants() {
-		t.Run(name, func(t *testing.T) {
-			m := newModel(t, c)
-			tape, terms := autodiff.NewTape(m.Params()), make([]float32, 5)
-			b := randomBatch(c, 6, 2)
-			m.Loss(tape, b, noiseOf(0), 0, terms)
-			want := terms[1] + terms[2] + terms[3] + 0.1*terms[4]
-			if math.Abs(float64(terms[0]-want)) > 1e-5*math.Abs(float64(want))+1e-5 {
-				t.Errorf("loss %v, terms sum to %v", terms[0], want)
-			}
-		})
-	}
 }
 
 // TestMeasurement_SeesWhatItMay: the LSTM carries the last observation back to the first switch, the
@@ -183,8 +174,8 @@ func TestDynamics_IsTheStatedRecursion(t *testing.T) {
 	for i := range 3 {
 		d.proposeSwitch(i, s.draws())
 		s.prior(&d, i)
-		d.mix(i)
-		copy(z.Block(i+1, 2).Value, d.mean.Block(i, 2).Value)
+		d.state.Step(i)
+		copy(z.Block(i+1, 2).Value, d.state.Mean.Block(i, 2).Value)
 	}
 	for row := range 3 * 2 {
 		want := recursion(m, z.Value[row*c.NZ:(row+1)*c.NZ], u.Value[row*c.NU:(row+1)*c.NU])
@@ -203,126 +194,14 @@ func recursion(m *Model, z, u []float32) []float64 {
 		next[j] = float64(z[j])
 		for i := range c.M {
 			for k, v := range z {
-				next[j] += float64(v) * float64(m.transition.a.Values()[(i*c.NZ+k)*c.NZ+j]) / float64(c.M)
+				next[j] += float64(v) * float64(m.transition.state.A.Values()[(i*c.NZ+k)*c.NZ+j]) / float64(c.M)
 			}
 			for k, v := range u {
-				next[j] += float64(v) * float64(m.transition.b.Values()[(i*c.NU+k)*c.NZ+j]) / float64(c.M)
+				next[j] += float64(v) * float64(m.transition.state.B.Values()[(i*c.NU+k)*c.NZ+j]) / float64(c.M)
 			}
 		}
 	}
 	return next
-}
-
-// TestForecast_ShapesAndReuse: every element is written also into memory that was used before, equal
-// queries give equal answers, and a clone agrees.
-func TestForecast_ShapesAndReuse(t *testing.T) {
-	for name, c := range variants() {
-		m := newModel(t, c)
-		f := NewForecaster(m)
-		q := model.Query{Prefix: randomBatch(c, 4, 3), Horizon: 5, Samples: 2, Controls: make([]float32, 5*3*c.NU), Noise: noiseOf(2)}
-		var first, second model.Forecast
-		f.Forecast(&first, q)
-		f.Clone().Forecast(&second, q)
-		for _, buffer := range [][]float32{second.Mean, second.Paths, second.Draw, second.Switches} {
-			for i := range buffer {
-				buffer[i] = float32(math.NaN())
-			}
-		}
-		f.Forecast(&second, q)
-		if !slices.Equal(first.Paths, second.Paths) || !slices.Equal(first.Draw, second.Draw) ||
-			!slices.Equal(first.Mean, second.Mean) || !slices.Equal(first.Switches, second.Switches) {
-			t.Errorf("%s: a second answer differs", name)
-		}
-		if c.Emission == Bernoulli && slices.ContainsFunc(first.Draw, func(v float32) bool { return v != 0 && v != 1 }) {
-			t.Errorf("%s: a draw of a binary observation is not binary", name)
-		}
-		for row := range 5 * 3 {
-			var sum float32
-			for _, w := range first.Switches[row*c.M : (row+1)*c.M] {
-				sum += w
-			}
-			if c.Weights == Softmax && math.Abs(float64(sum)-1) > 1e-5 {
-				t.Errorf("%s: mixing weights of row %d sum to %v", name, row, sum)
-			}
-		}
-		for i, v := range first.Mean {
-			var mean float32
-			for p := range 2 {
-				mean += first.Paths[p*len(first.Mean)+i] / 2
-			}
-			if math.Abs(float64(v-mean)) > 1e-5 {
-				t.Errorf("%s: mean %v of paths with mean %v", name, v, mean)
-			}
-		}
-	}
-}
-
-// TestForecast_PlanPerRollout: equal plans for all rollouts are the common plan; another plan for the
-// second rollout changes that one alone.
-func TestForecast_PlanPerRollout(t *testing.T) {
-	c := tiny()
-	m := newModel(t, c)
-	plan := make([]float32, 3*2*c.NU)
-	draws := noiseOf(4)
-	draws.Normals(plan)
-	q := model.Query{Prefix: randomBatch(c, 4, 2), Horizon: 3, Samples: 2, Controls: plan, Noise: noiseOf(2)}
-	var common, each model.Forecast
-	NewForecaster(m).Forecast(&common, q)
-	q.Controls = slices.Concat(plan, plan)
-	NewForecaster(m).Forecast(&each, q)
-	if !slices.Equal(common.Paths, each.Paths) {
-		t.Error("a plan per rollout differs from the same plan for all")
-	}
-	q.Controls[len(plan)] += 2
-	NewForecaster(m).Forecast(&each, q)
-	half := len(common.Paths) / 2
-	if !slices.Equal(common.Paths[:half], each.Paths[:half]) || slices.Equal(common.Paths[half:], each.Paths[half:]) {
-		t.Error("the plan of the second rollout does not belong to it alone")
-	}
-}
-
-// TestLoss_MissingValues: what stands at a missing value has no influence, beyond the first k steps
-// whose zeros the initial network reads; a mask of ones has none either, and the gradient with missing
-// values is right.
-func TestLoss_MissingValues(t *testing.T) {
-	for name, c := range variants() {
-		m := newModel(t, c)
-		tape, terms := autodiff.NewTape(m.Params()), make([]float32, 5)
-		loss := func(b model.Batch) float32 {
-			m.params.Pack()
-			tape.Reset()
-			return m.Loss(tape, b, noiseOf(0), 0, terms).Value[0]
-		}
-		b := randomBatch(c, 5, 3)
-		whole := loss(b)
-		b.Seen = make([]float32, len(b.Observations))
-		for i := range b.Seen {
-			b.Seen[i] = 1
-		}
-		if got := loss(b); got != whole {
-			t.Errorf("%s: a mask of ones changes the loss from %v to %v", name, whole, got)
-		}
-		missing := []int{c.NX * 7, c.NX*7 + 1, c.NX*13 + 2} // of the third and fifth time step
-		for _, i := range missing {
-			b.Seen[i], b.Observations[i] = 0, 0
-		}
-		masked := loss(b)
-		if masked == whole {
-			t.Errorf("%s: missing values leave the loss at %v", name, masked)
-		}
-		tape.Backward(m.Loss(tape, b, noiseOf(0), 0, terms))
-		check := gradcheck.Check{
-			Values: m.params.Values, Gradient: slices.Clone(tape.Gradient), Directions: 2, Steps: []float64{1e-3, 3e-4, 5e-5}, Tolerance: 1e-2,
-			Loss: func() float64 { return float64(loss(b)) },
-		}
-		if err := check.Run(rng.New(1, rng.Evaluation)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		b.Observations[missing[2]] = 1
-		if got := loss(b); got != masked {
-			t.Errorf("%s: the value at a missing place changes the loss from %v to %v", name, masked, got)
-		}
-	}
 }
 
 func TestNew_IsAFunctionOfTheKey(t *testing.T) {
@@ -346,7 +225,7 @@ func TestNew_ReportsEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"latent size is 0", "KL samples is 0", `switching is "concerte", want one of ["concrete" "normal"]`, "variance floor is 0"} {
+	for _, want := range []string{"latent size is 0", "KL samples is 0", `switching is "concerte", want one of ["concrete" "normal" "deterministic"]`, "variance floor is 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}

@@ -1,6 +1,9 @@
 package slds
 
-import "github.com/switchyard-ml/switchyard/autodiff"
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+)
 
 // normalSwitch is the Gaussian switch (paper, "Reinterpretation as a Hierarchical Model"). The heads of the dynamics
 // are its mean and, before the softplus, the standard deviations of the prior and of the transition
@@ -30,8 +33,8 @@ func newNormalSwitch(d *dynamics, c Config, m measurement, noise autodiff.Tensor
 // q(s_t) ∝ N(μ_meas, σ_meas²)·N(μ_trans, σ_q²)
 func (n *normalSwitch) posterior(d *dynamics, i int) {
 	t, b := d.tape, d.block
-	t.Variance(n.vp.Block(i, b), d.heads[1].Block(i, b), sdFloor)
-	t.Variance(n.vq.Block(i, b), d.heads[2].Block(i, b), sdFloor)
+	t.Variance(n.vp.Block(i, b), d.heads[1].Block(i, b), statespace.SDFloor)
+	t.Variance(n.vq.Block(i, b), d.heads[2].Block(i, b), statespace.SDFloor)
 	t.Fuse(autodiff.Fusion{
 		Draw: n.s.Block(i, b), Mean: n.mean.Block(i, b), Variance: n.variance.Block(i, b),
 		M1: d.heads[0].Block(i, b), V1: n.vq.Block(i, b),
@@ -44,7 +47,7 @@ func (n *normalSwitch) posterior(d *dynamics, i int) {
 // s ~ N(μ_trans, σ_p²)
 func (n *normalSwitch) prior(d *dynamics, i int) {
 	t, b := d.tape, d.block
-	t.Variance(n.vp.Block(i, b), d.heads[1].Block(i, b), sdFloor)
+	t.Variance(n.vp.Block(i, b), d.heads[1].Block(i, b), statespace.SDFloor)
 	t.Draw(n.s.Block(i, b), d.heads[0].Block(i, b), n.vp.Block(i, b), n.noise.Block(i, b))
 	n.weigh(d, i)
 }
@@ -52,12 +55,7 @@ func (n *normalSwitch) prior(d *dynamics, i int) {
 // w = softmax(W·s + b), or sigmoid
 func (n *normalSwitch) weigh(d *dynamics, i int) {
 	n.mixing.Step(i)
-	w, scores := d.weights.Block(i, d.block), n.scores.Block(i, d.block)
-	if n.cfg.Weights == Sigmoid {
-		d.tape.Sigmoid(w, scores)
-	} else {
-		d.tape.Softmax(w, scores)
-	}
+	n.cfg.Weights.Mix(d.tape, d.weights.Block(i, d.block), n.scores.Block(i, d.block))
 }
 
 func (n *normalSwitch) divergence(d *dynamics) autodiff.Tensor {

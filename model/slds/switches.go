@@ -5,43 +5,54 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// switches is the distribution of the switches of a recurrence, in one of the two variants. Its
+// switches is the distribution of the switches of a recurrence, in one of the three variants. Its
 // methods run in the order of time: the transition parameters of step i are in the heads of the
 // dynamics when they are called, and they leave a draw of s and the mixing weights of step i behind.
 type switches struct {
-	normal   bool
+	kind     Switching
 	concrete concreteSwitch
 	gaussian normalSwitch
+	fixed    deterministicSwitch
 }
 
 func (c Config) newSwitches(d *dynamics, temps Temperatures, m measurement, noise autodiff.Tensor) switches {
-	if c.Switching == Normal {
-		return switches{normal: true, gaussian: newNormalSwitch(d, c, m, noise)}
+	switch c.Switching {
+	case Normal:
+		return switches{kind: Normal, gaussian: newNormalSwitch(d, c, m, noise)}
+	case Deterministic:
+		return switches{kind: Deterministic, fixed: deterministicSwitch{c.Weights, d.weights}}
+	default:
+		return switches{kind: Concrete, concrete: newConcreteSwitch(d, c, temps, m, noise)}
 	}
-	return switches{concrete: newConcreteSwitch(d, c, temps, m, noise)}
 }
 
 // posterior draws s_i from q(s_t | …), the measurement combined with the transition.
 func (s *switches) posterior(d *dynamics, i int) {
-	if s.normal {
+	switch s.kind {
+	case Normal:
 		s.gaussian.posterior(d, i)
-	} else {
+	case Deterministic:
+		s.fixed.step(d, i)
+	default:
 		s.concrete.posterior(d, i)
 	}
 }
 
 // prior draws s_i from p(s_t | …), in the way of the configured rollout.
 func (s *switches) prior(d *dynamics, i int) {
-	if s.normal {
+	switch s.kind {
+	case Normal:
 		s.gaussian.prior(d, i)
-	} else {
+	case Deterministic:
+		s.fixed.step(d, i)
+	default:
 		s.concrete.prior(d, i)
 	}
 }
 
-// divergence returns the scalar Σ KL[q(s_t) ‖ p(s_t)] over all steps and sequences.
+// divergence returns the scalar Σ KL[q(s_t) ‖ p(s_t)] over all steps and sequences of a random switch.
 func (s *switches) divergence(d *dynamics) autodiff.Tensor {
-	if s.normal {
+	if s.kind == Normal {
 		return s.gaussian.divergence(d)
 	}
 	return s.concrete.divergence(d)
@@ -49,15 +60,23 @@ func (s *switches) divergence(d *dynamics) autodiff.Tensor {
 
 // draws are the switches s of all steps.
 func (s *switches) draws() autodiff.Tensor {
-	if s.normal {
+	switch s.kind {
+	case Normal:
 		return s.gaussian.s
+	case Deterministic:
+		return s.fixed.s
+	default:
+		return s.concrete.s
 	}
-	return s.concrete.s
 }
 
 // drawSwitchNoise fills the noise of the given number of samples of every row: for a Concrete switch
-// Gumbel or logistic noise, of which the first sample is the forward one, for a Normal switch normals.
+// Gumbel or logistic noise, of which the first sample is the forward one, for a Normal switch normals, and none for one
+// that is not random.
 func (c Config) drawSwitchNoise(t *autodiff.Tape, noise *rng.Stream, samples, rows int) autodiff.Tensor {
+	if c.Switching == Deterministic {
+		return autodiff.Tensor{}
+	}
 	x := t.NewConstant(samples*rows, c.M)
 	switch {
 	case c.Switching == Normal:
@@ -72,8 +91,8 @@ func (c Config) drawSwitchNoise(t *autodiff.Tape, noise *rng.Stream, samples, ro
 
 // posteriorSamples is the number of noise samples per switch that the loss needs.
 func (c Config) posteriorSamples() int {
-	if c.Switching == Normal {
-		return 1
+	if c.Switching == Concrete {
+		return c.KLSamples
 	}
-	return c.KLSamples
+	return 1
 }

@@ -3,42 +3,27 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // transitionNet is the generative dynamics: the networks g and g₀ that parameterise the switch, the
-// base matrices and variances that the switch mixes, and for a Normal switch the map to mixing weights.
+// locally linear transition that the switch mixes, and for a Normal switch the map to mixing weights.
 type transitionNet struct {
 	next, first switchNet // g and g₀
 
-	a, b             *autodiff.Weight // [M·nz, nz] and [M·nu, nz]
-	varianceP        *autodiff.Weight // [M, nz] before softplus: generative Q
-	varianceQ        *autodiff.Weight // the same for inference
-	mixing           model.Dense      // Normal: weights from s
-	residual         bool
-	floor            float32
+	state            statespace.LocallyLinear
+	mixing           model.Dense // Normal: weights from s
 	nz, nu, switches int
 }
 
 func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitionNet {
 	n := transitionNet{
-		next:     newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU, c, draws),
-		first:    newSwitchNet(p, "switch.first", c.NZ+c.NU, c, draws),
-		a:        p.Matrix("transition.A", c.M*c.NZ, c.NZ),
-		residual: c.Residual, floor: c.VarianceFloor,
-		nz: c.NZ, nu: c.NU, switches: c.M,
+		next:  newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU, c, draws),
+		first: newSwitchNet(p, "switch.first", c.NZ+c.NU, c, draws),
+		state: statespace.NewLocallyLinear(p, c.M, c.NZ, c.NU, c.Residual, c.VarianceFloor, draws),
+		nz:    c.NZ, nu: c.NU, switches: c.M,
 	}
-	scale := 1 / float64(c.M*c.NZ)
-	n.a.InitNormal(draws, scale)
-	if c.NU > 0 {
-		n.b = p.Matrix("transition.B", c.M*c.NU, c.NZ)
-		n.b.InitNormal(draws, scale)
-	}
-	n.varianceP = p.Table("transition.Q", c.M, c.NZ)
-	n.varianceQ = p.Table("transition.Q_inference", c.M, c.NZ)
-	bound := 1 / float64(10*c.M)
-	n.varianceP.InitSoftplusInverse(draws, bound)
-	n.varianceQ.InitSoftplusInverse(draws, bound)
 	if c.Switching == Normal {
 		n.mixing = model.NewDense(p, "switch.mixing", c.M, c.M, draws)
 	}
@@ -106,13 +91,10 @@ type dynamics struct {
 	u       autodiff.Tensor // [steps·block, nu] controls that act during the step
 	heads   [3]autodiff.Tensor
 	weights autodiff.Tensor // mixing weights w
-	mean    autodiff.Tensor // μ_t
-	q, qInf autodiff.Tensor // mixed variances
+	state   statespace.Transition
 
 	previous    autodiff.Tensor // s before step 0 when a forecast continues a sequence
 	first, next switchSteps
-	mixMean     autodiff.Mixture
-	mixQ, mixQI autodiff.VarianceMixture
 }
 
 // begin lays out the recurrence. When it continues a sequence, previous is the switch before it and
@@ -121,7 +103,7 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 	rows := z.Rows - block
 	d := dynamics{
 		tape: t, net: n, block: block, z: z, u: u, previous: previous,
-		weights: t.New(rows, n.switches), mean: t.New(rows, n.nz), q: t.New(rows, n.nz), qInf: t.New(rows, n.nz),
+		weights: t.New(rows, n.switches),
 	}
 	for i := range n.next.count {
 		d.heads[i] = t.New(rows, n.switches)
@@ -135,15 +117,11 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 		d.first = n.first.steps(t, start, n.nz+n.nu, block)
 	}
 	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu, block)
-	d.mixMean = t.Mixture(autodiff.MixtureArgs{
-		Y: d.mean, Weights: d.weights, Z: z.Slice(0, rows), U: u, A: n.a, B: n.b, Residual: n.residual, Block: block,
-	})
-	d.mixQ = t.VarianceMixture(d.q, d.weights, t.Softplus(t.Param(n.varianceP), 0), n.floor, block)
-	d.mixQI = t.VarianceMixture(d.qInf, d.weights, t.Softplus(t.Param(n.varianceQ), 0), n.floor, block)
+	d.state = n.state.Steps(t, d.weights, z, u, block)
 	return d
 }
 
-func (d *dynamics) steps() int { return d.mean.Rows / d.block }
+func (d *dynamics) steps() int { return d.weights.Rows / d.block }
 
 // proposeSwitch computes the transition parameters of the switch of step i; s holds the switches.
 func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {
@@ -158,11 +136,4 @@ func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {
 	default:
 		d.next.step(0, z, d.previous, u)
 	}
-}
-
-// mix computes mean and variances of the state transition of step i from its mixing weights.
-func (d *dynamics) mix(i int) {
-	d.mixMean.Step(i)
-	d.mixQ.Step(i)
-	d.mixQI.Step(i)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
-// maxEntries bounds the arrays of an archive.
+// maxEntries is the largest number of arrays in an archive.
 const maxEntries = 1 << 16
 
-// Archive is an open .npz file. It reads arrays when they are asked for.
+// Archive is an open .npz file. It reads each array when it is asked for.
 type Archive struct {
 	names   []string
 	entries map[string]*zip.File
@@ -54,8 +54,8 @@ func (a *Archive) Header(name string) (*ndarray.Array, error) {
 	return header, errors.Join(err, r.Close())
 }
 
-// Read reads an array of at most limit bytes. The header has to agree with the size that the
-// directory of the archive states, before any data are inflated.
+// Read reads an array of at most limit bytes. Before it inflates data, it compares the header with the size in the
+// directory of the archive.
 func (a *Archive) Read(name string, limit int64) (*ndarray.Array, error) {
 	r, err := a.open(name)
 	if err != nil {

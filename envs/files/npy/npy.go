@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
-// Reasons a file is refused.
+// Reasons for refusing a file.
 var (
 	// ErrFormat is returned for bytes that are no array file, or a damaged one.
 	ErrFormat = errors.New("not a valid numpy file")
@@ -26,7 +26,7 @@ var (
 	ErrTruncated = errors.New("ends too early")
 	// ErrObject is returned for arrays of Python objects, which only Python can read.
 	ErrObject = errors.New("holds Python objects")
-	// ErrType is returned for element types that are no numbers.
+	// ErrType is returned for element types that are not numbers.
 	ErrType = errors.New("has an element type that is not read")
 	// ErrLimit is returned for an array that is larger than the reader is allowed to hold.
 	ErrLimit = errors.New("is larger than the limit")
@@ -34,17 +34,17 @@ var (
 
 const magic = "\x93NUMPY"
 
-// maxHeader bounds the header. numpy writes less than 200 bytes for arrays of numbers.
+// maxHeader is the largest header in bytes. numpy writes less than 200 bytes for arrays of numbers.
 const maxHeader = 1 << 16
 
-// firstRead bounds what is allocated before any data has arrived.
+// firstRead is the most memory that is allocated before any data have arrived.
 const firstRead = 1 << 20
 
-// Read reads one array and expects r to end with it. An array of more than limit bytes is
-// refused before its data are read.
+// Read reads one array, which has to end where r ends. It refuses an array of more than limit bytes before it reads the
+// data.
 func Read(r io.Reader, limit int64) (*ndarray.Array, error) { return read(r, limit, math.MaxInt64) }
 
-// read refuses an array for which less than its size is available.
+// read also refuses an array that is larger than the available bytes.
 func read(r io.Reader, limit, available int64) (*ndarray.Array, error) {
 	a, err := ReadHeader(r)
 	if err != nil {
@@ -91,7 +91,7 @@ func readData(r io.Reader, size int64) ([]byte, error) {
 	}
 }
 
-// ReadHeader reads what comes before the data and returns the array without them.
+// ReadHeader reads everything before the data and returns the array without data.
 func ReadHeader(r io.Reader) (*ndarray.Array, error) {
 	var start [8]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {

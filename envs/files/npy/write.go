@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Type is an element type as numpy names it, little-endian.
+// A Type is an element type with numpy's name, little-endian.
 type Type string
 
-// The types that are written.
+// The supported types.
 const (
 	Float32 Type = "<f4"
 	Float64 Type = "<f8"
@@ -24,8 +24,8 @@ const (
 // Text is the type of strings of up to n characters.
 func Text(n int) Type { return Type(fmt.Sprintf("<U%d", n)) }
 
-// WriteHeader writes what comes before the data of a row-major array, padded to a multiple of 64
-// bytes as numpy does it. The data follow in the order of the shape.
+// WriteHeader writes everything before the data of a row-major array, padded to a multiple of 64 bytes as in numpy. The
+// caller writes the data in the order of the shape.
 func WriteHeader(w io.Writer, t Type, shape []int) error {
 	var dims strings.Builder
 	for _, d := range shape {
@@ -33,7 +33,7 @@ func WriteHeader(w io.Writer, t Type, shape []int) error {
 	}
 	list := strings.TrimSuffix(dims.String(), " ")
 	if len(shape) != 1 {
-		list = strings.TrimSuffix(list, ",") // only a tuple of one keeps it
+		list = strings.TrimSuffix(list, ",") // Python needs it only in a tuple with one element
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", t, list)
 	padding := 63 - (len(magic)+4+len(text))%64
@@ -93,7 +93,7 @@ func WriteStrings(w io.Writer, data []string) error {
 	return err
 }
 
-// WriteFloat64 writes a whole array of no dimension: one number.
+// WriteFloat64 writes a whole array without dimensions: one number.
 func WriteFloat64(w io.Writer, v float64) error {
 	if err := WriteHeader(w, Float64, nil); err != nil {
 		return err

@@ -26,8 +26,8 @@ const (
 	// writeTimeout bounds one write to a broker that takes nothing any more, during which Publish does not return.
 	writeTimeout = 5 * time.Second
 
-	// Between two attempts to connect passes at least retryWait, and after patientAfter of them patientRetry. A broker that
-	// is there and sends us away, and logs it, is asked less often.
+	// Between two attempts to connect passes at least retryWait, and after patientAfter of them patientRetry. A broker
+	// that is there and sends us away, and logs it, is asked less often.
 	retryWait     = 200 * time.Millisecond
 	patientRetry  = time.Second
 	patientAfter  = 100

@@ -60,8 +60,8 @@ func (b *Bus) Denied() error {
 	return nil
 }
 
-// Trouble says why there is no connection to the broker, or what it does not allow, as far as that is known. It is empty
-// if all is well.
+// Trouble says why there is no connection to the broker, or what it does not allow, as far as that is known. It is
+// empty if all is well.
 func (b *Bus) Trouble() string {
 	b.troubles.mu.Lock()
 	defer b.troubles.mu.Unlock()

@@ -1,0 +1,222 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// smokeSizes are the sizes of fhn/smoke, for lines that train a preset of minutes.
+const smokeSizes = " env.episodes=16 env.length=60 env.window=20 model.hidden=16 model.switches=4 model.kl_samples=2" +
+	" train.batch=16 train.shards=8 train.validation_episodes=8 train.checkpoint_every=10"
+
+// readmeLine says how a command of the README is tested.
+type readmeLine struct {
+	line  string
+	check func(*newcomer, readmeLine)
+	more  string   // what is added to the line, to make it short or to keep it in the test's folder
+	code  int      // exit code
+	want  []string // regular expressions that match the output
+}
+
+// readmeLines are all commands of the README, in its order. Each finds what those before it left behind.
+var readmeLines = []readmeLine{
+	{line: "go run ./cmd/switchyard train fhn/smoke", check: (*newcomer).inRepository, more: " --runs-dir $OUT/runs", want: []string{"30 steps", "paper: ours", `figures/fhn\.png`}},
+	{line: "CGO_ENABLED=0 go build -o switchyard ./cmd/switchyard", check: (*newcomer).build},
+
+	{line: "switchyard train fhn/smoke model.switching=normal --name try", check: (*newcomer).run},
+	{line: "switchyard resume try", check: (*newcomer).run, want: []string{"run try is finished at step 30"}},
+	{line: "switchyard eval try", check: (*newcomer).run, want: []string{"paper: ours", `figures/fhn\.png`}},
+	{line: "switchyard config show maze", check: (*newcomer).run, want: []string{"kind: maze", "learning rate"}},
+
+	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run},
+	{line: "switchyard data info my.npz", check: (*newcomer).run, want: []string{`switchyard train files env\.files=my\.npz env\.window=50`}},
+	{line: "switchyard train files env.files=my.npz env.window=50 train.steps=300 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16", want: []string{"runs/mine: 10 steps"}},
+
+	{line: "cd docs/example && go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300", check: (*newcomer).inRepository, more: " --runs-dir $OUT/runs", want: []string{"fhn-smoke-regimes-1: 300 steps"}},
+
+	{line: "switchyard broker --listen 127.0.0.1:4222", check: (*newcomer).serve, more: " --listen 127.0.0.1:0", want: []string{`(?m)^nats://127\.0\.0\.1:\d+$`}},
+	{line: "export SWITCHYARD_NATS=nats://127.0.0.1:4222", check: (*newcomer).export},
+	{line: "switchyard coordinator", check: (*newcomer).serve, more: " --web 127.0.0.1:0", want: []string{"coordinator ready"}},
+	{line: "switchyard worker", check: (*newcomer).serveTwo, want: []string{"worker: id="}},
+	{line: "switchyard submit fhn --name first", check: (*newcomer).run, more: smokeSizes + " train.steps=1000000", want: []string{"first: it is started"}},
+	{line: "switchyard submit fhn seed=2 --name second", check: (*newcomer).run, more: smokeSizes + " train.steps=20", want: []string{"second: it is started"}},
+	{line: "switchyard runs ls", check: (*newcomer).repeat, want: []string{"first +running +[1-9]", "second +finished +20/20"}},
+	{line: "switchyard runs stop first", check: (*newcomer).run, want: []string{"run first is stopped, with a checkpoint of step [1-9]"}},
+
+	{line: "switchyard verify first", check: (*newcomer).run, want: []string{`steps 1\.\.\d+: same bits as logged`}},
+	{line: "switchyard diff first second", check: (*newcomer).run, code: exitFailed, want: []string{"seed is 1 in first, 2 in second", "differ first in tensor"}},
+	{line: "switchyard chaos fhn --duration 5m", check: (*newcomer).run, more: smokeSizes + " --duration 2s", want: []string{"parameters +equal"}},
+
+	{line: "docker compose up --scale worker=8", check: (*newcomer).inContainers},
+	{line: "docker compose run --rm operator runs ls", check: (*newcomer).inContainers},
+
+	{line: "go test ./...", check: func(*newcomer, readmeLine) {}}, // it runs this test
+}
+
+// newcomer follows the README.
+type newcomer struct {
+	t          *testing.T
+	ctx        context.Context // ends before the test is too long
+	repository string
+	dir        string // where the program is built and runs
+	environ    []string
+	url        string // of the broker
+}
+
+// TestReadme_EveryCommandWorks runs the commands of the README in its order, as the table says.
+func TestReadme_EveryCommandWorks(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := commandLines(string(readme))
+	var table []string
+	for _, l := range readmeLines {
+		table = append(table, l.line)
+	}
+	if !slices.Equal(lines, table) {
+		t.Fatalf("the README and readmeLines have to list the same commands; the README has\n%s\nreadmeLines has\n%s", strings.Join(lines, "\n"), strings.Join(table, "\n"))
+	}
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	n := &newcomer{t: t, ctx: ctx, repository: repository, dir: t.TempDir()}
+	n.environ = append(os.Environ(), "OUT="+n.dir, "PATH="+n.dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for _, l := range readmeLines {
+		l.check(n, l)
+	}
+}
+
+// commandLines are the lines of the fenced blocks of a page, without comments.
+func commandLines(page string) []string {
+	var lines []string
+	fenced := false
+	for line := range strings.Lines(page) {
+		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), "  #")
+		switch line = strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+		case fenced && line != "":
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// program prepares a line that runs in the folder of the test; signals reach the program, not the shell.
+func (n *newcomer) program(ctx context.Context, line string) (*exec.Cmd, *buffer) {
+	return n.shell(ctx, n.dir, "exec "+line)
+}
+
+func (n *newcomer) shell(ctx context.Context, dir, line string) (*exec.Cmd, *buffer) {
+	out := &buffer{}
+	c := exec.CommandContext(ctx, "sh", "-c", line)
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, n.environ, out, out
+	c.WaitDelay = time.Second
+	return c, out
+}
+
+// finish runs a prepared line to its end, and returns the output.
+func (n *newcomer) finish(l readmeLine, c *exec.Cmd, out *buffer) string {
+	n.t.Helper()
+	began := time.Now()
+	err := c.Run()
+	n.t.Logf("%4.1f s  %s", time.Since(began).Seconds(), l.line)
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != l.code {
+		n.t.Fatalf("%s%s: %v, want exit code %d\n%s", l.line, l.more, err, l.code, out)
+	}
+	return out.String()
+}
+
+// expect compares an output with what the line wants.
+func (n *newcomer) expect(l readmeLine, out string) {
+	n.t.Helper()
+	for _, want := range l.want {
+		if !regexp.MustCompile(want).MatchString(out) {
+			n.t.Errorf("%s%s: %q is missing in\n%s", l.line, l.more, want, out)
+		}
+	}
+}
+
+func (n *newcomer) run(l readmeLine) {
+	c, out := n.program(n.ctx, l.line+l.more)
+	n.expect(l, n.finish(l, c, out))
+}
+
+func (n *newcomer) inRepository(l readmeLine) {
+	c, out := n.shell(n.ctx, n.repository, l.line+l.more)
+	n.expect(l, n.finish(l, c, out))
+}
+
+// build builds the program that all other lines run, in the folder of the test.
+func (n *newcomer) build(l readmeLine) {
+	l.line = strings.Replace(l.line, "-o switchyard", "-o $OUT/switchyard", 1)
+	n.inRepository(l)
+}
+
+// repeat runs a line until its output is what the line wants.
+func (n *newcomer) repeat(l readmeLine) {
+	for {
+		c, output := n.program(n.ctx, l.line+l.more)
+		out := n.finish(l, c, output)
+		if !slices.ContainsFunc(l.want, func(want string) bool { return !regexp.MustCompile(want).MatchString(out) }) {
+			return
+		}
+		if n.ctx.Err() != nil {
+			n.t.Fatalf("%s: not all of %q are in\n%s", l.line, l.want, out)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// serve starts a program that runs until the end of the test, and waits until it is ready.
+func (n *newcomer) serve(l readmeLine) {
+	n.t.Helper()
+	c, out := n.program(context.Background(), l.line+l.more)
+	if err := c.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt) // it may have ended
+		if err := c.Wait(); err != nil {
+			n.t.Errorf("%s: %v\n%s", l.line, err, out)
+		}
+	})
+	ready := regexp.MustCompile(l.want[0])
+	await(n.t, func() bool { return ready.MatchString(out.String()) })
+	if address := ready.FindString(out.String()); strings.HasPrefix(address, "nats://") {
+		n.url = address
+	}
+}
+
+// serveTwo starts a program twice.
+func (n *newcomer) serveTwo(l readmeLine) {
+	n.serve(l)
+	n.serve(l)
+}
+
+// export sets a variable for the lines that follow: the broker of the test has a port of its own.
+func (n *newcomer) export(l readmeLine) {
+	n.environ = append(n.environ, strings.Replace(strings.TrimPrefix(l.line, "export "), "nats://127.0.0.1:4222", n.url, 1))
+}
+
+// inContainers looks for the line in the script that runs it where a Docker engine answers.
+func (n *newcomer) inContainers(l readmeLine) {
+	script, err := os.ReadFile("../deploy/compose_test.sh")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if !strings.Contains(string(script), "readme '"+l.line+"'") {
+		n.t.Errorf("deploy/compose_test.sh does not run %s", l.line)
+	}
+}

@@ -1,0 +1,93 @@
+package coordinator
+
+import (
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// command is what the machine wants done; the shell executes commands in order.
+type command interface{ isCommand() }
+
+type (
+	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with
+	// a mark is only for the worker whose token has that mark: others under the same id drop it.
+	sendCommand struct {
+		to      string
+		mark    uint64
+		message wire.Message
+	}
+	// expectCommand lets the chunks [first, end) of a lease in, from the worker named. They are stored in values, which
+	// belong to the shell until closeCommand.
+	expectCommand struct {
+		lease, opening uint64
+		from           string
+		token          uint64
+		step           uint64
+		first, end     int
+		chunks         wire.Chunking
+		values         []float32
+	}
+	// closeCommand lets no chunk of a lease in any more. What comes after it may use the memory of its values.
+	closeCommand struct{ lease uint64 }
+	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty.
+	thetaCommand struct {
+		to           string
+		first, count int
+	}
+	// pieceCommand sends a piece of the data set to one worker.
+	pieceCommand struct {
+		to    string
+		index int
+	}
+	// rejectCommand counts a refused message; the first of a worker and reason is logged.
+	rejectCommand struct {
+		worker string
+		reason Reason
+		detail string
+	}
+	// checkpointCommand writes a copy of the state.
+	checkpointCommand struct {
+		state *Checkpoint
+		best  bool
+	}
+	// logCommand compares a step with the log, or appends it.
+	logCommand struct{ entry Entry }
+	// eventCommand appends an event to the log, with the time and the term.
+	eventCommand struct{ event Event }
+	// refereeCommand asks the referee for a block at the present parameters.
+	refereeCommand struct {
+		id    uint64
+		work  wire.Work
+		block reduce.Block
+	}
+	// widenCommand says that a step is computed once more, as that many blocks of gradients did not fit their scales.
+	widenCommand struct {
+		step   uint64
+		blocks int
+	}
+	// rollbackCommand goes back to the newest saved parameters of at most that many updates. It is the last command of
+	// its event: the machine is suspended until rewind.
+	rollbackCommand struct {
+		step   uint64
+		reason string
+	}
+	// finishCommand ends the run.
+	finishCommand struct{ err error }
+)
+
+func (sendCommand) isCommand()       {}
+func (expectCommand) isCommand()     {}
+func (closeCommand) isCommand()      {}
+func (thetaCommand) isCommand()      {}
+func (pieceCommand) isCommand()      {}
+func (rejectCommand) isCommand()     {}
+func (checkpointCommand) isCommand() {}
+func (logCommand) isCommand()        {}
+func (eventCommand) isCommand()      {}
+func (refereeCommand) isCommand()    {}
+func (widenCommand) isCommand()      {}
+func (rollbackCommand) isCommand()   {}
+func (finishCommand) isCommand()     {}
+func (StepReport) isCommand()        {}
+func (ValidationReport) isCommand()  {}
+func (MembershipReport) isCommand()  {}

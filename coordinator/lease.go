@@ -1,0 +1,86 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// leaseState is where a lease stands.
+type leaseState uint8
+
+const (
+	leased    leaseState = iota // the worker computes
+	announced                   // it has, and the block is here, or is pulled from another
+	pulling                     // announced, chunks are being pulled
+	delivered                   // all is here, and waits to be confirmed
+	settled                     // nothing more is expected of it
+	revoked                     // taken back; its messages are refused
+)
+
+// lease is a task in the hands of a worker.
+//
+// Invariant: a lease that is out, or delivered, is listed at its task.
+type lease struct {
+	*task
+	id       uint64
+	owner    *member
+	audit    bool // only the digest is wanted
+	attempt  int
+	state    leaseState
+	givenAt  time.Duration
+	sentAt   time.Duration // the last time
+	nudgedAt time.Duration // when it, or its missing chunks, were last asked for in passing
+	nudges   int           // times that it was sent again in passing
+	strikes  int           // times that it had to be asked for again
+	done     int           // of its parts that the worker has computed, as its heartbeats say
+	grewAt   time.Duration // when that last grew, or the lease was given
+
+	said *claim // from the announcement on
+	delivery
+}
+
+// out reports whether something is still expected of the lease.
+func (l *lease) out() bool { return l.state == leased || l.state == announced || l.state == pulling }
+
+// partial takes the sum that the lease has delivered.
+func (l *lease) partial() reduce.Partial {
+	p := reduce.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
+	l.values = nil
+	return p
+}
+
+// batches is how many shards a worker computes one after the other for a lease.
+func (l *lease) batches() int {
+	slots := min(l.owner.slots, l.block.Count)
+	return (l.block.Count + slots - 1) / slots
+}
+
+// check says why a Result is not the answer to the lease, if so. A gradient is to have size values.
+func (l *lease) check(msg *wire.Result, size, terms int) (Reason, string) {
+	if l.state != leased {
+		return ReasonDuplicate, fmt.Sprintf("shards %s were announced before", l.block)
+	}
+	if msg.First != l.block.First || msg.Count != l.block.Count || msg.Work != l.round.work || msg.Attempt != l.attempt {
+		return ReasonBlock, fmt.Sprintf("%s of shards %d+%d, attempt %d; leased were shards %s, attempt %d",
+			msg.Work, msg.First, msg.Count, msg.Attempt, l.block, l.attempt)
+	}
+	if msg.Fault != "" {
+		return "", ""
+	}
+	want := 0
+	if l.round.work == wire.Gradient && !l.audit {
+		want = size
+	}
+	if msg.Length != want || len(msg.Terms) != terms {
+		return ReasonLength, fmt.Sprintf("%d values and %d terms, want %d and %d", msg.Length, len(msg.Terms), want, terms)
+	}
+	if l.audit != (len(msg.Digest) == wire.HashLength) {
+		return ReasonLength, fmt.Sprintf("a digest of %d characters; an audit is answered with one of %d, all else with none",
+			len(msg.Digest), wire.HashLength)
+	}
+	return "", ""
+}

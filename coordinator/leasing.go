@@ -1,0 +1,309 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// maxStrikes is how often a lease is asked for again before another worker gets the block.
+const maxStrikes = 3
+
+// leasing gives the blocks of the rounds under way to workers, and takes them back.
+//
+// Invariant: a member's busy shards are those of its leases in the state leased.
+type leasing struct {
+	life     *life
+	opt      *optimiser
+	members  *members
+	timing   *timing
+	transfer *transfer
+	auditing *auditing
+	accounts *accounts
+	out      *outbox
+	figures  *Stats
+
+	pass   int      // how often the work at these parameters was begun anew
+	rounds []*round // under way at these parameters: validation before gradient
+	leases []*lease // of these rounds, by id
+	byID   map[uint64]*lease
+	lastID uint64
+}
+
+// assign gives leases to workers with free slots while there is work.
+func (s *leasing) assign(now time.Duration) {
+	if !s.life.active() {
+		return
+	}
+	f := s.members.field()
+	for _, r := range s.rounds {
+		for _, w := range s.members.list {
+			for f.takes(w) && w.busy < w.slots {
+				t, audit := s.choose(now, r, w, &f)
+				if t == nil {
+					break
+				}
+				s.issue(now, w, t, audit)
+			}
+		}
+	}
+}
+
+// choose finds work for a worker: what has to be done again, then what is to be confirmed, then a free block.
+func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *task, audit bool) {
+	if t := r.next(now, w, f.workers == 1, s.timing.patienceFor(r)); t != nil {
+		return t, false
+	}
+	if t := r.nextAudit(w); t != nil {
+		return t, true
+	}
+	b, ok := r.take(w, f)
+	if !ok {
+		return nil, false
+	}
+	t = r.task(b)
+	if t.audited = s.auditing.draws(s.opt.step, r.work, b); t.audited && !s.auditing.here {
+		r.wantAudit(t)
+	}
+	return t, false
+}
+
+// issue gives a task to a worker.
+func (s *leasing) issue(now time.Duration, w *member, t *task, audit bool) {
+	s.lastID++
+	t.attempts++
+	l := &lease{task: t, id: s.lastID, owner: w, audit: audit, attempt: t.attempts, givenAt: now, sentAt: now, grewAt: now}
+	s.leases = append(s.leases, l)
+	s.byID[l.id] = l
+	t.round.leases = append(t.round.leases, l)
+	t.leases = append(t.leases, l)
+	w.asked = true
+	w.account.allow(1)
+	w.load(now, t.block.Count)
+	if audit {
+		s.figures.AuditedShards += uint64(t.block.Count)
+	} else {
+		s.figures.Issued += uint64(t.block.Count)
+	}
+	s.send(l)
+}
+
+func (s *leasing) send(l *lease) {
+	s.out.send(l.owner, &wire.Lease{
+		ID: l.id, Step: s.opt.step, Pass: s.pass, Attempt: l.attempt, Work: l.round.work,
+		First: l.block.First, Count: l.block.Count, Audit: l.audit,
+	})
+}
+
+// find returns the lease that a message is about, or why there is none.
+func (s *leasing) find(w *member, id, step uint64) (*lease, Reason, string) {
+	if step != s.opt.step {
+		return nil, ReasonStep, fmt.Sprintf("message of step %d, now %d", step, s.opt.step)
+	}
+	l := s.byID[id]
+	if l == nil || l.owner != w || l.state == revoked {
+		return nil, ReasonLease, fmt.Sprintf("lease %d is not held by %s", id, w.id)
+	}
+	return l, "", ""
+}
+
+// neverGave reports whether no worker was given a lease of that number.
+func (s *leasing) neverGave(id uint64) bool { return id > s.lastID }
+
+// announce notes what a worker says of a block that it has computed.
+func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
+	w := l.owner
+	w.pace.deliver(l.block.Count, w.slots)
+	w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(l.block.Count, w.slots)) / time.Duration(w.slots)
+	l.round.times = append(l.round.times, (now-l.sentAt)/time.Duration(l.batches()))
+	l.state, l.movedAt = announced, now
+	l.said = &claim{
+		account: w.account, id: w.id, terms: msg.Terms, digest: msg.Digest,
+		checksum: msg.Checksum, summed: !l.audit && l.round.work == wire.Gradient,
+	}
+	l.task.claims = append(l.task.claims, l.said)
+}
+
+// beat notes the progress that a heartbeat lists. A lease that the worker should have and does not list is sent again:
+// its Lease or its Result was lost.
+func (s *leasing) beat(now time.Duration, w *member, running []wire.Progress) {
+	for i := 0; i < len(s.leases); i++ { // a lease that is lost makes new ones
+		l := s.leases[i]
+		if l.owner != w || l.state != leased {
+			continue
+		}
+		at := slices.IndexFunc(running, func(p wire.Progress) bool { return p.Lease == l.id })
+		if at >= 0 {
+			if done := min(running[at].Done, s.timing.parts(l)); done > l.done {
+				l.done, l.grewAt = done, now
+			}
+		} else if now-l.sentAt >= s.timing.patience() {
+			s.askAgain(now, l)
+		}
+	}
+}
+
+// askAgain sends a lease once more. A worker that does not deliver in the end loses it.
+func (s *leasing) askAgain(now time.Duration, l *lease) {
+	if s.strike(now, l, "") {
+		s.assign(now)
+		return
+	}
+	l.sentAt = now
+	s.send(l)
+}
+
+// strike notes that a lease, or a part of it, has to be asked for again. If that was too often it takes the lease back
+// from the worker, and reports that it did.
+func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
+	if l.strikes++; l.strikes <= maxStrikes {
+		return false
+	}
+	s.out.reject(l.owner.id, ReasonUnanswered, "%sshards %s were asked for %d times", part, l.block, l.strikes)
+	l.owner.doubtedAt = now
+	s.lose(now, l, l.owner.account)
+	return true
+}
+
+// nudge asks again for what may have been lost, long before its worker is doubted. To ask costs a few bytes and does no
+// harm, while a second computation of the block costs a worker's time. It sends a lease again that was not answered in
+// the time that it should take. It asks for chunks again if none has arrived from any worker for a while: if others
+// arrive, the link may just be slow, and is not to be made slower.
+func (s *leasing) nudge(now time.Duration) {
+	soon := s.timing.soon()
+	for _, l := range s.leases {
+		switch {
+		case l.state == leased && now-max(l.sentAt, l.nudgedAt) >= max(soon, s.timing.due(l))<<min(l.nudges, maxDoublings):
+			l.nudgedAt = now
+			l.nudges++ // less and less often: it may just take long
+			s.send(l)
+		case l.state == pulling && l.next > 0 && now-max(l.movedAt, l.againAt, l.nudgedAt, s.transfer.arrivedAt) >= soon:
+			l.nudgedAt = now
+			s.transfer.askAgain(l)
+		}
+	}
+}
+
+// withdraw takes a lease off its task: nothing more is expected of it.
+func (s *leasing) withdraw(l *lease) {
+	s.transfer.forget(l)
+	l.state = settled
+	l.task.leases = slices.DeleteFunc(l.task.leases, func(o *lease) bool { return o == l })
+}
+
+// withdrawAll takes the leases off a task that are in one of these states.
+func (s *leasing) withdrawAll(t *task, states ...leaseState) {
+	for _, l := range slices.Clone(t.leases) {
+		if slices.Contains(states, l.state) {
+			s.withdraw(l)
+		}
+	}
+}
+
+// revoke takes a lease back, with its credit and its memory. What becomes of the block is up to the caller.
+func (s *leasing) revoke(now time.Duration, l *lease) {
+	if l.state == leased {
+		l.owner.load(now, -l.block.Count)
+	}
+	s.withdraw(l)
+	l.state = revoked
+}
+
+// lose takes a lease back and gives its block to another worker, unless another one has it already. The worker of the
+// account that is named gets it only if there is nobody else.
+func (s *leasing) lose(now time.Duration, l *lease, not *account) {
+	s.revoke(now, l)
+	t, r := l.task, l.round
+	switch {
+	case l.audit:
+		r.wantAudit(t)
+	case !t.wanted():
+	case t.regular() > 0:
+		s.transfer.resume(now, t)
+	case t.phase == disputed || not != nil:
+		r.enqueue(now, t, not)
+	default:
+		r.dropAudit(t)
+		r.release(now, t)
+	}
+}
+
+// drop takes a member out, and takes its leases back.
+func (s *leasing) drop(now time.Duration, w *member, why string) {
+	s.transfer.endFetch(&w.fetch)
+	s.members.drop(w)
+	for _, l := range slices.Clone(s.leases) {
+		if l.owner == w && l.out() {
+			s.lose(now, l, nil)
+		}
+	}
+	s.accounts.forget(w.account)
+	if w.ready {
+		s.life.waitSince = now
+		report := s.members.report()
+		report.Left, report.Reason = w.id, why
+		s.out.add(report)
+	}
+}
+
+// spend uses the credit: for gradients first, as the step waits for them.
+func (s *leasing) spend(now time.Duration) {
+	s.pull(now)
+	s.transfer.deliver(now, s.members.list)
+}
+
+// pull uses the credit for gradients.
+func (s *leasing) pull(now time.Duration) { s.transfer.pull(now, s.opt.step, s.leases) }
+
+// giveOut lets another worker compute or deliver a task whose copy was dropped.
+func (s *leasing) giveOut(now time.Duration, t *task) {
+	switch {
+	case t.phase == free || !t.wanted() || t.round.queued(t):
+	case t.regular() > 0:
+		s.transfer.resume(now, t)
+	default:
+		t.round.enqueue(now, t, nil)
+		s.assign(now)
+	}
+}
+
+// clear drops all that belongs to the work at the last parameters.
+func (s *leasing) clear(now time.Duration) {
+	for _, l := range s.leases { // pulled, and not needed
+		s.transfer.forget(l)
+	}
+	for _, r := range s.rounds {
+		r.tree.Reset(reduce.Block{Count: 1}, s.transfer.recycle)
+	}
+	clear(s.byID)
+	s.leases, s.rounds = s.leases[:0], s.rounds[:0]
+	s.transfer.inFlight = 0
+	for _, w := range s.members.list {
+		w.load(now, -w.busy)
+		w.computed = 0
+	}
+}
+
+// gradient reports whether the gradient of a step is being computed.
+func (s *leasing) gradient() bool {
+	n := len(s.rounds)
+	return n > 0 && s.rounds[n-1].work == wire.Gradient
+}
+
+// done reports whether all rounds are summed, and nobody doubts what is in the sums.
+func (s *leasing) done() bool {
+	return !slices.ContainsFunc(s.rounds, func(r *round) bool { return !r.done || len(r.disputes) > 0 })
+}
+
+// broken is the error of a task that was to go where it cannot; nil: all is well.
+func (s *leasing) broken() error {
+	for _, r := range s.rounds {
+		if r.broken != nil {
+			return r.broken
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// outbox collects what the machine wants done, in order. All parts of the machine write to the same one.
+type outbox struct{ commands []command }
+
+func (o *outbox) add(c command) { o.commands = append(o.commands, c) }
+
+// take returns what is to be done, and forgets it. The slice is valid until the next event.
+func (o *outbox) take() []command {
+	commands := o.commands
+	o.commands = o.commands[:0]
+	return commands
+}
+
+// broadcast sends a message to all workers.
+func (o *outbox) broadcast(msg wire.Message) { o.add(sendCommand{message: msg}) }
+
+// send sends a message to a worker alone: it bears the mark of the worker's token.
+func (o *outbox) send(w *member, msg wire.Message) { o.add(sendCommand{w.id, w.mark, msg}) }
+
+// sendAnyone sends a message to whoever speaks under an id: it bears no mark.
+func (o *outbox) sendAnyone(id string, msg wire.Message) { o.add(sendCommand{to: id, message: msg}) }
+
+// sendMarked sends a message to one who is no member, and whose token is known.
+func (o *outbox) sendMarked(id string, token uint64, msg wire.Message) {
+	o.add(sendCommand{id, wire.Mark(token), msg})
+}
+
+// reject counts a message that was refused.
+func (o *outbox) reject(worker string, reason Reason, format string, args ...any) {
+	o.add(rejectCommand{worker, reason, fmt.Sprintf(format, args...)})
+}
+
+// refuse counts a message of a member that was refused, and whether it is an offence.
+func (o *outbox) refuse(w *member, reason Reason, offence bool, detail string) {
+	o.add(rejectCommand{w.id, reason, detail})
+	w.noise++
+	if offence {
+		w.offences++
+	}
+}

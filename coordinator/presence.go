@@ -1,0 +1,65 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// fetch sends a member pieces of the data set that it lacks.
+func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
+	if reason, detail := m.transfer.data.check(msg); reason != "" {
+		m.out.refuse(w, reason, true, detail)
+		return
+	}
+	m.transfer.confirm(now, &w.fetch, msg.Ranges)
+	m.leasing.spend(now)
+}
+
+// beat handles a heartbeat. A stranger is asked to introduce itself.
+func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
+	if w == nil {
+		m.out.sendMarked(msg.From, msg.Token, &wire.Introduce{})
+		return
+	}
+	if !m.ahead(w, msg.Step) {
+		m.leasing.beat(now, w, msg.Running)
+	}
+}
+
+// ahead reports whether a worker believes to be at a later step, and asks it to begin anew: it would drop all that is
+// sent to it otherwise.
+func (m *machine) ahead(w *member, step uint64) bool {
+	if step <= m.run.opt.step {
+		return false
+	}
+	m.out.send(w, &wire.Introduce{})
+	return true
+}
+
+// resendTheta sends chunks that a worker misses. A request for an older step is out of date.
+func (m *machine) resendTheta(w *member, msg *wire.Need) {
+	if m.ahead(w, msg.Step) || msg.Step < m.run.opt.step {
+		return
+	}
+	if reason, detail := checkRanges("chunks", msg.Ranges, m.run.chunks.Count()); reason != "" {
+		m.out.refuse(w, reason, true, detail)
+		return
+	}
+	for _, r := range msg.Ranges {
+		m.out.add(thetaCommand{w.id, r.First, r.Count})
+	}
+}
+
+// dismiss gives up the workers that were not heard of for too long.
+func (m *machine) dismiss(now time.Duration) {
+	for i := len(m.members.list) - 1; i >= 0 && m.life.active(); i-- {
+		if i >= len(m.members.list) {
+			continue
+		}
+		if w := m.members.list[i]; now-w.lastSeen > m.cfg.FailureDetection {
+			m.run.remove(now, w, fmt.Sprintf("not heard of for %v", m.cfg.FailureDetection))
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package coordinator
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// rejections counts the messages that were refused, by sender and reason.
+type rejections struct {
+	mu   sync.Mutex
+	list []Rejection // in the order of their first appearance
+}
+
+// count counts a refused message and logs the first of each sender and reason.
+func (rs *rejections) count(cmd rejectCommand, log hclog.Logger) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for i := range rs.list {
+		if r := &rs.list[i]; r.Worker == cmd.worker && r.Reason == cmd.reason {
+			r.Count++
+			return
+		}
+	}
+	rs.list = append(rs.list, Rejection{cmd.worker, cmd.reason, 1})
+	level := hclog.Warn
+	if cmd.reason.expected() {
+		level = hclog.Debug
+	}
+	log.Log(level, "message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)
+}
+
+// all returns a copy.
+func (rs *rejections) all() []Rejection {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return slices.Clone(rs.list)
+}

@@ -1,0 +1,151 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// The way of a block, from its announcement to the tree: announce, arrive, accept, merge. A block that is audited, that
+// somebody contradicts, or that failed goes by way of review, too.
+
+// announce handles a Result: the block's worker is free for more, and the block can be pulled.
+func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
+	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
+	if reason != "" {
+		m.out.refuse(w, reason, m.leasing.neverGave(msg.Lease), detail)
+		return
+	}
+	if reason, detail := l.check(msg, m.transfer.chunks.Size, len(m.cfg.TermNames)); reason != "" {
+		m.out.refuse(w, reason, reason != ReasonDuplicate, detail)
+		return
+	}
+	w.load(now, -l.block.Count)
+	switch {
+	case msg.Fault != "":
+		m.fail(now, l, ReasonFault, msg.Fault)
+		return
+	case !kernel.Finite(msg.Terms):
+		m.fail(now, l, ReasonNonFinite, fmt.Sprintf("loss terms %v", msg.Terms))
+		return
+	}
+	m.leasing.announce(now, l, msg)
+	m.leasing.assign(now)
+	m.hear(now, l)
+	m.judgement.review(now)
+	if m.life.active() {
+		m.leasing.pull(now)
+	}
+}
+
+// hear decides what follows from an announcement.
+func (m *machine) hear(now time.Duration, l *lease) {
+	switch purpose := l.task.purpose(l); {
+	case purpose == compare:
+		m.leasing.withdraw(l)
+		m.judgement.submit(l.task)
+	case purpose == reserve: // until the copy before it turns out to be wrong
+	case l.round.work == wire.Validate:
+		m.accept(now, l)
+	default:
+		m.transfer.prefer(now, l)
+	}
+}
+
+// arrive counts a chunk that is stored.
+func (m *machine) arrive(now time.Duration, w *member, c stored) {
+	l, reason, detail := m.leasing.find(w, c.Lease, c.Step)
+	if reason == "" {
+		reason, detail = m.transfer.arrive(now, l, c)
+	}
+	if reason != "" {
+		m.out.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(c.Lease), detail)
+		return
+	}
+	if l.missing == 0 {
+		m.complete(now, l)
+		m.judgement.review(now)
+	}
+	if m.life.active() {
+		m.leasing.spend(now)
+	}
+}
+
+// refuseChunk refuses a chunk that was not stored, and says why. If it is missing it is asked for again later.
+func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
+	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
+	if reason == "" {
+		reason, detail = m.transfer.check(l, msg)
+	}
+	// A changed chunk has the wrong checksum; its length is under the seal.
+	m.out.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
+}
+
+// complete checks a block of which all chunks are here.
+func (m *machine) complete(now time.Duration, l *lease) {
+	switch {
+	case wire.Combine(l.crcs) != l.said.checksum:
+		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
+		l.task.unsay(func(c *claim) bool { return c == l.said })
+		m.leasing.lose(now, l, l.owner.account)
+		m.leasing.assign(now)
+	case l.special:
+		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
+	default:
+		m.accept(now, l)
+	}
+}
+
+// accept handles a whole and sound copy of a block. What nobody doubts goes into the tree.
+func (m *machine) accept(now time.Duration, l *lease) {
+	l.state = delivered
+	if l.task.undoubted() {
+		m.accounts.trust(l.owner.account, m.run.opt.step, l.round.work)
+		m.run.use(now, l)
+		return
+	}
+	l.task.arrived = l
+	m.judgement.submit(l.task)
+}
+
+// fail handles a block that a worker could not compute. It is given to another worker, if there is one. A block that
+// fails twice is given to the referee. If there is no referee, or it fails there, too, the run ends.
+func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
+	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.run.opt.step, l.round.work, l.block, detail)
+	t := l.task
+	l.state = announced // it is no longer in the worker's hands
+	before := len(t.failures)
+	t.failures = append(t.failures, &failure{l.owner.account, l.owner.id, detail})
+	t.unsay(func(c *claim) bool { return c == l.said })
+	m.leasing.lose(now, l, l.owner.account)
+	switch {
+	case l.audit, t.phase.inTree(), before == 0, t.phase.judged():
+		m.judgement.submit(t)
+		m.judgement.review(now)
+	case m.judgement.hasReferee:
+		m.judgement.ask(t)
+	default:
+		m.run.diverge(t, detail)
+		return
+	}
+	m.leasing.assign(now)
+}
+
+// pullAgain asks once more for chunks that were lost. A worker that does not deliver in the end loses the block.
+func (m *machine) pullAgain(now time.Duration) {
+	for i := 0; i < len(m.leasing.leases); i++ {
+		l := m.leasing.leases[i]
+		if !m.transfer.lost(now, l) {
+			continue
+		}
+		if m.leasing.strike(now, l, "chunks of ") {
+			m.leasing.assign(now)
+			m.leasing.spend(now)
+			continue
+		}
+		l.againAt = now
+		m.transfer.askAgain(l)
+	}
+}

@@ -1,0 +1,281 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// remedy is what helps a run that diverges.
+const remedy = "start again from the configuration with a smaller optim.rate or optim.clip"
+
+// run makes the steps of a run: it opens the rounds of a step, sums the blocks that are believed, updates the
+// parameters, and ends the run.
+//
+// Invariant: the parameters change in closeStep and restore only.
+type run struct {
+	cfg        *Config
+	life       *life
+	opt        *optimiser
+	integers   *integers     // nil: gradients are float32
+	chunks     wire.Chunking // of state
+	state      []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
+	milestones milestones
+
+	members  *members
+	timing   *timing
+	transfer *transfer
+	leasing  *leasing
+	out      *outbox
+	figures  *Stats
+}
+
+// restore takes the parameters of a checkpoint, and all that belongs to them.
+func (r *run) restore(cp *Checkpoint) {
+	r.opt.restore(cp)
+	r.integers.restore(cp.Levels)
+	r.milestones.restore(cp)
+}
+
+// rewind returns to a checkpoint. The initial parameters, which have no file, count as not saved.
+func (r *run) rewind(cp *Checkpoint) {
+	lost := (r.opt.step - cp.Step) / r.opt.Stride() * uint64(r.cfg.Shards)
+	r.figures.Useful -= min(lost, r.figures.Useful)
+	r.figures.Rollbacks++
+	r.restore(cp)
+	if cp.Path == "" {
+		r.milestones.saved = never
+	}
+	r.leasing.pass = 0
+}
+
+// start opens the first step.
+func (r *run) start(now time.Duration) {
+	r.life.waitSince = now
+	r.out.broadcast(&wire.Introduce{})
+	r.open(now)
+}
+
+// next is the number of updates that the step under way leads to.
+func (r *run) next() uint64 { return r.opt.step + r.opt.Stride() }
+
+// open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
+func (r *run) open(now time.Duration) {
+	r.life.spokeAt = now
+	r.leasing.clear(now)
+	step := r.opt.step
+	validating := r.milestones.validationDue(step)
+	if validating {
+		r.leasing.rounds = append(r.leasing.rounds, newRound(wire.Validate, r.cfg.ValidationShards))
+	}
+	if step < r.cfg.Steps {
+		gradient := newRound(wire.Gradient, r.cfg.Shards)
+		gradient.tree.Peaks = r.integers.peaks()
+		gradient.single = r.opt.Stride() > 1
+		r.leasing.rounds = append(r.leasing.rounds, gradient)
+	}
+	if len(r.leasing.rounds) == 0 {
+		r.finish(nil)
+		return
+	}
+	if r.life.stopping {
+		r.finish(ErrInterrupted)
+		return
+	}
+	if r.members.ready() > 0 {
+		r.out.add(thetaCommand{count: r.chunks.Count()})
+	}
+	r.leasing.assign(now)
+	if r.milestones.checkpointDue(step, validating) {
+		r.save(false)
+	}
+}
+
+// use puts a copy of a block into the tree.
+func (r *run) use(now time.Duration, l *lease) {
+	l.owner.account.accepted++
+	p := l.partial()
+	r.leasing.withdraw(l)
+	r.merge(now, l.task, p, Contribution{l.block, l.said.checksum, l.owner.id})
+}
+
+// merge puts the bits of a task into its round's tree, and closes what is complete then. To have failed at the block is
+// an offence: another worker could compute it.
+func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Contribution) {
+	if !t.merge() {
+		return
+	}
+	for _, f := range t.failures {
+		f.account.offences++
+	}
+	r.figures.Useful += uint64(t.block.Count)
+	sum := t.round
+	if sum.add(t, p, from, r.transfer.recycle); !sum.done {
+		return
+	}
+	r.timing.close(sum)
+	if sum.work == wire.Validate {
+		r.closeValidation(sum)
+	}
+	r.closeIfDone(now)
+}
+
+// closeIfDone closes the step if all is summed and nobody doubts it.
+func (r *run) closeIfDone(now time.Duration) {
+	if r.leasing.done() {
+		r.closeStep(now)
+	}
+}
+
+// closeValidation reports the mean terms and keeps the parameters if they are the best so far.
+func (r *run) closeValidation(sum *round) {
+	loss := sum.total.Terms
+	mean(loss, r.cfg.ValidationShards)
+	better := r.milestones.validate(r.opt.step, float64(loss[0]))
+	r.out.add(ValidationReport{Step: r.opt.step, Loss: loss, Best: better})
+	if better || r.milestones.unsaved {
+		r.save(better)
+	}
+}
+
+// closeStep updates the parameters and opens the next step.
+func (r *run) closeStep(now time.Duration) {
+	if !r.leasing.gradient() {
+		r.open(now)
+		return
+	}
+	gradient := r.leasing.rounds[len(r.leasing.rounds)-1]
+	sum := gradient.total
+	if blocks := r.integers.widen(sum.Values); blocks > 0 {
+		r.repeatStep(now, sum, blocks)
+		return
+	}
+	norm, rate, err := r.opt.update(r.integers.gradient(sum.Values), r.cfg.Shards)
+	if err == nil {
+		r.integers.close(sum.Values)
+	}
+	r.transfer.recycle(sum)
+	if err != nil {
+		if errors.Is(err, optim.ErrParameters) {
+			r.milestones.saved = r.opt.step // they are no checkpoint
+		}
+		r.finish(fmt.Errorf("%w: step %d: %w: %s", ErrDiverged, r.next(), err, remedy))
+		return
+	}
+	mean(sum.Terms, r.cfg.Shards)
+	if r.cfg.Log != "" {
+		r.out.add(logCommand{r.entry(gradient, norm, rate)}) // before the messages: a step that does not replay is not sent out
+	}
+	report := StepReport{Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, Workers: r.members.ready()}
+	report.Compute, report.Work = r.members.worked()
+	r.life.waitSince = now
+	r.members.doubtIdle()
+	r.integers.settle()
+	r.leasing.pass = 0
+	r.open(now)
+	r.out.add(report) // after the messages of the next step: workers need not wait for the observer
+}
+
+// repeatStep begins a step anew because its sum did not fit the scales of that many blocks of parameters. The scales
+// are wider then. What the shards need is a function of the parameters, so the second sum fits: if many sums do not, a
+// worker lies, and the run ends.
+func (r *run) repeatStep(now time.Duration, sum reduce.Partial, blocks int) {
+	r.transfer.recycle(sum)
+	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
+	if n := r.integers.misfit; n > maxPasses {
+		r.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time", ErrDisputed, r.next(), n))
+		return
+	}
+	r.out.add(widenCommand{step: r.next(), blocks: blocks})
+	r.leasing.pass++
+	r.open(now)
+}
+
+// beginAnew throws away all work at the present parameters.
+func (r *run) beginAnew(now time.Duration) {
+	r.leasing.pass++
+	r.integers.reopen()
+	r.open(now)
+}
+
+// save hands a copy of the present state to the shell, which gives its memory back when it is written.
+func (r *run) save(best bool) {
+	cp := r.milestones.save(r.opt.step)
+	cp.Run, cp.Seed = r.cfg.Run, r.cfg.Seed
+	cp.Levels = append(cp.Levels, r.integers.levels()...)
+	r.opt.save(cp)
+	r.out.add(checkpointCommand{cp, best})
+}
+
+// finish writes a checkpoint of the present parameters and ends the run.
+func (r *run) finish(err error) {
+	r.life.finish()
+	if r.milestones.missing(r.opt.step) {
+		r.save(false)
+	}
+	reason := "done"
+	if err != nil {
+		reason = err.Error()
+	}
+	r.out.broadcast(&wire.End{Reason: clip(reason)})
+	r.out.add(finishCommand{err})
+}
+
+// entry is the line of the log for the step that was just made from the round of its gradient, but for the hash of the
+// parameters and the term.
+func (r *run) entry(gradient *round, norm, rate float64) Entry {
+	e := Entry{
+		Step: r.opt.step, Terms: slices.Clone(gradient.total.Terms), Norm: norm, Rate: rate,
+		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.passes(),
+	}
+	slices.SortFunc(e.Blocks, func(a, b Contribution) int { return a.Block.First - b.Block.First })
+	return e
+}
+
+func mean(terms []float32, shards int) {
+	for i := range terms {
+		terms[i] *= 1 / float32(shards)
+	}
+}
+
+// diverge ends the run with a block that nobody can compute.
+func (r *run) diverge(t *task, detail string) {
+	first, last := t.failures[0], t.failures[len(t.failures)-1]
+	r.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
+		ErrDiverged, r.opt.step, t.round.work, t.block, first.id, last.id, detail, remedy))
+}
+
+// underWay says what becomes of the step under way when the run is to stop.
+func (r *run) underWay() string {
+	if r.opt.Stride() > 1 {
+		return "the round under way is given up"
+	}
+	return "the step under way is finished first"
+}
+
+// stop ends the run when the step under way is done, or at once if nobody works on one or it is a round of local steps.
+func (r *run) stop() {
+	r.life.stopping = true
+	r.stopIdle()
+}
+
+// stopIdle ends a run that is to stop and has nothing to wait for. A round of local steps is not waited for: it can
+// take minutes, and begins again when the run is resumed.
+func (r *run) stopIdle() {
+	if r.life.stopping && r.life.active() && (r.members.ready() == 0 || !r.leasing.gradient() || r.opt.Stride() > 1) {
+		r.finish(ErrInterrupted)
+	}
+}
+
+// remove gives up a member, and gives what it had in its hands to others.
+func (r *run) remove(now time.Duration, w *member, why string) {
+	r.leasing.drop(now, w, why)
+	r.leasing.assign(now)
+	r.leasing.spend(now)
+	r.stopIdle()
+}

@@ -1,0 +1,204 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// transfer moves gradients to the coordinator and the data set to the workers, within one credit of bytes.
+//
+// Invariant: inFlight is the bytes of the chunks that were asked for, of leases that are being pulled, and are not
+// here.
+// Invariant: inFlight and the data set's bytes in flight together are at most credit, or one chunk.
+type transfer struct {
+	credit    int
+	chunks    wire.Chunking // of the gradient of a block
+	inFlight  int           // bytes of gradients
+	arrivedAt time.Duration // when the last chunk of anybody arrived
+	opened    uint64        // number of the last delivery that was begun
+	pool      [][]float32   // vectors of a gradient's size, not in use
+	data      dataset
+	timing    *timing
+	out       *outbox
+}
+
+// delivery is a block's gradient on its way from a worker. The bytes are verified and stored outside the machine, which
+// counts what has arrived: see intake.
+type delivery struct {
+	opening uint64    // its number; 0: nothing was asked for yet
+	values  []float32 // where the gradient is stored; nil: nowhere
+	crcs    []uint32  // of the chunks that are here
+	got     []bool
+	special bool          // there is a NaN or an infinity
+	next    int           // first chunk never asked for
+	missing int           // chunks not yet here
+	movedAt time.Duration // last arrival, or when it was first asked for more
+	againAt time.Duration // when chunks were last asked for again
+}
+
+// stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
+type stored struct {
+	*wire.Chunk
+	opening uint64
+	finite  bool
+}
+
+// affords reports whether n bytes more may be in flight.
+func (x *transfer) affords(n int) bool {
+	total := x.inFlight + x.data.inFlight
+	return total == 0 || total+n <= x.credit
+}
+
+// start makes a lease the one that its block is pulled from.
+func (x *transfer) start(now time.Duration, l *lease) {
+	l.state, l.movedAt = pulling, now
+	l.next, l.missing = 0, x.chunks.Count()
+}
+
+// prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
+func (x *transfer) prefer(now time.Duration, l *lease) {
+	if other := l.task.source(); other != nil {
+		if now-other.movedAt < x.timing.patience() {
+			return
+		}
+		x.forget(other)
+		other.state = announced
+	}
+	x.start(now, l)
+}
+
+// resume pulls a task from another worker that has it, if there is one.
+func (x *transfer) resume(now time.Duration, t *task) {
+	if !t.wanted() || t.source() != nil {
+		return
+	}
+	for _, l := range t.leases {
+		if l.state == announced && !l.audit {
+			x.start(now, l)
+			return
+		}
+	}
+}
+
+// pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes.
+func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
+	n := x.chunks.Count()
+	for _, l := range leases {
+		if l.state != pulling || l.next == n {
+			continue
+		}
+		first := l.next
+		for l.next < n && x.affords(x.chunks.Bytes(l.next)) {
+			x.inFlight += x.chunks.Bytes(l.next)
+			l.next++
+		}
+		if l.next == first {
+			return
+		}
+		if l.values == nil {
+			x.opened++
+			l.opening, l.values = x.opened, x.vector()
+			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
+		}
+		x.out.add(expectCommand{
+			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,
+			first: first, end: l.next, chunks: x.chunks, values: l.values,
+		})
+		l.movedAt = now
+		x.ask(l, first, l.next)
+	}
+}
+
+// ask asks for the chunks [first, end) of a lease.
+func (x *transfer) ask(l *lease, first, end int) {
+	l.owner.account.allow(end - first)
+	x.out.send(l.owner, &wire.Pull{Lease: l.id, First: first, Count: end - first})
+}
+
+// askAgain asks for the chunks of a lease that were asked for before and are not here.
+func (x *transfer) askAgain(l *lease) {
+	for i := 0; i < l.next; i++ {
+		first := i
+		for i < l.next && !l.got[i] {
+			i++
+		}
+		if i > first {
+			x.ask(l, first, i)
+		}
+	}
+}
+
+// lost reports whether chunks of a lease seem to be lost: none of them has arrived for a while.
+func (x *transfer) lost(now time.Duration, l *lease) bool {
+	return l.state == pulling && l.next > 0 && now-max(l.movedAt, l.againAt) >= x.timing.patience()
+}
+
+// moving reports whether a block is on its way: then it is not late.
+func (x *transfer) moving(now time.Duration, l *lease) bool {
+	return l.state == pulling && (l.next == 0 || now-max(l.movedAt, x.arrivedAt) < x.timing.patience())
+}
+
+// arrive counts a chunk that is stored, or says why it is not wanted.
+func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string) {
+	if l.state != pulling || c.opening != l.opening || c.Index >= l.next || l.got[c.Index] {
+		return x.check(l, c.Chunk)
+	}
+	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
+	l.special = l.special || !c.finite
+	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
+	l.missing--
+	x.inFlight -= x.chunks.Bytes(c.Index)
+	return "", ""
+}
+
+// check says why a chunk is not wanted, or was not stored.
+func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
+	switch {
+	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
+		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
+	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
+		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
+	case len(msg.Data) != x.chunks.Bytes(msg.Index):
+		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), x.chunks.Bytes(msg.Index))
+	case wire.Checksum(msg.Data) != msg.CRC:
+		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
+	}
+	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.block)
+}
+
+// forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not stored.
+func (x *transfer) forget(l *lease) {
+	for i := range l.next {
+		if l.state == pulling && !l.got[i] {
+			x.inFlight -= x.chunks.Bytes(i)
+		}
+	}
+	if l.opening > 0 {
+		x.out.add(closeCommand{l.id})
+	}
+	if l.values != nil {
+		x.pool = append(x.pool, l.values)
+	}
+	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
+}
+
+// recycle keeps the vector of a partial for the next pull.
+func (x *transfer) recycle(p reduce.Partial) {
+	if p.Values != nil {
+		x.pool = append(x.pool, p.Values)
+	}
+}
+
+// vector is memory for a gradient.
+func (x *transfer) vector() []float32 {
+	n := len(x.pool)
+	if n == 0 {
+		return make([]float32, x.chunks.Size)
+	}
+	v := x.pool[n-1]
+	x.pool = x.pool[:n-1]
+	return v
+}

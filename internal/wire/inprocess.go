@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+)
+
+// InProcess carries vectors between the parties of a run that live in one process, its coordinator among them. They are
+// encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as
+// many changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
+type InProcess struct {
+	lending sync.RWMutex
+	readers map[string]func(data []byte) // of gradients, by subject
+	// sharing has a lock of its own: a reader may let its publisher wait for a party that puts a message into a queue.
+	sharing queues // of parameters
+	limit   int    // bytes that may wait in a queue
+}
+
+// NewInProcess returns the carrier of one process.
+func NewInProcess() *InProcess {
+	return &InProcess{readers: make(map[string]func([]byte)), limit: queueBytes}
+}
+
+// Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
+// outside the process.
+func (p *InProcess) Bus(over Bus, outside bool) Bus {
+	return &inProcessBus{Bus: over, process: p, outside: outside}
+}
+
+// Lender is a Bus that can lend its messages.
+type Lender interface {
+	// Lend is Subscribe for a handler that keeps nothing of data when it returns, and that several goroutines may call
+	// at the same time: those of publishers, who wait for it.
+	Lend(subject string, handle func(data []byte)) (Subscription, error)
+}
+
+type inProcessBus struct {
+	Bus     // to the broker
+	process *InProcess
+	outside bool
+}
+
+var _ Lender = (*inProcessBus)(nil)
+
+// Publish implements Bus.
+func (b *inProcessBus) Publish(subject string, data []byte) error {
+	if len(data) > b.MaxPayload() {
+		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), b.MaxPayload())
+	}
+	switch {
+	case carries(subject, dataSubject) && b.process.lend(subject, data):
+		return nil
+	case carries(subject, thetaSubject):
+		b.process.share(subject, data)
+		if !b.outside {
+			return nil
+		}
+	}
+	return b.Bus.Publish(subject, data)
+}
+
+// Subscribe implements Bus. Parameters come from this process alone.
+func (b *inProcessBus) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
+	if carries(subject, thetaSubject) {
+		return b.process.sharing.subscribe(subject, b.process.limit, handle), nil
+	}
+	return b.Bus.Subscribe(subject, handle)
+}
+
+// Lend implements Lender, for the one subscriber that a subject of gradients has.
+func (b *inProcessBus) Lend(subject string, handle func(data []byte)) (Subscription, error) {
+	over, err := b.Bus.Subscribe(subject, handle)
+	if err != nil {
+		return nil, err
+	}
+	p := b.process
+	p.lending.Lock()
+	p.readers[subject] = handle
+	p.lending.Unlock()
+	return &loan{p, subject, over}, nil
+}
+
+// lend calls who reads a subject in this process, and reports whether there is one.
+func (p *InProcess) lend(subject string, data []byte) bool {
+	p.lending.RLock()
+	defer p.lending.RUnlock()
+	handle := p.readers[subject]
+	if handle == nil {
+		return false
+	}
+	handle(data)
+	return true
+}
+
+// loan is a subscription of a Lender.
+type loan struct {
+	process *InProcess
+	subject string
+	over    Subscription
+}
+
+// Unsubscribe implements Subscription.
+func (s *loan) Unsubscribe() error {
+	s.process.lending.Lock()
+	delete(s.process.readers, s.subject)
+	s.process.lending.Unlock()
+	return s.over.Unsubscribe()
+}
+
+// share gives one copy of data to all who wait for it in this process: nobody changes what has come.
+func (p *InProcess) share(subject string, data []byte) {
+	subscribers := p.sharing.of(subject)
+	if len(subscribers) == 0 {
+		return
+	}
+	data = bytes.Clone(data)
+	for _, q := range subscribers {
+		q.put(data)
+	}
+}
+
+// queueBytes is what may wait in a queue; messages beyond are lost.
+const queueBytes = 64 << 20

@@ -1,0 +1,117 @@
+// Package autoregressive holds what the models without a latent state share: they predict an observation from those
+// before it, with Gaussian noise of one standard deviation per dimension. It does not know how they predict.
+package autoregressive
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+)
+
+// Pairs are all observations of a batch that have one before them; rows are time-major, [(T−1)·B, ·]. All are constants.
+type Pairs struct {
+	Last, Next autodiff.Tensor // x_{t−1} and x_t; a missing value of x_{t−1} is taken as it was last seen, or 0
+	Controls   autodiff.Tensor // u_t
+	Seen       autodiff.Tensor // 0 where a value of x_t is missing; no columns if none is
+}
+
+// NewPairs returns the pairs of a batch.
+func NewPairs(t *autodiff.Tape, b model.Batch) Pairs {
+	rows := (b.T - 1) * b.B
+	p := Pairs{
+		Last: t.Constant(b.Observations, rows, b.NX), Next: t.Constant(b.Observations[b.B*b.NX:], rows, b.NX),
+		Controls: t.Constant(b.Controls[b.B*b.NU:], rows, b.NU),
+	}
+	if b.Seen != nil {
+		p.Last = Held(t, b).Slice(0, rows)
+		p.Seen = t.Constant(b.Seen[b.B*b.NX:], rows, b.NX)
+	}
+	return p
+}
+
+// Held is the observations of a batch, a missing value as it was last seen, or 0.
+func Held(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	if b.Seen == nil {
+		return t.Constant(b.Observations, b.T*b.B, b.NX)
+	}
+	x, step := t.NewConstant(b.T*b.B, b.NX), b.B*b.NX
+	for i := range x.Value {
+		switch {
+		case b.Seen[i] != 0:
+			x.Value[i] = b.Observations[i]
+		case i >= step:
+			x.Value[i] = x.Value[i-step]
+		default:
+			x.Value[i] = 0
+		}
+	}
+	return x
+}
+
+// seenAfter is p.Seen without the values that follow a missing one: before(i) says whether what precedes value i of the
+// pairs was seen.
+func (p Pairs) seenAfter(t *autodiff.Tape, before func(i int) bool) autodiff.Tensor {
+	if p.Seen.Cols == 0 {
+		return p.Seen
+	}
+	y := t.NewConstant(p.Seen.Rows, p.Seen.Cols)
+	for i, seen := range p.Seen.Value {
+		y.Value[i] = seen
+		if !before(i) {
+			y.Value[i] = 0
+		}
+	}
+	return y
+}
+
+// SeenTwice marks the values of x_t that were seen, and in x_{t−1} too; no columns if nothing is missing.
+func (p Pairs) SeenTwice(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	return p.seenAfter(t, func(i int) bool { return b.Seen[i] != 0 })
+}
+
+// SeenAfterWhole marks the values of x_t that were seen after a whole x_{t−1}; no columns if nothing is missing.
+func (p Pairs) SeenAfterWhole(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	if p.Seen.Cols == 0 {
+		return p.Seen
+	}
+	whole := statespace.CompleteRows(t, b)
+	return p.seenAfter(t, func(i int) bool { return whole.Value[i/b.NX] != 0 })
+}
+
+// Noise is N(0, σ²) with one learned σ per dimension.
+type Noise struct{ sd *autodiff.Weight } // before the softplus
+
+// NewNoise declares noise.sd.
+func NewNoise(p *autodiff.Params, nx int) Noise { return Noise{p.Vector("noise.sd", nx)} }
+
+// SD returns σ in so many rows.
+func (n Noise) SD(t *autodiff.Tape, rows int) autodiff.Tensor {
+	return t.Repeat(t.Softplus(t.Param(n.sd), statespace.SDFloor), rows)
+}
+
+// Terms are what Loss reports.
+func Terms() []model.Term {
+	const unit = "nats per sequence and predicted time step"
+	return []model.Term{
+		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
+		{Name: "prediction", Label: "error of the prediction", Short: "pred", Unit: unit, Weight: 1},
+	}
+}
+
+// Loss returns the negative log likelihood nll of all pairs, divided by the numbers of sequences B and of predicted steps
+// T−1, and writes its terms.
+func Loss(t *autodiff.Tape, nll autodiff.Tensor, b model.Batch, terms []float32) autodiff.Tensor {
+	unit := [1]float32{1 / float32(max(1, b.T-1)*b.B)}
+	loss := t.WeightedSum(unit[:], nll)
+	values := [2]float32{loss.Value[0], loss.Value[0]}
+	copy(terms, values[:])
+	return loss
+}
+
+// Check returns what does not fit together for every such model.
+func Check(setup model.Setup) []model.Fault {
+	if setup.Sequence > 1 {
+		return nil
+	}
+	return []model.Fault{model.Faultf([]string{"env.window", "env.length"}, "use at least 2", "a training sequence of %d step has nothing to predict", setup.Sequence)}
+}

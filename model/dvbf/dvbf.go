@@ -1,0 +1,144 @@
+// Package dvbf is the Deep Variational Bayes Filter with locally linear transitions (DVBF-LL: Karl, Soelch, Bayer and van
+// der Smagt, Deep Variational Bayes Filters, ICLR 2017). All that is random in the transition is a noise w_t, and it is
+// the noise that is inferred, not the state.
+//
+// Generative model, t = 1 … T:
+//
+//	p(w_1) = N(0, I);  z_1 = t(w_1);  p(x_t | z_t) Gaussian with a constant variance, or Bernoulli
+//	p(w_t) = N(0, I);  α_t = softmax(f(z_{t−1}, u_t)), for t ≥ 2
+//	z_t = z_{t−1} + Σᵢ αᵢ(Aᵢ z_{t−1} + Bᵢ u_t + Cᵢ w_t)
+//
+// Inference:
+//
+//	q(w_1 | x_{1:k}, u_{1:k}) = N(μ, σ²);  q(w_t | z_{t−1}, x_t, u_t) = N(μ_t, σ_t²)
+//
+// The loss is the negative evidence lower bound, with the annealing of the paper. Base matrices are point estimates. The
+// parts are those of package statespace. The package does not know where batches come from.
+package dvbf
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Model is the parameters of a DVBF-LL and the networks over them. One Model serves any number of tapes at a time, as
+// long as its parameters do not change.
+type Model struct {
+	dims      model.Dims
+	params    *autodiff.Params
+	inference rollout.Inference
+	anneal    Anneal
+
+	initial     statespace.Initial
+	recognition recognition
+	mixing      statespace.Mixing
+	transition  statespace.Matrices // of inputs [u w]: the rows of transition.B are Bᵢ, then Cᵢ
+	emission    statespace.Emission
+}
+
+var (
+	_ model.Trainable   = (*Model)(nil)
+	_ model.Forecasting = (*Model)(nil)
+)
+
+// New declares and initialises a model. Equal settings, data and key give equal parameters.
+func New(s *Settings, d model.Data, key rng.Key) *Model {
+	p := autodiff.NewParams()
+	draws := key.At(0, 0, 0)
+	m := &Model{
+		params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
+		inference: s.Eval.Inference, anneal: s.Anneal,
+	}
+	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
+		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks, Net: s.Initial,
+	}, &draws)
+	m.recognition = newRecognition(p, m.dims, s, &draws)
+	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, statespace.Softmax, &draws)
+	m.transition = statespace.NewMatrices(p, s.Switches, s.Latent, d.NU+s.Latent, s.Residual, &draws)
+	m.initNoiseMatrices(&draws)
+	m.emission = statespace.NewEmission(p, statespace.EmissionConfig{
+		Density: s.Emission, SD: statespace.ConstantSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
+	}, &draws)
+	p.Pack()
+	return m
+}
+
+// initNoiseMatrices draws every Cᵢ from N(0, 1/nz): with the tiny entries that Aᵢ and Bᵢ start from, what is inferred of
+// an observation would not reach the state.
+func (m *Model) initNoiseMatrices(draws *rng.Stream) {
+	sd := 1 / math.Sqrt(float64(m.dims.NZ))
+	for i := range m.dims.M {
+		c := m.noiseMatrix(i)
+		for j := range c {
+			c[j] = float32(sd * draws.Normal())
+		}
+	}
+}
+
+// noiseMatrix is Cᵢ, [nz, nz], which maps a row w to a row.
+func (m *Model) noiseMatrix(i int) []float32 {
+	nu, nz := m.dims.NU, m.dims.NZ
+	return m.transition.B.Values()[(i*(nu+nz)+nu)*nz:][:nz*nz]
+}
+
+// Params are the parameters of model and inference.
+func (m *Model) Params() *autodiff.Params { return m.params }
+
+// posterior is one pass of inference over a batch.
+type posterior struct {
+	z               autodiff.Tensor // draws, [T·B, nz]
+	firstMean       autodiff.Tensor // of q(w_1), [B, nz]
+	firstVariance   autodiff.Tensor
+	w               autodiff.Tensor // draws of w_t from the second time step on, [(T−1)·B, nz]
+	mean, variance  autodiff.Tensor // of q(w_t)
+	weights         autodiff.Tensor // α_t
+	controls, steps int             // columns of u, and time steps with a transition
+}
+
+// infer draws noise and state of all time steps. Order of the noise: w_1, then w_t step by step.
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
+	nz, steps := m.dims.NZ, b.T-1
+	p := posterior{z: t.New(b.T*b.B, nz), w: t.New(steps*b.B, nz), controls: b.NU, steps: steps}
+	eps := statespace.Normals(t, noise, b.T*b.B, nz)
+	p.firstMean, p.firstVariance = m.initial.Infer(t, p.z.Block(0, b.B), b, eps.Block(0, b.B))
+	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
+	q := m.recognition.steps(t, b, p.z, u)
+	move := m.begin(t, p.z, u, p.w, b.B)
+	for i := range steps {
+		mean, variance := q.step(i)
+		t.Draw(p.w.Block(i, b.B), mean, variance, eps.Block(i+1, b.B))
+		move.step(i)
+	}
+	p.mean, p.variance = q.moments(0, steps*b.B)
+	p.weights = move.mixing.Weights
+	return p
+}
+
+// dynamics is the transition on the tape of a recurrence: step i leads from block i of z to block i+1.
+type dynamics struct {
+	tape   *autodiff.Tape
+	block  int
+	u, w   autodiff.Tensor
+	in     autodiff.Tensor // [u w]
+	mixing statespace.MixingSteps
+	next   autodiff.Mixture
+}
+
+// begin lays out the recurrence over z, whose rows but the last block are those of the controls u and the noise w.
+func (m *Model) begin(t *autodiff.Tape, z, u, w autodiff.Tensor, block int) dynamics {
+	d := dynamics{tape: t, block: block, u: u, w: w, in: t.New(w.Rows, u.Cols+w.Cols), mixing: m.mixing.Steps(t, z, u, block)}
+	d.next = m.transition.Steps(t, z.Slice(block, z.Rows), d.mixing.Weights, z.Slice(0, w.Rows), d.in, block)
+	return d
+}
+
+// step computes z of block i+1 from z, u and w of step i.
+func (d *dynamics) step(i int) {
+	d.mixing.Step(i)
+	d.tape.Concat(d.in.Block(i, d.block), d.u.Block(i, d.block), d.w.Block(i, d.block))
+	d.next.Step(i)
+}

@@ -1,0 +1,72 @@
+package dvbf
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Anneal is the schedule of the weight c of what the generative model says (Karl et al. 2017a, section 2.4, "Annealed KL
+// divergence"; the paper prints max for min):
+//
+//	c(i) = min(1, 0.01 + i/Updates)
+type Anneal struct {
+	Updates uint64 `yaml:"updates" want:"[0,1000000000]" doc:"updates over which the weight of likelihood and prior rises from 0.01 to 1; 0: it is 1 from the first" source:"DVBF paper: 100000"`
+}
+
+// At returns the weight of step i, counted from 0.
+func (a Anneal) At(i uint64) float32 {
+	if i >= a.Updates {
+		return 1
+	}
+	return min(1, 0.01+float32(float64(i)/float64(a.Updates)))
+}
+
+// Terms are what Loss reports: at the end of the schedule loss = reconstruction + kl_initial + kl_noise.
+func (m *Model) Terms() []model.Term {
+	const unit = "nats per sequence and time step"
+	return []model.Term{
+		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_1", Unit: unit, Weight: 1},
+		{Name: "kl_noise", Label: "KL noise", Short: "kl_w", Unit: unit, Weight: 1},
+	}
+}
+
+// Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
+//
+//	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + Σ_t KL[q(w_t)‖N(0, I)] }
+//
+// with one draw of every w_t; densities are summed over dimensions. While the schedule has a weight c < 1 for log p(x) and
+// log p(w), the loss is up to a constant
+//
+//	(1/BT)·Σ { Σ_t −c·log p(x_t|z_t) + Σ_t KL[q(w_t)‖N(0, I/c)] },
+//
+// since p(w)^c is proportional to N(0, I/c).
+func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
+	p := m.infer(t, b, &noise)
+	nll := m.emission.NegativeLogLikelihood(t, b, p.z)
+	klInitial := t.StandardKL(p.firstMean, p.firstVariance)
+	klNoise := t.StandardKL(p.mean, p.variance)
+
+	unit, c := 1/float32(b.T*b.B), m.anneal.At(step)
+	first, rest := klInitial, klNoise
+	if c < 1 {
+		first, rest = tempered(t, p.firstMean, p.firstVariance, c), tempered(t, p.mean, p.variance, c)
+	}
+	weights := [3]float32{float32(unit * c), unit, unit}
+	loss := t.WeightedSum(weights[:], nll, first, rest)
+	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * klInitial.Value[0], unit * klNoise.Value[0]}
+	copy(terms, values[:])
+	return loss
+}
+
+// tempered is the scalar Σ KL[N(mean, variance) ‖ N(0, 1/c)].
+func tempered(t *autodiff.Tape, mean, variance autodiff.Tensor, c float32) autodiff.Tensor {
+	zero, inverse := t.New(mean.Rows, mean.Cols), t.New(mean.Rows, mean.Cols)
+	clear(zero.Value)
+	for i := range inverse.Value {
+		inverse.Value[i] = 1 / c
+	}
+	return t.GaussianKL(mean, variance, zero, inverse)
+}

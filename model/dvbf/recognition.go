@@ -1,0 +1,83 @@
+package dvbf
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// recognition is q(w_t | z_{t−1}, x_t, u_t) = N(μ_t, σ_t²): an encoder of x_t, then a network of all three.
+type recognition struct {
+	encoder  model.Body
+	body     model.Body
+	mean, sd model.Dense
+}
+
+func newRecognition(p *autodiff.Params, d model.Dims, s *Settings, draws *rng.Stream) recognition {
+	width := s.encoderHidden()
+	return recognition{
+		encoder: model.NewBody(p, "encoder", d.NX, width, s.Blocks, draws),
+		body:    model.NewBody(p, "recognition", d.NZ+width+d.NU, s.Hidden, min(s.Blocks, 1), draws),
+		mean:    model.NewDense(p, "recognition.mean", s.Hidden, d.NZ, draws),
+		sd:      model.NewDense(p, "recognition.sd", s.Hidden, d.NZ, draws),
+	}
+}
+
+// recognitionSteps is a recognition on the tape of a recurrence; block i belongs to the step that leads to x_{i+1}.
+type recognitionSteps struct {
+	tape           *autodiff.Tape
+	block          int
+	z, x, u        autodiff.Tensor // z_{t−1}, features of x_t, and u_t
+	in             autodiff.Tensor
+	body           model.BodySteps
+	meanHead       autodiff.StepLinear
+	sdHead         autodiff.StepLinear
+	mean, variance autodiff.Tensor
+	sd             autodiff.Tensor // before the softplus
+	seen, hidden   autodiff.Tensor // [rows,1]: 1 where x_t was seen whole, and where not; no columns if nothing is missing
+}
+
+// steps lays out the recurrence; u are the controls from the second time step on.
+func (n recognition) steps(t *autodiff.Tape, b model.Batch, z, u autodiff.Tensor) recognitionSteps {
+	rows, nz := u.Rows, z.Cols
+	x := n.encoder.Apply(t, t.Constant(b.Observations, b.T*b.B, b.NX))
+	s := recognitionSteps{
+		tape: t, block: b.B, z: z, u: u, mean: t.New(rows, nz), variance: t.New(rows, nz), sd: t.New(rows, nz),
+	}
+	if b.Seen != nil {
+		complete := statespace.CompleteRows(t, b)
+		x = t.HideRows(x, complete)
+		s.seen, s.hidden = complete.Slice(b.B, complete.Rows), t.NewConstant(rows, 1)
+		for i, v := range s.seen.Value {
+			s.hidden.Value[i] = 1 - v
+		}
+	}
+	s.x = x.Slice(b.B, x.Rows)
+	s.in = t.Activation(rows, z.Cols+x.Cols+u.Cols)
+	s.body = n.body.Steps(t, s.in, b.B)
+	s.meanHead = n.mean.Steps(t, s.mean, s.body.Y, b.B)
+	s.sdHead = n.sd.Steps(t, s.sd, s.body.Y, b.B)
+	return s
+}
+
+// step returns mean and variance of q(w_t) of step i.
+func (s *recognitionSteps) step(i int) (mean, variance autodiff.Tensor) {
+	block := func(x autodiff.Tensor) autodiff.Tensor { return x.Block(i, s.block) }
+	s.tape.Concat(block(s.in), block(s.z), block(s.x), block(s.u))
+	s.body.Step(i)
+	s.meanHead.Step(i)
+	s.sdHead.Step(i)
+	s.tape.Variance(block(s.variance), block(s.sd), statespace.SDFloor)
+	return s.moments(i*s.block, (i+1)*s.block)
+}
+
+// moments are mean and variance of rows lo … hi−1. Where x_t misses a value, q(w_t) is the prior N(0, I).
+func (s *recognitionSteps) moments(lo, hi int) (mean, variance autodiff.Tensor) {
+	mean, variance = s.mean.Slice(lo, hi), s.variance.Slice(lo, hi)
+	if s.seen.Cols == 0 {
+		return mean, variance
+	}
+	seen := s.seen.Slice(lo, hi)
+	return s.tape.HideRows(mean, seen), s.tape.Add(s.tape.HideRows(variance, seen), s.hidden.Slice(lo, hi))
+}

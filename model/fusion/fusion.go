@@ -1,0 +1,129 @@
+// Package fusion is the Deep Variational Bayes Filter with a Gaussian fusion of transition and measurement ("DVBF
+// Fusion": Karl, Soelch, Becker-Ehmck, Benbouzid, van der Smagt and Bayer, Unsupervised Real-Time Control through
+// Variational Empowerment, 2017): a locally linear state-space model whose mixing weights are a deterministic function
+// of the past. It is the switching model of package slds without the switch.
+//
+// Generative model, t = 1 … T:
+//
+//	p(h) = N(0, I);  z_1 = t(h);  p(x_t | z_t) Gaussian or Bernoulli
+//	α_t = sigmoid(f(z_{t−1}, u_t)), or softmax, for t ≥ 2
+//	p(z_t | z_{t−1}, u_t) = N(μ_t, Σᵢ αᵢ Qᵢ),  μ_t = z_{t−1} + Σᵢ αᵢ(Aᵢ z_{t−1} + Bᵢ u_t)
+//
+// Inference multiplies the transition, with base variances of its own, by a measurement of the present observation:
+//
+//	q(h | x_{1:k}, u_{1:k}) = N(μ_h, σ_h²)
+//	q(z_t | z_{t−1}, x_t, u_t) ∝ N(z_t; μ_t, Σᵢ αᵢ Q′ᵢ) · N(z_t; μ_meas(x_t), σ_meas²(x_t))
+//
+// The loss is the negative evidence lower bound. The parts are those of package statespace. The package does not know
+// where batches come from.
+package fusion
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Model is the parameters of a DVBF Fusion and the networks over them. One Model serves any number of tapes at a time,
+// as long as its parameters do not change.
+type Model struct {
+	dims      model.Dims
+	params    *autodiff.Params
+	inference rollout.Inference
+
+	initial    statespace.Initial
+	encoder    statespace.Encoder
+	mixing     statespace.Mixing
+	transition statespace.LocallyLinear
+	emission   statespace.Emission
+}
+
+var (
+	_ model.Trainable   = (*Model)(nil)
+	_ model.Forecasting = (*Model)(nil)
+)
+
+// New declares and initialises a model. Equal settings, data and key give equal parameters.
+func New(s *Settings, d model.Data, key rng.Key) *Model {
+	p := autodiff.NewParams()
+	draws := key.At(0, 0, 0)
+	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, inference: s.Eval.Inference}
+	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
+		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
+		Net: s.Initial,
+	}, &draws)
+	m.encoder = statespace.NewEncoder(p, d.NX, s.encoderHidden(), s.Blocks, s.Latent, &draws)
+	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
+	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)
+	m.emission = statespace.NewEmission(p, statespace.EmissionConfig{
+		Density: s.Emission, SD: s.EmissionSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
+	}, &draws)
+	p.Pack()
+	return m
+}
+
+// Params are the parameters of model and inference.
+func (m *Model) Params() *autodiff.Params { return m.params }
+
+// Terms are what Loss reports: loss = reconstruction + kl_initial + kl_state.
+func (m *Model) Terms() []model.Term {
+	const unit = "nats per sequence and time step"
+	return []model.Term{
+		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1},
+		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1},
+	}
+}
+
+// Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
+//
+//	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},u_t)] }
+//
+// with one draw of every latent variable; densities are summed over dimensions. It has no schedule.
+func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
+	p := m.infer(t, b, &noise)
+	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	klState := t.GaussianKL(p.Mean, p.Variance, p.transition.Mean, p.transition.Q)
+	unit := 1 / float32(b.T*b.B)
+	weights := [3]float32{unit, unit, unit}
+	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
+	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
+	copy(terms, values[:])
+	return loss
+}
+
+// posterior is one pass of inference over a batch, with the prior of every step beside it.
+type posterior struct {
+	rollout.Posterior
+	transition statespace.Transition
+	weights    autodiff.Tensor // α_t from the second time step on
+	klInitial  autodiff.Tensor
+}
+
+// infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
+	nz, steps := m.dims.NZ, b.T-1
+	p := posterior{Posterior: rollout.Posterior{Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz), Variance: t.New(steps*b.B, nz)}}
+	eps := statespace.Normals(t, noise, b.T*b.B, nz)
+	p.klInitial = t.StandardKL(m.initial.Infer(t, p.Z.Block(0, b.B), b, eps.Block(0, b.B)))
+	meas := m.encoder.Measure(t, b).From(b.B)
+	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
+	mixing := m.mixing.Steps(t, p.Z, u, b.B)
+	p.weights = mixing.Weights
+	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, u, b.B)
+
+	for i := range steps {
+		mixing.Step(i)
+		p.transition.Step(i)
+		t.Fuse(autodiff.Fusion{
+			Draw: p.Z.Block(i+1, b.B), Mean: p.Mean.Block(i, b.B), Variance: p.Variance.Block(i, b.B),
+			M1: p.transition.Mean.Block(i, b.B), V1: p.transition.QInference.Block(i, b.B),
+			M2: meas.Mean.Block(i, b.B), V2: meas.Variance.Block(i, b.B),
+			Noise: eps.Block(i+1, b.B), Seen: meas.SeenBlock(i, b.B),
+		})
+	}
+	return p
+}

@@ -1,0 +1,85 @@
+package fusion
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Family is DVBF Fusion as a value of model.kind.
+func Family() model.Family {
+	return model.Family{
+		Name: "fusion", Doc: "DVBF Fusion: locally linear state-space model with deterministic mixing",
+		Settings: func() model.Settings { return DefaultSettings() },
+	}
+}
+
+// Settings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al. (2019), who
+// compare with the model and whose sizes it has here.
+type Settings struct {
+	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems" source:"authors' code: sigmoid"`
+	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
+	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M" source:"paper, FHN: 8"`
+	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
+	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the mixing network has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
+	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
+	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"what reads the first observations: one network for all of them, or a network for each and a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
+	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
+	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
+	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
+	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
+
+	Eval EvalSettings `yaml:"eval" doc:"the evaluation after training"`
+}
+
+// EvalSettings say how forecasts are made.
+type EvalSettings struct {
+	Inference rollout.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+}
+
+// DefaultSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.
+func DefaultSettings() *Settings {
+	return &Settings{
+		Weights: statespace.Sigmoid, Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, VarianceFloor: 1e-5,
+		Eval: EvalSettings{Inference: rollout.Shared},
+	}
+}
+
+var (
+	_ model.Settings = (*Settings)(nil)
+	_ model.Checker  = (*Settings)(nil)
+)
+
+// New builds the model that the settings describe.
+func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
+
+func (s *Settings) encoderHidden() int {
+	if s.EncoderHidden == 0 {
+		return s.Hidden
+	}
+	return s.EncoderHidden
+}
+
+// Describe names the variant.
+func (s *Settings) Describe() model.Description {
+	other := map[statespace.Weights]statespace.Weights{statespace.Softmax: statespace.Sigmoid, statespace.Sigmoid: statespace.Softmax}[s.Weights]
+	return model.Description{
+		Text:    fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
+		Variant: "fusion", Others: []string{"model.weights=" + string(other)},
+	}
+}
+
+// Check returns what does not fit together.
+func (s *Settings) Check(setup model.Setup) []model.Fault {
+	faults := statespace.Check(setup, s.InitialObservations, s.Emission, s.EmissionSD)
+	if s.Weights == statespace.Softmax && s.Switches < 2 {
+		faults = append(faults, model.Faultf([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
+			"softmax weights of a single system are constant"))
+	}
+	return faults
+}

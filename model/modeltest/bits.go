@@ -1,0 +1,68 @@
+package modeltest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// golden: the bits are those of the case, on every instruction set of this machine.
+func (c Case) golden(t *testing.T) {
+	active := kernel.Active()
+	defer func() {
+		if err := kernel.Use(active); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for _, isa := range kernel.Available() {
+		if err := kernel.Use(isa); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Bits(t); got != c.Golden {
+			t.Errorf("%v: bits %q, want %q", isa, got, c.Golden)
+		}
+	}
+}
+
+// Bits is a digest of what a model computes: initial parameters, loss, terms and gradient, filtering and forecast, some
+// values missing.
+func (c Case) Bits(t testing.TB) string {
+	m := c.New(t)
+	h := sha256.New()
+	write := func(lists ...[]float32) {
+		for _, x := range lists {
+			for _, v := range x {
+				h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+			}
+		}
+	}
+	tape, terms := autodiff.NewTape(m.Params()), make([]float32, len(m.Terms()))
+	b := c.Batch(7, 3)
+	tape.Backward(m.Loss(tape, b, Noise(0), step, terms))
+	write(m.Params().Values, terms, tape.Gradient)
+	b.Seen = make([]float32, len(b.Observations))
+	for i := range b.Seen {
+		b.Seen[i] = 1
+	}
+	b.Seen[c.NX*8+1], b.Observations[c.NX*8+1] = 0, 0
+	f := m.NewForecaster()
+	if filterer, ok := f.(model.Filterer); ok {
+		var p model.Filtering
+		filterer.Filter(&p, b, Noise(1))
+		write(p.Mean, p.SD, p.Switches)
+	}
+	q := model.Query{Prefix: b, Horizon: 4, Samples: 3, Controls: make([]float32, 4*3*c.NU), Noise: Noise(2)}
+	for i := range q.Controls {
+		q.Controls[i] = float32(i%5) / 4
+	}
+	var a model.Forecast
+	f.Forecast(&a, q)
+	write(a.Mean, a.Paths, a.Draw, a.Switches)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

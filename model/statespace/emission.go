@@ -1,0 +1,96 @@
+package statespace
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Density is the observation model p(x_t | z_t).
+type Density string
+
+// Gaussian is for vectors, Bernoulli for binary images.
+const (
+	Gaussian  Density = "gaussian"
+	Bernoulli Density = "bernoulli"
+)
+
+// SD says whether the standard deviation of a Gaussian emission depends on the state.
+type SD string
+
+// StateSD is a head of the decoder; ConstantSD one learned value per dimension.
+const (
+	StateSD    SD = "state"
+	ConstantSD SD = "constant"
+)
+
+// Emission is the observation model p(x_t | z_t), the decoder.
+type Emission struct {
+	body     model.Body
+	mean, sd model.Dense      // mean is the logits of a Bernoulli emission
+	constant *autodiff.Weight // standard deviation before the softplus, if it does not depend on the state
+	binary   bool
+}
+
+// EmissionConfig is an observation model and its size.
+type EmissionConfig struct {
+	Density        Density
+	SD             SD
+	NX, NZ         int
+	Hidden, Blocks int
+}
+
+// NewEmission declares the parameters of a decoder.
+func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emission {
+	n := Emission{
+		body:   model.NewBody(p, "decoder", c.NZ, c.Hidden, c.Blocks, draws),
+		mean:   model.NewDense(p, "decoder.mean", c.Hidden, c.NX, draws),
+		binary: c.Density == Bernoulli,
+	}
+	switch {
+	case n.binary:
+	case c.SD == ConstantSD:
+		n.constant = p.Vector("decoder.sd", c.NX)
+	default:
+		n.sd = model.NewDense(p, "decoder.sd", c.Hidden, c.NX, draws)
+	}
+	return n
+}
+
+// decode returns mean and standard deviation of p(x | z) for every row of z; for a Bernoulli emission
+// the logits and nothing.
+func (n Emission) decode(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff.Tensor) {
+	features := n.body.Apply(t, z)
+	mean = n.mean.Apply(t, features)
+	switch {
+	case n.binary:
+		return mean, autodiff.Tensor{}
+	case n.constant != nil:
+		return mean, t.Repeat(t.Softplus(t.Param(n.constant), SDFloor), z.Rows)
+	}
+	return mean, t.Softplus(n.sd.Apply(t, features), SDFloor)
+}
+
+// NegativeLogLikelihood returns the scalar −Σ log p(x_t | z_t) over a batch; missing values do not count.
+func (n Emission) NegativeLogLikelihood(t *autodiff.Tape, b model.Batch, z autodiff.Tensor) autodiff.Tensor {
+	x := t.Constant(b.Observations, b.T*b.B, b.NX)
+	var seen autodiff.Tensor
+	if b.Seen != nil {
+		seen = t.Constant(b.Seen, x.Rows, x.Cols)
+	}
+	mean, sd := n.decode(t, z)
+	if n.binary {
+		return t.BernoulliNLL(x, mean, seen)
+	}
+	return t.GaussianNLL(x, mean, sd, seen)
+}
+
+// Predict returns mean and standard deviation of p(x | z) for every row of z, on a tape that does not record; for a
+// Bernoulli emission the probabilities of a one, and a standard deviation without columns.
+func (n Emission) Predict(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff.Tensor) {
+	mean, sd = n.decode(t, z)
+	if n.binary {
+		t.Sigmoid(mean, mean)
+	}
+	return mean, sd
+}

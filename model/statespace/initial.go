@@ -1,0 +1,93 @@
+package statespace
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Initial infers the start of a sequence from its first observations and controls:
+//
+//	q(h | x_{1:k}, u_{1:k}) = N(μ_h, σ_h²);  z_1 = t(h)
+//
+// with a prior N(0, I) of h. (Becker-Ehmck et al. 2019, "Structured Inference of Gaussian Latent State".)
+type Initial struct {
+	cfg      InitialConfig
+	body     model.Body
+	lstm     autodiff.LSTMWeights // behind the body, if the net is one
+	mean, sd model.Dense
+	hidden   model.Dense // t(h): one rectified hidden layer
+	out      model.Dense
+}
+
+// InitialNet names what reads the first observations.
+type InitialNet string
+
+// MLP is one network over all of them side by side; LSTM a network for each, and a backward LSTM over its features.
+const (
+	MLP  InitialNet = "mlp"
+	LSTM InitialNet = "lstm"
+)
+
+// InitialConfig says what an Initial reads and how large it is.
+type InitialConfig struct {
+	NX, NU, NZ     int
+	Observations   int // k; a sequence shorter than k repeats its last step
+	Hidden, Blocks int
+	Net            InitialNet
+}
+
+// NewInitial declares the parameters of an Initial.
+func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial {
+	n := Initial{cfg: c}
+	if c.Net == LSTM {
+		n.body = model.NewBody(p, "initial", c.NX+c.NU, c.Hidden, c.Blocks, draws)
+		n.lstm = model.NewLSTM(p, "initial.lstm", c.Hidden, c.Hidden, draws)
+	} else {
+		n.body = model.NewBody(p, "initial", c.Observations*(c.NX+c.NU), c.Hidden, c.Blocks, draws)
+	}
+	n.mean = model.NewDense(p, "initial.mean", c.Hidden, c.NZ, draws)
+	n.sd = model.NewDense(p, "initial.sd", c.Hidden, c.NZ, draws)
+	n.hidden = model.NewDense(p, "start.hidden", c.NZ, c.Hidden, draws)
+	n.out = model.NewDense(p, "start.out", c.Hidden, c.NZ, draws)
+	return n
+}
+
+// Infer draws h, writes z_1 of every sequence into z1 and returns mean and variance of q(h), [B, nz].
+func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, noise autodiff.Tensor) (mean, variance autodiff.Tensor) {
+	features := n.features(t, b)
+	mean = n.mean.Apply(t, features)
+	variance = t.New(b.B, n.cfg.NZ)
+	h := t.New(b.B, n.cfg.NZ)
+	t.Variance(variance, n.sd.Apply(t, features), SDFloor)
+	t.Draw(h, mean, variance, noise)
+	hidden := t.Linear(h, n.hidden.W, n.hidden.B, autodiff.ReLU)
+	n.out.Steps(t, z1, hidden, b.B).Step(0)
+	return mean, variance
+}
+
+// features reads the first k pairs (x_t, u_t).
+func (n Initial) features(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	pair, k := n.cfg.NX+n.cfg.NU, n.cfg.Observations
+	if n.cfg.Net != LSTM {
+		y := t.NewConstant(b.B, k*pair)
+		for i := range b.B {
+			for s := range k {
+				n.pair(y.Value[(i*k+s)*pair:], b, s, i)
+			}
+		}
+		return n.body.Apply(t, y)
+	}
+	y := t.NewConstant(k*b.B, pair)
+	for row := range y.Rows {
+		n.pair(y.Value[row*pair:], b, row/b.B, row%b.B)
+	}
+	return t.BackwardLSTM(n.body.Apply(t, y), autodiff.Tensor{}, n.lstm, b.B).Block(0, b.B)
+}
+
+// pair writes x_s and u_s of sequence i, or those of its last step.
+func (n Initial) pair(dst []float32, b model.Batch, s, i int) {
+	at := min(s, b.T-1)*b.B + i
+	copy(dst, b.Observations[at*b.NX:(at+1)*b.NX])
+	copy(dst[b.NX:], b.Controls[at*b.NU:(at+1)*b.NU])
+}

@@ -1,0 +1,26 @@
+// Package statespace holds the parts that latent state-space models are made of:
+//
+//	Initial        q(h | x_{1:k}, u_{1:k}) and z_1 = t(h)
+//	Encoder        q_meas(z_t | x_t), the measurement that is multiplied with a transition
+//	LocallyLinear  z_t = z_{t−1} + Σᵢ wᵢ(Aᵢ z_{t−1} + Bᵢ u_t) with variances Σᵢ wᵢ Qᵢ
+//	Mixing         w = softmax or sigmoid of a network of z_{t−1} and u_t
+//	Emission       p(x_t | z_t), Gaussian or Bernoulli
+//
+// A family of models puts them together and says what its loss is. The package does not know what the mixing weights
+// come from, nor how sequences are forecast.
+package statespace
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// SDFloor keeps standard deviations of networks off zero: √1e−5.
+const SDFloor = 3.1622776601683795e-3
+
+// Normals returns a constant of standard normal draws.
+func Normals(t *autodiff.Tape, noise *rng.Stream, rows, cols int) autodiff.Tensor {
+	x := t.NewConstant(rows, cols)
+	noise.Normals(x.Value)
+	return x
+}
