@@ -118,3 +118,30 @@ func TestEval_Ball(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEval_OwnData measures the recordings that were held out, which have to be those of the run.
+func TestEval_OwnData(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "env.test=0.25", "--name", "own"}, small...)...)
+	for _, flags := range [][]string{{}, {"--prefix", "8"}, {"--protocol", "recordings"}} {
+		m := metricsOf(t, c.must(append([]string{"eval", "own", "--json"}, flags...)...).out)
+		errors, ok := m["error"].([]any)
+		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_y_position"] == nil {
+			t.Errorf("%q: %v", flags, m)
+		}
+	}
+	if list := c.must("eval", "own", "--list").out; !strings.HasPrefix(list, "recordings ") {
+		t.Errorf("listed: %s", list)
+	}
+	for _, name := range []string{"tables/recordings.csv", "figures/recordings.png"} {
+		if _, err := os.Stat(filepath.Join(c.dir, "own", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	writeTrajectories(t, data, 13)
+	if r := c.run("eval", "own"); r.code != exitData || !strings.Contains(r.err, "not those that the run began with") {
+		t.Errorf("other data: exit code %d, %s", r.code, r.err)
+	}
+}
