@@ -53,15 +53,17 @@ model/lstm:            model model/autoregressive model/rollout model/statespace
 model/static:          model model/autoregressive autodiff rng
 model/dvbf:            model model/rollout model/statespace autodiff rng
 model/fusion:          model model/rollout model/statespace autodiff rng
+model/kvae:            model model/rollout model/statespace autodiff autodiff/kernel rng
 model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
+model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
-eval/figure:           eval envs/files envs/planar
+eval/figure:           eval envs envs/files envs/planar
 eval/protocol:         eval eval/figure envs model
 
 internal/setting:       internal/names
 internal/config:       internal/setting internal/names
-internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/kvae model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile

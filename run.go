@@ -70,7 +70,7 @@ type Evaluation = trained.Evaluation
 // written into the run's folder, too.
 func (r *Run) Evaluate(name string) (*Evaluation, error) {
 	var names []string
-	for _, p := range protocol.For(r.trained.Config.Env.Kind) {
+	for _, p := range protocol.For(r.trained.Config.Env.Kind, r.trained.Env) {
 		if name == "" || name == p.Name {
 			return r.trained.Measure(p, trained.Options{})
 		}

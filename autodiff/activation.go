@@ -10,8 +10,8 @@ type freshness struct {
 }
 
 // Activation is New for the output of a layer of a network: its gradient is undefined until a VJP writes it. It may
-// go wherever a tensor may; StepLinear, AddReLU, Concat, both LSTMs and BernoulliNLL know how to write it
-// first, for any other operation it is cleared.
+// go wherever a tensor may; StepLinear, AddReLU, Concat, Convolve, Subpixel, the LSTMs and BernoulliNLL know how to write
+// it first, for any other operation it is cleared.
 func (t *Tape) Activation(rows, cols int) Tensor {
 	x := t.scratch(rows, cols)
 	if t.recording() {

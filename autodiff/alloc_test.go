@@ -48,6 +48,8 @@ func TestNoAllocation_OfTensorOperations(t *testing.T) {
 	for _, x := range p.weights {
 		x.InitUniform(&draws, 0.3)
 	}
+	filter := p.Matrix("f", 18, 8)
+	filter.InitUniform(&draws, 0.3)
 	p.Pack()
 	tape := NewTape(p)
 	data := make([]float32, 8*4)
@@ -70,7 +72,13 @@ func TestNoAllocation_OfTensorOperations(t *testing.T) {
 		y := tape.New(r.Rows, r.Cols)
 		copy(y.Value, r.Value)
 		Custom(tape, copied{r, y}, r, y)
-		tape.Backward(tape.WeightedSum([]float32{1, 1, 1}, tape.Sum(tape.LogDet(l)), tape.Sum(y), tape.Sum(f)))
+		tape.Freeze(lstm.Bias)
+		steps := tape.StepLSTM(h, lstm, 4, LSTMState{})
+		steps.Step(0)
+		steps.Step(1)
+		image := tape.Convolve(tape.Columns(h, 0, 8), filter, nil, Convolution{Image{2, 2, 2}, 3, 1}, ReLU)
+		image = tape.Subpixel(image, Image{2, 2, 8}, 2)
+		tape.Backward(tape.WeightedSum([]float32{1, 1, 1, 1, 1}, tape.Sum(tape.LogDet(l)), tape.Sum(y), tape.Sum(f), tape.Sum(steps.H), tape.Sum(image)))
 		err = tape.Err()
 	}
 	step()

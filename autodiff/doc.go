@@ -24,7 +24,7 @@
 //	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax, Sum Mean SumRows SumColumns
 //	                 WeightedSum, MatMul MatMulTransA MatMulTransB
 //	shapes           Columns Concat Repeat; without an operation: Tensor.Slice, Block, Reshape, Tape.Param
-//	networks         Linear StepLinear AddReLU, ForwardLSTM BackwardLSTM
+//	networks         Linear StepLinear AddReLU, Convolve Subpixel, ForwardLSTM BackwardLSTM StepLSTM
 //	small matrices   one in each row: BatchMul BatchMulTransA BatchMulTransB Symmetric Cholesky
 //	                 CholeskySolve LowerSolve LogDet
 //	Gaussians        Variance Draw Fuse GaussianKL StandardKL GaussianNLL

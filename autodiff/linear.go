@@ -82,31 +82,44 @@ type linearGroupRecord struct {
 func (r *linearGroupRecord) backward(t *Tape) {
 	accumulateWeight(t, r.w, r.y, r.x)
 	if r.b != nil {
-		accumulateBias(t, r.b, r.y)
+		accumulateBias(t, r.b, r.y.grads())
 	}
 }
 
 // accumulateBias adds Σ_rows ȳ to the gradient of b.
-func accumulateBias(t *Tape, b *Weight, y Tensor) {
+func accumulateBias(t *Tape, b *Weight, dy kernel.Matrix) {
+	if t.frozen[b.index] {
+		return
+	}
 	db := t.gradient(b)
 	if !t.formed[b.index] {
 		clear(db)
 		t.formed[b.index] = true
 	}
-	kernel.AddSumColumns(db, y.grads())
+	kernel.AddSumColumns(db, dy)
 }
 
 // accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are multiplied by.
 func accumulateWeight(t *Tape, w *Weight, y Tensor, parts ...Tensor) {
-	dw := t.gradient(w)
+	if t.frozen[w.index] {
+		return
+	}
+	row := 0
 	for _, x := range parts {
-		n := x.Cols * w.Cols
-		if n > 0 {
-			t.multiplyTransA(kernel.Dense(dw[:n], x.Cols, w.Cols), x.values(), y.grads(), kernel.Epilogue{Accumulate: t.formed[w.index]})
-		}
-		dw = dw[n:]
+		accumulatePart(t, w, row, x.values(), y.grads())
+		row += x.Cols
 	}
 	t.formed[w.index] = true
+}
+
+// accumulatePart adds xᵀ·ȳ to the gradient of the rows of w from the given one on. The caller says when all of the
+// gradient is formed.
+func accumulatePart(t *Tape, w *Weight, row int, x, dy kernel.Matrix) {
+	if x.Cols == 0 {
+		return
+	}
+	dw := t.gradient(w)[row*w.Cols:][:x.Cols*w.Cols]
+	t.multiplyTransA(kernel.Dense(dw, x.Cols, w.Cols), x, dy, kernel.Epilogue{Accumulate: t.formed[w.index]})
 }
 
 // AddReLU sets y = relu(y + a), the end of a residual block. It works in place: the VJP of what wrote y must not need

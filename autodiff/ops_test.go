@@ -54,7 +54,7 @@ type opTest struct {
 }
 
 // opTests has a row for every operation, from the files of their tests.
-var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, customTests)
+var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, convolutionTests, customTests)
 
 // setting holds the leaves and weights of an opTest.
 type setting struct {
@@ -205,7 +205,7 @@ func widened(x []float32) []float64 {
 // notOperations are methods of the tape that record nothing.
 var notOperations = map[string]bool{
 	"Reset": true, "Record": true, "Evaluate": true, "Bytes": true, "Backward": true, "New": true, "Activation": true, "Constant": true,
-	"NewConstant": true, "Param": true, "Flops": true, "Err": true,
+	"NewConstant": true, "Param": true, "Freeze": true, "Flops": true, "Err": true,
 }
 
 // TestEveryOperationIsChecked fails when an operation of the tape has no row in opTests.

@@ -18,6 +18,7 @@ type Tape struct {
 	records []vjp
 	fresh   []freshness
 	formed  []bool // by weight: whether its gradient is defined; if not, the first product of a VJP writes it
+	frozen  []bool // by weight: whether it is a constant
 	used    []recordList
 	values  arena
 	grads   arena
@@ -70,9 +71,9 @@ func (t *Tape) Reset() {
 	t.used = t.used[:0]
 	t.records = t.records[:0]
 	t.fresh = t.fresh[:0]
-	t.formed = t.formed[:0]
+	t.formed, t.frozen = t.formed[:0], t.frozen[:0]
 	for _, w := range t.params.weights {
-		t.formed = append(t.formed, !w.packed)
+		t.formed, t.frozen = append(t.formed, !w.packed), append(t.frozen, false)
 	}
 	t.flops, t.fault = 0, nil
 	t.values.reset()
@@ -173,10 +174,18 @@ func (t *Tape) Constant(data []float32, rows, cols int) Tensor {
 // NewConstant returns a constant with undefined values in the tape's memory.
 func (t *Tape) NewConstant(rows, cols int) Tensor { return t.scratch(rows, cols) }
 
-// Param returns a weight as a tensor whose gradient is its part of t.Gradient.
+// Freeze makes weights constants until the Reset: their gradients are zero, and those of all else are what they would
+// have been. It comes before the operations that use the weights.
+func (t *Tape) Freeze(weights ...*Weight) {
+	for _, w := range weights {
+		t.frozen[w.index] = true
+	}
+}
+
+// Param returns a weight as a tensor whose gradient is its part of t.Gradient; of a frozen weight it is a constant.
 func (t *Tape) Param(w *Weight) Tensor {
 	x := Tensor{Rows: w.Rows, Cols: w.Cols, Value: w.Values()}
-	if t.recording() {
+	if t.recording() && !t.frozen[w.index] {
 		t.formed[w.index] = true
 		x.Grad = t.gradient(w)
 	}

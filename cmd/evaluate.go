@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
@@ -27,7 +28,11 @@ func protocols(c config.Config) []protocol.Protocol {
 	if c.Recorded() {
 		return nil
 	}
-	return protocol.For(c.Env.Kind)
+	env, err := registry.Environment(c)
+	if err != nil {
+		return nil // a protocol needs one; what opens the run says why
+	}
+	return protocol.For(c.Env.Kind, env)
 }
 
 // find finds the evaluation that the user asked for.
@@ -39,11 +44,26 @@ func (m measurement) find(c config.Config) (protocol.Protocol, error) {
 	var names []string
 	for _, p := range known {
 		if m.protocol == "" || m.protocol == p.Name {
-			return p, nil
+			return p, m.fits(p)
 		}
 		names = append(names, p.Name)
 	}
 	return protocol.Protocol{}, advice.Hint(advice.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind), "it has %s", strings.Join(names, ", "))
+}
+
+// fits reports what is asked for that the protocol does not have.
+func (m measurement) fits(p protocol.Protocol) error {
+	switch {
+	case m.Episodes < 0 || m.Prefix < 0:
+		return advice.Usagef("--episodes %d --prefix %d: they are at least 1", m.Episodes, m.Prefix)
+	case m.AllStarts && !p.AllStarts:
+		return advice.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
+	case m.Episodes > 0 && p.Episodes == 0:
+		return advice.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
+	case m.Prefix > 0 && !p.Prefixed:
+		return advice.Usagef("--prefix: protocol %s does not predict from a prefix of its own", p.Name)
+	}
+	return nil
 }
 
 // evaluateRun measures a run and writes the results into its folder.
@@ -98,5 +118,5 @@ func (a *app) printEvaluation(e *trained.Evaluation) error {
 
 // usual reports whether a run is evaluated when it ends: that is so if a protocol is made for its environment.
 func usual(c config.Config) bool {
-	return slices.ContainsFunc(protocols(c), func(p protocol.Protocol) bool { return p.MadeFor(c.Env.Kind) })
+	return slices.ContainsFunc(protocols(c), func(p protocol.Protocol) bool { return p.UsualFor(c.Env.Kind) })
 }

@@ -66,12 +66,31 @@ func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error
 		Persistence: step(persistence).score(test, means, start, start, o.Horizon),
 	}
 	training := simulateTrials(env, rng.New(o.Seed, rng.Episode), 0, o.Episodes, o.Length)
-	linear, err := fitLinear(training, o.Length)
+	linear, err := fitStep(training)
 	if err != nil {
 		return AheadReport{}, err
 	}
 	report.Linear = linear.score(test, means, start, start, o.Horizon)
 	return report, nil
+}
+
+// fitStep is fitLinear for environments in general, where observations may depend on each other or never change.
+func fitStep(d trials) (step, error) {
+	var x, y []float64
+	for n := range d.N {
+		for t := 1; t < d.T; t++ {
+			x, y = append(x, widen(d.at(n, t-1))...), append(y, widen(d.at(n, t))...)
+		}
+	}
+	w, err := leastSquares(x, y, d.NX, d.NX)
+	if err != nil {
+		return nil, fmt.Errorf("fit the linear baseline: %w", err)
+	}
+	next := make([]float64, d.NX)
+	return func(dst, x []float64) {
+		w.apply(next, x)
+		copy(dst, next)
+	}, nil
 }
 
 // Table shows up to ten horizons.

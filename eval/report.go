@@ -8,9 +8,9 @@ import (
 
 // Report is the result of a protocol in the form that scripts read:
 //
-//	{"protocol": name, "metrics": {name: value or list}, "paper": {name: value or list}}
+//	{"protocol": name, "metrics": {name: value, list or object}, "paper": {name: value, list or object}}
 //
-// The order of the metrics is kept. A value that is not finite, as of a model that diverged,
+// The order of the metrics is kept, within an object too. A value that is not finite, as of a model that diverged,
 // becomes null.
 type Report struct {
 	Protocol string
@@ -18,11 +18,12 @@ type Report struct {
 	Paper    []Metric // published
 }
 
-// Metric is a named value or list of values.
+// Metric is a named value, list of values or object of values.
 type Metric struct {
 	Name   string
 	Values []float64
-	List   bool // Values is a list, even if it has one element
+	List   bool     // Values is a list, even if it has one element
+	Keys   []string // of an object, as long as Values; nil: it is none
 }
 
 // value is a metric of one number.
@@ -51,6 +52,11 @@ func integers(name string, n []int) Metric {
 	return list(name, v)
 }
 
+// object is a metric of several numbers with names of their own.
+func object(name string, keys []string, v []float64) Metric {
+	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...)}
+}
+
 // MarshalJSON writes the report as the type's comment says.
 func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
@@ -64,23 +70,31 @@ func (r Report) MarshalJSON() ([]byte, error) {
 type metrics []Metric
 
 func (ms metrics) MarshalJSON() ([]byte, error) {
+	return orderedObject(len(ms), func(i int) (string, []byte, error) {
+		v, err := ms[i].json()
+		return ms[i].Name, v, err
+	})
+}
+
+// orderedObject is a JSON object of n members, which the function lists.
+func orderedObject(n int, member func(i int) (name string, value []byte, err error)) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, m := range ms {
+	for i := range n {
+		name, value, err := member(i)
+		if err != nil {
+			return nil, err
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(m.Name)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
+		b.Write(quoted)
 		b.WriteByte(':')
-		v, err := m.json()
-		if err != nil {
-			return nil, err
-		}
-		b.Write(v)
+		b.Write(value)
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -92,6 +106,12 @@ func (m Metric) json() ([]byte, error) {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			finite[i] = &v
 		}
+	}
+	if m.Keys != nil {
+		return orderedObject(len(m.Keys), func(i int) (string, []byte, error) {
+			v, err := json.Marshal(finite[i])
+			return m.Keys[i], v, err
+		})
 	}
 	if !m.List && len(finite) == 1 {
 		return json.Marshal(finite[0])

@@ -19,6 +19,7 @@ type Table struct {
 	Columns  []string // headings
 	Rows     []Row
 	Decimals int      // digits after the point in WriteText
+	Digits   int      // significant digits in WriteText, in place of Decimals; 0: Decimals
 	Notes    []string // lines below the table
 }
 
@@ -61,7 +62,13 @@ func (t Table) cell(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return strconv.FormatFloat(v, 'f', t.Decimals, 64)
+	decimals := t.Decimals
+	if t.Digits > 0 && v != 0 && !math.IsInf(v, 0) {
+		decimals = min(max(t.Digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 9)
+	} else if t.Digits > 0 {
+		decimals = 0
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
 // WriteCSV writes a header and one line per row, numbers in the shortest form that reads back to

@@ -11,6 +11,10 @@ type trials struct {
 	N, T, NX, NU int
 	x            []float32 // [N,T,NX]
 	u            []float32 // [N,T,NU]
+
+	NS, NL int       // what is true, for probes
+	states []float32 // [N,T,NS]
+	labels []float32 // [N,T,NL]
 }
 
 // firstFresh is the index of the first episode that no training run uses.
@@ -19,12 +23,14 @@ const firstFresh = 1 << 31
 // simulateTrials simulates episodes first, first+1, … first+n−1 of env under key.
 func simulateTrials(env envs.Env, key rng.Key, first uint32, n, T int) trials {
 	s := env.Spec()
-	d := trials{N: n, T: T, NX: s.Observation, NU: s.Control}
+	d := trials{N: n, T: T, NX: s.Observation, NU: s.Control, NS: s.State, NL: len(s.Labels)}
 	var e envs.Episode
 	for i := range n {
 		env.Simulate(&e, key, first+uint32(i), T)
 		d.x = append(d.x, e.Observations...)
 		d.u = append(d.u, e.Controls...)
+		d.states = append(d.states, e.States...)
+		d.labels = append(d.labels, e.Labels...)
 	}
 	return d
 }
@@ -40,6 +46,12 @@ func (d *trials) control(n, t int) []float32 {
 	i := (n*d.T + t) * d.NU
 	return d.u[i : i+d.NU : i+d.NU]
 }
+
+// state returns the true state of trial n at step t.
+func (d *trials) state(n, t int) []float32 { return d.states[(n*d.T+t)*d.NS:][:d.NS] }
+
+// label returns the labels of trial n at step t.
+func (d *trials) label(n, t int) []float32 { return d.labels[(n*d.T+t)*d.NL:][:d.NL] }
 
 // means returns [N,NX], the average of each trial over all of its steps.
 func (d *trials) means() []float64 {

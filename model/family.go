@@ -45,14 +45,16 @@ func Faultf(keys []string, hint, format string, args ...any) Fault {
 
 // Data are the dimensions of what a model is trained on.
 type Data struct {
-	NX int // observed
-	NU int // controls; 0: none
+	NX    int    // observed
+	NU    int    // controls; 0: none
+	Image [3]int // height, width and channels of an observation, the last running fastest; zeros: it is no image
 }
 
 // Setup is what settings are checked against.
 type Setup struct {
 	Env          string // the kind of environment
 	Unit         bool   // observations lie between 0 and 1
+	Image        [3]int // height, width and channels of an observation; zeros: it is no image
 	Sequence     int    // time steps of a training sequence
 	FilterWindow int    // time steps filtered before a prediction; 0: the whole past
 }

@@ -124,6 +124,29 @@ type Filterer interface {
 	Filter(dst *Filtering, prefix Batch, noise rng.Stream)
 }
 
+// Smoothing is what all observations of a sequence, before and after, say of every time step.
+type Smoothing struct {
+	T, B, NX, NZ int
+
+	Observations []float32 // [T,B,NX] decoder mean of the mean state, whether x_t was seen or not
+	Mean, SD     []float32 // [T,B,NZ] of q(z_t)
+}
+
+// Resize gives the smoothing its dimensions and reuses its memory.
+func (s *Smoothing) Resize(t, b, nx, nz int) {
+	s.T, s.B, s.NX, s.NZ = t, b, nx, nz
+	s.Observations = resize(s.Observations, t*b*nx)
+	s.Mean = resize(s.Mean, t*b*nz)
+	s.SD = resize(s.SD, t*b*nz)
+}
+
+// Smoother is a Forecaster that fills gaps: where a batch marks observations as missing, it infers them from both sides.
+// With a gap up to the last time step that is a prediction which knows how it ends.
+type Smoother interface {
+	// Smooth infers states and observations of all time steps.
+	Smooth(dst *Smoothing, b Batch)
+}
+
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

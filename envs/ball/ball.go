@@ -59,6 +59,7 @@ type Env struct {
 var (
 	_ envs.Env      = (*Env)(nil)
 	_ envs.Pictured = (*Env)(nil)
+	_ envs.Probed   = (*Env)(nil)
 )
 
 // New returns the environment of cfg, or ErrConfig for a time step that is not positive and finite.
@@ -152,6 +153,14 @@ func (e *Env) Render(image []float32, x, y float64) {
 
 // widths is how far the disc dx² + dy² ≤ 12 extends to either side, for each |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
+
+// Probes are the velocities, and whether the ball met a wall.
+func (e *Env) Probes() envs.Probes {
+	return envs.Probes{
+		Rates:    []envs.Column{{Name: "vx", Unit: "pixels/s", Index: 2}, {Name: "vy", Unit: "pixels/s", Index: 3}},
+		Contacts: []int{0},
+	}
+}
 
 // Image is the size of an observation.
 func (e *Env) Image() [3]int { return [3]int{Size, Size, 1} }

@@ -61,6 +61,30 @@ func checkSpec(t *testing.T, env envs.Env) {
 	if slices.Contains(s.Labels, "") {
 		t.Errorf("a label column has no name: %q", s.Labels)
 	}
+	if probed, ok := env.(envs.Probed); ok {
+		checkProbes(t, probed.Probes(), s)
+	}
+}
+
+func checkProbes(t *testing.T, p envs.Probes, s envs.Spec) {
+	within := func(what string, size int, columns ...int) {
+		for _, c := range columns {
+			if c < 0 || c >= size {
+				t.Errorf("%s: column %d of %d", what, c, size)
+			}
+		}
+	}
+	within("Turned", s.Observation, p.Turned...)
+	within("Contacts", len(s.Labels), p.Contacts...)
+	for _, b := range p.Bodies {
+		within("Bodies", s.Observation, b[:]...)
+	}
+	for _, c := range p.Rates {
+		within("Rates", s.State, c.Index)
+	}
+	for _, c := range p.Limited {
+		within("Limited", s.Observation, c.Index)
+	}
 }
 
 func checkSizes(t *testing.T, env envs.Env) {

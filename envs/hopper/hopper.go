@@ -99,7 +99,10 @@ type Env struct {
 	body body
 }
 
-var _ envs.Env = (*Env)(nil)
+var (
+	_ envs.Env    = (*Env)(nil)
+	_ envs.Probed = (*Env)(nil)
+)
 
 // New returns the robot with the constants of cfg, or all faults of cfg wrapped in ErrConfig.
 func New(cfg Config) (*Env, error) {
@@ -114,6 +117,18 @@ func New(cfg Config) (*Env, error) {
 
 // Spec returns the dimensions: eight observations, three controls, fifteen states, two labels.
 func (e *Env) Spec() envs.Spec { return e.spec }
+
+// Probes are the velocities of the torso in its plane, the rates of the joints, and the foot on the ground.
+func (e *Env) Probes() envs.Probes {
+	return envs.Probes{
+		Rates: []envs.Column{
+			{Name: "forward velocity", Unit: "10/3 m/s", Index: 3}, {Name: "upward velocity", Unit: "10/3 m/s", Index: 5},
+			{Name: "thigh rate", Unit: "10 rad/s", Index: 9}, {Name: "leg rate", Unit: "10 rad/s", Index: 11}, {Name: "foot rate", Unit: "10 rad/s", Index: 13},
+		},
+		Contacts: []int{0},
+		Limited:  []envs.Column{{Name: "thigh", Unit: "half its range", Index: 5}, {Name: "leg", Unit: "half its range", Index: 6}, {Name: "foot", Unit: "half its range", Index: 7}},
+	}
+}
 
 // Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded
 // to float32 for the episode only. Random numbers are consumed in the order thigh, leg, foot, then

@@ -42,7 +42,10 @@ type Env struct {
 	spec  envs.Spec
 }
 
-var _ envs.Env = (*Env)(nil)
+var (
+	_ envs.Env    = (*Env)(nil)
+	_ envs.Probed = (*Env)(nil)
+)
 
 // New returns the maze of cfg, or all faults of cfg wrapped in ErrConfig. It keeps no reference to
 // cfg.Walls.
@@ -111,6 +114,34 @@ func (e *Env) Spec() envs.Spec { return e.spec }
 
 // Walls returns the inner walls as they are simulated. The caller owns the result.
 func (e *Env) Walls() []planar.Box { return e.world.Walls() }
+
+// Radius is that of an agent.
+func (e *Env) Radius() float64 { return e.cfg.Radius }
+
+// NearWalls reports whether a point is within reach of a wall that stops motion along x, and of one that stops motion
+// along y; the borders of the square are walls.
+func (e *Env) NearWalls(x, y, reach float64) (vertical, horizontal bool) {
+	vertical, horizontal = 1-math.Abs(x) <= reach, 1-math.Abs(y) <= reach
+	for _, w := range e.world.Walls() {
+		beside := y >= w.Min.Y && y <= w.Max.Y
+		above := x >= w.Min.X && x <= w.Max.X
+		vertical = vertical || beside && (math.Abs(x-w.Min.X) <= reach || math.Abs(x-w.Max.X) <= reach)
+		horizontal = horizontal || above && (math.Abs(y-w.Min.Y) <= reach || math.Abs(y-w.Max.Y) <= reach)
+	}
+	return vertical, horizontal
+}
+
+// Probes are the velocities of the agents, the walls that each of them met, and where they are.
+func (e *Env) Probes() envs.Probes {
+	var p envs.Probes
+	n := e.cfg.Balls
+	for i := range n {
+		p.Rates = append(p.Rates, envs.Column{Name: fmt.Sprintf("vx%d", i+1), Unit: "1/s", Index: 2 * (n + i)}, envs.Column{Name: fmt.Sprintf("vy%d", i+1), Unit: "1/s", Index: 2*(n+i) + 1})
+		p.Contacts = append(p.Contacts, i)
+		p.Bodies = append(p.Bodies, [2]int{2 * i, 2*i + 1})
+	}
+	return p
+}
 
 // Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded to
 // float32 for the episode; a control is rounded before it acts. Random numbers are consumed in the

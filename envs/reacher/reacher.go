@@ -76,7 +76,10 @@ type Env struct {
 	spec envs.Spec
 }
 
-var _ envs.Env = (*Env)(nil)
+var (
+	_ envs.Env    = (*Env)(nil)
+	_ envs.Probed = (*Env)(nil)
+)
 
 // New returns the arm with the constants of cfg, or all faults of cfg wrapped in ErrConfig.
 func New(cfg Config) (*Env, error) {
@@ -91,6 +94,16 @@ func New(cfg Config) (*Env, error) {
 
 // Spec returns the dimensions: seven observations, two controls, nine states, one label.
 func (e *Env) Spec() envs.Spec { return e.spec }
+
+// Probes are the rates of the joints, turned by the angle of the shoulder, and the limit of the elbow.
+func (e *Env) Probes() envs.Probes {
+	return envs.Probes{
+		Rates:    []envs.Column{{Name: "shoulder rate", Unit: "10 rad/s", Index: 6}, {Name: "elbow rate", Unit: "10 rad/s", Index: 8}},
+		Turned:   []int{4, 5},
+		Contacts: []int{0},
+		Limited:  []envs.Column{{Name: "elbow angle", Unit: "3 rad", Index: 6}},
+	}
+}
 
 // Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded
 // to float32 for the episode only. Random numbers are consumed in the order target x, y, θ, γ, then

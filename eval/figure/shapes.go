@@ -72,10 +72,13 @@ func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, caption st
 	}
 	for i, row := range plot.Align(plots, tiles, c) {
 		for j, at := range row {
+			if plots[i][j] == nil { // the last row is not full
+				continue
+			}
 			at = equalScales(at, plots[i][j])
 			plots[i][j].Draw(at)
 			data := plots[i][j].DataCanvas(at)
-			c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, titles[i+j])
+			c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, titles[i*len(row)+j])
 		}
 	}
 	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)

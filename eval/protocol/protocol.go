@@ -9,18 +9,21 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Protocol is one way to measure a trained model.
 type Protocol struct {
-	Name         string
-	Doc          string   // what is measured, in one line
-	Environments []string // kinds that it is made for; none: every environment that is simulated
-	AllStarts    bool     // it can predict from every start in the held-out window, too
-	Ends         bool     // it uses the ends of training trajectories, unless fresh ones are asked for
-	run          func(s Subject) (Findings, error)
+	Name      string
+	Doc       string   // what is measured, in one line
+	Usual     []string // kinds of environment that training ends with it
+	AllStarts bool     // it can predict from every start in the held-out window, too
+	Ends      bool     // it uses the ends of training trajectories, unless fresh ones are asked for
+	Prefixed  bool     // it can be told how many steps are seen before a prediction
+	Episodes  int      // of the test, unless another number is asked for; 0: it cannot be told
+
+	fits func(kind string, env envs.Env) bool
+	run  func(s Subject) (Findings, error)
 }
 
 // Subject is what is measured, and how.
@@ -30,6 +33,8 @@ type Subject struct {
 
 	Seed             uint64 // of the run
 	Episodes, Length int    // of training
+	Test             int    // episodes of the test; 0: as many as the protocol is made for
+	Prefix           int    // steps seen before a prediction, where the protocol can be told; 0: four
 	Horizon, Samples int
 	Window           int  // steps filtered before a prediction; 0: all
 	AllStarts, Fresh bool // see eval.FHNOptions
@@ -47,21 +52,31 @@ type Findings struct {
 // All lists the protocols, those for single environments first.
 func All() []Protocol {
 	return []Protocol{
-		{
-			Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, beside the paper's",
-			Environments: []string{"fhn"}, AllStarts: true, Ends: true, run: fhn,
-		},
-		{Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw", run: ahead},
+		fhnProtocol(), table1Protocol(), aheadProtocol(),
+		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
+		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(),
 	}
 }
 
-// For lists the protocols of a kind of environment, those made for it first.
-func For(kind string) []Protocol {
-	return slices.DeleteFunc(All(), func(p Protocol) bool { return len(p.Environments) > 0 && !p.MadeFor(kind) })
+// For lists the protocols that fit an environment, its usual one first.
+func For(kind string, env envs.Env) []Protocol {
+	list := slices.DeleteFunc(All(), func(p Protocol) bool { return !p.fits(kind, env) })
+	slices.SortStableFunc(list, func(a, b Protocol) int { return b.rank(kind) - a.rank(kind) })
+	return list
 }
 
-// MadeFor reports whether the protocol names this kind of environment.
-func (p Protocol) MadeFor(kind string) bool { return slices.Contains(p.Environments, kind) }
+func (p Protocol) rank(kind string) int {
+	switch {
+	case p.UsualFor(kind):
+		return 2
+	case p.Name == "ahead":
+		return 1
+	}
+	return 0
+}
+
+// UsualFor reports whether training on this kind of environment ends with the protocol.
+func (p Protocol) UsualFor(kind string) bool { return slices.Contains(p.Usual, kind) }
 
 // Run measures a model.
 func (p Protocol) Run(s Subject) (Findings, error) {
@@ -72,32 +87,23 @@ func (p Protocol) Run(s Subject) (Findings, error) {
 	return f, nil
 }
 
-// fhn evaluates the oscillator. All starts in the held-out window cost thirty times as much as the one at its beginning.
-func fhn(s Subject) (Findings, error) {
-	o := eval.DefaultFHNOptions()
-	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length
-	o.Horizon, o.Samples, o.Window, o.Threads = s.Horizon, s.Samples, s.Window, s.Threads
-	o.AllStarts, o.Fresh = s.AllStarts, s.Fresh
-	report, err := eval.FHN(s.Forecaster, o)
-	if err != nil {
-		return Findings{}, err
+// task is what a protocol of an environment is asked, where it is made for the given number of episodes.
+func (s Subject) task(episodes int) eval.Task {
+	t := eval.Task{
+		Seed: s.Seed, Training: s.Episodes, Length: s.Length, Episodes: episodes,
+		Prefix: eval.DefaultPrefix, Samples: s.Samples, Threads: s.Threads,
 	}
-	picture, err := eval.FHNFigure(s.Forecaster, o)
-	if err != nil {
-		return Findings{}, fmt.Errorf("compute the figure: %w", err)
+	if s.Test > 0 {
+		t.Episodes = s.Test
 	}
-	return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(), Draw: figure.FHN(report, picture).Write}, nil
+	if s.Prefix > 0 {
+		t.Prefix = s.Prefix
+	}
+	return t
 }
 
-// aheadEpisodes is the number of trajectories of the protocol ahead.
-const aheadEpisodes = 100
-
-func ahead(s Subject) (Findings, error) {
-	report, err := eval.Ahead(s.Forecaster, s.Env, eval.AheadOptions{
-		Seed: s.Seed, Episodes: aheadEpisodes, Length: s.Length, Horizon: s.Horizon, Samples: s.Samples, Window: s.Window, Threads: s.Threads,
-	})
-	if err != nil {
-		return Findings{}, err
-	}
-	return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report()}, nil
+// vectors fits environments whose observations are no images.
+func vectors(_ string, env envs.Env) bool {
+	_, images := env.(envs.Pictured)
+	return env != nil && !images
 }

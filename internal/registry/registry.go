@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/dvbf"
 	"github.com/switchyard-ml/switchyard/model/fusion"
+	"github.com/switchyard-ml/switchyard/model/kvae"
 	"github.com/switchyard-ml/switchyard/model/linear"
 	"github.com/switchyard-ml/switchyard/model/lstm"
 	"github.com/switchyard-ml/switchyard/model/slds"
@@ -44,7 +45,7 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), lstm.Family(), static.Family(), linear.Family()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), static.Family(), linear.Family()},
 	}
 }
 
@@ -110,6 +111,9 @@ func (r *Registry) family(f model.Family) config.Kind {
 			for _, k := range r.environments {
 				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
 			}
+			if d, _, err := Data(*c); err == nil { // else the environment's own check says what is wrong
+				setup.Image = d.Image
+			}
 			return s.Check(setup)
 		},
 	}
@@ -168,7 +172,11 @@ func Data(c config.Config) (model.Data, envs.Env, error) {
 		return model.Data{}, nil, err
 	}
 	spec := env.Spec()
-	return model.Data{NX: spec.Observation, NU: spec.Control}, env, nil
+	d := model.Data{NX: spec.Observation, NU: spec.Control}
+	if e, ok := env.(envs.Pictured); ok {
+		d.Image = e.Image()
+	}
+	return d, env, nil
 }
 
 // Trainable returns the model as one that is trained by gradient, or an error.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
@@ -17,6 +19,8 @@ import (
 type Options struct {
 	AllStarts bool // also predict from every start in the held-out window
 	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
+	Episodes  int  // of the test; 0: as many as the protocol is made for
+	Prefix    int  // steps seen before a prediction; 0: as many as the protocol is made for
 	Threads   int  // does not change results; 0: one per core
 }
 
@@ -40,17 +44,20 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 	found, err := p.Run(protocol.Subject{
 		Forecaster: f, Env: r.Env, Seed: c.Seed, Episodes: c.Env.Episodes, Length: c.Env.Length,
 		Horizon: c.Eval.Horizon, Samples: c.Eval.Samples, Window: c.Eval.FilterWindow,
-		AllStarts: o.AllStarts, Fresh: o.Fresh, Threads: o.Threads,
+		AllStarts: o.AllStarts, Fresh: o.Fresh, Test: o.Episodes, Prefix: o.Prefix, Threads: o.Threads,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	stem, figures := p.Name, filepath.Join(r.Folder, "figures")
-	if o.Fresh && p.Ends { // an addition to the usual measurement
-		stem, figures = p.Name+"-fresh", filepath.Join(figures, "fresh")
+	if variant := o.variant(p); variant != "" { // beside the usual measurement, not in its place
+		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	e := &Evaluation{}
 	if found.Draw != nil {
+		if err := os.MkdirAll(figures, 0o755); err != nil {
+			return nil, fmt.Errorf("draw the figure: %w", err)
+		}
 		paths, err := found.Draw(figures)
 		if err != nil {
 			return nil, fmt.Errorf("draw the figure: %w", err)
@@ -58,6 +65,18 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		e.Figure = paths[0]
 	}
 	return e, e.write(found, r.Checkpoint.Step, filepath.Join(r.Folder, "tables"), stem)
+}
+
+// variant names a measurement that is not the usual one of the protocol; it is empty for that.
+func (o Options) variant(p protocol.Protocol) string {
+	var words []string
+	if o.Fresh && p.Ends {
+		words = append(words, "fresh")
+	}
+	if o.Prefix != 0 && o.Prefix != eval.DefaultPrefix {
+		words = append(words, fmt.Sprintf("prefix%d", o.Prefix))
+	}
+	return strings.Join(words, "-")
 }
 
 // write writes the tables for the parameters after the given step.

@@ -36,7 +36,7 @@ func (f *forecaster) Dims() model.Dims { return f.dims }
 
 // Forecast draws q.Samples paths from the last observation on. The mean is exact: the path without noise.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Each(&f.prefixes, f.tape, dst, q, f.dims, 1, func(g rollout.Group, noise *rng.Stream) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, f.dims, 1, func(g rollout.Group, noise *rng.Stream) {
 		rollout.Collect(dst, q, g, f.paths(q, g, noise), noise)
 	})
 }

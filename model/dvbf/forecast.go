@@ -68,7 +68,7 @@ func (m *Model) states(t *autodiff.Tape, p posterior) rollout.Posterior {
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	copies := f.m.inference.Copies(q.Samples)
-	rollout.Each(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g rollout.Group, noise *rng.Stream) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g rollout.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise)
 		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})

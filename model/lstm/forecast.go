@@ -30,7 +30,7 @@ func (f *forecaster) Dims() model.Dims { return model.Dims{NX: f.m.data.NX, NU: 
 // Forecast reads the prefix and continues it by predictions that are fed back. Rollouts differ in their controls only:
 // nothing is random but the noise of the observation.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Each(&f.prefixes, f.tape, dst, q, f.Dims(), 1, func(g rollout.Group, noise *rng.Stream) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), 1, func(g rollout.Group, noise *rng.Stream) {
 		rollout.Collect(dst, q, g, f.paths(q, g), noise)
 	})
 }

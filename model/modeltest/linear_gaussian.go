@@ -87,8 +87,9 @@ func (o LinearGaussian) SetEmission(m model.Model) {
 	Set(m, "decoder.sd", SDHead(o.R))
 }
 
-// CheckBound: a model with the exact posterior of two steps has a bound equal to the log evidence there. For longer
-// sequences, where q(z_t) does not see the future, its bound is below, but by no more than the gap.
+// CheckBound checks the bound of a model with the exact posterior of two steps: there it is the log evidence. For longer
+// sequences, where q(z_t) does not see the future, it is below, but by no more than the gap; so it is for a wrong
+// posterior.
 func (o LinearGaussian) CheckBound(t *testing.T, m Model, gap float64) {
 	t.Helper()
 	for _, x := range [][]float64{{0.5, -0.3}, {2, 1.5}, {-1, 2}} {
@@ -171,7 +172,7 @@ func SDHead(variance float64) float64 {
 	return SoftplusInverse(math.Sqrt(variance) - floor)
 }
 
-// CheckForecast: after two steps, of which the posterior is exact, mean and variance of many paths are those of the
+// CheckForecast checks mean and variance of many paths after two steps, of which the posterior is exact, against the
 // Kalman filter's prediction.
 func (o LinearGaussian) CheckForecast(t *testing.T, m Model) {
 	t.Helper()

@@ -58,9 +58,9 @@ func (p *Prefixes) fill(b model.Batch, g Group) {
 	}
 }
 
-// Each calls do for the groups of a forecast, each of the sequences of its prefix copies times, and averages what do
-// collects. Rollouts draw from the noise one after another.
-func Each(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, copies int, do func(g Group, noise *rng.Stream)) {
+// Answer writes a forecast: it calls do for the groups of a query, with so many copies of each sequence of its prefix, and
+// averages what do collects. The groups draw from the noise one after another.
+func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, copies int, do func(g Group, noise *rng.Stream)) {
 	dst.Resize(q.Horizon, q.Prefix.B, q.Samples, d.NX, d.M)
 	clear(dst.Mean)
 	clear(dst.Switches)

@@ -48,7 +48,7 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	c := f.m.cfg
-	rollout.Each(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g rollout.Group, noise *rng.Stream) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g rollout.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
 		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})

@@ -1,0 +1,30 @@
+package envs
+
+// Probed is an Env that says what of its truth an evaluation may look for in the latent state and in the switch of a model.
+type Probed interface {
+	Probes() Probes
+}
+
+// Probes are columns of the arrays of an Episode.
+type Probes struct {
+	Rates    []Column // of the states: what no single observation shows, as a velocity
+	Turned   []int    // of the observations: cosine and sine of the angle that turns what the rates act on; nil: nothing turns
+	Contacts []int    // of the labels: a body met something during the step, which a switch may be for
+	Bodies   [][2]int // of the observations: x and y of bodies, for maps of the plane
+	Limited  []Column // of the observations: coordinates with limits that contacts are at, as the angle of a joint
+}
+
+// Column is a column with what it is called.
+type Column struct {
+	Name  string
+	Unit  string // of the value 1; may be empty
+	Index int
+}
+
+// Label is the name with the unit, for an axis.
+func (c Column) Label() string {
+	if c.Unit == "" {
+		return c.Name
+	}
+	return c.Name + " (" + c.Unit + ")"
+}

@@ -1,0 +1,194 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// ContactProbe is how well a classifier tells contacts from the mixing weights of a step.
+type ContactProbe struct {
+	Name, Key string
+	F1        []Estimate // for each of ContactReport.Labels
+	Mean      Estimate   // over the bodies: all labels but "any"
+}
+
+// ContactReport is the result of the protocol Contact.
+type ContactReport struct {
+	Task           Task
+	Environment    string
+	Labels         []string  // of bodies, and "any" where there are several
+	Share          []float64 // of test steps with the label
+	Chance         []float64 // F1 of calling every step a contact: 2p/(1+p)
+	Probes         []ContactProbe
+	Fitted, Scored int // episodes
+	Notes          []string
+}
+
+// classifiers are those of the paper, for the maze a tree and for the arm a logistic regression, and variants.
+var classifiers = []struct {
+	name, key string
+	fit       func(x []float64, y []bool, m int) func(x []float64) bool
+}{
+	{"tree, depth 5", "tree", func(x []float64, y []bool, m int) func([]float64) bool {
+		return decide(growTree(x, y, m, 5, 20).probability)
+	}},
+	{"tree, unlimited", "tree_unlimited", func(x []float64, y []bool, m int) func([]float64) bool {
+		return decide(growTree(x, y, m, 0, 1).probability)
+	}},
+	{"logistic regression", "logistic", func(x []float64, y []bool, m int) func([]float64) bool {
+		return decide(fitLogistic(x, y, m).probability)
+	}},
+	{"logistic, best threshold", "logistic_best", func(x []float64, y []bool, m int) func([]float64) bool {
+		l := fitLogistic(x, y, m)
+		p := make([]float64, len(y))
+		for i := range p {
+			p[i] = l.probability(x[i*m : (i+1)*m])
+		}
+		threshold := bestThreshold(p, y)
+		return func(x []float64) bool { return l.probability(x) > threshold }
+	}},
+}
+
+func decide(probability func([]float64) float64) func([]float64) bool {
+	return func(x []float64) bool { return probability(x) > 0.5 }
+}
+
+// contactHoldout of the test episodes score what the others fitted: one of five.
+const contactHoldout = 5
+
+// Contact measures what the switch knows of contacts: F1 of classifiers that see the mixing weights of a step and tell whether
+// a body met something during it. The posterior is given the whole episode; classifiers are fitted on four fifths of the test
+// episodes and scored on the others. It returns ErrOptions or ErrDims, joined, before anything is computed.
+func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error) {
+	spec, columns := env.Spec(), probesOf(env).Contacts
+	if err := task.validate(f.Dims(), spec); err != nil {
+		return ContactReport{}, err
+	}
+	if task.Episodes < contactHoldout {
+		return ContactReport{}, fmt.Errorf("%w: Episodes = %d, want at least %d: one of %d is scored", ErrOptions, task.Episodes, contactHoldout, contactHoldout)
+	}
+	test := task.test(env, task.Length)
+	r := ContactReport{Task: task, Environment: spec.Name, Scored: test.N / contactHoldout}
+	r.Fitted = test.N - r.Scored
+	var labels [][]bool
+	r.Labels, labels = contactLabels(&test, spec, columns)
+	r.chances(labels, test.T)
+	hidden := task.filter(f, test, noiseOfTest)
+	if hidden == nil || hidden.M < 2 {
+		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
+		return r, nil
+	}
+	for _, weights := range []struct {
+		name, key string
+		x         []float64
+	}{{"sample", "", hidden.sample}, {"mean", "mean", hidden.mean}} {
+		for _, c := range classifiers {
+			hits := newTally(r.Scored, 3*len(labels)) // true positives, positives and calls of each label
+			for l, y := range labels {
+				classify(hits, l, c.fit, weights.x, y, hidden.M, test.T, r.Fitted)
+			}
+			r.Probes = append(r.Probes, contactProbe(c.name+", "+weights.name, suffixed(c.key, weights.key), hits, len(labels)))
+		}
+	}
+	return r, nil
+}
+
+// contactLabels names the contacts, and "any" where there are several, and lists at which steps [N,T] each holds.
+func contactLabels(d *trials, spec envs.Spec, columns []int) (names []string, labels [][]bool) {
+	anyOf := make([]bool, d.N*d.T)
+	for _, c := range columns {
+		names = append(names, spec.Labels[c])
+		holds := make([]bool, d.N*d.T)
+		for i := range holds {
+			holds[i] = d.labels[i*d.NL+c] == 1
+			anyOf[i] = anyOf[i] || holds[i]
+		}
+		labels = append(labels, holds)
+	}
+	if len(columns) > 1 {
+		names, labels = append(names, "any"), append(labels, anyOf)
+	}
+	return names, labels
+}
+
+// switched appends the steps of trials [from, to) that have a switch: all but the first of each.
+func switched[T any](dst, values []T, width, steps, from, to int) []T {
+	for n := from; n < to; n++ {
+		dst = append(dst, values[(n*steps+1)*width:(n+1)*steps*width]...)
+	}
+	return dst
+}
+
+func (r *ContactReport) chances(labels [][]bool, steps int) {
+	for _, y := range labels {
+		scored := switched(nil, y, 1, steps, r.Fitted, r.Fitted+r.Scored)
+		p := float64(len(slices.DeleteFunc(slices.Clone(scored), func(b bool) bool { return !b }))) / float64(len(scored))
+		r.Share = append(r.Share, p)
+		r.Chance = append(r.Chance, 2*p/(1+p))
+	}
+}
+
+// classify fits a classifier for a label and enters its hits on the scored episodes.
+func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]float64) bool, x []float64, y []bool, m, steps, fitted int) {
+	called := fit(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m)
+	for n := range hits.n {
+		row := hits.row(n)[3*label:]
+		for t := 1; t < steps; t++ {
+			i := (fitted+n)*steps + t
+			call := called(x[i*m : (i+1)*m])
+			if y[i] {
+				row[1]++
+			}
+			if call {
+				row[2]++
+			}
+			if call && y[i] {
+				row[0]++
+			}
+		}
+	}
+}
+
+func contactProbe(name, key string, hits *tally, labels int) ContactProbe {
+	p := ContactProbe{Name: name, Key: key}
+	f1 := func(s []float64, l int) float64 {
+		if s[3*l+1]+s[3*l+2] == 0 {
+			return 0 // nothing to find and nothing called
+		}
+		return 2 * s[3*l] / (s[3*l+1] + s[3*l+2])
+	}
+	for l := range labels {
+		p.F1 = append(p.F1, hits.estimate(func(s []float64) float64 { return f1(s, l) }))
+	}
+	bodies := bodiesOf(labels)
+	p.Mean = hits.estimate(func(s []float64) float64 {
+		sum := 0.0
+		for l := range bodies {
+			sum += f1(s, l)
+		}
+		return sum / float64(bodies)
+	})
+	return p
+}
+
+// bodiesOf is the number of labels less "any", which comes last where there are several.
+func bodiesOf(labels int) int {
+	if labels > 1 {
+		return labels - 1
+	}
+	return labels
+}
+
+// ContactPaper is the published F1 for an environment, and what it is of; zero where there is none.
+func ContactPaper(environment string) (f1 float64, key string) {
+	switch environment {
+	case "maze":
+		return 0.46, "tree"
+	case "reacher":
+		return 0.53, "logistic"
+	}
+	return 0, ""
+}

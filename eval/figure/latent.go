@@ -1,0 +1,89 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Latent draws, for each rate, the two dimensions of the latent state that follow it most, coloured by it, and the mean
+// weight of each base system over the coordinates that it may depend on.
+func Latent(r eval.LatentReport) Figure {
+	var panels []*plot.Plot
+	var titles []string
+	for _, p := range r.Planes[:min(len(r.Planes), 6)] {
+		panels = append(panels, planePanel(p))
+		titles = append(titles, p.Rate.Label())
+	}
+	for _, c := range r.Curves {
+		panels = append(panels, activationPanel(c, r.M))
+		titles = append(titles, "switch over "+c.Over)
+	}
+	columns := 2
+	if len(panels) > 4 {
+		columns = 3
+	}
+	rows := (len(panels) + columns - 1) / columns
+	caption := r.Environment + ": points are coloured by the rate, yellow where it is +, dark where −; each line is the mean weight of one base system"
+	return Figure{
+		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
+		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
+		tables: []namedTable{{"points", r.PointTable()}, {"activation", r.CurveTable()}},
+	}
+}
+
+// planePanel colours points by a rate, the scale reaching its 98 % on either side.
+func planePanel(p eval.LatentPlane) *plot.Plot {
+	lo, hi := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	square := 0.0
+	for _, at := range p.Points {
+		for i := range 2 {
+			lo[i], hi[i] = min(lo[i], at[i]), max(hi[i], at[i])
+		}
+		square += at[2] * at[2] / float64(len(p.Points))
+	}
+	label := func(i int) string {
+		return fmt.Sprintf("z%d  (correlation %s)", p.Dimensions[i]+1, tickLabel(p.Correlations[i], 0.01))
+	}
+	var bounds [2]axis
+	for i := range bounds {
+		margin := 0.05*(hi[i]-lo[i]) + 1e-9
+		bounds[i] = axis{label(i), lo[i] - margin, hi[i] + margin, 5}
+	}
+	plane := newPlot(bounds[0], bounds[1])
+	d := dots{radius: 1.4}
+	scale := 2.33*math.Sqrt(square) + 1e-12
+	for _, at := range p.Points {
+		d.data = append(d.data, point{at[0], at[1]})
+		d.colors = append(d.colors, color.Color(viridis(0.5+0.5*at[2]/scale)))
+	}
+	plane.Add(d)
+	return plane
+}
+
+// activationPanel draws a line for each system.
+func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
+	lines := make([][]point, m)
+	highest := 0.0
+	for i := range m {
+		for bin, at := range c.At {
+			lines[i] = append(lines[i], point{at, c.Mean[bin][i]})
+			if v := c.Mean[bin][i]; v > highest { // NaN is not
+				highest = v
+			}
+		}
+	}
+	width := c.At[1] - c.At[0]
+	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6}, axis{"mean weight", 0, 1.05*highest + 1e-9, 5})
+	palette := categories(m)
+	for i := range m {
+		p.Add(curve{lines[i], line(palette[i], 1.3)})
+	}
+	return p
+}

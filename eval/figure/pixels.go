@@ -1,0 +1,84 @@
+package figure
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Pixels draws test episodes as strips of images, time going to the right: what happened, the probabilities that the model
+// gives, those along one rollout, and what smoothing gives where the family smooths.
+func Pixels(r eval.PixelReport) Figure {
+	const margin, gap, above, names = 10, 3, 16, 62
+	const side = vg.Length(36)
+	type strip struct {
+		name   string
+		images [][]float32
+	}
+	strips := func(s eval.PixelStrip) []strip {
+		list := []strip{{"truth", s.Truth}, {"mean", s.Mean}, {"one rollout", s.Single}}
+		if s.Smoothed != nil {
+			list = append(list, strip{"smoothed", s.Smoothed})
+		}
+		return list
+	}
+	tall := side * vg.Length(r.Image[0]) / vg.Length(r.Image[1])
+	f := Figure{
+		Name: "pixels", tables: []namedTable{{"errors", r.CurveTable()}},
+		width: names + 2*margin + (eval.PixelHorizon+1)*(side+gap) + 6, height: 2*margin + 4,
+	}
+	for _, s := range r.Strips {
+		f.height += vg.Length(len(strips(s)))*(tall+gap) + above + 14
+	}
+	f.draw = func(c draw.Canvas) {
+		whiten(c)
+		top := c.Max.Y - margin
+		for _, s := range r.Strips {
+			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + margin, Y: top - 9}, fmt.Sprintf("test episode %d", s.Episode))
+			left := c.Min.X + margin + names
+			small := textStyle(textSize, grey)
+			small.XAlign = draw.XCenter
+			c.FillText(small, vg.Point{X: left + side/2, Y: top - 9}, "seen")
+			for k := range s.Truth {
+				c.FillText(small, vg.Point{X: left + side/2 + 6 + vg.Length(k+1)*(side+gap), Y: top - 9}, fmt.Sprintf("+%d", k+1))
+			}
+			top -= above
+			for _, row := range strips(s) {
+				c.FillText(textStyle(textSize, ink), vg.Point{X: c.Min.X + margin, Y: top - tall/2 - 3}, row.name)
+				frameAt := func(x vg.Length, pixels []float32) {
+					at := vg.Rectangle{Min: vg.Point{X: x, Y: top - tall}, Max: vg.Point{X: x + side, Y: top}}
+					c.DrawImage(at, grayImage(pixels, r.Image))
+					c.StrokeLines(line(pale, 0.4), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+				}
+				frameAt(left, s.Seen)
+				for k, pixels := range row.images {
+					frameAt(left+6+vg.Length(k+1)*(side+gap), pixels)
+				}
+				top -= tall + gap
+			}
+			top -= 14
+		}
+		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + 6}, "images: black 0, white 1 or certain; seen: the last image before the prediction")
+	}
+	return f
+}
+
+// grayImage is an image of one channel, the first of several, with every pixel enlarged: what shows the picture may smooth it.
+func grayImage(pixels []float32, size [3]int) image.Image {
+	const scale = 4
+	h, w, channels := size[0], size[1], size[2]
+	m := image.NewGray(image.Rect(0, 0, scale*w, scale*h))
+	for y := range scale * h {
+		for x := range scale * w {
+			v := float64(pixels[(y/scale*w+x/scale)*channels])
+			m.SetGray(x, y, color.Gray{Y: uint8(math.Round(255 * min(max(v, 0), 1)))})
+		}
+	}
+	return m
+}

@@ -1,0 +1,147 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs/planar"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// shownPaths is how many single rollouts are drawn beside their mean.
+const shownPaths = 8
+
+// Predictions draws predicted against true trajectories: in the plane where bodies move in it, over time elsewhere.
+func Predictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
+	if len(r.Bodies) > 0 {
+		return planePredictions(r, walls)
+	}
+	return timePredictions(r)
+}
+
+// planePredictions draws each body's true path, the mean of the rollouts and some of them.
+func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
+	var panels []*plot.Plot
+	var titles []string
+	for _, s := range r.Shown {
+		p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
+		for _, w := range walls {
+			p.Add(area{box(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y), grey, draw.LineStyle{}})
+		}
+		p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
+		for b, c := range categories(len(r.Bodies)) {
+			at := func(x []float64) point { return point{x[r.Bodies[b][0]], x[r.Bodies[b][1]]} }
+			last := at(s.Truth[r.Task.Prefix-1])
+			for _, path := range s.Paths[:min(shownPaths, len(s.Paths))] {
+				single := []point{last}
+				for _, x := range path {
+					single = append(single, at(x))
+				}
+				p.Add(curve{single, line(translucent(c, 0.35), 0.7)})
+			}
+			var truth []point
+			mean := []point{last}
+			for _, x := range s.Truth {
+				truth = append(truth, at(x))
+			}
+			for _, x := range s.Mean {
+				mean = append(mean, at(x))
+			}
+			p.Add(
+				curve{truth, line(ink, 1.2)}, curve{mean, line(c, 1.8, 4, 2)},
+				markers{[]point{last}, draw.GlyphStyle{Color: c, Radius: 2.6, Shape: draw.CircleGlyph{}}},
+			)
+		}
+		panels = append(panels, p)
+		titles = append(titles, fmt.Sprintf("test episode %d", s.Episode))
+	}
+	caption := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; pale: %d of them", r.Task.Prefix, r.Task.Samples, r.Horizon, min(shownPaths, r.Task.Samples))
+	return Figure{
+		Name: "trajectories", width: 7.2 * vg.Inch, height: 7.4 * vg.Inch,
+		draw:   func(c draw.Canvas) { drawScenes(c, grids(panels, 2), titles, caption) },
+		tables: []namedTable{{"predictions", r.CurveTable()}},
+	}
+}
+
+// timePredictions draws up to eight channels over time, a column for each episode.
+func timePredictions(r eval.TrajectoryReport) Figure {
+	channels := min(len(r.Shown[0].Truth[0]), maxObservations)
+	shown := r.Shown[:min(3, len(r.Shown))]
+	unit, label := r.DT, "time"
+	if unit == 0 {
+		unit, label = 1, "step"
+	}
+	var plots [][]*plot.Plot
+	for i := range channels {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, s := range shown {
+			for _, x := range s.Truth {
+				lo, hi = min(lo, x[i]), max(hi, x[i])
+			}
+		}
+		margin := 0.12*(hi-lo) + 1e-3
+		var row []*plot.Plot
+		for j, s := range shown {
+			x := axis{label, 0, unit * float64(len(s.Truth)-1), 6}
+			y := axis{fmt.Sprintf("x%d", i+1), lo - margin, hi + margin, 4}
+			p := predictionPanel(s, r.Task.Prefix, i, unit, x, y)
+			if i < channels-1 {
+				p.X.Label.Text, p.X.Tick.Marker = "", unlabelled{p.X.Tick.Marker}
+			}
+			if j > 0 {
+				p.Y.Label.Text = ""
+			}
+			row = append(row, p)
+		}
+		plots = append(plots, row)
+	}
+	return Figure{
+		Name: "trajectories", width: (1.0 + 3.1*vg.Length(len(shown))) * vg.Inch, height: (0.85*vg.Length(channels) + 1) * vg.Inch,
+		draw:   func(c draw.Canvas) { drawPredictions(c, plots, shown, r) },
+		tables: []namedTable{{"predictions", r.CurveTable()}},
+	}
+}
+
+func predictionPanel(s eval.Trajectory, prefix, channel int, unit float64, x, y axis) *plot.Plot {
+	p := newPlot(x, y)
+	var truth []point
+	for t, v := range s.Truth {
+		truth = append(truth, point{unit * float64(t), v[channel]})
+	}
+	last := truth[prefix-1]
+	mean, low, high := []point{last}, []point{last}, []point{last}
+	for k, v := range s.Mean {
+		at := unit * float64(prefix+k)
+		mean = append(mean, point{at, v[channel]})
+		low = append(low, point{at, s.Quantile(0.05, k, channel)})
+		high = append(high, point{at, s.Quantile(0.95, k, channel)})
+	}
+	p.Add(
+		band{low, high, translucent(blue, 0.25)},
+		curve{[]point{{last.x, y.min}, {last.x, y.max}}, line(grey, 0.8, 2, 2)},
+		curve{truth, line(ink, 1.2)}, curve{mean, line(blue, 1.5, 4, 2)},
+	)
+	return p
+}
+
+func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajectory, r eval.TrajectoryReport) {
+	whiten(c)
+	tiles := draw.Tiles{
+		Rows: len(plots), Cols: len(shown), PadTop: 24, PadBottom: 20, PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2,
+	}
+	for i, row := range plot.Align(plots, tiles, c) {
+		for j, at := range row {
+			plots[i][j].Draw(at)
+			if i == 0 {
+				data := plots[i][j].DataCanvas(at)
+				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, fmt.Sprintf("test episode %d", shown[j].Episode))
+			}
+		}
+	}
+	caption := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 %% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
+	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+}

@@ -1,0 +1,129 @@
+package figure
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/planar"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// WallsOf are the inner walls of an environment in the square [−1, 1]²; nil where it has none.
+func WallsOf(env envs.Env) []planar.Box {
+	if e, ok := env.(interface{ Walls() []planar.Box }); ok {
+		return e.Walls()
+	}
+	return nil
+}
+
+// mapColumns is how many maps share a row.
+const mapColumns = 8
+
+// Switches draws, for each body and base system, the mean weight of the system where the body was. Each map has a scale of
+// its own, from 0 to the number in its title.
+func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
+	columns := min(mapColumns, r.M)
+	rows := (r.M + columns - 1) / columns * len(r.Maps)
+	const side, above = 1.25 * vg.Inch, 15
+	f := Figure{
+		Name: "switches", width: vg.Length(columns)*(side+6) + 70, height: vg.Length(rows)*(side+above+4) + vg.Length(len(r.Maps))*16 + 24,
+		tables: []namedTable{{"systems", r.CurveTable()}, {"maps", r.MapTable()}},
+	}
+	f.draw = func(c draw.Canvas) {
+		whiten(c)
+		top := c.Max.Y - 4
+		for _, m := range r.Maps {
+			top -= 14
+			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + 8, Y: top}, fmt.Sprintf("body %d", m.Body+1))
+			for i := range r.M {
+				if i%columns == 0 && i > 0 {
+					top -= side + above + 4
+				}
+				left := c.Min.X + 8 + vg.Length(i%columns)*(side+6)
+				at := vg.Rectangle{Min: vg.Point{X: left, Y: top - above - side}, Max: vg.Point{X: left + side, Y: top - above}}
+				highest := drawMap(c, at, m, i, r.M, walls)
+				c.FillText(textStyle(textSize, ink), vg.Point{X: left, Y: at.Max.Y + 3}, fmt.Sprintf("system %d: 0 to %.2g", i+1, highest))
+			}
+			top -= side + above + 6
+		}
+		drawScale(c, vg.Point{X: c.Max.X - 48, Y: c.Max.Y - 30 - side}, side)
+		caption := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; grey: walls; white: nobody was there"
+		if columns < 4 {
+			caption = "mean mixing weight over x and y in [−1, 1]"
+		}
+		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+	}
+	return f
+}
+
+// drawMap draws the bins of one system and returns the weight at the top of its scale: the mean of a cell is noisy, so maps are
+// smoothed over neighbours by the steps in them.
+func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems int, walls []planar.Box) float64 {
+	const B = eval.MapBins
+	smooth := make([]float64, B*B)
+	highest := 0.0
+	for y := range B {
+		for x := range B {
+			sum, n := 0.0, 0
+			for j := max(y-1, 0); j <= min(y+1, B-1); j++ {
+				for i := max(x-1, 0); i <= min(x+1, B-1); i++ {
+					if k := m.Count[j*B+i]; k > 0 {
+						sum += float64(k) * m.Mean[(j*B+i)*systems+system]
+						n += k
+					}
+				}
+			}
+			smooth[y*B+x] = math.NaN()
+			if n > 0 && m.Count[y*B+x] > 0 {
+				smooth[y*B+x] = sum / float64(n)
+				highest = max(highest, smooth[y*B+x])
+			}
+		}
+	}
+	place := func(x, y float64) vg.Point {
+		size := at.Size()
+		return vg.Point{X: at.Min.X + vg.Length((x+1)/2)*size.X, Y: at.Min.Y + vg.Length((y+1)/2)*size.Y}
+	}
+	rectangle := func(left, bottom, right, top float64, fill color.Color) {
+		c.FillPolygon(fill, []vg.Point{place(left, bottom), place(right, bottom), place(right, top), place(left, top)})
+	}
+	c.DrawImage(at, mapImage(smooth, highest))
+	for _, w := range walls {
+		rectangle(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y, grey)
+	}
+	c.StrokeLines(line(grey, 0.8), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+	return highest
+}
+
+// mapImage is a picture of B × B cells, its first row on top; a cell without a value is white.
+func mapImage(cells []float64, highest float64) image.Image {
+	const B, scale = eval.MapBins, 3
+	picture := image.NewRGBA(image.Rect(0, 0, B*scale, B*scale))
+	for y := range B * scale {
+		for x := range B * scale {
+			c := color.NRGBA{255, 255, 255, 255}
+			if v := cells[(B-1-y/scale)*B+x/scale]; !math.IsNaN(v) {
+				c = viridis(v / (highest + 1e-12))
+			}
+			picture.Set(x, y, c)
+		}
+	}
+	return picture
+}
+
+// drawScale explains the colours.
+func drawScale(c draw.Canvas, at vg.Point, height vg.Length) {
+	const steps = 32
+	for i := range steps {
+		bottom := at.Y + height*vg.Length(i)/steps
+		c.FillPolygon(viridis((float64(i)+0.5)/steps), []vg.Point{{X: at.X, Y: bottom}, {X: at.X + 10, Y: bottom}, {X: at.X + 10, Y: bottom + height/steps + 0.3}, {X: at.X, Y: bottom + height/steps + 0.3}})
+	}
+	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + 14, Y: at.Y}, "0")
+	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + 14, Y: at.Y + height - textSize*0.7}, "max")
+}

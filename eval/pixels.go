@@ -1,0 +1,248 @@
+package eval
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// PixelHorizon is how many images the protocol Pixels predicts.
+const PixelHorizon = 15
+
+// PixelHorizons are the numbers of predicted images of the published figures.
+func PixelHorizons() []int { return []int{1, 5, 10, 15} }
+
+// PixelRow is the share of pixels that a predictor gets wrong.
+type PixelRow struct {
+	Name, Key string
+	Frames    []Estimate // mean over the first n predicted images, at PixelHorizons: the measure of the paper
+	Last      []Estimate // in the n-th alone
+}
+
+// PixelStrip is one test episode as it was and as it is predicted.
+type PixelStrip struct {
+	Episode             int         // index among the test episodes
+	Seen                []float32   // the last image of the prefix
+	Truth, Mean, Single [][]float32 // [PixelHorizon]; probabilities of a pixel, and those along one rollout
+	Smoothed            [][]float32 // given the image after the last, too; nil: the family does not smooth
+}
+
+// PixelReport is the result of the protocol Pixels.
+type PixelReport struct {
+	Task        Task
+	Environment string
+	Image       [3]int
+	Rows        []PixelRow // the model first
+	Strips      []PixelStrip
+	Notes       []string
+}
+
+const (
+	pixelStrips = 3   // episodes that are drawn
+	lit         = 0.5 // the probability, or the value, above which a pixel is lit
+)
+
+// Pixels measures the prediction of binary images: the share of pixels that are wrong when those more likely than not are lit
+// (Becker-Ehmck et al. 2019, section "Image ball in a box"). The first images of test episodes are filtered, up to 15 that
+// follow predicted. A family that smooths is also shown, for each n, the one image after the n that are asked for. It returns
+// ErrOptions or ErrDims, joined, before anything is computed.
+func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
+	spec := env.Spec()
+	if err := task.validate(f.Dims(), spec); err != nil {
+		return PixelReport{}, err
+	}
+	pictured, ok := env.(envs.Pictured)
+	if !ok {
+		return PixelReport{}, fmt.Errorf("%w: observations of %s are no images", ErrDims, spec.Name)
+	}
+	const K = PixelHorizon
+	test := task.test(env, task.Prefix+K+1)
+	r := PixelReport{Task: task, Environment: spec.Name, Image: pictured.Image(), Strips: make([]PixelStrip, min(pixelStrips, test.N))}
+	start := task.Prefix - 1
+	byMean, single, static, blank := newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K)
+	nothing := make([]float32, test.NX)
+	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
+		for i := range c.n {
+			n := c.first + i
+			if n < len(r.Strips) {
+				r.Strips[n] = PixelStrip{Episode: n, Seen: test.at(n, start)}
+			}
+			for k := 1; k <= K; k++ {
+				at, truth := ((k-1)*c.n+i)*test.NX, test.at(n, start+k)
+				mean, path := a.Mean[at:at+test.NX], a.Paths[at:at+test.NX]
+				enterPixels(byMean, n, k, truth, mean)
+				enterPixels(single, n, k, truth, path)
+				enterPixels(static, n, k, truth, test.at(n, start))
+				enterPixels(blank, n, k, truth, nothing)
+				if n < len(r.Strips) {
+					s := &r.Strips[n]
+					s.Truth, s.Mean, s.Single = append(s.Truth, truth), append(s.Mean, mean), append(s.Single, path)
+				}
+			}
+		}
+	})
+	r.Rows = append(r.Rows, pixelRow("model", "", byMean), pixelRow("  one rollout", "one_rollout", single))
+	if _, ok := f.(model.Smoother); ok {
+		r.Rows = append(r.Rows, r.smoothed(f, test))
+	} else {
+		r.Notes = append(r.Notes, "This family of models does not smooth: nothing is predicted from an image after the gap.")
+	}
+	r.Rows = append(r.Rows, pixelRow("last image seen", "static", static), pixelRow("blank image", "blank", blank))
+	return r, nil
+}
+
+// enterPixels enters the share of wrong pixels of image k of episode n; the first element counts episodes.
+func enterPixels(sums *tally, n, k int, truth, predicted []float32) {
+	wrong := 0
+	for i, v := range truth {
+		if (v > lit) != (predicted[i] > lit) {
+			wrong++
+		}
+	}
+	sums.row(n)[0] = 1
+	sums.row(n)[k] = float64(wrong) / float64(len(truth))
+}
+
+func pixelRow(name, key string, sums *tally) PixelRow {
+	r := PixelRow{Name: name, Key: key}
+	for _, n := range PixelHorizons() {
+		r.Frames = append(r.Frames, sums.estimate(func(s []float64) float64 { return total(s[1:1+n]) / s[0] / float64(n) }))
+		r.Last = append(r.Last, sums.estimate(func(s []float64) float64 { return s[n] / s[0] }))
+	}
+	return r
+}
+
+// smoothed asks, for each n, for the n images between the prefix and one that is seen.
+func (r *PixelReport) smoothed(f model.Forecaster, d trials) PixelRow {
+	row := PixelRow{Name: "  smoothed", Key: "smoothed"}
+	for _, gap := range PixelHorizons() {
+		sums := newTally(d.N, 1+PixelHorizon)
+		work := chunks(d.N, r.Task.Prefix-1, r.Task.Prefix-1)
+		forEach(f, r.Task.Threads, len(work), func(f model.Forecaster, w int) {
+			c := work[w]
+			batch := gapped(&d, c, r.Task.Prefix, gap, f.Dims().NU)
+			var answer model.Smoothing
+			f.(model.Smoother).Smooth(&answer, batch)
+			for i := range c.n {
+				for k := 1; k <= gap; k++ {
+					at := ((r.Task.Prefix-1+k)*c.n + i) * d.NX
+					enterPixels(sums, c.first+i, k, d.at(c.first+i, r.Task.Prefix-1+k), answer.Observations[at:at+d.NX])
+					if n := c.first + i; n < len(r.Strips) && gap == PixelHorizon {
+						r.Strips[n].Smoothed = append(r.Strips[n].Smoothed, answer.Observations[at:at+d.NX])
+					}
+				}
+			}
+		})
+		all := pixelRow("", "", sums)
+		for i, n := range PixelHorizons() {
+			if n == gap {
+				row.Frames, row.Last = append(row.Frames, all.Frames[i]), append(row.Last, all.Last[i])
+			}
+		}
+	}
+	return row
+}
+
+// gapped is a batch of prefix, gap and one step more, with what lies in the gap taken out.
+func gapped(d *trials, c chunk, prefix, gap, nu int) model.Batch {
+	steps := prefix + gap + 1
+	b := d.batch(c.first, c.n, 0, steps, nu, true)
+	b.Seen = make([]float32, len(b.Observations))
+	for t := range steps {
+		row := b.Observations[t*c.n*d.NX : (t+1)*c.n*d.NX]
+		if t >= prefix && t < prefix+gap {
+			clear(row)
+			continue
+		}
+		for i := range row {
+			b.Seen[t*c.n*d.NX+i] = 1
+		}
+	}
+	return b
+}
+
+// PixelPublished is a row of the published figure.
+type PixelPublished struct {
+	Name, Key string
+	Wrong     []float64 // at PixelHorizons
+}
+
+// PixelPaper are the published shares of wrong pixels, read off Becker-Ehmck et al. 2019, for the ball; nil for others.
+func PixelPaper(environment string) []PixelPublished {
+	if environment != "ball" {
+		return nil
+	}
+	return []PixelPublished{
+		{"KVAE smoothed", "kvae_smoothed", []float64{.003, .009, .015, .023}},
+		{"KVAE generative", "kvae_generative", []float64{.010, .015, .020, .027}},
+		{"ours", "ours", []float64{.011, .014, .017, .021}},
+	}
+}
+
+// Table shows the shares of wrong pixels.
+func (r PixelReport) Table() Table {
+	t := Table{Title: r.Environment + ", share of wrong pixels in n predicted images", Corner: "n", Decimals: 4}
+	for _, n := range PixelHorizons() {
+		t.Columns = append(t.Columns, strconv.Itoa(n))
+	}
+	for _, n := range PixelHorizons() {
+		t.Columns = append(t.Columns, "n-th "+strconv.Itoa(n))
+	}
+	for i, p := range r.Rows {
+		t.Rows = append(t.Rows, Row{p.Name, append(values(p.Frames), values(p.Last)...)})
+		if i == 0 {
+			t.Rows = append(t.Rows, Row{"  standard error", append(errorsOf(p.Frames), errorsOf(p.Last)...)})
+		}
+	}
+	for i, p := range PixelPaper(r.Environment) {
+		if i == 0 {
+			t.Rows = append(t.Rows, Row{})
+		}
+		t.Rows = append(t.Rows, Row{"paper: " + p.Name, append(append([]float64{}, p.Wrong...), missing(len(p.Wrong))...)})
+	}
+	t.Notes = append([]string{r.Task.note(), "A pixel is wrong if its probability is on the other side of 1/2. n: mean over the n images; n-th: the last of them alone."}, r.Notes...)
+	return t
+}
+
+// CurveTable holds every number.
+func (r PixelReport) CurveTable() Table {
+	t := Table{Corner: "predictor", Decimals: 6}
+	for _, kind := range []string{"frames", "last"} {
+		for _, n := range PixelHorizons() {
+			name := fmt.Sprintf("%s_%d", kind, n)
+			t.Columns = append(t.Columns, name, name+"_se")
+		}
+	}
+	for _, p := range r.Rows {
+		row := Row{Name: suffixed("model", p.Key)}
+		for _, list := range [][]Estimate{p.Frames, p.Last} {
+			for _, e := range list {
+				row.Values = append(row.Values, e.Value, e.SE)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Report returns the figures in the form that scripts read: objects by number of images.
+func (r PixelReport) Report() Report {
+	out := Report{Protocol: "pixels", Metrics: r.Task.metrics()}
+	var keys []string
+	for _, n := range PixelHorizons() {
+		keys = append(keys, strconv.Itoa(n))
+	}
+	add := func(name string, v []float64) { out.Metrics = append(out.Metrics, object(name, keys, v)) }
+	for _, p := range r.Rows {
+		add(suffixed("error", p.Key), values(p.Frames))
+		add(suffixed("standard_error", p.Key), errorsOf(p.Frames))
+		add(suffixed("error_last", p.Key), values(p.Last))
+		add(suffixed("error_last_standard_error", p.Key), errorsOf(p.Last))
+	}
+	for _, p := range PixelPaper(r.Environment) {
+		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Wrong))
+	}
+	return out
+}

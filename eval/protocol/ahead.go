@@ -1,0 +1,25 @@
+package protocol
+
+import (
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// aheadEpisodes is the number of trajectories of the protocol ahead.
+const aheadEpisodes = 100
+
+func aheadProtocol() Protocol {
+	return Protocol{
+		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw", Episodes: aheadEpisodes,
+		fits: vectors,
+		run: func(s Subject) (Findings, error) {
+			report, err := eval.Ahead(s.Forecaster, s.Env, eval.AheadOptions{
+				Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,
+				Horizon: s.Horizon, Samples: s.Samples, Window: s.Window, Threads: s.Threads,
+			})
+			if err != nil {
+				return Findings{}, err
+			}
+			return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report()}, nil
+		},
+	}
+}

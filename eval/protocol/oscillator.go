@@ -1,0 +1,34 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+func fhnProtocol() Protocol {
+	return Protocol{
+		Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, beside the paper's",
+		Usual: []string{"fhn"}, AllStarts: true, Ends: true, run: fhn,
+		fits: func(kind string, _ envs.Env) bool { return kind == "fhn" },
+	}
+}
+
+// fhn evaluates the oscillator. All starts in the held-out window cost thirty times as much as the one at its beginning.
+func fhn(s Subject) (Findings, error) {
+	o := eval.DefaultFHNOptions()
+	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length
+	o.Horizon, o.Samples, o.Window, o.Threads = s.Horizon, s.Samples, s.Window, s.Threads
+	o.AllStarts, o.Fresh = s.AllStarts, s.Fresh
+	report, err := eval.FHN(s.Forecaster, o)
+	if err != nil {
+		return Findings{}, err
+	}
+	picture, err := eval.FHNFigure(s.Forecaster, o)
+	if err != nil {
+		return Findings{}, fmt.Errorf("compute the figure: %w", err)
+	}
+	return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(), Draw: figure.FHN(report, picture).Write}, nil
+}

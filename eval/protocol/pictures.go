@@ -1,0 +1,53 @@
+package protocol
+
+import (
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+func trajectoriesProtocol() Protocol {
+	return Protocol{
+		Name: "trajectories", Doc: "a few episodes as they are predicted, beside the truth", Prefixed: true, fits: vectors,
+		run: func(s Subject) (Findings, error) {
+			r, err := eval.Trajectories(s.Forecaster, s.Env, s.task(1))
+			if err != nil {
+				return Findings{}, err
+			}
+			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Draw: figure.Predictions(r, figure.WallsOf(s.Env)).Write}, nil
+		},
+	}
+}
+
+func pixelsProtocol() Protocol {
+	return Protocol{
+		Name: "pixels", Doc: "share of wrong pixels in predicted images, with strips of them, beside the paper's",
+		Usual: []string{"ball"}, Prefixed: true, Episodes: testEpisodes,
+		fits: func(_ string, env envs.Env) bool {
+			_, images := env.(envs.Pictured)
+			return images
+		},
+		run: func(s Subject) (Findings, error) {
+			r, err := eval.Pixels(s.Forecaster, s.Env, s.task(testEpisodes))
+			if err != nil {
+				return Findings{}, err
+			}
+			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Draw: figure.Pixels(r).Write}, nil
+		},
+	}
+}
+
+func dtProtocol() Protocol {
+	return Protocol{
+		Name: "dt", Doc: "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
+		Prefixed: true, Episodes: testEpisodes,
+		fits: func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
+		run: func(s Subject) (Findings, error) {
+			r, err := eval.DT(s.Forecaster, s.Env, s.task(testEpisodes))
+			if err != nil {
+				return Findings{}, err
+			}
+			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}, nil
+		},
+	}
+}

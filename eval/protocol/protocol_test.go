@@ -1,0 +1,136 @@
+package protocol_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// kinds are environments that are simulated.
+var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise"}
+
+// subject is an untrained model of a few parameters, to be measured on a few episodes.
+func subject(t *testing.T, kind string) protocol.Subject {
+	t.Helper()
+	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := resolved.Config
+	data, env, err := registry.Data(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := registry.Model(c, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return protocol.Subject{
+		Forecaster: m.(model.Forecasting).NewForecaster(), Env: env, Seed: c.Seed, Episodes: c.Env.Episodes, Length: c.Env.Length,
+		Horizon: 10, Samples: 2, Test: 30,
+	}
+}
+
+// results are the files that a protocol makes, in one piece.
+func results(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
+	t.Helper()
+	found, err := p.Run(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	report, err := json.Marshal(found.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(report)
+	if err := found.Table.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := found.Curves.WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	if found.Draw == nil {
+		return b.String()
+	}
+	paths, err := found.Draw(t.TempDir())
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("the figure: %v, %q", err, paths)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(path, ".svg") && !strings.HasPrefix(filepath.Base(path), p.Name) {
+			t.Errorf("protocol %s draws %s", p.Name, filepath.Base(path))
+		}
+		b.Write(data)
+	}
+	return b.String()
+}
+
+// TestProtocols_AreTheSameForAnyNumberOfThreads: tables, reports and pictures of every protocol and environment.
+func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
+	for _, kind := range kinds {
+		s := subject(t, kind)
+		for _, p := range protocol.For(kind, s.Env) {
+			t.Run(kind+"/"+p.Name, func(t *testing.T) {
+				s.Threads = 1
+				one := results(t, p, s)
+				s.Threads = 3
+				if three := results(t, p, s); three != one {
+					t.Error("three threads find something else than one")
+				}
+			})
+		}
+	}
+}
+
+// TestProtocols_AnswerForEveryFamily: one that only forecasts gets what can be said of it, in words where that is nothing.
+func TestProtocols_AnswerForEveryFamily(t *testing.T) {
+	for _, kind := range []string{"maze", "reacher", "ball"} {
+		s := subject(t, kind)
+		s.Forecaster = only{s.Forecaster}
+		for _, p := range protocol.For(kind, s.Env) {
+			t.Run(kind+"/"+p.Name, func(t *testing.T) { results(t, p, s) })
+		}
+	}
+}
+
+// only is a model without filter and switch.
+type only struct{ model.Forecaster }
+
+func (o only) Dims() model.Dims {
+	d := o.Forecaster.Dims()
+	return model.Dims{NX: d.NX, NU: d.NU}
+}
+func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
+
+// TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
+func TestFor_TheUsualOneIsFirst(t *testing.T) {
+	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead"}
+	names := map[string]bool{}
+	for _, kind := range kinds {
+		list := protocol.For(kind, subject(t, kind).Env)
+		if got := list[0].Name; got != want[kind] {
+			t.Errorf("%s: first %s, want %s", kind, got, want[kind])
+		}
+		for _, p := range list {
+			names[p.Name] = true
+		}
+	}
+	for _, p := range protocol.All() {
+		if !names[p.Name] || p.Doc == "" {
+			t.Errorf("protocol %s fits nothing, or says nothing of itself", p.Name)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package gibbs
+
+import "fmt"
+
+// drawLeaves draws W_k and Q_k of each leaf from their matrix-normal inverse-Wishart conditional (see regression), which
+// is the prior where no step has the regime.
+func (c *Chain) drawLeaves() error {
+	for k, r := range c.leaves {
+		s := c.source(drawLeaves, k)
+		w, q := c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims)
+		mean, v := c.priorMean(c.tree.inner() + k)
+		if !r.draw(w, q, 1/v, float64(c.D+1), c.cfg.Prior.Noise, &s) {
+			return fmt.Errorf("%w: the noise of regime %d is zero to rounding: raise Prior.Noise or scale the data", ErrNumeric, k)
+		}
+		addScaled(w, 1, mean)
+		if !c.regimes[k].set(w, q, c.square, c.dims) {
+			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale the data", ErrNumeric, k)
+		}
+	}
+	return nil
+}
+
+// drawInner draws W_n of each inner node of a TrSLDS, from the root down. With v_n the prior variance at the node, v_c that
+// at its children, and Λ_c = I for an inner child, Q_c⁻¹ for a leaf, each column of W_n is Gaussian with
+//
+//	Λ = I/v_n + Σ_c Λ_c/v_c,  mean = Λ⁻¹ (W_pa(n)/v_n + Σ_c Λ_c W_c/v_c)
+func (c *Chain) drawInner() error {
+	if !c.cfg.Hierarchical {
+		return nil
+	}
+	for n := range c.tree.inner() {
+		precision, right := c.square, c.right
+		mean, v := c.priorMean(n)
+		clear(precision)
+		clear(right)
+		for i := range c.D {
+			precision[i*c.D+i] = 1 / v
+		}
+		addScaled(right, 1/v, mean)
+		v *= c.cfg.Prior.Shrink
+		for _, child := range c.tree.child[n] {
+			c.addChild(precision, right, child, 1/v)
+		}
+		if !cholesky(precision, c.D) {
+			return fmt.Errorf("%w: the precision of node %d is not positive definite", ErrNumeric, n)
+		}
+		s := c.source(drawInner, n)
+		solveLowerRows(precision, right, c.D, c.P)
+		w := c.theta.inner(n, c.dims)
+		for i := range w {
+			w[i] = right[i] + s.normal()
+		}
+		solveUpperRows(precision, w, c.D, c.P)
+	}
+	return nil
+}
+
+// addChild adds Λ_c/v_c to the precision and Λ_c W_c/v_c to the right-hand side.
+func (c *Chain) addChild(precision, right []float64, child int, inverse float64) {
+	if k := child - c.tree.inner(); k >= 0 {
+		w := c.theta.leaf(k, c.dims)
+		addScaled(precision, inverse, c.regimes[k].precision)
+		for i := range c.D {
+			for j := range c.D {
+				addScaled(right[i*c.P:(i+1)*c.P], float64(inverse*c.regimes[k].precision[i*c.D+j]), w[j*c.P:(j+1)*c.P])
+			}
+		}
+		return
+	}
+	for i := range c.D {
+		precision[i*c.D+i] += inverse
+	}
+	addScaled(right, inverse, c.theta.inner(child, c.dims))
+}

@@ -1,0 +1,176 @@
+package gibbs
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// Rollout says what the mean of a forecast is.
+type Rollout string
+
+// The rollouts.
+const (
+	// RolloutMode iterates the averaged dynamics of the most likely leaf, without noise, as Nassar et al. (2019) do.
+	RolloutMode Rollout = "mode"
+	// RolloutSample averages paths of the posterior: each has parameters, regimes and noise of its own.
+	RolloutSample Rollout = "sample"
+)
+
+// Forecaster predicts from a fitted model. It serves one goroutine; Clone gives another one that shares the parameters.
+type Forecaster struct {
+	dims
+	mean    *system
+	draws   []*system
+	rollout Rollout
+
+	belief         *belief
+	x, next, noise []float64
+	y, u           []float64
+}
+
+var _ model.Forecaster = (*Forecaster)(nil)
+
+// NewForecaster returns a Forecaster of the averaged parameters and the kept draws of a posterior.
+func (p *Posterior) NewForecaster(rollout Rollout) (*Forecaster, error) {
+	mean, err := newSystem(p.cfg, p.dims, p.Mean())
+	if err != nil {
+		return nil, err
+	}
+	f := &Forecaster{dims: p.dims, mean: mean, rollout: rollout}
+	for _, theta := range p.Draws() {
+		s, err := newSystem(p.cfg, p.dims, theta)
+		if err != nil {
+			return nil, err
+		}
+		f.draws = append(f.draws, s)
+	}
+	if len(f.draws) == 0 {
+		f.draws = []*system{mean}
+	}
+	f.allocate()
+	return f, nil
+}
+
+func (f *Forecaster) allocate() {
+	f.belief = newBelief(f.dims)
+	f.x, f.next, f.noise = make([]float64, f.D), make([]float64, f.D), make([]float64, f.D)
+	f.y, f.u = make([]float64, f.Dy), make([]float64, f.Du)
+}
+
+// Clone returns a Forecaster for another goroutine.
+func (f *Forecaster) Clone() model.Forecaster {
+	c := &Forecaster{dims: f.dims, mean: f.mean, draws: f.draws, rollout: f.rollout}
+	c.allocate()
+	return c
+}
+
+// Dims returns the dimensions.
+func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.Dy, NU: f.Du, NZ: f.D, M: f.K} }
+
+// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept draw s, in
+// turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
+func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
+	b := q.Prefix.B
+	dst.Resize(q.Horizon, b, q.Samples, f.Dy, f.K)
+	clear(dst.Switches)
+	clear(dst.Mean)
+	s := source{stream: q.Noise}
+	for n := range b {
+		for i := range q.Samples {
+			f.samplePath(dst, q, n, i, &s)
+		}
+		if f.rollout == RolloutMode {
+			f.meanPath(dst, q, n)
+		}
+	}
+}
+
+// filter leaves in f.belief what is known of x at the end of sequence n of the prefix.
+func (f *Forecaster) filter(s *system, prefix model.Batch, n int) {
+	for t := range prefix.T {
+		row := (t*prefix.B + n) * f.Dy
+		for i := range f.y {
+			f.y[i] = float64(prefix.Observations[row+i])
+			if prefix.Seen != nil && prefix.Seen[row+i] == 0 {
+				f.y[i] = math.NaN()
+			}
+		}
+		if t == 0 {
+			f.belief.begin(s, f.y)
+			continue
+		}
+		f.setControl(prefix.Controls[(t*prefix.B+n)*f.Du:])
+		f.belief.next(s, f.u, f.y)
+	}
+}
+
+func (f *Forecaster) setControl(u []float32) {
+	for i := range f.u {
+		f.u[i] = float64(u[i])
+	}
+}
+
+// control sets f.u to what acts before step h of rollout i of sequence n.
+func (f *Forecaster) control(q model.Query, n, i, h int) {
+	at := (h*q.Prefix.B + n) * f.Du
+	if plan := q.Horizon * q.Prefix.B * f.Du; len(q.Controls) > plan {
+		at += i * plan
+	}
+	f.setControl(q.Controls[at:])
+}
+
+// meanPath iterates A x + B u + b of the most likely leaf from the filtered mean.
+func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
+	f.filter(f.mean, q.Prefix, n)
+	copy(f.x, f.belief.mean)
+	for h := range q.Horizon {
+		f.control(q, n, 0, h)
+		f.mean.logProbabilities(f.belief.logPi, f.belief.nu, f.x)
+		f.mean.advance(f.next, f.mean.tree.mostLikely(f.belief.logPi), f.x, f.u)
+		f.x, f.next = f.next, f.x
+		f.mean.emit(f.y, f.x)
+		for i, v := range f.y {
+			dst.Mean[(h*q.Prefix.B+n)*f.Dy+i] = float32(v)
+		}
+	}
+}
+
+// samplePath draws rollout i: x from the filtered Gaussian, then regimes and noise.
+func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s *source) {
+	system, b := f.draws[i%len(f.draws)], f.belief
+	f.filter(system, q.Prefix, n)
+	copy(b.product, b.covariance)
+	copy(f.x, b.mean)
+	if cholesky(b.product, f.D) { // a covariance of zero to rounding adds nothing
+		f.addNoise(f.x, b.product, s)
+	}
+	share := 1 / float32(q.Samples)
+	for h := range q.Horizon {
+		f.control(q, n, i, h)
+		system.logProbabilities(b.logPi, b.nu, f.x)
+		normalise(b.logPi)
+		k := s.categorical(b.logPi)
+		system.advance(f.next, k, f.x, f.u)
+		f.addNoise(f.next, system.factors[k*f.D*f.D:(k+1)*f.D*f.D], s)
+		f.x, f.next = f.next, f.x
+		system.emit(f.y, f.x)
+		at := h*q.Prefix.B + n
+		dst.Switches[at*f.K+k] += share
+		for j, v := range f.y {
+			dst.Paths[((i*q.Horizon+h)*q.Prefix.B+n)*f.Dy+j] = float32(v)
+			dst.Mean[at*f.Dy+j] += share * float32(v)
+			if i == 0 {
+				dst.Draw[at*f.Dy+j] = float32(v + float64(math.Sqrt(system.theta.Measuring[j])*s.normal()))
+			}
+		}
+	}
+}
+
+// addNoise adds L ε to x.
+func (f *Forecaster) addNoise(x, factor []float64, s *source) {
+	s.normals(f.noise)
+	for i := range x {
+		x[i] += dot(f.noise[:i+1], factor[i*f.D:])
+	}
+}

@@ -1,0 +1,286 @@
+package gibbs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The greedy fit of the tree. At each node the transitions are split in two: a mixture of two linear systems whose gate is
+// the logistic function of a hyperplane (Jordan and Jacobs 1994) is fitted by expectation-maximisation from random
+// hyperplanes, and the best fit's hyperplane divides the transitions for the nodes below.
+
+const (
+	growPoints = 3000 // transitions that a split is fitted to; they are taken at equal distances
+	growTries  = 6    // random hyperplanes
+	growRounds = 15   // of expectation-maximisation
+	gateRounds = 3    // of the gate's fit within each
+)
+
+// expert is a linear system of the fit.
+type expert struct {
+	w, q   []float64
+	regime regime
+}
+
+// split is a fitted node.
+type split struct {
+	plane []float64  // [D+1]
+	sides [2]*expert // left and right
+	gain  float64    // of the log likelihood, over one linear system
+}
+
+type grower struct {
+	*Chain
+	draw   *source
+	sum    *regression
+	gate   *plane
+	weight []float64 // of the left side, by point
+	common []float64 // [D,D] noise covariance of both sides
+}
+
+// growTree fits the hyperplanes and the dynamics of all leaves.
+func (c *Chain) growTree(s *source) error {
+	g := &grower{Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints), common: make([]float64, c.D*c.D)}
+	var points []int
+	for _, span := range c.spans {
+		for t := span.from; t < span.to-1; t++ {
+			points = append(points, t)
+		}
+	}
+	whole, err := g.fitWhole(points)
+	if err != nil {
+		return err
+	}
+	root := 0
+	if c.K == 1 {
+		root = c.tree.inner()
+	}
+	return g.grow(root, points, whole, nil)
+}
+
+// grow fits the subtree of a node to the points; known is its split if it has been found already.
+func (g *grower) grow(node int, points []int, whole *expert, known *split) error {
+	if k := node - g.tree.inner(); k >= 0 {
+		copy(g.theta.leaf(k, g.dims), whole.w)
+		copy(g.theta.noise(k, g.dims), whole.q)
+		return nil
+	}
+	if known == nil {
+		known = g.bestSplit(points, whole)
+	}
+	parts := [2][]int{points, points}
+	if known.gain > 0 {
+		parts = g.divide(points, known)
+		for i := range parts {
+			side, err := g.fitWhole(parts[i])
+			if err != nil {
+				return err
+			}
+			known.sides[i] = side
+		}
+	}
+	children := g.tree.child[node]
+	var below [2]*split
+	if isLeaf := func(i int) bool { return children[i] >= g.tree.inner() }; isLeaf(0) != isLeaf(1) {
+		// The side that gains more from another split becomes the child that has one.
+		for i := range parts {
+			below[i] = g.bestSplit(parts[i], known.sides[i])
+		}
+		if better := below[0].gain > below[1].gain; better == isLeaf(0) {
+			slices.Reverse(parts[:])
+			slices.Reverse(below[:])
+			slices.Reverse(known.sides[:])
+			for i := range known.plane {
+				known.plane[i] = -known.plane[i]
+			}
+		}
+	}
+	copy(g.theta.plane(node, g.dims), known.plane)
+	for i, child := range children {
+		if err := g.grow(child, parts[i], known.sides[i], below[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// divide returns the points on the left and on the right of a split.
+func (g *grower) divide(points []int, s *split) (parts [2][]int) {
+	for _, t := range points {
+		side := 0
+		if height(s.plane, g.state(t)) < 0 {
+			side = 1
+		}
+		parts[side] = append(parts[side], t)
+	}
+	return parts
+}
+
+// sample returns at most growPoints of the points.
+func sample(points []int) []int {
+	if len(points) <= growPoints {
+		return points
+	}
+	some := make([]int, growPoints)
+	for i := range some {
+		some[i] = points[i*len(points)/growPoints]
+	}
+	return some
+}
+
+// fitWhole fits one linear system to all points; without points it is the prior mean.
+func (g *grower) fitWhole(points []int) (*expert, error) {
+	e := &expert{w: make([]float64, g.D*g.P), q: make([]float64, g.D*g.D), regime: newRegimes(dims{K: 1, D: g.D})[0]}
+	g.sum.reset()
+	for _, t := range points {
+		g.enter(t, 1)
+	}
+	if !g.fit(e) {
+		return nil, fmt.Errorf("%w: one linear system cannot be fitted to %d transitions: scale the data or raise Prior.Noise", ErrNumeric, len(points))
+	}
+	return e, nil
+}
+
+// enter adds the transition from t to the regression.
+func (g *grower) enter(t int, weight float64) {
+	g.setFeatures(t)
+	for i, x := range g.state(t + 1) {
+		g.centred[i] = x - dot(g.features, g.centre[i*g.P:(i+1)*g.P])
+	}
+	g.sum.add(weight, g.features, g.centred)
+}
+
+// fit sets an expert to the estimate of the regression.
+func (g *grower) fit(e *expert) bool {
+	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*(g.sum.n+1))) {
+		return false
+	}
+	addScaled(e.w, 1, g.centre)
+	return e.regime.set(e.w, e.q, g.square, g.dims)
+}
+
+// bestSplit returns the best of several fits. Where none succeeds, both sides are the whole, without a gain.
+func (g *grower) bestSplit(points []int, whole *expert) *split {
+	best := &split{plane: make([]float64, g.D+1), sides: [2]*expert{whole, whole}}
+	points = sample(points)
+	if len(points) < 4*g.P {
+		return best
+	}
+	base := 0.0
+	for _, t := range points {
+		g.setFeatures(t)
+		base += whole.regime.logTransition(g.residual, g.features, g.state(t+1))
+	}
+	for range growTries {
+		if s, ok := g.trySplit(points); ok {
+			s.gain -= base
+			if s.gain > best.gain {
+				best = s
+			}
+		}
+	}
+	return best
+}
+
+// trySplit fits a split from a random hyperplane; its gain is the log likelihood.
+func (g *grower) trySplit(points []int) (*split, bool) {
+	s := &split{plane: make([]float64, g.D+1)}
+	for i := range s.sides {
+		s.sides[i] = &expert{w: make([]float64, g.D*g.P), q: make([]float64, g.D*g.D), regime: newRegimes(dims{K: 1, D: g.D})[0]}
+	}
+	g.randomPlane(s.plane, points)
+	for i, t := range points {
+		g.weight[i] = logistic(height(s.plane, g.state(t)))
+	}
+	for range growRounds {
+		if !g.fitSides(s, points) {
+			return nil, false
+		}
+		if !g.fitGate(s.plane, points) {
+			return nil, false
+		}
+		s.gain = g.weigh(s, points)
+	}
+	return s, true
+}
+
+// fitSides fits both systems under the weights, with a common noise covariance: with one for each, a dimension without noise
+// would make the larger side so likely that no even split is found.
+func (g *grower) fitSides(s *split, points []int) bool {
+	clear(g.common)
+	for side, e := range s.sides {
+		g.sum.reset()
+		for i, t := range points {
+			weight := g.weight[i]
+			if side == 1 {
+				weight = 1 - weight
+			}
+			g.enter(t, weight)
+		}
+		if g.sum.n < float64(2*g.P) || !g.fit(e) {
+			return false
+		}
+		addScaled(g.common, g.sum.n/float64(len(points)), e.q)
+	}
+	for _, e := range s.sides {
+		copy(e.q, g.common)
+		if !e.regime.set(e.w, e.q, g.square, g.dims) {
+			return false
+		}
+	}
+	return true
+}
+
+// randomPlane draws a hyperplane through one of the points, in units of their standard deviations.
+func (g *grower) randomPlane(plane []float64, points []int) {
+	through := g.state(points[g.draw.stream.IntN(len(points))])
+	n := float64(len(points))
+	plane[g.D] = 0
+	for j := range g.D {
+		mean, square := 0.0, 0.0
+		for _, t := range points {
+			v := g.state(t)[j]
+			mean += v / n
+			square += float64(v*v) / n
+		}
+		sd := math.Sqrt(max(square-float64(mean*mean), 1e-12))
+		plane[j] = 4 * g.draw.normal() / sd
+		plane[g.D] -= float64(plane[j] * through[j])
+	}
+}
+
+// fitGate moves the hyperplane towards the weights of the left side, by expectation-maximisation over Pólya-gamma
+// variables of mean tanh(ν/2)/(2ν): no step can make the fit worse (Polson, Scott and Windle 2013).
+func (g *grower) fitGate(plane []float64, points []int) bool {
+	for range gateRounds {
+		g.gate.reset()
+		for i, t := range points {
+			copy(g.homogeneous, g.state(t))
+			nu := height(plane, g.state(t))
+			omega := 0.25
+			if math.Abs(nu) > 1e-4 {
+				omega = (logistic(nu) - 0.5) / nu
+			}
+			g.gate.add(omega, g.weight[i]-0.5, g.homogeneous)
+		}
+		if !g.gate.mean(plane, 1/g.cfg.Prior.Plane) {
+			return false
+		}
+	}
+	return true
+}
+
+// weigh sets the weights to the posterior probabilities of the left side and returns the log likelihood.
+func (g *grower) weigh(s *split, points []int) float64 {
+	total := 0.0
+	for i, t := range points {
+		g.setFeatures(t)
+		nu := height(s.plane, g.state(t))
+		left := s.sides[0].regime.logTransition(g.residual, g.features, g.state(t+1)) - softplus(-nu)
+		right := s.sides[1].regime.logTransition(g.residual, g.features, g.state(t+1)) - softplus(nu)
+		g.weight[i] = logistic(left - right)
+		total += right + softplus(left-right)
+	}
+	return total
+}

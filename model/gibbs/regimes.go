@@ -1,0 +1,89 @@
+package gibbs
+
+import "fmt"
+
+// drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need of them.
+//
+//	p(z_t = k | x, θ) ∝ π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k)
+//	ω_tn ~ PG(1, ν_n(x_t)) for the nodes n above leaf z_t
+//
+// Given x and θ the steps are independent, and the pair (z, ω) is drawn as one block.
+func (c *Chain) drawRegimes() error {
+	for k := range c.regimes {
+		if !c.regimes[k].set(c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims), c.square, c.dims) {
+			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale the data", ErrNumeric, k)
+		}
+		c.leaves[k].reset()
+	}
+	for _, p := range c.planes {
+		p.reset()
+	}
+	transitions, changes, density := 0, 0, 0.0
+	for i, span := range c.spans {
+		s := c.source(drawRegimes, i)
+		for t := span.from; t < span.to-1; t++ {
+			c.setFeatures(t)
+			density += c.drawRegime(t, &s)
+			c.augment(t, &s)
+			c.collect(t)
+			transitions++
+			if t > span.from && c.z[t] != c.z[t-1] {
+				changes++
+			}
+		}
+	}
+	c.transition = density/float64(transitions) - 0.5*float64(c.D)*log2Pi
+	c.switching = float64(changes) / float64(transitions)
+	return nil
+}
+
+// log2Pi is ln 2π.
+const log2Pi = 1.8378770664093454836
+
+// drawRegime draws z_t and returns ln Σ_k π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k) + D/2 ln 2π. It leaves ν in c.nu.
+func (c *Chain) drawRegime(t int, s *source) float64 {
+	x, next := c.state(t), c.state(t+1)
+	for n := range c.nu {
+		c.nu[n] = height(c.theta.plane(n, c.dims), x)
+	}
+	c.tree.logProbabilities(c.logPi, c.nu)
+	for k := range c.regimes {
+		c.logWeight[k] = c.logPi[k] + c.regimes[k].logTransition(c.residual, c.features, next)
+	}
+	largest, total := normalise(c.logWeight)
+	c.z[t] = s.categorical(c.logWeight)
+	return largest + log(total)
+}
+
+// normalise replaces log weights by weights whose largest is 1. It returns the log of the largest before, and the sum.
+func normalise(w []float64) (largest, total float64) {
+	largest = w[0]
+	for _, v := range w[1:] {
+		largest = max(largest, v)
+	}
+	for k, v := range w {
+		w[k] = exp(v - largest)
+		total += w[k]
+	}
+	return largest, total
+}
+
+// augment draws ω for the nodes above z_t and enters them into the hyperplanes' conditionals.
+func (c *Chain) augment(t int, s *source) {
+	copy(c.homogeneous, c.state(t))
+	for i, turn := range c.tree.paths[c.z[t]] {
+		omega := polyaGamma(s, c.nu[turn.node])
+		c.omega[t*c.tree.height+i] = omega
+		c.planes[turn.node].add(omega, 0.5*turn.sign, c.homogeneous)
+	}
+}
+
+// collect enters the transition from t into the regression of its leaf.
+func (c *Chain) collect(t int) {
+	k := c.z[t]
+	mean, _ := c.priorMean(c.tree.inner() + k)
+	for i, x := range c.state(t + 1) {
+		c.centred[i] = x - dot(c.features, mean[i*c.P:(i+1)*c.P])
+	}
+	c.leaves[k].add(1, c.features, c.centred)
+}

@@ -1,0 +1,182 @@
+package gibbs
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// RSLDS is the recurrent SLDS as a value of model.kind.
+func RSLDS() model.Family {
+	return model.Family{
+		Name: "rslds", Doc: "recurrent switching linear dynamical system, by Gibbs sampling",
+		Settings: func() model.Settings { return DefaultSettings(false) },
+	}
+}
+
+// TrSLDS is the tree-structured SLDS as a value of model.kind.
+func TrSLDS() model.Family {
+	return model.Family{
+		Name: "trslds", Doc: "tree-structured switching linear dynamical system, by Gibbs sampling",
+		Settings: func() model.Settings { return DefaultSettings(true) },
+	}
+}
+
+// Emission is how observations come from the state.
+type Emission string
+
+// The emissions.
+const (
+	Identity Emission = "identity" // y = x + noise
+	Linear   Emission = "linear"   // y = C x + d + noise
+)
+
+// Settings are the keys of both families. Sources are Nassar et al. (2019) and their published code.
+type Settings struct {
+	Leaves   int      `yaml:"leaves" want:"[1,256]" doc:"regimes K, the leaves of the tree" source:"published code, FHN: 4"`
+	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"form of the tree: balanced halves, or a caterpillar, which is stick-breaking" source:"published code, FHN: balanced; rSLDS: caterpillar"`
+	Emission Emission `yaml:"emission" values:"identity linear" doc:"observation of the state: y = x, or y = C x + d with C and d drawn; both with noise" source:"published code, FHN: identity"`
+	Latent   int      `yaml:"latent" only:"model.emission=linear" want:"[1,256]" doc:"dimensions of the state x; with identity those of the observation"`
+	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps of each chain" source:"paper: 1000"`
+	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"first sweeps of which nothing is kept"`
+	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own"`
+	Draws    int      `yaml:"draws" want:"[0,100000]" doc:"draws of the parameters that each chain keeps for forecasts, at most"`
+
+	Prior PriorSettings   `yaml:"prior" doc:"the constants of the prior"`
+	Eval  RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
+
+	hierarchical bool
+}
+
+// PriorSettings are the constants of the prior. They suit data whose dimensions vary by about one.
+type PriorSettings struct {
+	Start      float64 `yaml:"start" want:"(0,1e12]" doc:"variance of the first state" source:"published code: 20"`
+	Plane      float64 `yaml:"plane" want:"(0,1e12]" doc:"variance of the entries of a hyperplane" source:"published code: 1e4"`
+	Diagonal   float64 `yaml:"diagonal" want:"[-10,10]" doc:"the prior mean of A is this times the identity" source:"published code: 0.99"`
+	Dynamics   float64 `yaml:"dynamics" want:"(0,1e12]" doc:"variance of [A B b], of a leaf in units of its noise" source:"published code: 100"`
+	Shrink     float64 `yaml:"shrink" only:"model.kind=trslds" want:"(0,1]" doc:"factor on that variance from a node of the tree to its children" source:"published code, FHN: 0.01"`
+	Noise      float64 `yaml:"noise" want:"(0,1e12]" doc:"scale of the noise of the dynamics" source:"published code: 1e-8"`
+	Emission   float64 `yaml:"emission" only:"model.emission=linear" want:"(0,1e12]" doc:"variance of C and d in units of the observation's noise" source:"published code: 100"`
+	Measuring  float64 `yaml:"measuring" want:"(0,1e12]" doc:"scale of the noise of the observations" source:"published code: 1e-8"`
+	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the observations' noise, as a share of each dimension's own"`
+}
+
+// RolloutSettings say how forecasts are made.
+type RolloutSettings struct {
+	Rollout Rollout `yaml:"rollout" values:"mode sample" doc:"mean of a forecast: the averaged dynamics of the most likely leaf, or the average of paths with noise" source:"paper: mode"`
+}
+
+// DefaultSettings are those of the published experiments on the FitzHugh–Nagumo oscillator.
+func DefaultSettings(hierarchical bool) *Settings {
+	c := DefaultConfig(hierarchical)
+	return &Settings{
+		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent,
+		Sweeps: 1000, BurnIn: 500, Chains: 5, Draws: 32,
+		Prior:        PriorSettings(c.Prior),
+		Eval:         RolloutSettings{Rollout: RolloutMode},
+		hierarchical: hierarchical,
+	}
+}
+
+var (
+	_ model.Settings = (*Settings)(nil)
+	_ model.Checker  = (*Settings)(nil)
+)
+
+// Config is the model that the settings describe for observations of the given dimension.
+func (s *Settings) Config(observed int) Config {
+	c := Config{
+		Shape: s.Shape, Hierarchical: s.hierarchical, Leaves: s.Leaves, Latent: s.Latent,
+		Identity: s.Emission == Identity, Prior: Prior(s.Prior),
+	}
+	if c.Identity {
+		c.Latent = observed
+	}
+	return c
+}
+
+// Schedule is how long each chain runs.
+func (s *Settings) Schedule() Schedule {
+	return Schedule{Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws}
+}
+
+// New returns the model before it is fitted.
+func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
+	if err := s.Schedule().validate(); err != nil {
+		return nil, err
+	}
+	c := s.Config(d.NX)
+	if err := c.validate(Data{Observed: d.NX, Controls: d.NU}); err != nil {
+		return nil, err
+	}
+	return &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, key: key}, nil
+}
+
+// Describe names the variant.
+func (s *Settings) Describe() model.Description {
+	return model.Description{Text: fmt.Sprintf("%d regimes on a %s tree, %d chains of %d sweeps", s.Leaves, s.Shape, s.Chains, s.Sweeps)}
+}
+
+// Check returns what does not fit together.
+func (s *Settings) Check(model.Setup) []model.Fault {
+	var faults []model.Fault
+	if s.BurnIn >= s.Sweeps {
+		faults = append(faults, model.Faultf([]string{"model.burn_in", "model.sweeps"}, "leave as many sweeps as are to be averaged",
+			"a burn-in of %d leaves none of %d sweeps", s.BurnIn, s.Sweeps))
+	} else if kept := s.Sweeps - s.BurnIn; s.Draws > kept {
+		faults = append(faults, model.Faultf([]string{"model.draws", "model.sweeps", "model.burn_in"}, "",
+			"%d draws of %d sweeps after the burn-in", s.Draws, kept))
+	}
+	return faults
+}
+
+// Model is an rSLDS or TrSLDS that is fitted by sampling. It has no parameters to differentiate: a Fit per chain does the
+// work, and its Posterior forecasts.
+type Model struct {
+	cfg                Config
+	schedule           Schedule
+	observed, controls int
+	key                rng.Key
+}
+
+// Params are none.
+func (m *Model) Params() *autodiff.Params { return autodiff.NewParams() }
+
+// NewFit returns the fit of one chain.
+func (m *Model) NewFit(recordings []Recording, chain uint32) (*Fit, error) {
+	return NewFit(m.cfg, m.schedule, m.data(recordings), m.key, chain)
+}
+
+// RestoreFit returns the fit of a chain of which Fit.State returned the tensors.
+func (m *Model) RestoreFit(recordings []Recording, chain uint32, state []Tensor) (*Fit, error) {
+	return RestoreFit(m.cfg, m.schedule, m.data(recordings), m.key, chain, state)
+}
+
+func (m *Model) data(recordings []Recording) Data {
+	return Data{Observed: m.observed, Controls: m.controls, Recordings: recordings}
+}
+
+// FromBatch returns the sequences of a batch as recordings.
+func FromBatch(b model.Batch) []Recording {
+	recordings := make([]Recording, b.B)
+	for n := range recordings {
+		r := Recording{Y: make([]float64, b.T*b.NX), U: make([]float64, b.T*b.NU)}
+		for t := range b.T {
+			row := t*b.B + n
+			for i := range b.NX {
+				r.Y[t*b.NX+i] = float64(b.Observations[row*b.NX+i])
+				if b.Seen != nil && b.Seen[row*b.NX+i] == 0 {
+					r.Y[t*b.NX+i] = math.NaN()
+				}
+			}
+			for i := range b.NU {
+				r.U[t*b.NU+i] = float64(b.Controls[row*b.NU+i])
+			}
+		}
+		recordings[n] = r
+	}
+	return recordings
+}

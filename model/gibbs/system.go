@@ -1,0 +1,144 @@
+package gibbs
+
+import (
+	"fmt"
+	"math"
+)
+
+// system is a model with fixed parameters, ready for filtering and prediction. It is not changed after it is made.
+type system struct {
+	dims
+	tree    *tree
+	theta   Params
+	start   float64   // v₀
+	factors []float64 // [K,D,D] Cholesky factors of Q_k
+}
+
+func newSystem(cfg Config, d dims, theta Params) (*system, error) {
+	s := &system{dims: d, tree: newTree(cfg.Shape, cfg.Leaves), theta: theta, start: cfg.Prior.Start}
+	s.factors = make([]float64, len(theta.Noise))
+	copy(s.factors, theta.Noise)
+	for k := range d.K {
+		if !cholesky(s.factors[k*d.D*d.D:(k+1)*d.D*d.D], d.D) {
+			return nil, fmt.Errorf("%w: the noise covariance of regime %d is not positive definite", ErrNumeric, k)
+		}
+	}
+	return s, nil
+}
+
+// logProbabilities writes ln π_k(x) to dst; nu is scratch of [K−1].
+func (s *system) logProbabilities(dst, nu, x []float64) {
+	for n := range nu {
+		nu[n] = height(s.theta.plane(n, s.dims), x)
+	}
+	s.tree.logProbabilities(dst, nu)
+}
+
+// advance writes A_k x + B_k u + b_k to dst.
+func (s *system) advance(dst []float64, k int, x, u []float64) {
+	w := s.theta.leaf(k, s.dims)
+	for i := range dst {
+		row := w[i*s.P : (i+1)*s.P]
+		dst[i] = dot(x, row) + dot(u, row[s.D:]) + row[s.P-1]
+	}
+}
+
+// emit writes C x + d to dst.
+func (s *system) emit(dst, x []float64) {
+	for i := range dst {
+		dst[i] = height(s.theta.row(i, s.dims), x)
+	}
+}
+
+// belief is a Gaussian over x_t given the observations up to t, and the scratch to move it on. It serves one goroutine.
+type belief struct {
+	mean, covariance []float64 // [D], [D,D]
+	weights          []float64 // [K] probability of the regime that led to t
+
+	means, covariances []float64 // [K,D], [K,D,D] by regime
+	logPi, nu          []float64
+	gain, product      []float64
+}
+
+func newBelief(d dims) *belief {
+	vector := func(n int) []float64 { return make([]float64, n) }
+	return &belief{
+		mean: vector(d.D), covariance: vector(d.D * d.D), weights: vector(d.K),
+		means: vector(d.K * d.D), covariances: vector(d.K * d.D * d.D),
+		logPi: vector(d.K), nu: vector(d.K - 1), gain: vector(d.D), product: vector(d.D * d.D),
+	}
+}
+
+// begin sets the belief of x_0 given y_0.
+func (b *belief) begin(s *system, y []float64) {
+	clear(b.mean)
+	clear(b.covariance)
+	clear(b.weights)
+	for i := range s.D {
+		b.covariance[i*s.D+i] = s.start
+	}
+	b.observe(s, b.mean, b.covariance, y)
+}
+
+// next moves the belief to x_{t+1} given u_{t+1} and y_{t+1}: one Kalman step per regime, weighted by π_k at the mean of x_t and
+// by the density of y_{t+1}, then one Gaussian with the mean and covariance of the mixture (the generalised pseudo-Bayesian
+// filter of order one; Murphy 2002, section 4.3). It returns ln p(y_{t+1} | y_0 … y_t) under this approximation.
+func (b *belief) next(s *system, u, y []float64) float64 {
+	D := s.D
+	s.logProbabilities(b.logPi, b.nu, b.mean)
+	for k := range s.K {
+		m, p := b.means[k*D:(k+1)*D], b.covariances[k*D*D:(k+1)*D*D]
+		s.advance(m, k, b.mean, u)
+		w := s.theta.leaf(k, s.dims)
+		for i := range D { // A P
+			row := b.product[i*D : (i+1)*D]
+			clear(row)
+			for j := range D {
+				addScaled(row, w[i*s.P+j], b.covariance[j*D:(j+1)*D])
+			}
+		}
+		copy(p, s.theta.noise(k, s.dims))
+		for i := range D {
+			for j := range D {
+				p[i*D+j] += dot(b.product[i*D:(i+1)*D], w[j*s.P:])
+			}
+		}
+		b.weights[k] = b.logPi[k] + b.observe(s, m, p, y)
+	}
+	largest, total := normalise(b.weights)
+	clear(b.mean)
+	clear(b.covariance)
+	for k := range s.K {
+		b.weights[k] /= total
+		addScaled(b.mean, b.weights[k], b.means[k*D:(k+1)*D])
+	}
+	for k := range s.K {
+		m := b.means[k*D : (k+1)*D]
+		addScaled(b.covariance, b.weights[k], b.covariances[k*D*D:(k+1)*D*D])
+		addScaled(m, -1, b.mean)
+		addOuter(b.covariance, b.weights[k], m)
+	}
+	mirror(b.covariance, D)
+	return largest + log(total)
+}
+
+// observe updates a Gaussian by the seen values of y, one after the other, and returns their log density.
+func (b *belief) observe(s *system, mean, covariance, y []float64) float64 {
+	D, density := s.D, 0.0
+	for i, v := range y {
+		if math.IsNaN(v) {
+			continue
+		}
+		row := s.theta.row(i, s.dims)
+		for j := range D {
+			b.gain[j] = dot(row[:D], covariance[j*D:(j+1)*D])
+		}
+		variance := dot(row[:D], b.gain) + s.theta.Measuring[i]
+		residual := v - height(row, mean)
+		density -= 0.5 * (log2Pi + log(variance) + float64(residual*residual)/variance)
+		addScaled(mean, residual/variance, b.gain)
+		addOuter(covariance, -1/variance, b.gain)
+		mirror(covariance, D)
+	}
+	return density
+}

@@ -1,0 +1,165 @@
+package kvae
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// forecaster answers questions of a trained model. It infers with the mean of q(a_t | x_t) as the code, and never sees
+// more than the prefix of a query.
+type forecaster struct {
+	m        *Model
+	tape     *autodiff.Tape
+	frames   *autodiff.Tape // of encoder and decoder, some frames at a time: those of images need much memory
+	prefixes rollout.Prefixes
+}
+
+var (
+	_ model.Filterer = (*forecaster)(nil)
+	_ model.Smoother = (*forecaster)(nil)
+)
+
+// NewForecaster returns a forecaster over the model's parameters.
+func (m *Model) NewForecaster() model.Forecaster {
+	return &forecaster{m: m, tape: autodiff.NewInferenceTape(m.params), frames: autodiff.NewInferenceTape(m.params)}
+}
+
+// Clone returns a forecaster for another goroutine.
+func (f *forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
+
+// Dims are the sizes of the model.
+func (f *forecaster) Dims() model.Dims { return f.m.dims }
+
+// frameRows is how many observations go through encoder or decoder at a time.
+const frameRows = 512
+
+// byFrames calls do on a fresh tape for consecutive rows of x.
+func (f *forecaster) byFrames(x autodiff.Tensor, do func(t *autodiff.Tape, x autodiff.Tensor, first int)) {
+	for first := 0; first < x.Rows; first += frameRows {
+		f.frames.Reset()
+		do(f.frames, x.Slice(first, min(first+frameRows, x.Rows)), first)
+	}
+}
+
+// infer filters a batch.
+func (f *forecaster) infer(b model.Batch) filtered {
+	a := f.tape.NewConstant(b.T*b.B, f.m.state.na)
+	f.byFrames(f.tape.Constant(b.Observations, a.Rows, b.NX), func(t *autodiff.Tape, x autodiff.Tensor, first int) {
+		mean, _ := f.m.codec.encode(t, x)
+		copy(a.Value[first*a.Cols:], mean.Value)
+	})
+	return f.m.state.filter(f.tape, newSequence(f.tape, b, a))
+}
+
+// decode is the codec's prediction for the rows of a.
+func (f *forecaster) decode(a autodiff.Tensor) (mean, sd autodiff.Tensor) {
+	mean = f.tape.NewConstant(a.Rows, f.m.dims.NX)
+	f.byFrames(a, func(t *autodiff.Tape, a autodiff.Tensor, first int) {
+		m, s := f.m.codec.predict(t, a)
+		copy(mean.Value[first*m.Cols:], m.Value)
+		if s.Cols == 0 {
+			return
+		}
+		if sd.Cols == 0 {
+			sd = f.tape.NewConstant(mean.Rows, mean.Cols)
+		}
+		copy(sd.Value[first*s.Cols:], s.Value)
+	})
+	return mean, sd
+}
+
+// Filter infers mean and standard deviation of z_t given the codes up to then, and the mixing weights α_t.
+func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
+	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
+	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
+		p := f.infer(g.Batch)
+		scatter(dst.Mean, p.mean, g, prefix.B)
+		scatter(dst.SD, deviations(f.tape, p.cov, f.m.dims.NZ), g, prefix.B)
+		scatter(dst.Switches, p.weights, g, prefix.B)
+	})
+}
+
+// Smooth infers all states from all observations that were seen, and decodes their means.
+func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
+	dst.Resize(b.T, b.B, f.m.dims.NX, f.m.dims.NZ)
+	f.prefixes.Each(f.tape, b, 1, b.T, func(g rollout.Group) {
+		p := f.infer(g.Batch)
+		s := p.smooth()
+		scatter(dst.Mean, s.mean, g, b.B)
+		scatter(dst.SD, deviations(f.tape, s.cov, f.m.dims.NZ), g, b.B)
+		mean, _ := f.decode(p.emit(s.mean, 0))
+		scatter(dst.Observations, mean, g, b.B)
+	})
+}
+
+// scatter writes the rows of a group into those of all n sequences.
+func scatter(dst []float32, x autodiff.Tensor, g rollout.Group, n int) {
+	for t := range x.Rows / g.N {
+		copy(dst[(t*n+g.First)*x.Cols:], x.Block(t, g.N).Value)
+	}
+}
+
+// deviations are the roots of the diagonals of covariances.
+func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
+	y := t.NewConstant(cov.Rows, n)
+	for i := range y.Value {
+		y.Value[i] = float32(math.Sqrt(float64(cov.Value[i/n*n*n+i%n*(n+1)])))
+	}
+	return y
+}
+
+// Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the means,
+// as in the paper; several draw the last state of the prefix and all noise that follows.
+func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
+	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g rollout.Group, noise *rng.Stream) {
+		rollout.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
+	})
+}
+
+// rollOut continues the filtered sequences of a group by q.Samples paths each.
+func (f *forecaster) rollOut(q model.Query, p filtered, g rollout.Group, noise *rng.Stream) rollout.Paths {
+	t, n, last := f.tape, &f.m.state, p.seq.steps-1
+	rows := g.N * q.Samples
+	state := p.lstm.State(last)
+	s := n.begin(t, q.Horizon, rows, autodiff.LSTMState{H: copies(t, state.H, q.Samples), Cell: copies(t, state.Cell, q.Samples)})
+	z, code := copies(t, p.at(p.mean, last), q.Samples), copies(t, p.next, q.Samples)
+	if q.Samples > 1 {
+		factor := copies(t, t.Cholesky(p.at(p.cov, last)), q.Samples)
+		z = t.Add(z, t.BatchMul(factor, statespace.Normals(t, noise, rows, n.nz), n.nz))
+	}
+	u, codes := rollout.Controls(t, q, n.nu, g), t.New(q.Horizon*rows, n.na)
+	for h := range q.Horizon {
+		s.step(h, code)
+		z = s.move(z, s.at(u, h), h*rows)
+		if q.Samples > 1 {
+			disturb(t, z, n.q, noise)
+		}
+		code = s.emit(z, h*rows)
+		if q.Samples > 1 {
+			disturb(t, code, n.r, noise)
+		}
+		t.Concat(s.at(codes, h), code)
+	}
+	mean, sd := f.decode(codes)
+	return rollout.Paths{Mean: mean, SD: sd, Weights: s.weights}
+}
+
+// copies repeats the rows of x as a whole, once for each path.
+func copies(t *autodiff.Tape, x autodiff.Tensor, paths int) autodiff.Tensor {
+	y := t.NewConstant(x.Rows*paths, x.Cols)
+	for path := range paths {
+		copy(y.Block(path, x.Rows).Value, x.Value)
+	}
+	return y
+}
+
+// disturb adds draws from N(0, variance) to x.
+func disturb(t *autodiff.Tape, x autodiff.Tensor, variance float32, noise *rng.Stream) {
+	kernel.AddScaled(x.Value, float32(math.Sqrt(float64(variance))), statespace.Normals(t, noise, x.Rows, x.Cols).Value)
+}

@@ -1,0 +1,105 @@
+package kvae
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Family is the KVAE as a value of model.kind.
+func Family() model.Family {
+	return model.Family{
+		Name: "kvae", Doc: "Kalman variational auto-encoder: linear Gaussian states, mixed by an LSTM, behind codes of observations",
+		Settings: func() model.Settings { return DefaultSettings() },
+	}
+}
+
+// Settings are the keys of the family. The source "KVAE code" is what the authors published for the ball in a box.
+type Settings struct {
+	Latent   int `yaml:"latent" want:"[1,64]" doc:"dimensions of the latent state z" source:"KVAE code: 4"`
+	Code     int `yaml:"code" want:"[0,64]" doc:"dimensions of the code a; 0: 2 for images, and those of the observation, up to 64, for vectors" source:"KVAE code: 2"`
+	Switches int `yaml:"switches" want:"[1,4096]" doc:"base systems K" source:"KVAE code: 3"`
+	Units    int `yaml:"units" want:"[1,65536]" doc:"units of the LSTM behind the mixing weights" source:"KVAE code: 50"`
+
+	Convolutions int `yaml:"convolutions" want:"[0,6]" doc:"layers of convolutions that halve an image in the encoder, and of those that double it in the decoder; 0: images are vectors. Vectors have none" source:"KVAE code: 3"`
+	Channels     int `yaml:"channels" want:"[1,4096]" doc:"channels between convolutions" source:"KVAE code: 32"`
+
+	Hidden        int `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers, for vectors"`
+	Blocks        int `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder and decoder, for vectors; 0: one dense layer"`
+	EncoderHidden int `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder, for vectors; 0: as hidden"`
+
+	Emission   statespace.Density `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given a"`
+	EmissionSD statespace.SD      `yaml:"emission_sd" values:"state constant" doc:"standard deviation of a Gaussian emission: a function of a, or one learned constant per dimension"`
+
+	TransitionVariance float64 `yaml:"transition_variance" want:"(0,1000000]" doc:"variance Q of a step of the state, in every dimension" source:"KVAE code: 0.08"`
+	CodeVariance       float64 `yaml:"code_variance" want:"(0,1000000]" doc:"variance R of the code given the state, in every dimension, and the largest that the encoder may give it" source:"KVAE code: 0.03"`
+	InitialVariance    float64 `yaml:"initial_variance" want:"(0,1000000]" doc:"variance of the first state, in every dimension" source:"KVAE code: 20"`
+
+	Anneal Anneal `yaml:"anneal" doc:"the stages of training"`
+}
+
+// DefaultSettings are those of the authors.
+func DefaultSettings() *Settings {
+	return &Settings{
+		Latent: 4, Switches: 3, Units: 50, Convolutions: 3, Channels: 32, Hidden: 128,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
+		TransitionVariance: 0.08, CodeVariance: 0.03, InitialVariance: 20,
+		Anneal: Anneal{MixingFrom: 1570, Reconstruction: 0.3},
+	}
+}
+
+var (
+	_ model.Settings = (*Settings)(nil)
+	_ model.Checker  = (*Settings)(nil)
+)
+
+// New builds the model that the settings describe.
+func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
+
+func (s *Settings) encoderHidden() int {
+	if s.EncoderHidden == 0 {
+		return s.Hidden
+	}
+	return s.EncoderHidden
+}
+
+// convolves reports whether observations of this size are encoded by convolutions.
+func (s *Settings) convolves(image [3]int) bool { return s.Convolutions > 0 && image != [3]int{} }
+
+// codes is the number of dimensions of a.
+func (s *Settings) codes(d model.Data) int {
+	switch {
+	case s.Code > 0:
+		return s.Code
+	case d.Image != [3]int{}:
+		return 2
+	}
+	return min(d.NX, 64)
+}
+
+// Describe names the parts.
+func (s *Settings) Describe() model.Description {
+	return model.Description{
+		Text:    fmt.Sprintf("Kalman filter and smoother behind an auto-encoder, %d systems mixed by an LSTM", s.Switches),
+		Variant: "kvae",
+	}
+}
+
+// Check returns what does not fit together.
+func (s *Settings) Check(setup model.Setup) []model.Fault {
+	faults := statespace.Check(setup, 1, s.Emission, s.EmissionSD)
+	if !s.convolves(setup.Image) {
+		return faults
+	}
+	if unit := 1 << s.Convolutions; setup.Image[0]%unit != 0 || setup.Image[1]%unit != 0 {
+		faults = append(faults, model.Faultf([]string{"model.convolutions", "env.kind"}, "use fewer, or 0 for residual networks",
+			"%d convolutions halve an image as often, and one of %d×%d pixels cannot be", s.Convolutions, setup.Image[0], setup.Image[1]))
+	}
+	if s.Emission != statespace.Bernoulli {
+		faults = append(faults, model.Faultf([]string{"model.emission", "model.convolutions"}, "use bernoulli, or model.convolutions=0",
+			"convolutions decode to binary pixels"))
+	}
+	return faults
+}
