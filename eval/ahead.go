@@ -41,7 +41,7 @@ func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
 type AheadReport struct {
 	Options     AheadOptions
 	Environment string
-	Model       ModelR2   // told the controls, before and after the start
+	Model       ModelR2   // given the controls, before and after the start
 	Linear      []float64 // global linear least squares without controls, iterated
 	Persistence []float64 // nothing changes
 }

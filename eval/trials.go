@@ -72,8 +72,8 @@ func (d *trials) means() []float64 {
 
 // batch copies steps [from, to) of trials [first, first+n) into a time-major batch of its own
 // memory, so that nothing outside of it can be reached. Controls are zero at the first step, as
-// of any sequence, and everywhere unless they are told.
-func (d *trials) batch(first, n, from, to, nu int, told bool) model.Batch {
+// of any sequence, and everywhere unless controlled is set.
+func (d *trials) batch(first, n, from, to, nu int, controlled bool) model.Batch {
 	var b model.Batch
 	b.Resize(to-from, n, d.NX, nu)
 	for t := from; t < to; t++ {
@@ -83,7 +83,7 @@ func (d *trials) batch(first, n, from, to, nu int, told bool) model.Batch {
 		}
 	}
 	clear(b.Controls)
-	if told {
+	if controlled {
 		d.controls(b.Controls[min(n*nu, len(b.Controls)):], first, n, from+1, to, nu)
 	}
 	return b
