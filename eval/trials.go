@@ -89,8 +89,7 @@ func (d *trials) batch(first, n, from, to, nu int, controlled bool) model.Batch 
 	return b
 }
 
-// controls fills dst, [to−from, n, nu], with the controls of steps [from, to), for a model that takes
-// any (nu > 0).
+// controls fills dst, [to−from, n, nu], with the controls of steps [from, to), for a model that takes any (nu > 0).
 func (d *trials) controls(dst []float32, first, n, from, to, nu int) {
 	if nu == 0 {
 		return

@@ -1,6 +1,6 @@
-// Package protocol lists the evaluations that a run may be measured by: what data, what questions, which baselines, which table
-// and figure. A protocol asks what answers questions, a model.Forecaster; it does not know which family of models that is, nor
-// where parameters and results are kept.
+// Package protocol lists the evaluations that a run may be measured by: what data, what questions, which baselines,
+// which table and figure. A protocol asks what answers questions, a model.Forecaster; it does not know which family of
+// models that is, nor where parameters and results are kept.
 package protocol
 
 import (
