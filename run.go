@@ -18,22 +18,23 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Run is what a run has learned. It serves one goroutine at a time; Open gives another.
+// Run is a trained run that is open for questions. It serves one goroutine at a time; another goroutine needs another
+// Open.
 type Run struct {
 	trained *trained.Run
 	info    Info
 }
 
-// What a Run cannot answer.
+// Errors of questions to a Run.
 var (
-	// ErrUnable is returned for a question that the family of the run's model does not answer.
+	// ErrUnable is returned when the model's family cannot answer a question.
 	ErrUnable = trained.ErrUnable
 	// ErrSeries is returned for a series that does not fit the model.
 	ErrSeries = errors.New("switchyard: the series does not fit the model")
 )
 
-// Open opens the folder of a run, at its best checkpoint, or at its last if nothing was validated. A nil registry is what
-// comes with Switchyard.
+// Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry has
+// only what comes with Switchyard.
 func Open(folder string, r *Registry) (*Run, error) {
 	if r == nil {
 		r = registry.Builtin()
@@ -55,20 +56,20 @@ func Open(folder string, r *Registry) (*Run, error) {
 // Info is the state of the run.
 func (r *Run) Info() Info { return r.info }
 
-// Step is the number of updates after which the parameters were taken.
+// Step is the number of updates that the parameters have had.
 func (r *Run) Step() uint64 { return r.trained.Checkpoint.Step }
 
 // Config is the resolved configuration, in YAML.
 func (r *Run) Config() []byte { return r.trained.Config.YAML() }
 
-// Model is the model with its parameters, in the units that it was trained in.
+// Model is the model with its parameters. It works in the units of training, not in those of the data.
 func (r *Run) Model() model.Model { return r.trained.Model }
 
-// Evaluation is what a protocol found.
+// Evaluation is the result of a protocol.
 type Evaluation = trained.Evaluation
 
-// Evaluate measures the run by the protocol of that name; empty is the usual one of its environment. Table and figure are
-// written into the run's folder, too.
+// Evaluate measures the run by the protocol of that name; an empty name is the usual protocol of its environment. It
+// also writes table and figure into the run's folder.
 func (r *Run) Evaluate(name string) (*Evaluation, error) {
 	var names []string
 	for _, p := range protocol.For(r.trained.Config.Env.Kind, r.trained.Env) {
@@ -84,29 +85,30 @@ func (r *Run) Evaluate(name string) (*Evaluation, error) {
 	return nil, fmt.Errorf("%w: no protocol %q for env.kind=%s; it has %s", ErrUnable, name, r.trained.Config.Env.Kind, strings.Join(names, ", "))
 }
 
-// Series is what was observed, in the units of the data: a row per time step. A NaN is a missing observation.
+// Series is a sequence of observations, in the units of the data, with a row for each time step. A NaN is a missing
+// observation.
 type Series struct {
 	Observations [][]float64
 	// Controls[t] acts between step t−1 and step t; the first row has no effect. Nil for a model without controls.
 	Controls [][]float64
 }
 
-// Query asks for a forecast of what follows a series.
+// Query asks for a forecast of the steps after a series.
 type Query struct {
 	Horizon  int         // time steps
-	Controls [][]float64 // a row for each of them; nil: none act
-	Samples  int         // paths; 0: as many as the run's configuration says
-	Seed     uint64      // of the paths; the same seed gives the same forecast
+	Controls [][]float64 // a row for each of these steps; nil: zeros
+	Samples  int         // number of paths; 0: as in the run's configuration
+	Seed     uint64      // of the random paths; the same seed gives the same forecast
 }
 
-// Forecast is what may follow a series, in the units of the data.
+// Forecast is a prediction in the units of the data.
 type Forecast struct {
 	Mean  [][]float64   // [Horizon][channel], averaged over the paths
-	Paths [][][]float64 // [Samples][Horizon][channel], each the mean that the model predicts along one path of latent states
+	Paths [][][]float64 // [Samples][Horizon][channel]: the mean of the observations along one path of latent states
 }
 
-// Quantile is the level's quantile over the paths, by step and channel: the smallest value that at least this share of them
-// does not exceed.
+// Quantile is the level's quantile over the paths, for each step and channel: the smallest value such that at least
+// this share of the paths does not exceed it.
 func (f Forecast) Quantile(level float64) [][]float64 {
 	q := make([][]float64, len(f.Mean))
 	values := make([]float64, len(f.Paths))
@@ -156,10 +158,11 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	return out, nil
 }
 
-// Filtering is what a series says of the latent state, by time step, along one path that is drawn from the posterior.
+// Filtering is what a series tells about the latent state at each time step, along one path that is drawn from the
+// posterior.
 type Filtering struct {
 	Mean, SD [][]float64 // of the latent state
-	Weights  [][]float64 // of the systems; zeros at the first step, which no system leads to
+	Weights  [][]float64 // of the base systems; zeros at the first step, because no system leads to it
 }
 
 // Filter infers the latent states of a series. The same seed gives the same path.

@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// batch is a series as the model sees it: scaled, with a mask where observations are missing.
+// batch is a series in the form that the model needs: scaled, with a mask if observations are missing.
 func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	var b model.Batch
 	T := len(s.Observations)
@@ -41,11 +41,11 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 		return b, err
 	}
 	copy(b.Controls, controls)
-	clear(b.Controls[:d.NU]) // the first leads to the series from outside
+	clear(b.Controls[:d.NU]) // it acted before the series
 	return b, nil
 }
 
-// controls are rows of controls as the model sees them; none act where there are no rows.
+// controls are rows of controls in the form that the model needs; zeros if there are no rows.
 func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
 	flat := make([]float32, T*d.NU)
 	if u != nil {

@@ -1,10 +1,10 @@
-// Package switchyard is the door for Go programs: it trains models on environments, those that come with it and those of its
-// user, goes on with runs, and answers questions with what they have learned. The same runs can be trained, resumed, watched
-// and compared with the commands: a program gets them, for its own environments and models too, by calling Main of
-// package cmd.
+// Package switchyard is the entry for Go programs. It trains models on environments, continues runs, and answers
+// questions with what they have learned. Environments and models may be those that come with Switchyard or the
+// program's own. The commands can train, resume, show and compare the same runs; a program offers these commands, with
+// its own environments and models, by calling Main of package cmd.
 //
-// A model is a Family of package model, an environment a Kind of package envs; the examples show one of each, and the
-// folder docs/example is a program that has both and every command.
+// A model is a Family of package model, an environment is a Kind of package envs. The examples show one of each, and
+// the folder docs/example is a program with both and with all commands.
 package switchyard
 
 import (
@@ -28,19 +28,19 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Registry lists the environments and families of models that there are to choose from.
+// Registry lists the environments and families of models that a configuration may name.
 type Registry = registry.Registry
 
 // Own are the environments and families that a program adds to a registry.
 type Own = registry.Own
 
-// NewRegistry returns what comes with Switchyard and own kinds. It returns an error if a name or a key is taken, or a key is
-// described wrongly.
+// NewRegistry returns a registry of what comes with Switchyard and of own kinds. It returns an error if a name or a key
+// is taken, or if a key is described wrongly.
 func NewRegistry(own Own) (*Registry, error) { return registry.New(own) }
 
-// What ends training before its last step.
+// Reasons why Train or Resume returns without a finished run.
 var (
-	// ErrInterrupted is returned when the context ended; the run has a checkpoint, from which Resume goes on.
+	// ErrInterrupted is returned when the context has ended. The run has a checkpoint, and Resume continues it.
 	ErrInterrupted = coordinator.ErrInterrupted
 	// ErrDiverged is returned when a gradient or a parameter is not finite.
 	ErrDiverged = coordinator.ErrDiverged
@@ -48,35 +48,35 @@ var (
 	ErrFinished = session.ErrFinished
 )
 
-// Options say what is trained and how. Only Preset, Config and Settings decide what is learned.
+// Options say what is trained and how. What is learned depends on Preset, Config and Settings alone.
 type Options struct {
-	Registry *Registry // nil: what comes with Switchyard
-	Preset   string    // e.g. fhn/smoke; empty: the one that Config names, or fhn
-	Config   []byte    // a configuration file in YAML, on top of the preset; may be nil
-	Settings []string  // key=value, on top of both
+	Registry *Registry // nil: only what comes with Switchyard
+	Preset   string    // e.g. fhn/smoke; empty: the preset that Config names, or fhn
+	Config   []byte    // a configuration file in YAML, which overrides the preset; may be nil
+	Settings []string  // key=value; they override both
 
 	RunsDir string // folder of the runs; empty: runs
 	Name    string // of the run; empty: made from preset and model
 
 	Workers  int            // in this process; 0: one per core
-	Slots    int            // sequences that each computes at the same time; 0: one
+	Slots    int            // shards that each worker computes at the same time; 0: one
 	Log      hclog.Logger   // nil: nothing is logged
-	Progress func(Progress) // called after each step, not concurrently; nil: nobody is told
+	Progress func(Progress) // called after each step, one call at a time; may be nil
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Step, Steps    uint64
 	Objective      float64 // minus the loss of the last step
-	BestValidation float64 // minus the lowest loss of a validation; meaningless where BestStep is 0
+	BestValidation float64 // minus the lowest validation loss; meaningless if BestStep is 0
 	BestStep       uint64
 	StepsPerSecond float64
 	Workers        int
 	Waiting        string // what the run waits for; empty: nothing
 }
 
-// Train trains a new run to its last step, by workers in this process that meet at an embedded NATS server, and opens what
-// was learned. When ctx ends it finishes the step, writes a checkpoint and returns ErrInterrupted.
+// Train trains a new run to its last step and opens it. Its workers run in this process and communicate through an
+// embedded NATS server. When ctx ends, Train finishes the step, writes a checkpoint and returns ErrInterrupted.
 func Train(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
 	resolved, err := o.resolve()
@@ -97,8 +97,8 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	return o.lead(ctx, &session.Reopened{Run: run, Plan: p})
 }
 
-// Resume goes on with a run from its newest checkpoint, to the same bits as without the interruption. Of the options it uses
-// those that do not decide what is learned. It returns ErrFinished for a run that is at its end.
+// Resume continues a run from its newest checkpoint, to the same bits as without the interruption. It ignores Preset,
+// Config and Settings. It returns ErrFinished if the run has made its last step.
 func Resume(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
 	r, err := session.Reopen(session.Place{
@@ -116,12 +116,12 @@ func Resume(ctx context.Context, o Options) (*Run, error) {
 	return o.lead(ctx, r)
 }
 
-// resumeAdvice is what hints of package session name in place of a command line.
+// resumeAdvice writes the command lines in hints of package session.
 func resumeAdvice(arguments ...string) string { return fmt.Sprintf("switchyard %v", arguments) }
 
 var _ advice.Command = resumeAdvice
 
-// fill puts defaults in place of what is not said.
+// fill sets the defaults.
 func (o *Options) fill() {
 	if o.Registry == nil {
 		o.Registry = registry.Builtin()
@@ -172,5 +172,5 @@ func (o *Options) lead(ctx context.Context, r *session.Reopened) (*Run, error) {
 	return Open(filepath.Join(o.RunsDir, r.Run.Name()), o.Registry)
 }
 
-// Info is what a run folder says of its run, the content of run.json.
+// Info is the content of run.json, which describes a run.
 type Info = runs.Info

@@ -1,10 +1,9 @@
-// Package envs says what a simulated environment is: a source of episodes, each a pure function
-// of a random key, an episode index and a length. Anyone who holds the key can simulate any
-// episode again, alone and in any order, to the same bits; this is what lets a shard of training
-// data be computed by whichever worker happens to lease it.
+// Package envs says what a simulated environment is: a source of episodes, each a pure function of a random key, an
+// episode index and a length. Anyone who holds the key can simulate any episode again, alone and in any order, to the
+// same bits; this is what lets a shard of training data be computed by whichever worker happens to lease it.
 //
-// The environments themselves are subpackages; envtest holds the rules that each of them keeps.
-// Package envs does not know models, batches or how episodes travel.
+// The environments themselves are subpackages; envtest holds the rules that each of them keeps. Package envs does not
+// know models, batches or how episodes travel.
 package envs
 
 import "github.com/switchyard-ml/switchyard/rng"

@@ -1,6 +1,7 @@
 package envs
 
-// Probed is an Env that says what of its truth an evaluation may look for in the latent state and in the switch of a model.
+// Probed is an Env that says what of its truth an evaluation may look for in the latent state and in the switch of a
+// model.
 type Probed interface {
 	Probes() Probes
 }

@@ -41,15 +41,15 @@ func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
 type AheadReport struct {
 	Options     AheadOptions
 	Environment string
-	Model       ModelR2   // told the controls, before and after the start
+	Model       ModelR2   // given the controls, before and after the start
 	Linear      []float64 // global linear least squares without controls, iterated
 	Persistence []float64 // nothing changes
 }
 
-// Ahead measures the prediction of a simulated environment several steps ahead: the model filters the first Length steps of
-// trajectories that training never saw, predicts the Horizon steps that follow under the controls that were applied, and is
-// scored by R²_k of Nassar et al. 2019, eq. 31 (see the type r2). The result depends on model, environment and options
-// alone, except Threads. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Ahead measures the prediction of a simulated environment several steps ahead: the model filters the first Length
+// steps of trajectories that training never saw, predicts the Horizon steps that follow under the controls that were
+// applied, and is scored by R²_k of Nassar et al. 2019, eq. 31 (see the type r2). The result depends on model,
+// environment and options alone, except Threads. It returns ErrOptions or ErrDims, joined, before anything is computed.
 func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error) {
 	spec := env.Spec()
 	if err := o.validate(f.Dims(), spec); err != nil {

@@ -59,9 +59,10 @@ func decide(probability func([]float64) float64) func([]float64) bool {
 // contactHoldout of the test episodes score what the others fitted: one of five.
 const contactHoldout = 5
 
-// Contact measures what the switch knows of contacts: F1 of classifiers that see the mixing weights of a step and tell whether
-// a body met something during it. The posterior is given the whole episode; classifiers are fitted on four fifths of the test
-// episodes and scored on the others. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Contact measures what the switch knows of contacts: F1 of classifiers that see the mixing weights of a step and tell
+// whether a body met something during it. The posterior is given the whole episode; classifiers are fitted on four
+// fifths of the test episodes and scored on the others. It returns ErrOptions or ErrDims, joined, before anything is
+// computed.
 func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error) {
 	spec, columns := env.Spec(), probesOf(env).Contacts
 	if err := task.validate(f.Dims(), spec); err != nil {

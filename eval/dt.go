@@ -11,21 +11,21 @@ import (
 // DTHorizon is how many steps the protocol DT predicts, whatever their duration.
 const DTHorizon = 10
 
-// DTReport is what one run contributes to the curve of errors over the duration of a step: its model was trained, and is
-// measured, at one DT.
+// DTReport is what one run contributes to the curve of errors over the duration of a step: its model was trained, and
+// is measured, at one DT.
 type DTReport struct {
 	Task        Task
 	Environment string
 	DT          float64 // duration of a step
-	// Absolute error per dimension, averaged over dimensions and DTHorizon steps: of the model's mean, of one rollout, of the
-	// last observation seen, and of the model over that.
+	// Absolute error per dimension, averaged over dimensions and DTHorizon steps: of the model's mean, of one rollout,
+	// of the last observation seen, and of the model over that.
 	Model, Rollout, Static, Ratio Estimate
 	Steps                         []Estimate // the model's at each step
 }
 
-// DT measures the absolute error of a model at the duration of a step that it was trained at (figure 5c of Becker-Ehmck et al.
-// 2019). As the error depends on how far things move in a step, it is to be compared over that of Static. It returns
-// ErrOptions or ErrDims, joined, before anything is computed.
+// DT measures the absolute error of a model at the duration of a step that it was trained at (figure 5c of Becker-Ehmck
+// et al. 2019). As the error depends on how far things move in a step, it is to be compared over that of Static. It
+// returns ErrOptions or ErrDims, joined, before anything is computed.
 func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -34,7 +34,8 @@ func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 	const K = DTHorizon
 	test := task.test(env, task.Prefix+K)
 	start := task.Prefix - 1
-	// A row counts the episode, then holds the errors of the model at each step, and those of rollout and Static over all.
+	// A row counts the episode, then holds the errors of the model at each step, and those of rollout and Static over
+	// all.
 	sums := newTally(test.N, 1+K+2)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {

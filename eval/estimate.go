@@ -27,12 +27,13 @@ func (t *tally) total() []float64 {
 	return total
 }
 
-// estimate computes a statistic from the sums over all episodes. Its standard error is that of the delete-one jackknife:
+// estimate computes a statistic from the sums over all episodes. Its standard error is that of the delete-one
+// jackknife:
 //
 //	SE² = (n−1)/n · Σᵢ (θ₍ᵢ₎ − θ̄)²
 //
-// with θ₍ᵢ₎ the statistic without episode i and θ̄ their mean: for a mean it is the usual one, and it holds for ratios too.
-// It is NaN for a single episode.
+// with θ₍ᵢ₎ the statistic without episode i and θ̄ their mean: for a mean it is the usual one, and it holds for ratios
+// too. It is NaN for a single episode.
 func (t *tally) estimate(statistic func(sums []float64) float64) Estimate {
 	total := t.total()
 	e := Estimate{statistic(total), math.NaN()}

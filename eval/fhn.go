@@ -9,8 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// FHNOptions says how a model of the FitzHugh–Nagumo oscillator is evaluated.
-// Start from DefaultFHNOptions.
+// FHNOptions says how a model of the FitzHugh–Nagumo oscillator is evaluated. Start from DefaultFHNOptions.
 type FHNOptions struct {
 	Constants fhn.Config // of the oscillator; default those of the paper
 	Seed      uint64     // of the run: the model was trained on episodes 0, 1, … under this seed
@@ -57,9 +56,9 @@ type ModelR2 struct {
 
 // FHNReading is what one choice of starts gives. Element k−1 of a list belongs to horizon k.
 type FHNReading struct {
-	Unknown     ModelR2   // the model is told u = 0 at every step; comparable with the literature
-	Drawn       ModelR2   // the model is told draws from the stimulus' distribution, after the start others in every rollout
-	Known       ModelR2   // the model is told the true stimulus, in the prefix and after it
+	Unknown     ModelR2   // the model is given u = 0 at every step; comparable with the literature
+	Drawn       ModelR2   // the model is given draws from the stimulus' distribution, after the start others in every rollout
+	Known       ModelR2   // the model is given the true stimulus, in the prefix and after it
 	Ceiling     []float64 // the true system under the mean stimulus
 	Linear      []float64 // global linear least squares on the training part, iterated
 	Persistence []float64 // nothing changes
@@ -72,14 +71,13 @@ type FHNReport struct {
 	AllStarts *FHNReading // forecasts from every start before and in the held-out window; nil unless asked for
 }
 
-// FHN measures the multi-step prediction of the FitzHugh–Nagumo oscillator (Becker-Ehmck et al.
-// 2019, section "FitzHugh-Nagumo"): the model filters the first Length steps of each trajectory,
-// predicts the Horizon steps that follow, and is scored by R²_k of Nassar et al. 2019, eq. 31,
-// with the mean of the whole trajectory (see the type r2).
+// FHN measures the multi-step prediction of the FitzHugh–Nagumo oscillator (Becker-Ehmck et al. 2019, section
+// "FitzHugh-Nagumo"): the model filters the first Length steps of each trajectory, predicts the Horizon steps that
+// follow, and is scored by R²_k of Nassar et al. 2019, eq. 31, with the mean of the whole trajectory (see the type r2).
 //
-// The trajectories are those of training, simulated Horizon steps further: what follows step
-// Length was withheld. The result depends on the model and the options alone, except Threads.
-// It returns ErrOptions or ErrDims, joined, before anything is computed.
+// The trajectories are those of training, simulated Horizon steps further: what follows step Length was withheld. The
+// result depends on the model and the options alone, except Threads. It returns ErrOptions or ErrDims, joined, before
+// anything is computed.
 func FHN(f model.Forecaster, o FHNOptions) (FHNReport, error) {
 	if err := o.validate(f.Dims()); err != nil {
 		return FHNReport{}, err
@@ -101,14 +99,14 @@ func FHN(f model.Forecaster, o FHNOptions) (FHNReport, error) {
 	means := test.means()
 	read := func(last int) FHNReading {
 		plan := o.plan(last)
-		told := func(s stimulus) ModelR2 {
+		scored := func(s stimulus) ModelR2 {
 			plan.stimulus = s
 			return plan.run(f, test, means)
 		}
 		return FHNReading{
-			Unknown:     told(withheld),
-			Drawn:       told(drawn),
-			Known:       told(known),
+			Unknown:     scored(withheld),
+			Drawn:       scored(drawn),
+			Known:       scored(known),
 			Ceiling:     step(ceiling).score(test, means, plan.from, plan.to, o.Horizon),
 			Linear:      linear.score(test, means, plan.from, plan.to, o.Horizon),
 			Persistence: step(persistence).score(test, means, plan.from, plan.to, o.Horizon),

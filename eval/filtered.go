@@ -20,8 +20,8 @@ type filtered struct {
 // state is the latent state of trial n at step t.
 func (f *filtered) state(n, t int) []float64 { return f.z[(n*f.T+t)*f.NZ:][:f.NZ] }
 
-// filter infers the latent states and mixing weights of trials from all that was observed and applied. The first draw of its
-// noise is the given one. It is nil where the family of the model has no filter.
+// filter infers the latent states and mixing weights of trials from all that was observed and applied. The first draw
+// of its noise is the given one. It is nil where the family of the model has no filter.
 func (t Task) filter(f model.Forecaster, d trials, draw uint32) *filtered {
 	if _, ok := f.(model.Filterer); !ok {
 		return nil

@@ -50,7 +50,7 @@ func forEach(f model.Forecaster, threads, n int, work func(f model.Forecaster, i
 	wg.Wait()
 }
 
-// stimulus says what a model is told of the controls.
+// stimulus says which controls a model is given.
 type stimulus uint8
 
 const (

@@ -40,9 +40,10 @@ type LatentReport struct {
 	Notes       []string
 }
 
-// Latent shows where rates lie in the latent state, and what the switch depends on: the two dimensions of the posterior mean
-// of z_t that correlate most with each rate, and the mean weight of each base system over each limited coordinate and over the
-// angle that turns (figure 6 of Becker-Ehmck et al. 2019). It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Latent shows where rates lie in the latent state, and what the switch depends on: the two dimensions of the posterior
+// mean of z_t that correlate most with each rate, and the mean weight of each base system over each limited coordinate
+// and over the angle that turns (figure 6 of Becker-Ehmck et al. 2019). It returns ErrOptions or ErrDims, joined,
+// before anything is computed.
 func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	spec, probes := env.Spec(), probesOf(env)
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -123,8 +124,8 @@ func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 	return (ab - a1*b1/count) / math.Sqrt(va*vb)
 }
 
-// activation bins steps by a coordinate in [lo, hi]. A row of the tally holds the steps of each bin, then the weight of each
-// system in each bin, then for each system its square.
+// activation bins steps by a coordinate in [lo, hi]. A row of the tally holds the steps of each bin, then the weight of
+// each system in each bin, then for each system its square.
 func activation(over string, lo, hi float64, d *trials, f *filtered, coordinate func(x []float32) float64) ActivationCurve {
 	const B = activationBins
 	m := f.M

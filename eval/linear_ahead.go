@@ -3,12 +3,12 @@ package eval
 // linearPast is how many of the last observations the linear baseline looks at.
 const linearPast = 4
 
-// linearAhead predicts the k-th next observation, k = 1, 2, …, each by a linear map of its own of the last observations and
-// all controls up to it.
+// linearAhead predicts the k-th next observation, k = 1, 2, …, each by a linear map of its own of the last observations
+// and all controls up to it.
 type linearAhead []affine
 
-// fitLinearAhead fits predictions of horizon steps from a prefix of the given length by least squares, to all stretches of
-// the trials.
+// fitLinearAhead fits predictions of horizon steps from a prefix of the given length by least squares, to all stretches
+// of the trials.
 func fitLinearAhead(d trials, prefix, horizon int) (linearAhead, error) {
 	var maps linearAhead
 	for k := 1; k <= horizon; k++ {

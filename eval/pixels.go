@@ -44,10 +44,10 @@ const (
 	lit         = 0.5 // the probability, or the value, above which a pixel is lit
 )
 
-// Pixels measures the prediction of binary images: the share of pixels that are wrong when those more likely than not are lit
-// (Becker-Ehmck et al. 2019, section "Image ball in a box"). The first images of test episodes are filtered, up to 15 that
-// follow predicted. A family that smooths is also shown, for each n, the one image after the n that are asked for. It returns
-// ErrOptions or ErrDims, joined, before anything is computed.
+// Pixels measures the prediction of binary images: the share of pixels that are wrong when those more likely than not
+// are lit (Becker-Ehmck et al. 2019, section "Image ball in a box"). The first images of test episodes are filtered, up
+// to 15 that follow predicted. A family that smooths is also shown, for each n, the one image after the n that are
+// asked for. It returns ErrOptions or ErrDims, joined, before anything is computed.
 func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {

@@ -26,17 +26,17 @@ type SwitchReport struct {
 	Perplexity Estimate
 	Share      []Estimate // mean weight of each base system, of a sum of 1
 	Contacts   []string
-	// Information about each of the contacts, over the entropy of the contact, 0 to 1: what the weights of a step hold, at
-	// least, by a tree that tells the contact's probability from them; and what is known of a step by which system acts, drawn
-	// by its weight.
+	// Information about each of the contacts, over the entropy of the contact, 0 to 1: what the weights of a step hold,
+	// at least, by a tree that tells the contact's probability from them; and what is known of a step by which system
+	// acts, drawn by its weight.
 	Information, InformationOfSystem []Estimate
 	Walls                            *WallRatios // nil: the environment has no walls in the plane
 	Maps                             []SwitchMap // one for each body; none where nothing moves in the plane
 	Notes                            []string
 }
 
-// WallRatios are correlation ratios η of a base system's weight with a body being near a wall: the root of the share of the
-// weight's variance that lies between the two groups of steps.
+// WallRatios are correlation ratios η of a base system's weight with a body being near a wall: the root of the share of
+// the weight's variance that lies between the two groups of steps.
 type WallRatios struct {
 	Reach                float64      // within how much of a wall's face a centre counts as near: radius and mean step
 	Vertical, Horizontal [][]Estimate // [body][system]
@@ -50,9 +50,9 @@ type walled interface {
 	Radius() float64
 }
 
-// Switches measures what the mixing weights are used for: how many base systems share the work, what the weights know of
-// contacts, and, in the plane, where each system acts and how that follows the walls. Weights are those of a draw from the
-// posterior given the whole episode. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Switches measures what the mixing weights are used for: how many base systems share the work, what the weights know
+// of contacts, and, in the plane, where each system acts and how that follows the walls. Weights are those of a draw
+// from the posterior given the whole episode. It returns ErrOptions or ErrDims, joined, before anything is computed.
 func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -98,8 +98,9 @@ func shares(w []float64, m int) []float64 {
 	return scaled
 }
 
-// use measures perplexity and what the systems say of contacts, and returns at which steps [N,T] each contact holds. A row of
-// the tally holds, for each contact and system, the weight at steps with the contact; then the weight of each system at all steps.
+// use measures perplexity and what the systems say of contacts, and returns at which steps [N,T] each contact holds. A
+// row of the tally holds, for each contact and system, the weight at steps with the contact; then the weight of each
+// system at all steps.
 func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contacts []int) [][]bool {
 	m := r.M
 	var labels [][]bool
@@ -135,20 +136,21 @@ const (
 	leastProbability      = 1e-3
 )
 
-// informationBound is 1 − H(c | tree) / H(c), with the cross-entropy H(c | tree) of a tree that is fitted on four fifths of the
-// trials and scored on the others: a lower bound on I(weights; contact) / H(contact) (Barber and Agakov 2003), 0 at least.
+// informationBound is 1 − H(c | tree) / H(c), with the cross-entropy H(c | tree) of a tree that is fitted on four
+// fifths of the trials and scored on the others: a lower bound on I(weights; contact) / H(contact) (Barber and Agakov
+// 2003), 0 at least.
 func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	fitted := trials - trials/contactHoldout
 	if fitted == trials {
 		return Estimate{math.NaN(), math.NaN()}
 	}
-	told := growTree(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m, boundDepth, boundLeaf)
+	tree := growTree(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m, boundDepth, boundLeaf)
 	sums := newTally(trials-fitted, 3) // steps, steps with the contact, nats
 	for n := range sums.n {
 		row := sums.row(n)
 		for t := 1; t < steps; t++ {
 			i := (fitted+n)*steps + t
-			p := min(max(told.probability(x[i*m:(i+1)*m]), leastProbability), 1-leastProbability)
+			p := min(max(tree.probability(x[i*m:(i+1)*m]), leastProbability), 1-leastProbability)
 			row[0]++
 			if y[i] {
 				row[1]++
@@ -186,7 +188,8 @@ func entropy(w []float64) float64 {
 	return h
 }
 
-// information is I(system; contact) / H(contact), from the weight of each system at steps with the contact and at all steps.
+// information is I(system; contact) / H(contact), from the weight of each system at steps with the contact and at all
+// steps.
 func information(with, all []float64) float64 {
 	sum := total(all)
 	contact := entropy([]float64{total(with), sum - total(with)})
@@ -239,8 +242,8 @@ func meanStep(bodies [][2]int, d *trials) float64 {
 	return sum / float64(d.N*(d.T-1)*len(bodies))
 }
 
-// wallRatios enters, for each body, kind of wall and system, the steps near a wall, the weight there, and the weight and its
-// square at all steps; the first element counts steps.
+// wallRatios enters, for each body, kind of wall and system, the steps near a wall, the weight there, and the weight
+// and its square at all steps; the first element counts steps.
 func wallRatios(env walled, bodies [][2]int, d *trials, weights []float64, m int) *WallRatios {
 	r := &WallRatios{Reach: env.Radius() + meanStep(bodies, d)}
 	near := func(body, kind int) int { return 1 + 2*m + (2*body+kind)*(1+m) }
@@ -284,8 +287,8 @@ func wallRatios(env walled, bodies [][2]int, d *trials, weights []float64, m int
 	return r
 }
 
-// correlationRatio is η of a weight with membership in a group: n steps with sums of the weight and its square, of which some
-// are in the group, with their sum.
+// correlationRatio is η of a weight with membership in a group: n steps with sums of the weight and its square, of
+// which some are in the group, with their sum.
 func correlationRatio(n, sum, squares, inside, sumInside float64) float64 {
 	variance := squares/n - (sum/n)*(sum/n)
 	if inside == 0 || inside == n || variance <= 1e-12*squares/n {

@@ -23,8 +23,7 @@ type Table struct {
 	Notes    []string // lines below the table
 }
 
-// Row is one line of a table. A NaN is a missing value. A Row without values is a rule
-// that separates groups of rows.
+// Row is one line of a table. A NaN is a missing value. A Row without values is a rule that separates groups of rows.
 type Row struct {
 	Name   string
 	Values []float64

@@ -21,7 +21,8 @@ type Table1Row struct {
 	Point     []Estimate // e_k
 	Mean      []Estimate // (1/k) Σ_{j≤k} e_j
 	Sum       []Estimate // Σ_{j≤k} e_j
-	// Over the error of Static, the last observation that was seen: point values, and both cumulative ones, which are the same.
+	// Over the error of Static, the last observation that was seen: point values, and both cumulative ones, which are
+	// the same.
 	Ratio, RatioCumulative []Estimate
 	// RatioFirst is the point value over that of predicting the first observation of an episode as long after it.
 	RatioFirst []Estimate
@@ -32,7 +33,8 @@ type Table1Report struct {
 	Task        Task
 	Environment string
 	Rows        []Table1Row // the model first
-	// Calibration is the squared error of the predictive mean over the variance that the model predicts for it; 1 is right.
+	// Calibration is the squared error of the predictive mean over the variance that the model predicts for it; 1 is
+	// right.
 	Calibration []Estimate
 }
 
@@ -46,9 +48,9 @@ const (
 	predictors
 )
 
-// Table1 measures the prediction of a simulated environment as table 1 of Becker-Ehmck et al. 2019 does: the model filters
-// the first steps of test episodes and predicts ten that follow, under the controls that were applied. It returns
-// ErrOptions or ErrDims, joined, before anything is computed.
+// Table1 measures the prediction of a simulated environment as table 1 of Becker-Ehmck et al. 2019 does: the model
+// filters the first steps of test episodes and predicts ten that follow, under the controls that were applied. It
+// returns ErrOptions or ErrDims, joined, before anything is computed.
 func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -72,7 +74,8 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	return table1Report(task, spec.Name, squares), nil
 }
 
-// place is where the squares of a predictor at horizon k are in the row of an episode; the first element counts episodes.
+// place is where the squares of a predictor at horizon k are in the row of an episode; the first element counts
+// episodes.
 func place(predictor, k int) int { return predictor*Table1Horizon + k }
 
 // baselineSquares enters the squared errors of the predictors without a model, after the prefix of trial n.
@@ -89,8 +92,8 @@ func baselineSquares(row []float64, d *trials, n, prefix int, linear linearAhead
 	}
 }
 
-// modelSquares enters the squared errors of the model for sequence i of a chunk, and the variance that it predicts: that of
-// its rollouts, S of which make a mean, and that of the decoder, estimated along the first.
+// modelSquares enters the squared errors of the model for sequence i of a chunk, and the variance that it predicts:
+// that of its rollouts, S of which make a mean, and that of the decoder, estimated along the first.
 func modelSquares(row []float64, d *trials, c chunk, i int, a *model.Forecast) {
 	for k := 1; k <= Table1Horizon; k++ {
 		target := d.at(c.first+i, c.start+k)

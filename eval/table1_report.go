@@ -12,8 +12,8 @@ type Table1Published struct {
 	Error     []float64
 }
 
-// Table1Paper are the published figures for an environment: Becker-Ehmck et al. 2019, table 1. It is nil for all but maze
-// and reacher.
+// Table1Paper are the published figures for an environment: Becker-Ehmck et al. 2019, table 1. It is nil for all but
+// maze and reacher.
 func Table1Paper(environment string) []Table1Published {
 	switch environment {
 	case "maze":

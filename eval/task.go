@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Task says what a protocol on a simulated environment measures a model with. Test episodes are fresh: training never saw
-// them. The result of a protocol is a function of the model, the environment and the task, except Threads.
+// Task says what a protocol on a simulated environment measures a model with. Test episodes are fresh: training never
+// saw them. The result of a protocol is a function of the model, the environment and the task, except Threads.
 type Task struct {
 	Seed     uint64 // of the run: the model was trained on episodes 0, 1, … under this seed
 	Training int    // training episodes; what is fitted (baselines, linear probes) uses at most Episodes of them
@@ -66,8 +66,8 @@ func (t Task) plan(horizon int) forecastPlan {
 	}
 }
 
-// forecasts forecasts every trial after the prefix and hands each answer out with the trials that it is about. Calls are
-// concurrent; each is about trials of its own.
+// forecasts forecasts every trial after the prefix and hands each answer out with the trials that it is about. Calls
+// are concurrent; each is about trials of its own.
 func (t Task) forecasts(f model.Forecaster, d trials, horizon int, use func(c chunk, answer *model.Forecast)) {
 	plan := t.plan(horizon)
 	work := chunks(d.N, plan.from, plan.to)

@@ -33,8 +33,9 @@ type TrajectoryReport struct {
 	Shown       []Trajectory
 }
 
-// Trajectories predicts the first few test episodes from their prefix to the length of a training episode, to be looked at
-// beside the truth. The episodes are not chosen. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Trajectories predicts the first few test episodes from their prefix to the length of a training episode, to be looked
+// at beside the truth. The episodes are not chosen. It returns ErrOptions or ErrDims, joined, before anything is
+// computed.
 func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport, error) {
 	spec := env.Spec()
 	task.Episodes = shownTrajectories

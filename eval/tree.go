@@ -2,7 +2,8 @@ package eval
 
 import "slices"
 
-// tree is a binary classification tree (CART, Breiman et al. 1984): inner nodes ask whether a feature is at most a threshold.
+// tree is a binary classification tree (CART, Breiman et al. 1984): inner nodes ask whether a feature is at most a
+// threshold.
 type tree struct {
 	feature     int
 	threshold   float64
@@ -24,8 +25,8 @@ type grower struct {
 	leftover []int32
 }
 
-// growTree fits a tree by the Gini impurity to n examples x [n,m] with their classes, to a depth (0: unlimited) and a least
-// number of examples in a leaf. Of equally good splits it takes the first, by feature and threshold.
+// growTree fits a tree by the Gini impurity to n examples x [n,m] with their classes, to a depth (0: unlimited) and a
+// least number of examples in a leaf. Of equally good splits it takes the first, by feature and threshold.
 func growTree(x []float64, y []bool, m, depth, minLeaf int) *tree {
 	g := &grower{x: x, y: y, m: m, minLeaf: minLeaf, left: make([]bool, len(y)), leftover: make([]int32, 0, len(y))}
 	for f := range m {
@@ -79,7 +80,8 @@ func (g *grower) grow(lo, hi, depth int) *tree {
 
 func (g *grower) at(example int32, feature int) float64 { return g.x[int(example)*g.m+feature] }
 
-// split finds the feature, and how many of its lowest examples go left, with the least Gini impurity; 0: no split is allowed.
+// split finds the feature, and how many of its lowest examples go left, with the least Gini impurity; 0: no split is
+// allowed.
 func (g *grower) split(lo, hi, positive int) (feature, count int) {
 	n, best := hi-lo, 0.0
 	for f := range g.m {

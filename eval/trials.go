@@ -72,8 +72,8 @@ func (d *trials) means() []float64 {
 
 // batch copies steps [from, to) of trials [first, first+n) into a time-major batch of its own
 // memory, so that nothing outside of it can be reached. Controls are zero at the first step, as
-// of any sequence, and everywhere unless they are told.
-func (d *trials) batch(first, n, from, to, nu int, told bool) model.Batch {
+// of any sequence, and everywhere unless controlled is set.
+func (d *trials) batch(first, n, from, to, nu int, controlled bool) model.Batch {
 	var b model.Batch
 	b.Resize(to-from, n, d.NX, nu)
 	for t := from; t < to; t++ {
@@ -83,14 +83,13 @@ func (d *trials) batch(first, n, from, to, nu int, told bool) model.Batch {
 		}
 	}
 	clear(b.Controls)
-	if told {
+	if controlled {
 		d.controls(b.Controls[min(n*nu, len(b.Controls)):], first, n, from+1, to, nu)
 	}
 	return b
 }
 
-// controls fills dst, [to−from, n, nu], with the controls of steps [from, to), for a model that takes
-// any (nu > 0).
+// controls fills dst, [to−from, n, nu], with the controls of steps [from, to), for a model that takes any (nu > 0).
 func (d *trials) controls(dst []float32, first, n, from, to, nu int) {
 	if nu == 0 {
 		return

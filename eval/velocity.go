@@ -40,9 +40,10 @@ type features struct {
 	latent    bool
 }
 
-// Velocity measures how much of the velocities, which no single observation shows, lies open in the latent state: R² on test
-// episodes of a linear map with intercept from the posterior mean of z_t, from the fourth step on, given the whole episode;
-// the map is fitted on training episodes. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Velocity measures how much of the velocities, which no single observation shows, lies open in the latent state: R² on
+// test episodes of a linear map with intercept from the posterior mean of z_t, from the fourth step on, given the whole
+// episode; the map is fitted on training episodes. It returns ErrOptions or ErrDims, joined, before anything is
+// computed.
 func Velocity(f model.Forecaster, env envs.Env, task Task) (VelocityReport, error) {
 	spec, probes := env.Spec(), probesOf(env)
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -128,8 +129,8 @@ func designMatrix(p features, d *trials, f *filtered, rates []envs.Column) (x, y
 	return x, y
 }
 
-// readOut scores a map on test trials. A row of the tally holds the number of steps and, for each rate, the sums of y, y²
-// and the squared residual.
+// readOut scores a map on test trials. A row of the tally holds the number of steps and, for each rate, the sums of y,
+// y² and the squared residual.
 func readOut(w affine, p features, d *trials, f *filtered, rates []envs.Column) (*tally, [][][2]float64) {
 	sums := newTally(d.N, 1+3*len(rates))
 	pairs := make([][][2]float64, len(rates))

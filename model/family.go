@@ -5,21 +5,22 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Family is a family of models: what model.kind may name. A family is registered by one line where all are listed, and
-// everything else (training, resuming, evaluation, the page) knows it by what its settings and models can do.
+// Family is a family of models: a value that model.kind may have. One line in package registry, or in switchyard.Own,
+// registers it. Everything else (training, resuming, evaluation, the page) knows a family only by the interfaces of its
+// settings and models.
 type Family struct {
-	Name string // a word, the value of model.kind
+	Name string // one word: the value of model.kind
 	Doc  string // what it is, in one line
 	// Settings returns new settings, all at their defaults.
 	Settings func() Settings
 }
 
-// Settings are the keys of a configuration that only one family has. Their type is a pointer to a struct. Each field with
-// a yaml tag is a key of the section model; a nested struct with a yaml tag is a section of its own. The other tags are
-// its description: doc (meaning and unit; every key has one), want (the range of a number, as [0,1)), values (the words
-// that a text may be), source (where a paper's value stands), only (key=value of the key without which this one has no
-// effect), was (for a key that is younger than runs: the value that they had). Types are int, uint64, float64, bool,
-// string and time.Duration.
+// Settings are the keys of a configuration that only one family has. Their type is a pointer to a struct. Each field
+// with a yaml tag is a key of the section model; a nested struct with a yaml tag is a section of its own. The other
+// tags describe the key: doc (meaning and unit; every key has one), want (the range of a number, as [0,1)), values (the
+// words that a text may be), source (the place in the paper that has the value), only (key=value of another key,
+// without which this one has no effect), was (for a key that is younger than runs: the value that they had). Types are
+// int, uint64, float64, bool, string and time.Duration.
 type Settings interface {
 	// New builds a model with its initial parameters, which are a function of settings, data and key. The error says
 	// which setting is wrong.
@@ -28,17 +29,17 @@ type Settings interface {
 	Describe() Description
 }
 
-// Checker are Settings of which not all values fit together.
+// Checker are Settings with conditions between several keys.
 type Checker interface {
-	// Check returns what does not fit together; each setting is within its range.
+	// Check returns the conditions that do not hold. Each setting is within its own range.
 	Check(s Setup) []Fault
 }
 
-// Fault is something that is wrong between settings that are each within their range.
+// Fault is a conflict between settings that are each within their range.
 type Fault = setting.Fault
 
-// Faultf makes a fault of the settings with the given paths, e.g. model.hidden; the first is where it is shown. The hint
-// says what to do.
+// Faultf makes a fault of the settings with the given paths, e.g. model.hidden. The fault is reported at the first of
+// them. The hint says what to do.
 func Faultf(keys []string, hint, format string, args ...any) Fault {
 	return setting.Faultf(keys, hint, format, args...)
 }
@@ -50,7 +51,7 @@ type Data struct {
 	Image [3]int // height, width and channels of an observation, the last running fastest; zeros: it is no image
 }
 
-// Setup is what settings are checked against.
+// Setup is the context in which settings are checked.
 type Setup struct {
 	Env          string // the kind of environment
 	Unit         bool   // observations lie between 0 and 1
@@ -59,20 +60,20 @@ type Setup struct {
 	FilterWindow int    // time steps filtered before a prediction; 0: the whole past
 }
 
-// Description says what settings choose.
+// Description describes the choice that settings make.
 type Description struct {
 	Text    string   // one line of the plan: variant and sizes
-	Variant string   // a word for the names of runs; may be empty
-	Others  []string // key=value settings that choose other variants, to be tried next
+	Variant string   // one word for the names of runs; may be empty
+	Others  []string // key=value settings for other variants that are worth trying next
 }
 
 // Term is one of the values that a loss reports.
 type Term struct {
-	Name   string  // in files and metrics: a word, e.g. kl_state
+	Name   string  // in files and metrics: one word, e.g. kl_state
 	Label  string  // for people, e.g. KL of the state
 	Short  string  // in a status line, e.g. kl_z
 	Unit   string  // e.g. nats per step
-	Weight float64 // with which it enters the loss; 0 for the loss itself
+	Weight float64 // its weight in the loss; 0 for the loss itself
 }
 
 // TermNames are the names of terms.

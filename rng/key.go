@@ -27,9 +27,8 @@ const gamma = 0x9e3779b97f4a7c15 // 2⁶⁴ over the golden ratio, odd
 //
 //	k = mix(mix(seed + γ) + γ·p)
 //
-// where mix is the finaliser of splitmix64 (Steele, Lea and Flood 2014), a
-// bijection: different purposes of one seed, and different seeds of one purpose,
-// have different keys.
+// where mix is the finaliser of splitmix64 (Steele, Lea and Flood 2014), a bijection: different purposes of one seed,
+// and different seeds of one purpose, have different keys.
 func New(seed uint64, p Purpose) Key {
 	return Key{mix(mix(seed+gamma) + gamma*uint64(p))}
 }
@@ -40,10 +39,9 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// At returns the stream of one sample of one shard of one step, at its start. The
-// words of the Philox counter are (block of the stream, sample, shard, step), of 32
-// bits each: only the low 32 bits of step count, and a stream has 2³² blocks of
-// four words.
+// At returns the stream of one sample of one shard of one step, at its start. The words of the Philox counter are
+// (block of the stream, sample, shard, step), of 32 bits each: only the low 32 bits of step count, and a stream has 2³²
+// blocks of four words.
 func (k Key) At(step uint64, shard, sample uint32) Stream {
 	return Stream{
 		philox: kernel.NewPhilox(k.k, step<<32|uint64(shard)),

@@ -6,9 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Stream is a sequence of random numbers, read from its start. Its methods advance
-// it; a copy goes on by itself from the same place. The zero Stream is not usable:
-// streams come from Key.At.
+// Stream is a sequence of random numbers, read from its start. Its methods advance it; a copy goes on by itself from
+// the same place. The zero Stream is not usable: streams come from Key.At.
 type Stream struct {
 	philox kernel.Philox
 	sample uint64    // counter word 1, in place
@@ -65,8 +64,7 @@ func (s *Stream) Uniform(lo, hi float64) float64 {
 	return lo + float64((hi-lo)*s.Float64())
 }
 
-// Normal returns a standard normal number. It uses two words and is the float32
-// that the kernels would make of them.
+// Normal returns a standard normal number. It uses two words and is the float32 that the kernels would make of them.
 func (s *Stream) Normal() float64 {
 	a := s.Uint32()
 	return float64(kernel.NormalOf(a, s.Uint32()))

@@ -1,5 +1,4 @@
-// Command switchyard trains switching linear dynamical systems with deep variational
-// inference, data-parallel on CPUs.
+// Command switchyard trains switching linear dynamical systems with deep variational inference, data-parallel on CPUs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command example is switchyard with an environment and a family of models more. It has every command, the page, and the
-// workers that another machine starts:
+// Command example is switchyard with an environment and a family of models more. It has every command, the page, and
+// the workers that another machine starts:
 //
 //	go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300 --name mine
 //	go run . eval mine

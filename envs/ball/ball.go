@@ -83,9 +83,8 @@ func New(cfg Config) (*Env, error) {
 // Spec returns the dimensions: 1024 observations, four states, three labels.
 func (e *Env) Spec() envs.Spec { return e.spec }
 
-// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded to
-// float32 for the episode. Random numbers are consumed in the order x, y, direction, speed of one
-// stream per episode.
+// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded to float32 for the
+// episode. Random numbers are consumed in the order x, y, direction, speed of one stream per episode.
 func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	dst.Resize(e.spec, T)
 	s := key.At(0, 0, index)

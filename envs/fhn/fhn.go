@@ -1,13 +1,12 @@
-// Package fhn simulates the FitzHugh–Nagumo oscillator, a two-dimensional caricature of a neuron
-// that rests, fires and recovers:
+// Package fhn simulates the FitzHugh–Nagumo oscillator, a two-dimensional caricature of a neuron that rests, fires and
+// recovers:
 //
 //	dv/dt = v − v³/3 − w + I(t)        τ dw/dt = v + a − b·w
 //
-// integrated by explicit Euler steps of dt, with a stimulus I drawn anew at every step from
-// N(mean, sd²). Becker-Ehmck et al. 2019, section "FitzHugh-Nagumo", after Nassar et al. 2019;
-// the step length and the redrawing of I at every step are not in the text of either paper:
-// they follow the public code of the latter, and of the readings tried only these give the
-// published multi-step errors.
+// integrated by explicit Euler steps of dt, with a stimulus I drawn anew at every step from N(mean, sd²). Becker-Ehmck
+// et al. 2019, section "FitzHugh-Nagumo", after Nassar et al. 2019; the step length and the redrawing of I at every
+// step are not in the text of either paper: they follow the public code of the latter, and of the readings tried only
+// these give the published multi-step errors.
 //
 //	symbol      | is                          | range                       | kind
 //	x = (v, w)  | membrane potential, recovery| about [−2.5, 2.5], [−1, 2]  | observation and state, noise-free
@@ -15,8 +14,8 @@
 //	silent      | v ≤ −1, left branch         | 0 or 1                      | label
 //	active      | v ≥ 1, right branch         | 0 or 1                      | label
 //
-// The cubic v-nullcline turns at v = ±1: an orbit creeps along one of its outer branches and
-// jumps to the other, so the labels name the phases that a switching model may discover.
+// The cubic v-nullcline turns at v = ±1: an orbit creeps along one of its outer branches and jumps to the other, so the
+// labels name the phases that a switching model may discover.
 package fhn
 
 import (
@@ -79,9 +78,8 @@ func New(cfg Config) (*Env, error) {
 // Spec returns the dimensions: two observations, one control, two states, two labels.
 func (e *Env) Spec() envs.Spec { return e.spec }
 
-// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and
-// rounded to float32 for the episode only. Random numbers are consumed in the order
-// v_0, w_0, u_1, u_2, … of one stream per episode.
+// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded to float32 for the
+// episode only. Random numbers are consumed in the order v_0, w_0, u_1, u_2, … of one stream per episode.
 func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	dst.Resize(e.Spec(), T)
 	s := key.At(0, 0, index)

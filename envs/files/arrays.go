@@ -125,8 +125,7 @@ func (b *builder) read(key string) (field, bool, error) {
 	return f, true, err
 }
 
-// panel reads a field of the form [N, T, …] with the given numbers of dimensions after T; nil if
-// the file has none.
+// panel reads a field of the form [N, T, …] with the given numbers of dimensions after T; nil if the file has none.
 func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	f, ok, err := b.read(key)
 	if !ok || err != nil {

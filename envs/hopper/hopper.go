@@ -161,9 +161,8 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
-// Reset returns the robot at rest with an upright torso 1.25 m above ground and the given angles of
-// thigh, leg and foot, and whether the foot touches the ground. Where a link would be below ground
-// the robot stands higher by as much.
+// Reset returns the robot at rest with an upright torso 1.25 m above ground and the given angles of thigh, leg and
+// foot, and whether the foot touches the ground. Where a link would be below ground the robot stands higher by as much.
 func (e *Env) Reset(hinge [hinges]float64) (s State, touching bool) {
 	var m motion
 	touching = e.reset(&m, hinge)

@@ -47,8 +47,7 @@ var (
 	_ envs.Probed = (*Env)(nil)
 )
 
-// New returns the maze of cfg, or all faults of cfg wrapped in ErrConfig. It keeps no reference to
-// cfg.Walls.
+// New returns the maze of cfg, or all faults of cfg wrapped in ErrConfig. It keeps no reference to cfg.Walls.
 func New(cfg Config) (*Env, error) {
 	world, err := planar.New(planar.Config{
 		Arena:  planar.Box{Min: planar.Vec{X: -1, Y: -1}, Max: planar.Vec{X: 1, Y: 1}},

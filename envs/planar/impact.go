@@ -3,8 +3,8 @@ package planar
 import "math"
 
 const (
-	// slack is how deep rounding may push one thing into another. A disc that is deeper does not hit this side: it flies
-	// away from the opposite one.
+	// slack is how deep rounding may push one thing into another. A disc that is deeper does not hit this side: it
+	// flies away from the opposite one.
 	slack = 1e-7
 	// still is the speed below which a disc counts as not moving: a disc that slides along a wall does not hit it.
 	still = 1e-11

@@ -60,8 +60,7 @@ type World struct {
 // A slab is a box by its centre, its half extents and these grown by the radius of a disc.
 type slab struct{ centre, half, grown Vec }
 
-// New returns the world of cfg, or all faults of cfg wrapped in ErrWorld. It keeps no reference to
-// cfg.Walls.
+// New returns the world of cfg, or all faults of cfg wrapped in ErrWorld. It keeps no reference to cfg.Walls.
 func New(cfg Config) (*World, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

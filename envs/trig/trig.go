@@ -1,7 +1,6 @@
-// Package trig computes sine and cosine to the same bits on every machine. Package math does not:
-// some architectures replace its functions by instructions of their own, and the compiler may fuse
-// a product and a sum of its portable ones. The environments whose angles feed the training data
-// take their sines from here.
+// Package trig computes sine and cosine to the same bits on every machine. Package math does not: some architectures
+// replace its functions by instructions of their own, and the compiler may fuse a product and a sum of its portable
+// ones. The environments whose angles feed the training data take their sines from here.
 //
 // It knows nothing of environments.
 package trig
@@ -19,13 +18,12 @@ const (
 	piLow    = 0x1.3198a2e037073p-69
 )
 
-// SinCos returns sin x and cos x. For |x| <= 2²⁰ the error of each is below 1.2e-16, half a
-// unit in the last place of 1; relative errors near the zeros are of the same order.
-// Beyond 2²⁰ the argument is first reduced by the float64 nearest to 2π, to an absolute error that
-// grows as 1e-16·|x|. Infinities and NaN give NaN.
+// SinCos returns sin x and cos x. For |x| <= 2²⁰ the error of each is below 1.2e-16, half a unit in the last place of
+// 1; relative errors near the zeros are of the same order. Beyond 2²⁰ the argument is first reduced by the float64
+// nearest to 2π, to an absolute error that grows as 1e-16·|x|. Infinities and NaN give NaN.
 //
-// With n the integer nearest to x/(π/2) and r = x − n·π/2 in about [−π/4, π/4], the pair is a
-// rotation of (sin r, cos r) by n quarter turns.
+// With n the integer nearest to x/(π/2) and r = x − n·π/2 in about [−π/4, π/4], the pair is a rotation of (sin r, cos
+// r) by n quarter turns.
 func SinCos(x float64) (sin, cos float64) {
 	if !(x >= -reducible && x <= reducible) {
 		x = math.Mod(x, 2*math.Pi)

@@ -1,9 +1,8 @@
-// Package figure draws what eval measures: panels on one page, as PNG and as SVG, with the numbers
-// of every panel as CSV beside them. The same data give the same bytes.
+// Package figure draws what eval measures: panels on one page, as PNG and as SVG, with the numbers of every panel as
+// CSV beside them. The same data give the same bytes.
 //
-// Each figure is a file of its own named after its protocol; the style that they share (axes, ticks,
-// colours, keys) knows no protocol. Only this package links a plotting library. It computes nothing
-// that a table would not hold.
+// Each figure is a file of its own named after its protocol; the style that they share (axes, ticks, colours, keys)
+// knows no protocol. Only this package links a plotting library. It computes nothing that a table would not hold.
 package figure
 
 import (

@@ -16,9 +16,8 @@ import (
 // maxFrames is how many images of an episode fit on a page.
 const maxFrames = 20
 
-// Images lays out the images of the given episodes as strips, time going to the right; long
-// episodes are thinned out evenly. Missing pixels are vermilion. The tables hold the mean of each
-// image.
+// Images lays out the images of the given episodes as strips, time going to the right; long episodes are thinned out
+// evenly. Missing pixels are vermilion. The tables hold the mean of each image.
 func Images(name string, d *files.Dataset, episodes []int) Figure {
 	longest := 0
 	f := Figure{Name: name}
@@ -53,8 +52,7 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 	return f
 }
 
-// frame is the image of step t, its first row on top, with every pixel enlarged: what shows the
-// picture may smooth it.
+// frame is the image of step t, its first row on top, with every pixel enlarged: what shows the picture may smooth it.
 func frame(d *files.Dataset, e *files.Episode, t int) image.Image {
 	const scale = 4
 	h, w, channels := d.Image[0], d.Image[1], d.Image[2]

@@ -65,8 +65,7 @@ func drawRow(c draw.Canvas, samples []sample, x, y vg.Length) {
 	}
 }
 
-// key is a column of samples in the lower left corner of a plot, on a veil that lets a line
-// behind it be guessed.
+// key is a column of samples in the lower left corner of a plot, on a veil that lets a line behind it be guessed.
 type key []sample
 
 // Plot implements plot.Plotter.

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// decades marks an axis of decimal logarithms with 1, 2 and 5 times the powers of ten; where these are many, with powers alone,
-// and where they are fewer than two, with round numbers.
+// decades marks an axis of decimal logarithms with 1, 2 and 5 times the powers of ten; where these are many, with
+// powers alone, and where they are fewer than two, with round numbers.
 type decades struct{}
 
 var _ plot.Ticker = decades{}

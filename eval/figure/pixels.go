@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Pixels draws test episodes as strips of images, time going to the right: what happened, the probabilities that the model
-// gives, those along one rollout, and what smoothing gives where the family smooths.
+// Pixels draws test episodes as strips of images, time going to the right: what happened, the probabilities that the
+// model gives, those along one rollout, and what smoothing gives where the family smooths.
 func Pixels(r eval.PixelReport) Figure {
 	const margin, gap, above, names = 10, 3, 16, 62
 	const side = vg.Length(36)
@@ -69,7 +69,8 @@ func Pixels(r eval.PixelReport) Figure {
 	return f
 }
 
-// grayImage is an image of one channel, the first of several, with every pixel enlarged: what shows the picture may smooth it.
+// grayImage is an image of one channel, the first of several, with every pixel enlarged: what shows the picture may
+// smooth it.
 func grayImage(pixels []float32, size [3]int) image.Image {
 	const scale = 4
 	h, w, channels := size[0], size[1], size[2]

@@ -25,8 +25,8 @@ func WallsOf(env envs.Env) []planar.Box {
 // mapColumns is how many maps share a row.
 const mapColumns = 8
 
-// Switches draws, for each body and base system, the mean weight of the system where the body was. Each map has a scale of
-// its own, from 0 to the number in its title.
+// Switches draws, for each body and base system, the mean weight of the system where the body was. Each map has a scale
+// of its own, from 0 to the number in its title.
 func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	columns := min(mapColumns, r.M)
 	rows := (r.M + columns - 1) / columns * len(r.Maps)
@@ -62,8 +62,8 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	return f
 }
 
-// drawMap draws the bins of one system and returns the weight at the top of its scale: the mean of a cell is noisy, so maps are
-// smoothed over neighbours by the steps in them.
+// drawMap draws the bins of one system and returns the weight at the top of its scale: the mean of a cell is noisy, so
+// maps are smoothed over neighbours by the steps in them.
 func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems int, walls []planar.Box) float64 {
 	const B = eval.MapBins
 	smooth := make([]float64, B*B)

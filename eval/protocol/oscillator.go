@@ -16,7 +16,8 @@ func fhnProtocol() Protocol {
 	}
 }
 
-// fhn evaluates the oscillator. All starts in the held-out window cost thirty times as much as the one at its beginning.
+// fhn evaluates the oscillator. All starts in the held-out window cost thirty times as much as the one at its
+// beginning.
 func fhn(s Subject) (Findings, error) {
 	o := eval.DefaultFHNOptions()
 	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length

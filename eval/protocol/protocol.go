@@ -1,6 +1,6 @@
-// Package protocol lists the evaluations that a run may be measured by: what data, what questions, which baselines, which table
-// and figure. A protocol asks what answers questions, a model.Forecaster; it does not know which family of models that is, nor
-// where parameters and results are kept.
+// Package protocol lists the evaluations that a run may be measured by: what data, what questions, which baselines,
+// which table and figure. A protocol asks what answers questions, a model.Forecaster; it does not know which family of
+// models that is, nor where parameters and results are kept.
 package protocol
 
 import (
@@ -19,8 +19,8 @@ type Protocol struct {
 	Usual     []string // kinds of environment that training ends with it
 	AllStarts bool     // it can predict from every start in the held-out window, too
 	Ends      bool     // it uses the ends of training trajectories, unless fresh ones are asked for
-	Prefixed  bool     // it can be told how many steps are seen before a prediction
-	Episodes  int      // of the test, unless another number is asked for; 0: it cannot be told
+	Prefixed  bool     // the number of steps before a prediction can be chosen
+	Episodes  int      // of the test, unless another number is asked for; 0: the number cannot be chosen
 
 	fits func(kind string, env envs.Env) bool
 	run  func(s Subject) (Findings, error)
@@ -35,7 +35,7 @@ type Subject struct {
 	Seed             uint64 // of the run
 	Episodes, Length int    // of training
 	Test             int    // episodes of the test; 0: as many as the protocol is made for
-	Prefix           int    // steps seen before a prediction, where the protocol can be told; 0: four
+	Prefix           int    // steps before a prediction, if the protocol lets them be chosen; 0: four
 	Horizon, Samples int
 	Window           int  // steps filtered before a prediction; 0: all
 	AllStarts, Fresh bool // see eval.FHNOptions

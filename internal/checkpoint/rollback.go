@@ -71,9 +71,9 @@ func (s *Store) NoteRollback() error {
 	return nil
 }
 
-// EndRollback finishes a rollback of this program or of an earlier one: it deletes the void checkpoints, makes sure that
-// best.json names none of them, and flushes the log, which has to have recorded the rollback by then. Without a rollback
-// it does nothing.
+// EndRollback finishes a rollback of this program or of an earlier one: it deletes the void checkpoints, makes sure
+// that best.json names none of them, and flushes the log, which has to have recorded the rollback by then. Without a
+// rollback it does nothing.
 func (s *Store) EndRollback() error {
 	if err := s.NoteRollback(); err != nil {
 		return err

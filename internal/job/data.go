@@ -118,8 +118,7 @@ func scaling(c config.Config, set *files.Dataset, split files.Split, stored []by
 	return set.ParseNormalisation(own(c).Normalise, data)
 }
 
-// describe fills in the keys that the data decide, and returns how many training episodes are too short
-// for a window.
+// describe fills in the keys that the data decide, and returns how many training episodes are too short for a window.
 func describe(c *config.Config, set *files.Dataset, split files.Split) (short int, err error) {
 	shortest, longest := set.Episodes[split.Training[0]].T, 0
 	for _, i := range split.Training {

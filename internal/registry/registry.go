@@ -111,7 +111,7 @@ func (r *Registry) family(f model.Family) config.Kind {
 			for _, k := range r.environments {
 				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
 			}
-			if d, _, err := Data(*c); err == nil { // else the environment's own check says what is wrong
+			if d, _, err := Data(*c); err == nil { // otherwise the environment's own check reports what is wrong
 				setup.Image = d.Image
 			}
 			return s.Check(setup)

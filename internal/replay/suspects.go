@@ -54,8 +54,8 @@ func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordi
 	return list, nil
 }
 
-// sums computes the blocks of a step as workers send them. If a block does not fit its scales, the scales are widened and
-// all blocks are computed again, as in the run: the log has the blocks that fit.
+// sums computes the blocks of a step as workers send them. If a block does not fit its scales, the scales are widened
+// and all blocks are computed again, as in the run: the log has the blocks that fit.
 func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([][]float32, error) {
 	raw, err := r.plan.Program(1)
 	if err != nil {

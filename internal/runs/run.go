@@ -45,8 +45,7 @@ const (
 // subfolders are created with a run.
 var subfolders = [...]string{Checkpoints, "figures", "tables"}
 
-// Run is a run folder held by this process. Its methods are not safe for
-// concurrent use.
+// Run is a run folder held by this process. Its methods are not safe for concurrent use.
 type Run struct {
 	folder  string
 	info    Info

@@ -120,8 +120,7 @@ func pictureType(name string) string {
 	return ""
 }
 
-// figure serves a file of the figures of a run. os.Root keeps every path, and every link
-// in it, below that folder.
+// figure serves a file of the figures of a run. os.Root keeps every path, and every link in it, below that folder.
 func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {

@@ -1,4 +1,5 @@
-// Package pendulum simulates a driven pendulum that bounces off a stop. Its observations are angle and angular velocity.
+// Package pendulum simulates a driven pendulum that bounces off a stop. Its observations are angle and angular
+// velocity.
 package pendulum
 
 import (

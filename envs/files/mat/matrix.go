@@ -120,8 +120,7 @@ func (s *section) name() (string, error) {
 	return strings.ToValidUTF8(string(b), "?"), err
 }
 
-// numbers reads the elements of a numeric array. MATLAB stores them in the smallest type that
-// holds all values.
+// numbers reads the elements of a numeric array. MATLAB stores them in the smallest type that holds all values.
 func (m *reader) numbers(s *section, v *Variable) error {
 	t, err := s.tag()
 	if err != nil {
@@ -174,8 +173,7 @@ func (m *reader) text(s *section, v *Variable) error {
 	return nil
 }
 
-// cells reads the cells of a cell array. A cell that is no array of numbers makes the variable
-// unread.
+// cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread.
 func (m *reader) cells(s *section, v *Variable) error {
 	n, err := ndarray.Bytes(v.Shape, 1)
 	if err != nil || n > maxElements {

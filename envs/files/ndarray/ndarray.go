@@ -113,8 +113,7 @@ func (a *Array) Float64s() []float64 {
 	return dst
 }
 
-// Strings returns the elements of a Text array in row-major order, without the padding; nil for
-// other kinds.
+// Strings returns the elements of a Text array in row-major order, without the padding; nil for other kinds.
 func (a *Array) Strings() []string {
 	if a.Kind != Text {
 		return nil

@@ -1,10 +1,9 @@
-// Package npy reads and writes the array files of numpy: .npy (one array) and .npz (a zip archive
-// of them), as numpy.lib.format describes versions 1.0, 2.0 and 3.0.
+// Package npy reads and writes the array files of numpy: .npy (one array) and .npz (a zip archive of them), as
+// numpy.lib.format describes versions 1.0, 2.0 and 3.0.
 //
-// It reads every numeric type in either byte order and either order of dimensions, and text of
-// fixed width; it refuses pickled objects and records. It writes little-endian row-major arrays.
-// Nothing is allocated on the word of a header alone: memory grows with the bytes that arrive.
-// What the arrays mean is not known here.
+// It reads every numeric type in either byte order and either order of dimensions, and text of fixed width; it refuses
+// pickled objects and records. It writes little-endian row-major arrays. Nothing is allocated on the word of a header
+// alone: memory grows with the bytes that arrive. What the arrays mean is not known here.
 package npy
 
 import (
