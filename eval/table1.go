@@ -36,6 +36,7 @@ type Table1Report struct {
 	// Calibration is the squared error of the predictive mean over the variance that the model predicts for it; 1 is
 	// right.
 	Calibration []Estimate
+	Contact     *Table1Contact // nil: nothing moves in the plane
 }
 
 // The predictors of the protocol, in the order of Table1Report.Rows.
@@ -66,12 +67,18 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	for n := range test.N {
 		baselineSquares(squares.row(n), &test, n, task.Prefix, linear)
 	}
+	contact := newContactSquares(env, test.N)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
 			modelSquares(squares.row(c.first+i), &test, c, i, a)
+			if contact != nil {
+				contact.enter(&test, c, i, a)
+			}
 		}
 	})
-	return table1Report(task, spec.Name, squares), nil
+	r := table1Report(task, spec.Name, squares)
+	r.Contact = contact.estimate()
+	return r, nil
 }
 
 // place is where the squares of a predictor at horizon k are in the row of an episode; the first element counts
@@ -151,7 +158,12 @@ func table1Report(task Task, environment string, squares *tally) Table1Report {
 	for k := 1; k <= Table1Horizon; k++ {
 		e := Estimate{math.NaN(), math.NaN()}
 		if task.Samples > 1 { // one rollout says nothing of their spread
-			e = squares.estimate(func(s []float64) float64 { return s[place(byModel, k)] / s[place(predictors, k)] })
+			e = squares.estimate(func(s []float64) float64 {
+				if s[place(predictors, k)] == 0 { // the model says that it is certain
+					return math.NaN()
+				}
+				return s[place(byModel, k)] / s[place(predictors, k)]
+			})
 		}
 		r.Calibration = append(r.Calibration, e)
 	}

@@ -89,6 +89,11 @@ func (r Table1Report) Table() Table {
 		}
 	}
 	row("error / predicted variance", values(at(r.Calibration)), missing(3), missing(3))
+	if c := r.Contact; c != nil {
+		row("model, bodies that met a wall", missing(3), values(at(c.Met)), missing(3))
+		row("  their share of bodies, of error", values(at(c.Share)), values(at(c.ErrorShare)), missing(3))
+		row("model, bodies that did not", missing(3), values(at(c.Free)), missing(3))
+	}
 	for i, p := range Table1Paper(r.Environment) {
 		if i == 0 {
 			t.Rows = append(t.Rows, Row{})
@@ -99,6 +104,9 @@ func (r Table1Report) Table() Table {
 		r.Task.note(),
 		"Errors are summed over dimensions. /Static: over the error of x_P, the last observation seen; Σ: of the sums to step k.",
 		"Standard errors are over episodes. The paper does not say how its errors add up over steps: compare ratios.",
+	}
+	if r.Contact != nil {
+		t.Notes = append(t.Notes, "Met a wall: between the steps seen and step k. Their share of bodies stands under k, of the error under /Static k.")
 	}
 	return t
 }
@@ -148,6 +156,9 @@ func (r Table1Report) CurveTable() Table {
 		}
 	}
 	column("calibration", r.Calibration)
+	for _, c := range r.Contact.columns() {
+		column(c.name, c.value)
+	}
 	t.Rows = rows
 	return t
 }
@@ -179,6 +190,10 @@ func (r Table1Report) Report() Report {
 	}
 	add("calibration", values(at(r.Calibration)))
 	add("calibration_standard_error", errorsOf(at(r.Calibration)))
+	for _, c := range r.Contact.columns() {
+		add(c.name, values(at(c.value)))
+		add(c.name+"_standard_error", errorsOf(at(c.value)))
+	}
 	for _, p := range Table1Paper(r.Environment) {
 		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Error), object("ratio_to_static_"+p.Key, keys, p.ratios(Table1Paper(r.Environment)[0])))
 	}

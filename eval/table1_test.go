@@ -311,3 +311,33 @@ func TestTask_IsRefusedWithReasons(t *testing.T) {
 		t.Error("no error for a model of another environment")
 	}
 }
+
+// TestTable1_WhereTheErrorIs: a model that errs on bodies that meet a wall alone has all of its error there.
+func TestTable1_WhereTheErrorIs(t *testing.T) {
+	env, o := newMaze(t), task(100)
+	o.Training = 50
+	s := newSimulator(env, o)
+	s.reply = func(e *envs.Episode, at int, seen []float32) []float32 {
+		x := slices.Clone(e.Observations[6*at : 6*at+6])
+		for body := range 3 {
+			for step := o.Prefix; step <= at; step++ {
+				if e.Labels[12*step+body] == 1 {
+					copy(x[2*body:2*body+2], seen[2*body:])
+				}
+			}
+		}
+		return x
+	}
+	c := table1(t, s, env, o).Contact
+	for k := range eval.Table1Horizon {
+		if e := c.ErrorShare[k].Value; math.Abs(e-1) > 1e-9 || math.Abs(c.Met[k].Value-1) > 1e-6 || c.Free[k].Value > 1e-9 {
+			t.Errorf("at %d: share %v, ratios %v and %v", k+1, e, c.Met[k], c.Free[k])
+		}
+		if k > 0 && c.Share[k].Value < c.Share[k-1].Value || c.Share[k].Value < 0.05 || c.Share[k].Value > 0.8 {
+			t.Errorf("at %d: %v of the bodies met a wall", k+1, c.Share[k])
+		}
+	}
+	if table1(t, silent{newReacher(t).Spec()}, newReacher(t), o).Contact != nil {
+		t.Error("an arm has no bodies in the plane")
+	}
+}

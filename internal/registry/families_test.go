@@ -96,7 +96,6 @@ var goldenRuns = map[string]string{
 	"lstm":   "c26beb1cf297318fc1e851cc8e41939133255eea0d11d066cfce41525ecb2794",
 	"static": "3b0605517063feccd0b194dd7782738674f73071459a2b3477f92a8d742f9f51",
 	"linear": "f15a00cb739b52532a186523a3d4b8d76004b82728c6926e3dff3589183a617a",
-	"kvae":   "7c27cc68497c69bac664b7ffd0818bd60d2be0503a0d96f4370555b104e35577",
 }
 
 // TestFamilies_SameBitsForAnyWorkers, and those of the golden run.

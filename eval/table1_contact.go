@@ -1,0 +1,115 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// Table1Contact says how much of the model's error belongs to bodies that meet something between the prefix and
+// horizon k = 1, 2, … (element k−1), for environments whose bodies move in the plane and have a label each.
+type Table1Contact struct {
+	Share      []Estimate // of bodies that met something
+	ErrorShare []Estimate // of the squared error, on them
+	Met, Free  []Estimate // the model's error over that of Static, among them and among the others
+}
+
+// Places in a row of the tally, for each horizon.
+const (
+	allBodies = iota
+	metBodies
+	modelAll
+	modelMet
+	staticAll
+	staticMet
+	contactWidth
+)
+
+// contactSquares are the sums of which a Table1Contact is made.
+type contactSquares struct {
+	probes envs.Probes
+	sums   *tally
+}
+
+// newContactSquares returns nil where bodies have no labels of their own.
+func newContactSquares(env envs.Env, episodes int) *contactSquares {
+	p := probesOf(env)
+	if len(p.Bodies) == 0 || len(p.Bodies) != len(p.Contacts) {
+		return nil
+	}
+	return &contactSquares{p, newTally(episodes, contactWidth*Table1Horizon)}
+}
+
+// enter enters the errors of the model and of Static for sequence i of a chunk, body by body.
+func (s *contactSquares) enter(d *trials, c chunk, i int, a *model.Forecast) {
+	n := c.first + i
+	for b, columns := range s.probes.Bodies {
+		met := false
+		for k := 1; k <= Table1Horizon; k++ {
+			row := s.sums.row(n)[(k-1)*contactWidth:]
+			met = met || d.label(n, c.start+k)[s.probes.Contacts[b]] == 1
+			byModel, byStatic := 0.0, 0.0
+			for _, column := range columns {
+				truth := float64(d.at(n, c.start+k)[column])
+				e := float64(a.Mean[((k-1)*c.n+i)*d.NX+column]) - truth
+				still := float64(d.at(n, c.start)[column]) - truth
+				byModel, byStatic = byModel+e*e, byStatic+still*still
+			}
+			row[allBodies]++
+			row[modelAll] += byModel
+			row[staticAll] += byStatic
+			if met {
+				row[metBodies]++
+				row[modelMet] += byModel
+				row[staticMet] += byStatic
+			}
+		}
+	}
+}
+
+func (s *contactSquares) estimate() *Table1Contact {
+	if s == nil {
+		return nil
+	}
+	c := new(Table1Contact)
+	for k := range Table1Horizon {
+		add := func(dst *[]Estimate, over, under func(s []float64) float64) {
+			*dst = append(*dst, s.sums.estimate(func(all []float64) float64 {
+				row := all[k*contactWidth:]
+				if u := under(row); u > 0 {
+					return over(row) / u
+				}
+				return math.NaN()
+			}))
+		}
+		of := func(place int) func([]float64) float64 { return func(s []float64) float64 { return s[place] } }
+		rest := func(all, met int) func([]float64) float64 {
+			return func(s []float64) float64 { return s[all] - s[met] }
+		}
+		add(&c.Share, of(metBodies), of(allBodies))
+		add(&c.ErrorShare, of(modelMet), of(modelAll))
+		add(&c.Met, of(modelMet), of(staticMet))
+		add(&c.Free, rest(modelAll, modelMet), rest(staticAll, staticMet))
+	}
+	return c
+}
+
+// columns are the lists, by the names that scripts read.
+func (c *Table1Contact) columns() []struct {
+	name  string
+	value []Estimate
+} {
+	if c == nil {
+		return nil
+	}
+	return []struct {
+		name  string
+		value []Estimate
+	}{
+		{"contact_share", c.Share},
+		{"contact_error_share", c.ErrorShare},
+		{"ratio_to_static_contact", c.Met},
+		{"ratio_to_static_free", c.Free},
+	}
+}
