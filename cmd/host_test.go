@@ -238,7 +238,7 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 	if code := p.stop(); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
-	p.says("interrupted with a checkpoint: one; they go on when the coordinator is started again")
+	p.says("interrupted with a checkpoint: one; they continue when the coordinator is started again")
 	p = c.coordinator("--config", "noise/smoke", "--name", "two")
 	p.says("the run of --config was stopped on request and is left alone")
 	await(t, func() bool {
@@ -262,7 +262,7 @@ func TestCoordinator_OnlyOneForABroker(t *testing.T) {
 	if code := second.wait(); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	second.says("there is to be one coordinator for a broker: another (dev, started ")
+	second.says("a broker can have only one coordinator: another (dev, started ")
 	second.says("hint: it leads any number of runs: switchyard submit")
 	if code := first.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
@@ -274,7 +274,7 @@ func TestCoordinator_WaitsForTheBroker(t *testing.T) {
 	c := newCluster(t)
 	c.broker.Shutdown()
 	p := c.coordinator()
-	p.says("no connection to the broker yet; trying on")
+	p.says("no connection to the broker yet; trying again")
 	if code := p.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
@@ -301,7 +301,7 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 		}
 	}
 	p = c.coordinator()
-	p.says("a run cannot go on: run=torn")
+	p.says("a run cannot continue: run=torn")
 	c.hire(1)
 	await(t, func() bool { return c.show("whole").State == runs.Finished })
 	if r := c.show("torn"); r.State != runs.Failed || !strings.Contains(r.ExitReason, "no valid checkpoint") {

@@ -49,7 +49,7 @@ func TestInit_SaysWhatThereIsAndNoSecret(t *testing.T) {
 		{first.out, "broker.example.org, localhost, nats, 127.0.0.1; certificate until "},
 		{first.out, "switchyard worker --nats nats://broker.example.org:4222 --nkey worker.nk"},
 		{second.out, "coordinator.nk  kept"},
-		{second.out, "warning: server.pem does not name elsewhere: make it anew with --renew-server-cert"},
+		{second.out, "warning: server.pem does not name elsewhere: make it again with --renew-server-cert"},
 		{third.out, "broker.example.org, elsewhere, localhost, nats, 127.0.0.1; certificate until "},
 	} {
 		if !strings.Contains(test.text, test.want) {

@@ -73,7 +73,7 @@ func (h *Host) resume(name string) error {
 		return err
 	}
 	if err := h.reopen(run, c); err != nil {
-		return errors.Join(fmt.Errorf("go on with run %s: %w", name, err), run.End(runs.Failed, err.Error()), run.Close())
+		return errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(runs.Failed, err.Error()), run.Close())
 	}
 	return nil
 }
