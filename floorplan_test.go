@@ -59,7 +59,7 @@ model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs envs/files envs/planar
-eval/protocol:         eval eval/figure envs model
+eval/protocol:         eval eval/figure envs envs/files model
 
 internal/setting:       internal/names
 internal/config:       internal/setting internal/names
@@ -93,7 +93,7 @@ coordinator:           internal/wire internal/reduce internal/optim internal/qua
 internal/advice:
 internal/release:      autodiff/kernel
 internal/trained:      internal/checkpoint internal/config internal/readable internal/registry internal/runs eval eval/protocol envs envs/files model
-internal/job:          internal/advice internal/config internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
+internal/job:          eval/protocol internal/advice internal/config internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
 internal/session:      internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
 internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
 internal/host:         internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names

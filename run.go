@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/trained"
@@ -73,7 +74,11 @@ func (r *Run) Evaluate(name string) (*Evaluation, error) {
 	var names []string
 	for _, p := range protocol.For(r.trained.Config.Env.Kind, r.trained.Env) {
 		if name == "" || name == p.Name {
-			return r.trained.Measure(p, trained.Options{})
+			data, err := job.Recordings(r.trained.Config, r.trained.Folder)
+			if err != nil {
+				return nil, err
+			}
+			return r.trained.Measure(p, trained.Options{Recordings: data})
 		}
 		names = append(names, p.Name)
 	}

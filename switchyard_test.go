@@ -1,6 +1,7 @@
 package switchyard_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -177,7 +178,11 @@ func TestRun_UnitsOfTheData(t *testing.T) {
 	if y := f.Mean[0][0]; y < 99900 || y > 100200 {
 		t.Errorf("the forecast is %g, not in the units of the file", y)
 	}
-	if _, err := r.Evaluate(""); !errors.Is(err, switchyard.ErrUnable) {
+	e, err := r.Evaluate("")
+	if err != nil || !bytes.Contains(e.Report, []byte(`"protocol":"recordings"`)) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Evaluate("table1"); !errors.Is(err, switchyard.ErrUnable) {
 		t.Errorf("got %v", err)
 	}
 }

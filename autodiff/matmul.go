@@ -65,7 +65,7 @@ func (t *Tape) product(f form, x, y Tensor, count, xRows, yRows int) Tensor {
 	shapeCheck(fits, "matrix product", x, y)
 	z := t.result(count*n, m, x, y)
 	for i := range count {
-		t.multiplyForm(f, z.Block(i, n).values(), x.Block(i, xRows).values(), y.Block(i, yRows).values(), kernel.Epilogue{})
+		t.multiplyForm(f, part(z.Value, i, n, m), part(x.Value, i, xRows, x.Cols), part(y.Value, i, yRows, y.Cols), kernel.Epilogue{})
 	}
 	record(t, &t.lists.product, productRecord{f, x, y, z, count, xRows, yRows, n})
 	return z
@@ -91,27 +91,37 @@ type productRecord struct {
 // Of z = x·y: x̄ += z̄·yᵀ, ȳ += xᵀ·z̄; of z = xᵀ·y: x̄ += y·z̄ᵀ, ȳ += x·z̄; of z = x·yᵀ: x̄ += z̄·y, ȳ += z̄ᵀ·x
 func (r *productRecord) backward(t *Tape) {
 	add := kernel.Epilogue{Accumulate: true}
+	xCols, yCols, zCols := r.x.Cols, r.y.Cols, r.z.Cols
 	for i := range r.count {
-		x, y, z := r.x.Block(i, r.xRows), r.y.Block(i, r.yRows), r.z.Block(i, r.zRows)
-		if x.Grad != nil {
+		x, y := part(r.x.Value, i, r.xRows, xCols), part(r.y.Value, i, r.yRows, yCols)
+		z := part(r.z.Grad, i, r.zRows, zCols)
+		if r.x.Grad != nil {
+			g := part(r.x.Grad, i, r.xRows, xCols)
 			switch r.form {
 			case plain:
-				t.multiplyForm(transB, x.grads(), z.grads(), y.values(), add)
+				t.multiplyForm(transB, g, z, y, add)
 			case transA:
-				t.multiplyForm(transB, x.grads(), y.values(), z.grads(), add)
+				t.multiplyForm(transB, g, y, z, add)
 			case transB:
-				t.multiplyForm(plain, x.grads(), z.grads(), y.values(), add)
+				t.multiplyForm(plain, g, z, y, add)
 			}
 		}
-		if y.Grad != nil {
+		if r.y.Grad != nil {
+			g := part(r.y.Grad, i, r.yRows, yCols)
 			switch r.form {
 			case plain:
-				t.multiplyForm(transA, y.grads(), x.values(), z.grads(), add)
+				t.multiplyForm(transA, g, x, z, add)
 			case transA:
-				t.multiplyForm(plain, y.grads(), x.values(), z.grads(), add)
+				t.multiplyForm(plain, g, x, z, add)
 			case transB:
-				t.multiplyForm(transA, y.grads(), z.grads(), x.values(), add)
+				t.multiplyForm(transA, g, z, x, add)
 			}
 		}
 	}
+}
+
+// part is the i-th of matrices that stand one below the other.
+func part(values []float32, i, rows, cols int) kernel.Matrix {
+	n := rows * cols
+	return kernel.Matrix{Data: values[i*n : (i+1)*n], Rows: rows, Cols: cols, Stride: cols}
 }

@@ -5,27 +5,23 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 // Single small matrices, row by row. Every element is one chain of FMAs over ascending k, followed by one division.
 
 // factor replaces the symmetric a by its Cholesky factor, with zeros above the diagonal. If a pivot is not positive it
-// stays in its place on the diagonal, and its index is returned.
+// stays in its place on the diagonal, and its index is returned. It works on the rows of Lᵀ.
 func factor(a []float32, n int) (pivot int, ok bool) {
-	for j := range n {
-		lj := a[j*n:][:n]
-		for i := j; i < n; i++ {
-			li := a[i*n:][:n]
-			s := li[j]
-			for k := range j {
-				s = kernel.FMA(-li[k], lj[k], s)
-			}
-			switch {
-			case i > j:
-				li[j] = s / lj[j]
-			case s > 0:
-				li[j] = sqrt(s)
-			default:
-				li[j] = s
-				return j, false
-			}
+	for k := range n {
+		u := a[k*n:][:n]
+		if !(u[k] > 0) {
+			return k, false
 		}
-		clear(lj[j+1:])
+		u[k] = sqrt(u[k])
+		divideBy(u[k+1:], u[k])
+		for i := k + 1; i < n; i++ {
+			addScaled(a[i*n+i:(i+1)*n], -u[i], u[i:])
+		}
+	}
+	for i := range n {
+		for j := range i {
+			a[i*n+j], a[j*n+i] = a[j*n+i], 0
+		}
 	}
 	return 0, true
 }

@@ -211,6 +211,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"config", "show", "fhn", "model.gate="}, []string{"model.gate=true", "model.gate=false"}, nil},
 		{[]string{"resume", ""}, []string{"done\tfinished"}, nil},
 		{[]string{"eval", ""}, []string{"done\t"}, nil},
+		{[]string{"eval", "--protocol", ""}, []string{"fhn\t", "table1\t", "pixels\t"}, nil},
+		{[]string{"eval", "done", "--protocol", ""}, []string{"table1\t"}, []string{"fhn", "pixels"}},
 		{[]string{"runs", "show", ""}, []string{"done\t"}, nil},
 		{[]string{"ru"}, []string{"runs\t"}, []string{"train"}},
 	} {

@@ -21,8 +21,13 @@ const (
 	caVariable   = config.Prefix + "TLS_CA" // default of --tls-ca
 )
 
-// connectVariables are environment variables that are no keys of the configuration.
-func connectVariables() []string { return []string{natsVariable, nkeyVariable, caVariable} }
+// healthVariable is the environment variable for the flag --health-file of a worker.
+const healthVariable = config.Prefix + "HEALTH_FILE"
+
+// connectVariables are the environment variables that are no keys of the configuration.
+func connectVariables() []string {
+	return []string{natsVariable, nkeyVariable, caVariable, healthVariable}
+}
 
 // connection says how to reach the broker. Secrets are in files.
 type connection struct{ url, nkey, ca string }

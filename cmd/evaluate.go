@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )
@@ -22,11 +23,10 @@ type measurement struct {
 	trained.Options
 }
 
-// protocols lists the evaluations for a configuration. Protocols simulate their own episodes, so there is none for
-// recorded data.
+// protocols lists the evaluations for a configuration.
 func protocols(c config.Config) []protocol.Protocol {
 	if c.Recorded() {
-		return nil
+		return protocol.For(c.Env.Kind, nil)
 	}
 	env, err := registry.Environment(c)
 	if err != nil {
@@ -82,6 +82,9 @@ func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, er
 	run, err := a.openTrained(c, name, how.checkpoint)
 	if err != nil {
 		return nil, err
+	}
+	if how.Recordings, err = job.Recordings(c, run.Folder); err != nil {
+		return nil, fmt.Errorf("evaluate run %s: %w", name, err)
 	}
 	how.Threads = a.cores
 	return run.Measure(p, how.Options)

@@ -7,27 +7,39 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // healthTimeout is the longest wait for the answer of a process on this machine.
 const healthTimeout = 4 * time.Second
 
 func (a *app) healthCommand() *cobra.Command {
-	var address string
+	var address, file string
 	c := &cobra.Command{
 		Use:   "health",
-		Short: "Ask a coordinator on this machine whether it is well",
+		Short: "Ask a coordinator or worker on this machine whether it is well",
 		Long: `Ask a coordinator on this machine whether it is well: exit code 0 if it answers,
 1 if not. For health checks of containers, which have no other program to ask with.
-/healthz answers while the process lives, /readyz only while its broker is connected.`,
+/healthz answers while the process lives, /readyz only while its broker is connected.
+
+Workers listen on nothing. One that is started with --health-file touches that file as
+long as it does what it should; with --file the exit code says whether that was lately.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
+			if file != "" {
+				answer, err := lately(file, time.Now())
+				if err != nil {
+					return err
+				}
+				return a.printf("%s\n", answer)
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 			defer cancel()
 			answer, err := health(ctx, address)
@@ -38,10 +50,26 @@ func (a *app) healthCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&address, "url", "http://127.0.0.1:8080/healthz", "what to ask")
+	c.Flags().StringVar(&file, "file", "", "the file that a worker touches, instead of an address")
 	return c
 }
 
-// errUnwell is returned for an answer that is not 200.
+// touchedWithin is how long ago the health file of a worker that is well was touched at most.
+const touchedWithin = 30 * time.Second
+
+// lately returns an answer if a health file was touched a short time ago.
+func lately(path string, now time.Time) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: look for the health file: %w", errUnwell, err)
+	}
+	if ago := now.Sub(info.ModTime()); ago > touchedWithin {
+		return "", fmt.Errorf("%w: the worker has not touched %s for %s", errUnwell, path, readable.Short(ago))
+	}
+	return "well", nil
+}
+
+// errUnwell is returned for an answer that is not 200, and for a worker that gives no sign of life.
 var errUnwell = errors.New("not well")
 
 // health returns the first line of a 200 answer.

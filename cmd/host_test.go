@@ -312,6 +312,38 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 	}
 }
 
+// TestCoordinator_OtherConfigurationLeavesTheRunResumable: a run whose configuration was changed on disk is not led, and
+// goes on by itself when the configuration is put back.
+func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
+	c := newCluster(t)
+	p := c.coordinator()
+	p.says("coordinator ready")
+	c.must("submit", "noise/smoke", "--name", "one")
+	p.stop() // with a checkpoint
+	path := filepath.Join(c.dir, "one", "config.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "beta1: 0.9", "beta1: 0.8", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p = c.coordinator()
+	p.says("a run cannot go on: run=one")
+	await(t, func() bool { return c.info("one").State == runs.Interrupted })
+	p.stop()
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p = c.coordinator()
+	p.says("run opens")
+	c.hire(1)
+	await(t, func() bool { return c.info("one").State == runs.Finished })
+	if got, want := c.info("one").ParametersSHA256, trainedHash(t, "noise/smoke"); got != want {
+		t.Errorf("params_sha256 %s, want %s", got, want)
+	}
+}
+
 // TestSubmit_BringsOwnData: the coordinator needs the files neither at the start nor to go on.
 func TestSubmit_BringsOwnData(t *testing.T) {
 	c := newCluster(t)

@@ -95,6 +95,9 @@ func TestResume_OtherBits(t *testing.T) {
 	if r := c.run("resume", "a"); r.code != exitData || !strings.Contains(r.err, "a configuration that gives other parameters") || !strings.Contains(r.err, "put "+path+" back") {
 		t.Errorf("exit code %d\n%s", r.code, r.err)
 	}
+	if got := c.info("a"); got.State != runs.Interrupted || !strings.Contains(got.ExitReason, "a configuration that gives other parameters") {
+		t.Errorf("state %s, reason %q: the run can go on when its configuration is put back", got.State, got.ExitReason)
+	}
 	edit("chunk: 61440", "chunk: 4096") // decides nothing
 	for _, path := range c.checkpoints("a")[1:] {
 		if err := os.Remove(strings.TrimSuffix(path, ".safetensors") + ".json"); err != nil {

@@ -28,6 +28,7 @@ type workerFlags struct {
 	link  connection
 	slots int
 	id    string
+	alive string // file that says that the worker lives; empty: none
 }
 
 func (a *app) workerCommand() *cobra.Command {
@@ -58,6 +59,8 @@ makes it free memory in time for the limit of a container.`,
 	}
 	flags.link.add(c, a)
 	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at the same time (default: one for each core)")
+	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable), "file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
+	c.Flags().Lookup("health-file").DefValue = ""
 	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the machine's)")
 	return c
 }
@@ -103,6 +106,7 @@ func (a *app) work(flags workerFlags) error {
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
 		ID: flags.id, Slots: flags.slots, Info: release.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
+		Alive: flags.sign(log),
 	}, faults.Bus(bus), log)
 	if err != nil {
 		return err
@@ -114,6 +118,21 @@ func (a *app) work(flags workerFlags) error {
 		return fmt.Errorf("worker %s: %w", flags.id, err)
 	}
 	return err
+}
+
+// sign returns a function that writes the health file; nil if there is none. The first failure is logged.
+func (f *workerFlags) sign(log hclog.Logger) func() {
+	if f.alive == "" {
+		return nil
+	}
+	logged := false
+	return func() {
+		err := os.WriteFile(f.alive, []byte("well\n"), 0o644)
+		if err != nil && !logged {
+			logged = true
+			log.Warn("the health file cannot be written: health checks of this worker fail", "error", err)
+		}
+	}
 }
 
 // follow runs an agent. It returns once the agent has handed back its leases: the result of what it still computes is

@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -134,5 +137,22 @@ func TestWorkerName(t *testing.T) {
 			}
 			seen[name] = true
 		}
+	}
+}
+
+// TestHealth_OfAWorker: the file that a worker touches says whether it is well.
+func TestHealth_OfAWorker(t *testing.T) {
+	c := newCLI(t)
+	path := filepath.Join(t.TempDir(), "health")
+	if r := c.run("health", "--file", path); r.code != exitFailed || !strings.Contains(r.err, "look for the health file") {
+		t.Errorf("without a file: %+v", r)
+	}
+	flags := workerFlags{alive: path}
+	flags.sign(hclog.NewNullLogger())()
+	if r := c.must("health", "--file", path); r.out != "well\n" {
+		t.Errorf("health: %+v", r)
+	}
+	if _, err := lately(path, time.Now().Add(time.Minute)); !errors.Is(err, errUnwell) {
+		t.Errorf("a minute later: %v", err)
 	}
 }

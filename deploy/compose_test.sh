@@ -134,14 +134,15 @@ nats=$(container nats)
 mapfile -t workers < <(container worker)
 [ "${#workers[@]}" -eq 8 ] || fail "there are ${#workers[@]} workers"
 await 60 "coordinator healthy" healthy "$coordinator"
-say "coordinator and broker are healthy"
+await 60 "a worker healthy" healthy "${workers[0]}"
+say "coordinator, broker and workers are healthy"
 readme 'docker compose run --rm operator runs ls' -T >"$work/ls.log" 2>&1 || fail "runs ls: $(cat "$work/ls.log")"
 
 # What a container that is broken into gives away.
 secrets=$(docker cp "${workers[0]}:/keys" - | tar -t | sort | tr '\n' ' ')
 [ "$secrets" = "keys/ keys/ca.pem keys/worker.nk " ] || fail "a worker has the keys: $secrets"
 for c in "$coordinator" "${workers[0]}" "$nats"; do
-	[ "$(docker inspect -f '{{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}}' "$c")" = "65532:65532 true [ALL]" ] ||
+	[ "$(docker inspect -f '{{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.PidsLimit}}' "$c")" = "65532:65532 true [ALL] 512" ] ||
 		fail "a container is not hardened"
 done
 port=$(docker port "$coordinator" 8080/tcp)

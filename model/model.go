@@ -83,7 +83,8 @@ func (f *Forecast) Resize(horizon, b, samples, nx, m int) {
 }
 
 // Filtering is the posterior along one path of draws over a prefix: row t is q(z_t) given the drawn
-// z_{t−1} and s_t. The first step is a draw of z_1, with a standard deviation of zero and no switch.
+// z_{t−1} and s_t. The first step is a draw of z_1, with a standard deviation of zero and no switch. A model whose filter
+// is exact draws nothing: its rows are q(z_t) given what was observed up to t, the first like the others.
 type Filtering struct {
 	T, B, NZ, M int
 

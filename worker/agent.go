@@ -39,6 +39,8 @@ type AgentConfig struct {
 	Build    func(job []byte, data []byte, slots int) (Program, error)
 	// Trouble returns why the bus brings no messages, for people; empty if no reason is known. Trouble may be nil.
 	Trouble func() string
+	// Alive is called about once a second as long as the agent does, and the worker of its run. It may be nil.
+	Alive func()
 }
 
 // Agent is a worker of the pool. It seeks a run, serves it, and seeks again when the run has ended; or it leaves for
@@ -49,6 +51,7 @@ type AgentConfig struct {
 type Agent struct {
 	cfg     Config // of the workers, except the run
 	trouble func() string
+	alive   func()
 	bus     wire.Bus
 	plain   hclog.Logger // for the workers
 	log     hclog.Logger
@@ -82,8 +85,11 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	if cfg.Trouble == nil {
 		cfg.Trouble = func() string { return "" }
 	}
+	if cfg.Alive == nil {
+		cfg.Alive = func() {}
+	}
 	return &Agent{
-		cfg: c, trouble: cfg.Trouble, bus: bus, plain: log, log: log.With("worker", c.ID), encoder: wire.NewEncoder(),
+		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID), encoder: wire.NewEncoder(),
 		inbox: make(chan []byte, 16), closing: make(chan struct{}), left: make(chan struct{}), ended: make(chan error, 1),
 	}, nil
 }
@@ -255,6 +261,9 @@ func (a *Agent) back(err error) {
 // tick sends a Seek if there is no run, and logs from time to time what the agent waits for.
 func (a *Agent) tick() {
 	now := time.Now()
+	if a.worker == nil || a.worker.turns(now) {
+		a.alive()
+	}
 	if a.worker != nil || now.Before(a.resumes) {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -69,6 +70,7 @@ type Worker struct {
 	closing  chan struct{} // closed when Run returns, so that handlers do not block
 	always   chan struct{} // closed
 
+	turned    atomic.Int64 // when the goroutine of Run last looked at the time, in Unix nanoseconds
 	term      uint64
 	outdated  uint64 // the newest older term that was logged, plus 1
 	welcomed  bool
@@ -100,7 +102,10 @@ type Worker struct {
 	prefetch prefetch  // what slots prepare when they have no task
 	sending  []chunkOf // pulled by the coordinator and not sent yet
 	lastBeat time.Time
+	stirred  time.Time // when the worker was last told something, or has announced something
+	beats    int       // heartbeats since
 	lastHi   time.Time
+	repeated bool               // a second Hello was sent soon after the first, which may have been lost
 	heardAt  time.Time          // time of the coordinator's last message, or of the start of Run
 	silent   bool               // its silence is logged
 	unfit    map[wire.Kind]bool // kinds of messages that can never be sent, and that are logged
@@ -197,8 +202,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer w.unsubscribe(sub)
 	}
 	w.heardAt = time.Now()
+	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
-	ticker := time.NewTicker(greeting / 4)
+	ticker := time.NewTicker(greeting / 16)
 	defer ticker.Stop()
 	for {
 		err := w.event(ctx, ticker)
@@ -292,22 +298,24 @@ func (w *Worker) hello() {
 // tick sends a Hello or a heartbeat when it is due, and asks for missing parts of data set and parameters.
 func (w *Worker) tick() error {
 	now := time.Now()
+	w.turned.Store(now.UnixNano())
 	if !w.welcomed {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
 		}
-		if now.Sub(w.lastHi) >= greeting {
+		if since := now.Sub(w.lastHi); since >= greeting || !w.repeated && since >= greeting/16 {
+			w.repeated = true
 			w.hello()
 		}
 		return nil
 	}
-	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
+	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
 		w.beat(now)
 	}
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.theta.patience(w.heartbeat/4) {
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.thetaPatience() {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}
@@ -344,6 +352,7 @@ func (w *Worker) heard() {
 
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
+	w.beats++
 	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {

@@ -48,6 +48,9 @@ func TestCompose_ProgramKnowsItsArguments(t *testing.T) {
 				t.Errorf("%s with %q: %v", name, overlays, err)
 			}
 			if s.HealthCheck == nil {
+				if name != "init" {
+					t.Errorf("%s has no health check", name)
+				}
 				continue
 			}
 			if s.HealthCheck.Test[0] != "CMD" || s.HealthCheck.Test[1] != "/bin/switchyard" {
@@ -64,6 +67,9 @@ func TestCompose_ContainersMayDoNoMoreThanTheyMust(t *testing.T) {
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.CapAdd != nil || s.Privileged ||
 			!slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s is not hardened", name)
+		}
+		if s.PidsLimit <= 0 && (s.Deploy == nil || s.Deploy.Resources.Limits == nil || s.Deploy.Resources.Limits.Pids <= 0) {
+			t.Errorf("%s may start any number of processes", name)
 		}
 		if s.Logging == nil || s.Logging.Options["max-size"] == "" {
 			t.Errorf("%s: its log may fill the disk", name)

@@ -319,6 +319,9 @@ func TestKubernetes_ProgramKnowsItsArguments(t *testing.T) {
 		if err := accepts(container.Args); err != nil {
 			t.Errorf("%s: %v", w.name, err)
 		}
+		if container.LivenessProbe == nil {
+			t.Errorf("%s is not looked after", w.name)
+		}
 		for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
 			if probe == nil {
 				continue

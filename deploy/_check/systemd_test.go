@@ -109,7 +109,7 @@ func TestSystemd_UnitsMayDoNoMoreThanTheyMust(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", path, key, got, want)
 			}
 		}
-		for _, key := range []string{"MemoryMax", "TimeoutStopSec"} {
+		for _, key := range []string{"MemoryMax", "TasksMax", "TimeoutStopSec"} {
 			if len(u["Service."+key]) != 1 {
 				t.Errorf("%s: %s is not set", path, key)
 			}

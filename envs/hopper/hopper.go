@@ -122,8 +122,11 @@ func (e *Env) Spec() envs.Spec { return e.spec }
 func (e *Env) Probes() envs.Probes {
 	return envs.Probes{
 		Rates: []envs.Column{
-			{Name: "forward velocity", Unit: "10/3 m/s", Index: 3}, {Name: "upward velocity", Unit: "10/3 m/s", Index: 5},
-			{Name: "thigh rate", Unit: "10 rad/s", Index: 9}, {Name: "leg rate", Unit: "10 rad/s", Index: 11}, {Name: "foot rate", Unit: "10 rad/s", Index: 13},
+			{Name: "forward velocity", Unit: "10/3 m/s", Index: 3},
+			{Name: "upward velocity", Unit: "10/3 m/s", Index: 5},
+			{Name: "thigh rate", Unit: "10 rad/s", Index: 9},
+			{Name: "leg rate", Unit: "10 rad/s", Index: 11},
+			{Name: "foot rate", Unit: "10 rad/s", Index: 13},
 		},
 		Contacts: []int{0},
 		Limited:  []envs.Column{{Name: "thigh", Unit: "half its range", Index: 5}, {Name: "leg", Unit: "half its range", Index: 6}, {Name: "foot", Unit: "half its range", Index: 7}},

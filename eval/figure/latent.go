@@ -30,7 +30,7 @@ func Latent(r eval.LatentReport) Figure {
 		columns = 3
 	}
 	rows := (len(panels) + columns - 1) / columns
-	caption := r.Environment + ": points are coloured by the rate, yellow where it is +, dark where −; each line is the mean weight of one base system"
+	caption := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base system, numbered at its peak"
 	return Figure{
 		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
 		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
@@ -80,10 +80,35 @@ func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 		}
 	}
 	width := c.At[1] - c.At[0]
-	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6}, axis{"mean weight", 0, 1.05*highest + 1e-9, 5})
+	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6}, axis{"mean weight", 0, 1.12*highest + 1e-9, 5})
 	palette := categories(m)
 	for i := range m {
 		p.Add(curve{lines[i], line(palette[i], 1.3)})
 	}
+	p.Add(peaks{lines, 0.08 * highest})
 	return p
+}
+
+// peaks writes the number of each line that rises above a height beside its highest point.
+type peaks struct {
+	lines [][]point
+	least float64
+}
+
+// Plot implements plot.Plotter.
+func (k peaks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, data := range k.lines {
+		top := point{y: k.least}
+		for _, at := range data[2 : len(data)-2] { // within the panel
+			if at.y > top.y {
+				top = at
+			}
+		}
+		if top.y > k.least {
+			style := boldStyle(textSize, ink)
+			style.XAlign = draw.XCenter
+			c.FillText(style, vg.Point{X: x(top.x), Y: y(top.y) + 3}, fmt.Sprint(i+1))
+		}
+	}
 }

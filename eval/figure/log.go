@@ -8,7 +8,7 @@ import (
 )
 
 // decades marks an axis of decimal logarithms with 1, 2 and 5 times the powers of ten; where these are many, with
-// powers alone.
+// powers alone, and where they are fewer than two, with round numbers.
 type decades struct{}
 
 var _ plot.Ticker = decades{}
@@ -27,6 +27,13 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 				marks = append(marks, plot.Tick{Value: v, Label: strconv.FormatFloat(m*math.Pow(10, e), 'g', 3, 64)})
 			}
 		}
+	}
+	if len(marks) > 1 {
+		return marks
+	}
+	marks = ticks(5).Ticks(math.Pow(10, lo), math.Pow(10, hi))
+	for i := range marks {
+		marks[i].Value = math.Log10(marks[i].Value)
 	}
 	return marks
 }

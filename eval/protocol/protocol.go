@@ -29,7 +29,8 @@ type Protocol struct {
 // Subject is what is measured, and how.
 type Subject struct {
 	Forecaster model.Forecaster
-	Env        envs.Env
+	Env        envs.Env    // nil: its data are recordings
+	Recordings *Recordings // nil: its data are simulated
 
 	Seed             uint64 // of the run
 	Episodes, Length int    // of training
@@ -54,11 +55,11 @@ func All() []Protocol {
 	return []Protocol{
 		fhnProtocol(), table1Protocol(), aheadProtocol(),
 		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
-		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(),
+		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(), recordingsProtocol(),
 	}
 }
 
-// For lists the protocols that fit an environment, its usual one first.
+// For lists the protocols that fit an environment, its usual one first. The environment of recordings is nil.
 func For(kind string, env envs.Env) []Protocol {
 	list := slices.DeleteFunc(All(), func(p Protocol) bool { return !p.fits(kind, env) })
 	slices.SortStableFunc(list, func(a, b Protocol) int { return b.rank(kind) - a.rank(kind) })

@@ -18,9 +18,9 @@ import (
 var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise"}
 
 // subject is an untrained model of a few parameters, to be measured on a few episodes.
-func subject(t *testing.T, kind string) protocol.Subject {
+func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
 	t.Helper()
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke"})
+	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke", Arguments: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +39,18 @@ func subject(t *testing.T, kind string) protocol.Subject {
 	}
 }
 
-// results are the files that a protocol makes, in one piece.
-func results(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
+// numbers are the tables that a protocol makes, in one piece.
+func numbers(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 	t.Helper()
 	found, err := p.Run(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return written(t, found)
+}
+
+func written(t *testing.T, found protocol.Findings) string {
+	t.Helper()
 	var b bytes.Buffer
 	report, err := json.Marshal(found.Report)
 	if err != nil {
@@ -58,8 +63,18 @@ func results(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 	if err := found.Curves.WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
+	return b.String()
+}
+
+// pictures draws the figure of a protocol, and returns its tables in one piece.
+func pictures(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
+	t.Helper()
+	found, err := p.Run(s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if found.Draw == nil {
-		return b.String()
+		return written(t, found)
 	}
 	paths, err := found.Draw(t.TempDir())
 	if err != nil || len(paths) < 3 {
@@ -73,21 +88,23 @@ func results(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 		if strings.HasSuffix(path, ".svg") && !strings.HasPrefix(filepath.Base(path), p.Name) {
 			t.Errorf("protocol %s draws %s", p.Name, filepath.Base(path))
 		}
-		b.Write(data)
+		if len(data) == 0 {
+			t.Errorf("%s is empty", path)
+		}
 	}
-	return b.String()
+	return written(t, found)
 }
 
-// TestProtocols_AreTheSameForAnyNumberOfThreads: tables, reports and pictures of every protocol and environment.
+// TestProtocols_AreTheSameForAnyNumberOfThreads: tables and reports of every protocol and environment; and their pictures are drawn.
 func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 	for _, kind := range kinds {
 		s := subject(t, kind)
 		for _, p := range protocol.For(kind, s.Env) {
 			t.Run(kind+"/"+p.Name, func(t *testing.T) {
 				s.Threads = 1
-				one := results(t, p, s)
+				one := pictures(t, p, s)
 				s.Threads = 3
-				if three := results(t, p, s); three != one {
+				if three := numbers(t, p, s); three != one {
 					t.Error("three threads find something else than one")
 				}
 			})
@@ -101,7 +118,19 @@ func TestProtocols_AnswerForEveryFamily(t *testing.T) {
 		s := subject(t, kind)
 		s.Forecaster = only{s.Forecaster}
 		for _, p := range protocol.For(kind, s.Env) {
-			t.Run(kind+"/"+p.Name, func(t *testing.T) { results(t, p, s) })
+			t.Run(kind+"/"+p.Name, func(t *testing.T) { pictures(t, p, s) })
+		}
+	}
+}
+
+// TestProtocols_OfEveryKindOfModel that forecasts and needs no more than the settings of a preset: each has its answers.
+func TestProtocols_OfEveryKindOfModel(t *testing.T) {
+	for _, family := range []string{"fusion", "dvbf", "kvae", "lstm", "static", "linear"} {
+		for _, kind := range []string{"maze", "reacher"} {
+			s := subject(t, kind, "model.kind="+family)
+			for _, p := range protocol.For(kind, s.Env) {
+				t.Run(family+"/"+kind+"/"+p.Name, func(t *testing.T) { numbers(t, p, s) })
+			}
 		}
 	}
 }
@@ -118,7 +147,14 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
 	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead"}
-	names := map[string]bool{}
+	recorded := protocol.For("files", nil)
+	if len(recorded) != 1 {
+		t.Fatalf("%d protocols for recordings", len(recorded))
+	}
+	if _, err := recorded[0].Run(protocol.Subject{}); err == nil {
+		t.Error("no error without the recordings")
+	}
+	names := map[string]bool{recorded[0].Name: true}
 	for _, kind := range kinds {
 		list := protocol.For(kind, subject(t, kind).Env)
 		if got := list[0].Name; got != want[kind] {

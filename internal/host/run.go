@@ -72,17 +72,19 @@ func (h *Host) resume(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.reopen(run, c); err != nil {
-		return errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(runs.Failed, err.Error()), run.Close())
+	state := runs.Failed
+	from, skipped, err := session.Restore(run, h.cfg.Command)
+	if err == nil {
+		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
+		state, err = runs.Interrupted, h.reopen(run, c, from, skipped)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
 	}
 	return nil
 }
 
-func (h *Host) reopen(run *runs.Run, c config.Config) error {
-	from, skipped, err := session.Restore(run, h.cfg.Command)
-	if err != nil {
-		return err
-	}
+func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error) error {
 	for _, s := range skipped {
 		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
 	}

@@ -104,13 +104,16 @@ func (r *Reopened) Begin() error {
 	return r.Run.Begin(step)
 }
 
-// End records how a run ended. A nil error means that it made its last step.
+// End records how a run ended. A nil error means that it made its last step. A run whose configuration or data do not
+// fit its checkpoint has computed nothing: it can go on when they are put back.
 func End(run *runs.Run, err error) error {
 	switch {
 	case err == nil:
 		return run.End(runs.Finished, "")
 	case errors.Is(err, coordinator.ErrInterrupted):
 		return run.End(runs.Interrupted, "stopped by the user")
+	case errors.Is(err, coordinator.ErrMismatch):
+		return run.End(runs.Interrupted, err.Error())
 	}
 	return run.End(runs.Failed, err.Error())
 }

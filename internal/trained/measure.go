@@ -22,6 +22,8 @@ type Options struct {
 	Episodes  int  // of the test; 0: as many as the protocol is made for
 	Prefix    int  // steps seen before a prediction; 0: as many as the protocol is made for
 	Threads   int  // does not change results; 0: one per core
+
+	Recordings *protocol.Recordings // of a run on recordings; nil: its data are simulated
 }
 
 // Evaluation is the result of a protocol, with its files.
@@ -33,16 +35,17 @@ type Evaluation struct {
 
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
 func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
-	if r.Env == nil {
-		return nil, fmt.Errorf("%w: protocol %s simulates its episodes, env.kind=%s records them", ErrUnable, p.Name, r.Config.Env.Kind)
-	}
 	f, err := r.Forecaster()
 	if err != nil {
 		return nil, err
 	}
 	c := r.Config
+	length := c.Env.Length
+	if r.Env == nil { // recordings are of many lengths; the model was trained on windows
+		length = c.Env.Window
+	}
 	found, err := p.Run(protocol.Subject{
-		Forecaster: f, Env: r.Env, Seed: c.Seed, Episodes: c.Env.Episodes, Length: c.Env.Length,
+		Forecaster: f, Env: r.Env, Recordings: o.Recordings, Seed: c.Seed, Episodes: c.Env.Episodes, Length: length,
 		Horizon: c.Eval.Horizon, Samples: c.Eval.Samples, Window: c.Eval.FilterWindow,
 		AllStarts: o.AllStarts, Fresh: o.Fresh, Test: o.Episodes, Prefix: o.Prefix, Threads: o.Threads,
 	})

@@ -89,6 +89,24 @@ func TestListen_BeyondLoopbackNeedsAToken(t *testing.T) {
 	}
 }
 
+// TestURL_IsOneThatABrowserOpens: nobody can go to 0.0.0.0.
+func TestURL_IsOneThatABrowserOpens(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "127.0.0.1:0"} {
+		s, err := Listen(address, Config{Token: "0123456789abcdef"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		_, port, err := net.SplitHostPort(s.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.URL(), "http://127.0.0.1:"+port+"/"; got != want {
+			t.Errorf("listening on %s: URL %s, want %s", address, got, want)
+		}
+	}
+}
+
 func TestReadToken(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{

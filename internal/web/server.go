@@ -87,8 +87,17 @@ func newServer(c Config) *Server {
 // Address is the address of the server, "host:port".
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// URL is the address of the page.
-func (s *Server) URL() string { return "http://" + s.Address() + "/" }
+// URL is the address of the page for a browser on this machine. Where the server listens on all addresses, that is the
+// loopback address.
+func (s *Server) URL() string {
+	address := s.Address()
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			address = net.JoinHostPort("127.0.0.1", port)
+		}
+	}
+	return "http://" + address + "/"
+}
 
 // Close frees the address of a server if Serve is not called.
 func (s *Server) Close() error { return s.listener.Close() }

@@ -270,6 +270,10 @@ func TestInnerNodes_HaveTheirConditional(t *testing.T) {
 func TestStates_HaveTheirConditional(t *testing.T) {
 	c := tinyChain(t, false, 3, 4)
 	s := testSource(2002)
+	for i := range c.theta.Planes { // so that turns say as much of x as observations do
+		c.theta.Planes[i] *= 3
+	}
+	copy(c.z, []int{1, 2, 0, 0})
 	for k := range c.K {
 		c.regimes[k].set(c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims), c.square, c.dims)
 	}

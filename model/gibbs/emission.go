@@ -67,7 +67,7 @@ func (c *Chain) emissionDensity() float64 {
 				squares += float64(v * (dot(row, r.xx[j*r.columns:]) - 2*r.ex[j]))
 			}
 		}
-		total -= 0.5 * (float64(r.n*(log2Pi+log(variance))) + squares/variance)
+		total -= float64(0.5 * (float64(r.n*(log2Pi+log(variance))) + squares/variance))
 		seen += r.n
 	}
 	return total / seen

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Rollout says what the mean of a forecast is.
@@ -29,7 +30,10 @@ type Forecaster struct {
 	y, u           []float64
 }
 
-var _ model.Forecaster = (*Forecaster)(nil)
+var (
+	_ model.Forecaster = (*Forecaster)(nil)
+	_ model.Filterer   = (*Forecaster)(nil)
+)
 
 // NewForecaster returns a Forecaster of the averaged parameters and the kept draws of a posterior.
 func (p *Posterior) NewForecaster(rollout Rollout) (*Forecaster, error) {
@@ -86,8 +90,26 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	}
 }
 
-// filter leaves in f.belief what is known of x at the end of sequence n of the prefix.
-func (f *Forecaster) filter(s *system, prefix model.Batch, n int) {
+// Filter writes what is known of x at each step of the prefix, given the observations up to there, under the averaged parameters:
+// mean, standard deviation, and the probability of each regime to have led to the step; zeros at the first, which none did.
+func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
+	dst.Resize(prefix.T, prefix.B, f.D, f.K)
+	for n := range prefix.B {
+		f.filter(f.mean, prefix, n, func(t int) {
+			row := t*prefix.B + n
+			for i, v := range f.belief.mean {
+				dst.Mean[row*f.D+i] = float32(v)
+				dst.SD[row*f.D+i] = float32(math.Sqrt(max(f.belief.covariance[i*f.D+i], 0)))
+			}
+			for k, w := range f.belief.weights {
+				dst.Switches[row*f.K+k] = float32(w)
+			}
+		})
+	}
+}
+
+// filter leaves in f.belief what is known of x at the end of sequence n of the prefix. It calls each, if any, at every step.
+func (f *Forecaster) filter(s *system, prefix model.Batch, n int, each func(t int)) {
 	for t := range prefix.T {
 		row := (t*prefix.B + n) * f.Dy
 		for i := range f.y {
@@ -98,10 +120,13 @@ func (f *Forecaster) filter(s *system, prefix model.Batch, n int) {
 		}
 		if t == 0 {
 			f.belief.begin(s, f.y)
-			continue
+		} else {
+			f.setControl(prefix.Controls[(t*prefix.B+n)*f.Du:])
+			f.belief.next(s, f.u, f.y)
 		}
-		f.setControl(prefix.Controls[(t*prefix.B+n)*f.Du:])
-		f.belief.next(s, f.u, f.y)
+		if each != nil {
+			each(t)
+		}
 	}
 }
 
@@ -122,7 +147,7 @@ func (f *Forecaster) control(q model.Query, n, i, h int) {
 
 // meanPath iterates A x + B u + b of the most likely leaf from the filtered mean.
 func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
-	f.filter(f.mean, q.Prefix, n)
+	f.filter(f.mean, q.Prefix, n, nil)
 	copy(f.x, f.belief.mean)
 	for h := range q.Horizon {
 		f.control(q, n, 0, h)
@@ -139,7 +164,7 @@ func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 // samplePath draws rollout i: x from the filtered Gaussian, then regimes and noise.
 func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s *source) {
 	system, b := f.draws[i%len(f.draws)], f.belief
-	f.filter(system, q.Prefix, n)
+	f.filter(system, q.Prefix, n, nil)
 	copy(b.product, b.covariance)
 	copy(f.x, b.mean)
 	if cholesky(b.product, f.D) { // a covariance of zero to rounding adds nothing

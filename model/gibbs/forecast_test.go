@@ -119,6 +119,46 @@ func TestBelief_IsTheDenseGaussianOfOneLeaf(t *testing.T) {
 	}
 }
 
+// Without observations the next belief has the mean and covariance of the mixture of all leaves.
+func TestBelief_HasTheMomentsOfTheMixture(t *testing.T) {
+	s := testSource(7200)
+	cfg := DefaultConfig(true)
+	cfg.Leaves, cfg.Identity = 3, false
+	d := cfg.dims(1, 0)
+	theta := randomParams(&s, cfg, d)
+	system, err := newSystem(cfg, d, theta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBelief(d)
+	b.begin(system, []float64{0.7})
+	mean, covariance := mat.NewVecDense(2, append([]float64(nil), b.mean...)), mat.NewDense(2, 2, append([]float64(nil), b.covariance...))
+	b.next(system, nil, []float64{math.NaN()})
+
+	logPi, nu := make([]float64, 3), make([]float64, 2)
+	system.logProbabilities(logPi, nu, mean.RawVector().Data)
+	var total mat.VecDense
+	var second mat.Dense // E x xᵀ
+	total.ReuseAsVec(2)
+	second.ReuseAs(2, 2)
+	for k := range 3 {
+		w := mat.NewDense(2, 3, theta.leaf(k, d))
+		var m mat.VecDense
+		var p mat.Dense
+		m.MulVec(w.Slice(0, 2, 0, 2), mean)
+		m.AddVec(&m, w.ColView(2))
+		p.Product(w.Slice(0, 2, 0, 2), covariance, w.Slice(0, 2, 0, 2).T())
+		p.Add(&p, mat.NewDense(2, 2, theta.noise(k, d)))
+		p.RankOne(&p, 1, &m, &m)
+		p.Scale(math.Exp(logPi[k]), &p)
+		total.AddScaledVec(&total, math.Exp(logPi[k]), &m)
+		second.Add(&second, &p)
+	}
+	second.RankOne(&second, -1, &total, &total)
+	near(t, "mean", b.mean, total.RawVector().Data, 1e-12)
+	near(t, "covariance", b.covariance, flat(&second), 1e-12)
+}
+
 func testForecaster(t *testing.T, rollout Rollout) (*Forecaster, model.Query) {
 	t.Helper()
 	cfg := variants()["trslds"]
@@ -152,7 +192,7 @@ func TestForecast_MeanIsTheAveragedDynamicsOfTheMostLikelyLeaf(t *testing.T) {
 	f.Forecast(&got, q)
 	theta := f.mean.theta
 	for n := range 4 {
-		f.filter(f.mean, q.Prefix, n)
+		f.filter(f.mean, q.Prefix, n, nil)
 		x := append([]float64(nil), f.belief.mean...)
 		for h := range q.Horizon {
 			logPi, nu := make([]float64, f.K), make([]float64, f.K-1)
@@ -199,6 +239,32 @@ func TestForecast_OfTheSampleIsTheAverageOfItsPaths(t *testing.T) {
 		}
 		if math.Abs(float64(total-1)) > 1e-6 {
 			t.Fatalf("the regimes of step %d sum to %v", i/f.K, total)
+		}
+	}
+}
+
+func TestFilter_EndsWhereAForecastBegins(t *testing.T) {
+	f, q := testForecaster(t, RolloutMode)
+	var got model.Filtering
+	f.Filter(&got, q.Prefix, q.Noise)
+	for n := range 4 {
+		f.filter(f.mean, q.Prefix, n, nil)
+		row := 8*4 + n
+		for i, v := range f.belief.mean {
+			sd := math.Sqrt(f.belief.covariance[i*f.D+i])
+			if m := got.Mean[row*f.D+i]; m != float32(v) || got.SD[row*f.D+i] != float32(sd) || sd == 0 {
+				t.Errorf("sequence %d: %v ± %v, want %v ± %v", n, m, got.SD[row*f.D+i], v, sd)
+			}
+		}
+		total := float32(0)
+		for k := range f.K {
+			total += got.Switches[row*f.K+k]
+			if got.Switches[n*f.K+k] != 0 {
+				t.Error("the first step has a regime")
+			}
+		}
+		if math.Abs(float64(total-1)) > 1e-6 {
+			t.Errorf("the regimes sum to %v", total)
 		}
 	}
 }

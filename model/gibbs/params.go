@@ -131,5 +131,5 @@ func (r *regime) logTransition(residual, features, next []float64) float64 {
 		h := dot(residual[i:], r.half[i*d+i:(i+1)*d])
 		s += float64(h * h)
 	}
-	return r.logDensity - 0.5*s
+	return r.logDensity - float64(0.5*s)
 }

@@ -48,7 +48,7 @@ const (
 func tiltedJacobi(s *source, z float64) float64 {
 	half := float64(0.5 * float64(z*z))
 	k := math.Pi*math.Pi/8 + half
-	high := math.Pi / 2 / k * exp(-float64(k*crossing))
+	high := float64(math.Pi / 2 / k * exp(-float64(k*crossing)))
 	for {
 		var x float64
 		bound := s.uniform()
@@ -104,7 +104,7 @@ func (s *source) lowLevy() float64 {
 func (s *source) inverseGaussian(mu float64) float64 {
 	n := s.normal()
 	y := float64(mu * float64(n*n))
-	x := mu / (1 + 0.5*(y+math.Sqrt(float64(y*(4+y))))) // the smaller root, without cancellation; their product is μ²
+	x := mu / (1 + float64(0.5*(y+math.Sqrt(float64(y*(4+y)))))) // the smaller root, without cancellation; their product is μ²
 	if float64(s.uniform()*(mu+x)) > mu {
 		return float64(mu*mu) / x
 	}

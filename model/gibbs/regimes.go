@@ -32,7 +32,7 @@ func (c *Chain) drawRegimes() error {
 			}
 		}
 	}
-	c.transition = density/float64(transitions) - 0.5*float64(c.D)*log2Pi
+	c.transition = density/float64(transitions) - float64(0.5*float64(c.D)*log2Pi)
 	c.switching = float64(changes) / float64(transitions)
 	return nil
 }

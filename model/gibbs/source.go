@@ -32,8 +32,15 @@ func at(key rng.Key, sweep uint64, chain uint32, p phase, index int) source {
 	return source{stream: key.At(sweep, chain*uint32(phases)+uint32(p), uint32(index))}
 }
 
-// uniform draws from (0, 1].
-func (s *source) uniform() float64 { return 1 - s.stream.Float64() }
+// uniform draws from (0, 1], a multiple of 2⁻⁵³.
+func (s *source) uniform() float64 {
+	return float64(1<<53-s.stream.Uint64()>>11) * (1.0 / (1 << 53))
+}
+
+// symmetric draws from [−1, 1), a multiple of 2⁻⁵².
+func (s *source) symmetric() float64 {
+	return float64(int64(s.stream.Uint64()>>11)-1<<52) * (1.0 / (1 << 52))
+}
 
 // exponential draws from the exponential distribution of mean 1.
 func (s *source) exponential() float64 { return -log(s.uniform()) }
@@ -45,7 +52,7 @@ func (s *source) normal() float64 {
 		return s.spare
 	}
 	for {
-		a, b := 2*s.stream.Float64()-1, 2*s.stream.Float64()-1
+		a, b := s.symmetric(), s.symmetric()
 		q := float64(a*a) + float64(b*b)
 		if q >= 1 || q == 0 {
 			continue
@@ -110,7 +117,7 @@ func (s *source) categorical(weights []float64) int {
 	for _, w := range weights {
 		total += w
 	}
-	u := float64((1 - s.uniform()) * total)
+	u := float64(s.stream.Float64() * total)
 	for k, w := range weights[:len(weights)-1] {
 		if u < w {
 			return k

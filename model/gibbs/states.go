@@ -124,7 +124,7 @@ func (c *Chain) turns(t int) {
 	for i, turn := range c.tree.paths[c.z[t]] {
 		omega, plane := c.omega[t*c.tree.height+i], c.theta.plane(turn.node, c.dims)
 		addOuter(f.filtered, omega, plane[:c.D])
-		addScaled(f.mean, 0.5*turn.sign-float64(omega*plane[c.D]), plane[:c.D])
+		addScaled(f.mean, float64(0.5*turn.sign)-float64(omega*plane[c.D]), plane[:c.D])
 	}
 }
 

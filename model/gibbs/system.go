@@ -135,7 +135,7 @@ func (b *belief) observe(s *system, mean, covariance, y []float64) float64 {
 		}
 		variance := dot(row[:D], b.gain) + s.theta.Measuring[i]
 		residual := v - height(row, mean)
-		density -= 0.5 * (log2Pi + log(variance) + float64(residual*residual)/variance)
+		density -= float64(0.5 * (log2Pi + log(variance) + float64(residual*residual)/variance))
 		addScaled(mean, residual/variance, b.gain)
 		addOuter(covariance, -1/variance, b.gain)
 		mirror(covariance, D)

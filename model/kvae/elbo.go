@@ -38,7 +38,7 @@ func (m *Model) Terms() []model.Term {
 		{Name: "transition", Label: "negative log density of the states", Short: "trans", Unit: unit, Weight: 1},
 		{Name: "emission", Label: "negative log density of the code given the state", Short: "emit", Unit: unit, Weight: 1},
 		{Name: "smoothing", Label: "negative sum of the entropies of the states", Short: "smooth", Unit: unit, Weight: 1},
-		{Name: "negative_elbo", Label: "negative ELBO", Short: "-elbo", Unit: unit},
+		{Name: "negative_elbo", Label: "negative ELBO", Short: "nelbo", Unit: unit},
 	}
 }
 
@@ -132,7 +132,8 @@ func (f *filtered) negativeLogEvidence() float32 {
 	if f.seq.seen.Cols > 0 {
 		rows = t.Mul(rows, f.seq.seen)
 	}
-	return 0.5 * (t.Sum(rows).Value[0] + float32(f.seq.whole()*f.n.na)*log2Pi)
+	count := float32(f.seq.whole() * f.n.na)
+	return 0.5 * (t.Sum(rows).Value[0] + float32(count*log2Pi))
 }
 
 // logOf is the logarithm that has the same bits on every machine.

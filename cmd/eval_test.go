@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// metricsOf are the metrics that eval --json prints.
+func metricsOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var report struct{ Metrics map[string]any }
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return report.Metrics
+}
+
+// TestEval_EveryFlag is used once.
+func TestEval_EveryFlag(t *testing.T) {
+	c := newCLI(t)
+	trained := c.must("train", "maze/smoke", "--name", "m", "--quiet")
+	if !strings.Contains(trained.out, "Static, x_P") {
+		t.Errorf("training ends without the usual evaluation:\n%s", trained.out)
+	}
+	for _, flags := range [][]string{
+		{},
+		{"--fresh"},
+		{"--protocol", "table1"},
+		{"--episodes", "20"},
+		{"--prefix", "3"},
+		{"--checkpoint", "last"},
+		{"--protocol", "ahead"},
+		{"--protocol", "velocity", "--episodes", "20"},
+		{"--protocol", "contact", "--episodes", "20"},
+		{"--protocol", "switches", "--episodes", "20"},
+		{"--protocol", "latent", "--episodes", "20"},
+		{"--protocol", "trajectories"},
+		{"--protocol", "dt", "--episodes", "20"},
+	} {
+		m := metricsOf(t, c.must(append([]string{"eval", "m", "--json"}, flags...)...).out)
+		if m["step"] != 30.0 {
+			t.Errorf("%q: step %v", flags, m["step"])
+		}
+		if len(flags) > 0 && flags[0] == "--prefix" && m["prefix"] != 3.0 || len(flags) > 2 && m["episodes"] != 20.0 {
+			t.Errorf("%q: prefix %v, %v episodes", flags, m["prefix"], m["episodes"])
+		}
+	}
+	for _, name := range []string{
+		"tables/table1.json", "tables/table1.csv", "tables/table1.txt", "figures/table1.svg", "figures/table1.png",
+		"tables/table1-prefix3.json", "figures/prefix3/table1.png", "figures/switches.png", "figures/switches_maps.csv",
+		"figures/velocity.svg", "figures/latent.svg", "figures/trajectories.svg", "tables/contact.csv", "tables/dt.json",
+	} {
+		if _, err := os.Stat(filepath.Join(c.dir, "m", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	list := c.must("eval", "m", "--list").out
+	for _, want := range []string{"table1 ", "(usual)", "switches ", "dt "} {
+		if !strings.Contains(list, want) {
+			t.Errorf("%q is missing in\n%s", want, list)
+		}
+	}
+	if strings.Contains(list, "pixels") || strings.Contains(list, "fhn") {
+		t.Errorf("what does not fit is listed:\n%s", list)
+	}
+}
+
+// TestEval_FlagsOfTheOscillator: fresh trajectories and all starts, beside the usual measurement.
+func TestEval_FlagsOfTheOscillator(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "fhn/smoke", "--name", "f", "--quiet")
+	for _, flag := range []string{"--fresh", "--all-starts"} {
+		m := metricsOf(t, c.must("eval", "f", "--json", flag).out)
+		if (m["fresh"] == 1.0) != (flag == "--fresh") || (m["r2_known_all_starts"] != nil) != (flag == "--all-starts") {
+			t.Errorf("%s: %v", flag, m)
+		}
+	}
+	for _, name := range []string{"tables/fhn.json", "tables/fhn-fresh.json", "figures/fhn.png", "figures/fresh/fhn.png"} {
+		if _, err := os.Stat(filepath.Join(c.dir, "f", name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEval_FlagsThatDoNotFit are refused, with what is wrong.
+func TestEval_FlagsThatDoNotFit(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--name", "n", "--quiet", "train.steps=1")
+	c.must("train", "fhn/smoke", "--name", "f", "--quiet", "train.steps=1")
+	for _, test := range []struct{ line, want string }{
+		{"eval n --all-starts", "--all-starts: protocol ahead"},
+		{"eval n --prefix 3", "--prefix: protocol ahead"},
+		{"eval f --episodes 20", "--episodes: protocol fhn"},
+		{"eval n --episodes -1", "at least 1"},
+		{"eval n --protocol velocity", `no protocol "velocity"`},
+		{"eval nothing --list", "no such run"},
+	} {
+		if r := c.run(strings.Fields(test.line)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %q", test.line, r.code, r.err, test.want)
+		}
+	}
+}
+
+// TestEval_Ball measures images when training ends.
+func TestEval_Ball(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "ball/smoke", "--name", "b", "--quiet", "train.steps=2", "train.validate_every=0", "train.checkpoint_every=0")
+	m := metricsOf(t, c.must("eval", "b", "--json", "--episodes", "30").out)
+	for _, name := range []string{"error", "error_static", "standard_error", "error_last"} {
+		if wrong, ok := m[name].(map[string]any); !ok || len(wrong) != 4 {
+			t.Errorf("%s: %v", name, m[name])
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "b", "figures", "pixels.png")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEval_OwnData measures the recordings that were held out, which have to be those of the run.
+func TestEval_OwnData(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "env.test=0.25", "--name", "own"}, small...)...)
+	for _, flags := range [][]string{{}, {"--prefix", "8"}, {"--protocol", "recordings"}} {
+		m := metricsOf(t, c.must(append([]string{"eval", "own", "--json"}, flags...)...).out)
+		errors, ok := m["error"].([]any)
+		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_y_position"] == nil {
+			t.Errorf("%q: %v", flags, m)
+		}
+	}
+	if list := c.must("eval", "own", "--list").out; !strings.HasPrefix(list, "recordings ") {
+		t.Errorf("listed: %s", list)
+	}
+	for _, name := range []string{"tables/recordings.csv", "figures/recordings.png"} {
+		if _, err := os.Stat(filepath.Join(c.dir, "own", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	writeTrajectories(t, data, 13)
+	if r := c.run("eval", "own"); r.code != exitData || !strings.Contains(r.err, "not those that the run began with") {
+		t.Errorf("other data: exit code %d, %s", r.code, r.err)
+	}
+}

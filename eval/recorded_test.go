@@ -1,0 +1,131 @@
+package eval_test
+
+import (
+	"math"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// spiral makes recordings of x' = A x + b u, in which u is known.
+func spiral(n, steps int) []eval.Recording {
+	var list []eval.Recording
+	for i := range n {
+		e := eval.Recording{T: steps, Observations: make([]float32, 2*steps), Controls: make([]float32, steps)}
+		x, y := 1+0.1*float64(i), -0.5*float64(i%3)
+		for t := range steps {
+			if t > 0 {
+				u := math.Cos(float64(3*t + i))
+				x, y = 0.9*x-0.2*y+0.1*u, 0.2*x+0.9*y
+				e.Controls[t] = float32(u)
+			}
+			e.Observations[2*t], e.Observations[2*t+1] = float32(x), float32(y)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// rule is the spiral as a model.
+type rule struct {
+	lock  *sync.Mutex
+	asked *[]model.Query
+}
+
+func newRule() rule                    { return rule{new(sync.Mutex), new([]model.Query)} }
+func (r rule) Dims() model.Dims        { return model.Dims{NX: 2, NU: 1} }
+func (r rule) Clone() model.Forecaster { return r }
+func (r rule) Forecast(dst *model.Forecast, q model.Query) {
+	r.lock.Lock()
+	*r.asked = append(*r.asked, q)
+	r.lock.Unlock()
+	n := q.Prefix.B
+	dst.Resize(q.Horizon, n, q.Samples, 2, 0)
+	for i := range n {
+		at := ((q.Prefix.T-1)*n + i) * 2
+		x, y := float64(q.Prefix.Observations[at]), float64(q.Prefix.Observations[at+1])
+		for k := range q.Horizon {
+			x, y = 0.9*x-0.2*y+0.1*float64(q.Controls[k*n+i]), 0.2*x+0.9*y
+			dst.Mean[(k*n+i)*2], dst.Mean[(k*n+i)*2+1] = float32(x), float32(y)
+		}
+	}
+}
+
+func recorded(t *testing.T, f model.Forecaster, o eval.RecordedOptions) eval.RecordedReport {
+	t.Helper()
+	r, err := eval.Recorded(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func recordedOptions() eval.RecordedOptions {
+	return eval.RecordedOptions{
+		Seed: 1, Training: spiral(8, 30), Test: spiral(6, 32), Prefix: 4, Horizon: 7, Samples: 2,
+		Names: []string{"x", "y"}, Deviations: []float64{2, 1},
+	}
+}
+
+// TestRecorded_TheRuleMakesNoError, nor does the linear baseline of a linear rule; persistence does.
+func TestRecorded_TheRuleMakesNoError(t *testing.T) {
+	r := recorded(t, newRule(), recordedOptions())
+	if r.Starts != 6*4 || r.Horizon != 7 {
+		t.Errorf("%d starts of %d steps, want 24 of 7", r.Starts, r.Horizon)
+	}
+	for k := range r.Horizon {
+		if r.Model[k].Value > 1e-10 || r.Linear[k].Value > 1e-8 || r.Persistence[k].Value < 1e-3 || r.RMSE[k][0] > 1e-5 {
+			t.Errorf("at %d: model %v, linear %v, persistence %v", k+1, r.Model[k], r.Linear[k], r.Persistence[k])
+		}
+	}
+	if last := recorded(t, newRule(), func() eval.RecordedOptions { o := recordedOptions(); o.Horizon = 100; return o }()); last.Horizon != 28 {
+		t.Errorf("a horizon of %d for recordings of 32 steps, want 28", last.Horizon)
+	}
+}
+
+// TestRecorded_NeverShowsTheFuture, nor scores what is missing.
+func TestRecorded_NeverShowsTheFuture(t *testing.T) {
+	o := recordedOptions()
+	o.Test, o.Threads = spiral(6, 11), 1 // one start each
+	before, after := newRule(), newRule()
+	seen := recorded(t, before, o)
+	for i := range o.Test {
+		e := &o.Test[i]
+		e.Seen = make([]float32, len(e.Observations))
+		for j := range e.Seen {
+			e.Seen[j] = 1
+		}
+		e.Seen[2*9] = 0
+		e.Observations[2*9] = 1e6
+	}
+	missing := recorded(t, after, o)
+	for i := range *before.asked {
+		a, b := (*before.asked)[i], (*after.asked)[i]
+		a.Prefix.Seen, b.Prefix.Seen = nil, nil
+		if !reflect.DeepEqual(a, b) {
+			t.Fatal("the questions depend on what they ask for")
+		}
+	}
+	if got := missing.Model[5].Value; got > 1e-10 {
+		t.Errorf("error %v where one of two channels is missing", got)
+	}
+	if missing.Persistence[5].Value == seen.Persistence[5].Value || missing.Persistence[4] != seen.Persistence[4] {
+		t.Error("what is missing is scored, or more than that is left out")
+	}
+}
+
+func TestRecorded_IsRefusedWithReasons(t *testing.T) {
+	o := recordedOptions()
+	o.Prefix = 40
+	if _, err := eval.Recorded(newRule(), o); err == nil {
+		t.Error("no error for a prefix that is longer than every recording")
+	}
+	o = recordedOptions()
+	o.Test = nil
+	if _, err := eval.Recorded(newRule(), o); err == nil {
+		t.Error("no error for a test without recordings")
+	}
+}

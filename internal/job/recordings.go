@@ -1,0 +1,27 @@
+package job
+
+import (
+	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/internal/config"
+)
+
+// Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the run
+// began with. It returns nil where data are simulated. folder is that of the run.
+func Recordings(c config.Config, folder string) (*protocol.Recordings, error) {
+	if own(c) == nil {
+		return nil, nil
+	}
+	scale, err := StoredScale(c, folder)
+	if err != nil {
+		return nil, err
+	}
+	d, err := LoadData(&c, scale)
+	if err != nil {
+		return nil, err
+	}
+	split, err := divide(c, d.set)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.Recordings{Set: d.set, Split: split, Scale: d.scale}, nil
+}
