@@ -307,8 +307,8 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 	a.movedAt, a.cameAt, a.asks = now, now, 0
 }
 
-// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep their
-// order, so a missing chunk was lost, or is about to come.
+// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep
+// their order, so a missing chunk was lost, or is about to come.
 func (a *assembly) follows(now time.Time) {
 	if !a.behind {
 		a.behind, a.movedAt = true, now
