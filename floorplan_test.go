@@ -205,7 +205,8 @@ func TestFloorplan_WhoImportsWhom(t *testing.T) {
 	}
 }
 
-// TestArchitecture_HasEveryPackage: the table of docs/architecture.md names each package once, and nothing that is not there.
+// TestArchitecture_HasEveryPackage: the table of docs/architecture.md names each package once, and nothing that is not
+// there.
 func TestArchitecture_HasEveryPackage(t *testing.T) {
 	page, err := os.ReadFile("docs/architecture.md")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // relativeLink is a link of a page in Markdown, without the part of the target after #.
 var relativeLink = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
 
-// TestDocuments_LinksHaveTargets: a page links to files of this repository that exist. Links to other sites are not followed.
+// TestDocuments_LinksHaveTargets: a page links to files of this repository that exist. Links to other sites are not
+// followed.
 func TestDocuments_LinksHaveTargets(t *testing.T) {
 	pages := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -56,8 +56,8 @@ func shards(t *testing.T, c config.Config, slots int) *worker.Shards {
 	return p
 }
 
-// TestFamilies_WorkWithEveryPreset: a preset holds keys of one family; every other takes those that it has, and computes
-// a finite gradient with finite terms.
+// TestFamilies_WorkWithEveryPreset: a preset holds keys of one family; every other takes those that it has, and
+// computes a finite gradient with finite terms.
 func TestFamilies_WorkWithEveryPreset(t *testing.T) {
 	for _, family := range families(t) {
 		for _, preset := range []string{"fhn/smoke", "maze/smoke", "reacher/smoke", "ball/smoke", "hopper/smoke", "noise/smoke"} {
