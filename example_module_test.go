@@ -9,7 +9,8 @@ import (
 	_ "github.com/switchyard-ml/switchyard/cmd" // the module imports it: go test runs this test again when it changes
 )
 
-// TestExample_IsAModuleOfItsOwn runs the tests of docs/example as its reader does. The module sees only what this one exports.
+// TestExample_IsAModuleOfItsOwn runs the tests of docs/example as its reader does. The module sees only what this one
+// exports.
 func TestExample_IsAModuleOfItsOwn(t *testing.T) {
 	module := os.DirFS("docs/example")
 	// The files are read so that go test runs this test again when one of them changes.

@@ -19,7 +19,8 @@ import (
 // quotedName is a name of the code within backticks: package.Name or package.Type.Method.
 var quotedName = regexp.MustCompile("`([a-z]+)\\.([A-Za-z]\\w*)(\\.([A-Za-z]\\w*))?`")
 
-// TestDocuments_NameWhatThereIs: a function that docs/paper.md maps an equation to, or that another document names, exists.
+// TestDocuments_NameWhatThereIs: a function that docs/paper.md maps an equation to, or that another document names,
+// exists.
 func TestDocuments_NameWhatThereIs(t *testing.T) {
 	names := declarations(t)
 	keys := registry.Builtin().Kinds().Keys()

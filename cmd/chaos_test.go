@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
-// asCommand makes this test program the command, so that chaos can start it as broker, coordinator and worker.
+// asCommand makes this test program behave as the command, so that chaos can start it as broker, coordinator and
+// worker.
 const asCommand = "TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -66,7 +67,7 @@ func TestChaos_Usage(t *testing.T) {
 	}
 }
 
-// A process that is to inject faults says so, and does not start with faults that it does not understand.
+// A process that should inject faults logs that. It does not start with a specification of faults that it cannot parse.
 func TestInjector(t *testing.T) {
 	var errs buffer
 	a := &app{err: &errs, environ: []string{"SWITCHYARD_FAULTS=seed=1,drop=2%"}}

@@ -88,7 +88,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return h.Serve(ctx, page, first)
 	})
 	if errors.Is(err, errAborted) {
-		return advice.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs go on")
+		return advice.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs continue")
 	}
 	return errors.Join(err, faults.Close())
 }

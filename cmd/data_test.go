@@ -149,7 +149,7 @@ func TestData_Errors(t *testing.T) {
 	}
 }
 
-// What a user has is replaced only when told so, and what is read never.
+// A file of the user is replaced only with --force, and a file that is read is never replaced.
 func TestData_KeepsFiles(t *testing.T) {
 	c := newCLI(t)
 	if err := os.Mkdir(filepath.Join(c.folder(), "own"), 0o755); err != nil {

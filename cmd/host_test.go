@@ -43,7 +43,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// process is a command line that runs until it is told to stop.
+// process is a command line that runs until a signal ends it.
 type process struct {
 	t       *testing.T
 	signals chan os.Signal
@@ -86,14 +86,14 @@ func (p *process) wait() int {
 	return code
 }
 
-// says waits until the coordinator has written something.
+// says waits until the coordinator has written a text.
 func (p *process) says(text string) {
 	p.t.Helper()
 	p.t.Logf("waiting for %q", text)
 	await(p.t, func() bool { return strings.Contains(p.err.String(), text) })
 }
 
-// await waits until something is so, for a time in which it must be.
+// await waits until a condition holds, up to a time in which it must.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
@@ -150,8 +150,8 @@ func trainedHash(t *testing.T, arguments ...string) string {
 // lengthy is a run that lasts long enough to be stopped.
 var lengthy = []string{"noise/smoke", "train.steps=400", "train.checkpoint_every=10", "train.validate_every=100"}
 
-// TestCoordinator_HostsRuns: two runs share four workers; one of them is stopped, gone on with, and interrupted by the end
-// of the coordinator, and both have the parameters of the run in one process.
+// TestCoordinator_HostsRuns: two runs share four workers. One of them is stopped, continued, and interrupted by the end
+// of the coordinator. Both end with the parameters that one process computes.
 func TestCoordinator_HostsRuns(t *testing.T) {
 	c := newCluster(t)
 	first := c.coordinator()
@@ -226,8 +226,8 @@ func TestCoordinator_ConfigIsOneRun(t *testing.T) {
 	p.says("hint: choose another --name")
 }
 
-// TestCoordinator_GoesOnByItself: a run that was under way goes on when its coordinator is back, one that was stopped on
-// request does not.
+// TestCoordinator_GoesOnByItself: a run that was under way continues when its coordinator is started again; one that
+// was stopped on request does not.
 func TestCoordinator_GoesOnByItself(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator()
@@ -238,7 +238,7 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 	if code := p.stop(); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
-	p.says("interrupted with a checkpoint: one; they go on when the coordinator is started again")
+	p.says("interrupted with a checkpoint: one; they continue when the coordinator is started again")
 	p = c.coordinator("--config", "noise/smoke", "--name", "two")
 	p.says("the run of --config was stopped on request and is left alone")
 	await(t, func() bool {
@@ -262,7 +262,7 @@ func TestCoordinator_OnlyOneForABroker(t *testing.T) {
 	if code := second.wait(); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	second.says("there is to be one coordinator for a broker: another (dev, started ")
+	second.says("a broker can have only one coordinator: another (dev, started ")
 	second.says("hint: it leads any number of runs: switchyard submit")
 	if code := first.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
@@ -274,13 +274,14 @@ func TestCoordinator_WaitsForTheBroker(t *testing.T) {
 	c := newCluster(t)
 	c.broker.Shutdown()
 	p := c.coordinator()
-	p.says("no connection to the broker yet; trying on")
+	p.says("no connection to the broker yet; trying again")
 	if code := p.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
 
-// TestCoordinator_AFailedRunTouchesNoOther: what is wrong with one run is told there, at its start as well as at its end.
+// TestCoordinator_AFailedRunTouchesNoOther: an error of one run is reported for this run, at its start as well as at
+// its end, and other runs continue.
 func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator()
@@ -301,7 +302,7 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 		}
 	}
 	p = c.coordinator()
-	p.says("a run cannot go on: run=torn")
+	p.says("a run cannot continue: run=torn")
 	c.hire(1)
 	await(t, func() bool { return c.show("whole").State == runs.Finished })
 	if r := c.show("torn"); r.State != runs.Failed || !strings.Contains(r.ExitReason, "no valid checkpoint") {
@@ -312,8 +313,8 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 	}
 }
 
-// TestCoordinator_OtherConfigurationLeavesTheRunResumable: a run whose configuration was changed on disk is not led, and
-// goes on by itself when the configuration is put back.
+// TestCoordinator_OtherConfigurationLeavesTheRunResumable: a run whose configuration was changed on disk is not led. It
+// continues by itself when the configuration is restored.
 func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator()
@@ -344,7 +345,7 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	}
 }
 
-// TestSubmit_BringsOwnData: the coordinator needs the files neither at the start nor to go on.
+// TestSubmit_BringsOwnData: the coordinator needs the files neither to start a run nor to continue it.
 func TestSubmit_BringsOwnData(t *testing.T) {
 	c := newCluster(t)
 	first := c.coordinator()

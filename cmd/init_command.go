@@ -53,7 +53,7 @@ func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time
 	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
 		return advice.Usage(err)
 	case errors.Is(err, keys.ErrDamaged):
-		return advice.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made anew (docs/security.md)")
+		return advice.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made again (docs/security.md)")
 	case err != nil:
 		return err
 	}
@@ -125,11 +125,11 @@ func keyTable(report *keys.Report) *readable.Table {
 func keyWarnings(report *keys.Report, now time.Time) []string {
 	var list []string
 	if len(report.Absent) > 0 {
-		list = append(list, fmt.Sprintf("%s does not name %s: make it anew with --renew-server-cert",
+		list = append(list, fmt.Sprintf("%s does not name %s: make it again with --renew-server-cert",
 			keys.Server, strings.Join(report.Absent, ", ")))
 	}
 	if left := report.ServerUntil.Sub(now); left < renewal {
-		list = append(list, fmt.Sprintf("%s ends %s: make it anew with --renew-server-cert", keys.Server, day(report.ServerUntil)))
+		list = append(list, fmt.Sprintf("%s ends %s: make it again with --renew-server-cert", keys.Server, day(report.ServerUntil)))
 	}
 	if report.Exposed {
 		list = append(list, "other users of this machine can read the keys: close the folder with chmod 700")

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// TestResume_Killed: a training whose process is killed, before its first checkpoint and after, goes on with no more than
+// TestResume_Killed: a training whose process is killed, before its first checkpoint and after, continues with a single
 // resume, to the same bits.
 func TestResume_Killed(t *testing.T) {
 	c := newCLI(t)
@@ -74,7 +74,7 @@ func TestResume_Killed(t *testing.T) {
 	}
 }
 
-// TestResume_OtherBits: a run is not gone on with where its bits would change, and says what to do.
+// TestResume_OtherBits: a run whose bits would change does not continue; the error says what to do.
 func TestResume_OtherBits(t *testing.T) {
 	c := newCLI(t)
 	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {

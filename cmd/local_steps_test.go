@@ -12,8 +12,8 @@ import (
 // localRun is a run of six rounds of local steps.
 var localRun = []string{"train", "noise/smoke", "train.steps=30", "train.method=diloco", "train.replicas=2", "train.local_steps=5", "train.validate_every=10", "train.checkpoint_every=10"}
 
-// A run with local steps has the same bits for any workers and under faults, counts updates everywhere, and is recomputed
-// by whole rounds; a lie is found in its replica.
+// A run with local steps has the same bits for any workers and under faults, counts updates everywhere, and is
+// recomputed by whole rounds; a lie is found in its replica.
 func TestLocalSteps_TrainAndVerify(t *testing.T) {
 	c := newCLI(t)
 	train := func(more ...string) runs.Info {

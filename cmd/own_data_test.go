@@ -70,7 +70,7 @@ func TestTrain_OwnData(t *testing.T) {
 	}
 }
 
-// TestResume_OwnData goes on with the data that the run began with, and refuses any others.
+// TestResume_OwnData: a run continues with the data that it began with, and refuses other data.
 func TestResume_OwnData(t *testing.T) {
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")

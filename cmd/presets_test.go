@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// TestTrain_EverySmokePreset: each trains to its end and says how to go on, whether or not its
-// environment has an evaluation protocol.
+// TestTrain_EverySmokePreset: each trains to its end and prints what to do next, whether or not its environment has an
+// evaluation protocol.
 func TestTrain_EverySmokePreset(t *testing.T) {
 	for _, p := range config.Presets() {
 		if !strings.HasSuffix(p.Name, "/smoke") {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A run that an older program left when it was killed is gone on with, and ends with the parameters that the older
-// program gave the same run in one piece.
+// A run of an older program that was killed is resumed. It ends with the parameters that the older program computed for
+// the same run without interruption.
 func TestResume_RunOfBefore(t *testing.T) {
 	for name, want := range map[string]string{ // params_sha256 of the older program
 		"float32": "9a1cfd63c754d9b1fa21144f35df28d6cc2c499df71be15c67f7023da2397ea0",

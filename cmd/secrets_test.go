@@ -99,7 +99,7 @@ func TestFlags_TakeNoSecret(t *testing.T) {
 	visit(a.rootCommand())
 }
 
-// party is a command line of a cluster that runs until it is told to stop.
+// party is a command line of a cluster that runs until a signal ends it.
 type party struct {
 	out, err buffer
 	signals  chan os.Signal
@@ -122,8 +122,8 @@ func (p *party) end() string {
 	return p.out.String() + p.err.String()
 }
 
-// A cluster with keys, TLS and a page, at its most talkative, says no secret: not on the outputs of its processes, not in
-// the folder of its runs, and not when somebody comes with the wrong key or takes a seed for a file.
+// No secret of a cluster with keys, TLS and a page appears with --verbose in the output of its processes or in the
+// folder of its runs, nor when a client uses a wrong key or gives a seed for the name of a file.
 func TestSession_SaysNoSecret(t *testing.T) {
 	c, dir, other := newCLI(t), t.TempDir(), t.TempDir()
 	c.must("init", "--dir", dir)
@@ -183,7 +183,8 @@ func TestSession_SaysNoSecret(t *testing.T) {
 	}
 }
 
-// overhear listens to workers as a coordinator may, and returns what tells their tokens so far, in all ways to write them.
+// overhear subscribes to the messages of workers, as a coordinator may. It returns the tokens found so far, in every
+// notation.
 func overhear(t *testing.T, url, key, ca string) (tokens func() []string) {
 	t.Helper()
 	bus, err := natsbus.Connect(natsbus.Config{URL: url, Name: "test", NKeyFile: key, CAFile: ca, Log: hclog.NewNullLogger()})
@@ -215,7 +216,7 @@ func overhear(t *testing.T, url, key, ca string) (tokens func() []string) {
 	}
 }
 
-// visitPage asks the page of a coordinator with and without its token, and returns what it answers without.
+// visitPage requests the page of a coordinator with and without its token. It returns the answer without.
 func visitPage(t *testing.T, log, tokenFile string) string {
 	t.Helper()
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(log)

@@ -49,7 +49,7 @@ func TestInit_SaysWhatThereIsAndNoSecret(t *testing.T) {
 		{first.out, "broker.example.org, localhost, nats, 127.0.0.1; certificate until "},
 		{first.out, "switchyard worker --nats nats://broker.example.org:4222 --nkey worker.nk"},
 		{second.out, "coordinator.nk  kept"},
-		{second.out, "warning: server.pem does not name elsewhere: make it anew with --renew-server-cert"},
+		{second.out, "warning: server.pem does not name elsewhere: make it again with --renew-server-cert"},
 		{third.out, "broker.example.org, elsewhere, localhost, nats, 127.0.0.1; certificate until "},
 	} {
 		if !strings.Contains(test.text, test.want) {
@@ -89,7 +89,8 @@ func TestBroker_Refusals(t *testing.T) {
 	}
 }
 
-// A broker runs until it is told to stop, prints its URL if nobody knows the port, and says when it is open to all.
+// A broker runs until a signal ends it. It prints its URL if the port was chosen by the system, and warns if everybody
+// may connect.
 func TestBroker_RunsUntilSIGTERM(t *testing.T) {
 	c := newCLI(t)
 	dir := t.TempDir()
@@ -122,7 +123,7 @@ func TestBroker_RunsUntilSIGTERM(t *testing.T) {
 	}
 }
 
-// A training with keys trains the same, lets nobody else in, and one that is open on the network says so.
+// A training with keys has the same result and refuses strangers. A training that is open on the network warns.
 func TestTrain_Keys(t *testing.T) {
 	c, dir := newCLI(t), t.TempDir()
 	c.must("init", "--dir", dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
-// serving starts `switchyard serve` and returns the address of its page. end stops it by a
-// signal and returns what it left behind.
+// serving starts `switchyard serve` and returns the address of its page. end stops it by a signal and returns its
+// result.
 func (c *cli) serving(arguments ...string) (url string, end func() result) {
 	c.t.Helper()
 	var out, errs buffer

@@ -112,7 +112,7 @@ func (a *app) submitted(flags submitFlags, s control.Submitted) error {
 		return a.printJSON(s)
 	}
 	text := map[control.State]string{
-		control.Started: "is started", control.Resumed: "goes on", control.Running: "is under way already", control.Finished: "is finished already",
+		control.Started: "is started", control.Resumed: "is continued", control.Running: "is under way already", control.Finished: "is finished already",
 	}
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
@@ -137,7 +137,7 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 		var e *control.Error
 		switch {
 		case ctx.Err() != nil:
-			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it continues", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err
 		case err != nil:
@@ -168,10 +168,10 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 		return true, a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
 	case r.State == runs.Failed:
 		return true, advice.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
-			"when the reason is removed, submit it again under its name: it goes on from its last checkpoint")
+			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")
 	case r.State == runs.Interrupted && r.Stopped:
 		return true, advice.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
-			"go on with: submit the same configuration with --name %s", r.Name)
+			"continue with: submit the same configuration with --name %s", r.Name)
 	}
 	return false, nil
 }

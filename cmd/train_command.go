@@ -44,7 +44,7 @@ func (f *trainFlags) check() error {
 		return advice.Usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
 	}
 	if f.listen == "" && f.keys != "" {
-		return advice.Usagef("--keys %s: without --listen nobody is outside", f.keys)
+		return advice.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
 	}
 	if f.listen == "" {
 		return nil
@@ -206,7 +206,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 		recorded = nil // both messages come from the same full disk
 	}
 	if errors.Is(err, coordinator.ErrInterrupted) {
-		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "go on with: %s", a.command("resume", run.Name()))
+		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s", a.command("resume", run.Name()))
 	}
 	return errors.Join(session.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }

@@ -254,8 +254,8 @@ func TestResume_RunInUse(t *testing.T) {
 	}
 }
 
-// TestTrain_FullDisk: training goes on while metrics and log cannot be written, says so, and they are whole when there
-// is room again.
+// TestTrain_FullDisk: training continues while metrics and log cannot be written, and reports that. When there is space
+// again, both are complete.
 func TestTrain_FullDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is a device of Linux")
@@ -306,7 +306,7 @@ func TestTrain_FullDisk(t *testing.T) {
 	}
 }
 
-// TestTrain_FullDiskAtTheEnd: who will not wait for room gets an error that says what is left.
+// TestTrain_FullDiskAtTheEnd: a user who does not wait for space gets an error that says what is left of the run.
 func TestTrain_FullDiskAtTheEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is a device of Linux")

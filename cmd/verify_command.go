@@ -86,7 +86,7 @@ func (a *app) judge(v *replay.Verdict, asJSON bool) error {
 		return nil
 	}
 	return advice.Hint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
-		"verify it on another machine, too: the one that stands alone has other arithmetic or damaged memory")
+		"verify it on another machine, too: the machine that differs from the others has other arithmetic or damaged memory")
 }
 
 func (a *app) printVerdict(v *replay.Verdict) error {

@@ -147,8 +147,8 @@ func TestVerify_OtherBits(t *testing.T) {
 	}
 }
 
-// A run whose gradients travel as integers is recomputed to the same bits by any number of workers, and a block that is
-// not what it should be is found, in a step that was computed twice, too.
+// A run whose gradients travel as integers is recomputed to the same bits by any number of workers. A wrong block is
+// found, also in a step that was computed twice.
 func TestVerify_Integers(t *testing.T) {
 	c := newCLI(t)
 	for _, workers := range []string{"1", "3", "8"} {

@@ -32,8 +32,8 @@ func (c *cluster) worker(arguments ...string) *process {
 	return p
 }
 
-// A worker that is there before the coordinator serves its run to the end, to the bits of train, waits for more, and
-// leaves in order when it is told to.
+// A worker that starts before the coordinator serves the coordinator's run to the end, to the bits of train. It then
+// waits for more, and ends in order at a signal.
 func TestWorker_ServesAndLeaves(t *testing.T) {
 	c := newCluster(t)
 	w := c.worker("--id", "early", "--slots", "2")
@@ -54,7 +54,7 @@ func TestWorker_ServesAndLeaves(t *testing.T) {
 	p.says("worker=early")
 }
 
-// A worker that is told to stop in the middle of a run says goodbye, and the run goes on with the others.
+// A worker that is stopped in the middle of a run leaves the run, and the run continues with the others.
 func TestWorker_LeavesInTheMiddle(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator("--config", "noise/smoke", "--name", "a")
@@ -140,7 +140,7 @@ func TestWorkerName(t *testing.T) {
 	}
 }
 
-// TestHealth_OfAWorker: the file that a worker touches says whether it is well.
+// TestHealth_OfAWorker: the file that a worker touches shows whether it is healthy.
 func TestHealth_OfAWorker(t *testing.T) {
 	c := newCLI(t)
 	path := filepath.Join(t.TempDir(), "health")

@@ -407,7 +407,7 @@ func TestTerm_OlderCoordinatorIsFencedOff(t *testing.T) {
 		if n := len(made.steps); n == 0 || n > 12 {
 			t.Errorf("the older coordinator made %d steps", n)
 		}
-		if n := strings.Count(said.String(), "a coordinator of an older term is not heard"); n != 1 {
+		if n := strings.Count(said.String(), "messages of a coordinator of an older term are ignored"); n != 1 {
 			t.Errorf("said %d times:\n%s", n, said.String())
 		}
 	})

@@ -55,7 +55,8 @@ func (l lagging) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stre
 	copy(dst.Switches[width:], slices.Clone(dst.Switches[:len(dst.Switches)-width]))
 }
 
-// TestContact_LabelsAsWeightsAreRead: weights that are the labels give F1 1 and all information; those of the step before do not.
+// TestContact_LabelsAsWeightsAreRead: weights that are the labels give F1 1 and all information; those of the step
+// before do not.
 func TestContact_LabelsAsWeightsAreRead(t *testing.T) {
 	for _, env := range []envs.Env{newMaze(t), newReacher(t)} {
 		o := probeTask()

@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Recording is one sequence that was recorded, in the units of the model: T steps of observations and controls, row by row.
+// Recording is one sequence that was recorded, in the units of the model: T steps of observations and controls, row by
+// row.
 type Recording struct {
 	T                      int
 	Observations, Controls []float32
@@ -29,8 +30,8 @@ type RecordedOptions struct {
 	Threads        int       // never changes a result
 }
 
-// RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was measured, in units of the
-// variance of the training data where they are scaled so. Element k−1 of a list belongs to horizon k.
+// RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was measured, in
+// units of the variance of the training data where they are scaled so. Element k−1 of a list belongs to horizon k.
 type RecordedReport struct {
 	Options                    RecordedOptions
 	Horizon                    int
@@ -40,8 +41,8 @@ type RecordedReport struct {
 	RMSE                       [][]float64 // of the model at each horizon, by channel, in the data's own units
 }
 
-// predictors of recordings, by their place in a row of the tally: for each horizon and channel, what was measured, and the
-// squared errors of the three.
+// predictors of recordings, by their place in a row of the tally: for each horizon and channel, what was measured, and
+// the squared errors of the three.
 const (
 	recordedCount = iota
 	recordedModel
@@ -50,9 +51,10 @@ const (
 	recordedWidth
 )
 
-// Recorded measures predictions of recordings that training never saw: from starts all along them, one horizon apart, the model
-// filters the steps before and predicts those after under the controls that were applied. Missing observations are neither
-// shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
+// Recorded measures predictions of recordings that training never saw: from starts all along them, one horizon apart,
+// the model filters the steps before and predicts those after under the controls that were applied. Missing
+// observations are neither shown nor scored. It returns ErrOptions where no test recording is long enough for a
+// prediction.
 func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	d := f.Dims()
 	longest := 0
@@ -143,7 +145,8 @@ func ones(n int) []float32 {
 // seen reports whether channel c was measured at step t.
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
-// fitRecorded fits the next observation to the one before it and the control between them, where both were measured whole.
+// fitRecorded fits the next observation to the one before it and the control between them, where both were measured
+// whole.
 func fitRecorded(training []Recording, nx, nu int) (affine, error) {
 	var x, y []float64
 	for i := range training {

@@ -83,8 +83,8 @@ func TestTable1_WhatPersistsHasTheRatioOne(t *testing.T) {
 	}
 }
 
-// TestTable1_StaticIsAsCalibrated: the rows Static under every aggregation, computed beforehand with independent simulators.
-// Targets are rounded to two or three digits; 8,000 episodes leave about 1 %.
+// TestTable1_StaticIsAsCalibrated: the rows Static under every aggregation, computed beforehand with independent
+// simulators. Targets are rounded to two or three digits; 8,000 episodes leave about 1 %.
 func TestTable1_StaticIsAsCalibrated(t *testing.T) {
 	for _, c := range []struct {
 		env              envs.Env
@@ -114,8 +114,8 @@ func TestTable1_StaticIsAsCalibrated(t *testing.T) {
 	}
 }
 
-// TestTable1_ACalibratedModel: the truth is a draw from what the model predicts; with a spread that is twice too wide the
-// error is a quarter of the predicted variance.
+// TestTable1_ACalibratedModel: the truth is a draw from what the model predicts; with a spread that is twice too wide
+// the error is a quarter of the predicted variance.
 func TestTable1_ACalibratedModel(t *testing.T) {
 	env, o := newMaze(t), task(200)
 	o.Samples, o.Training = 16, 50

@@ -236,8 +236,8 @@ func TestAgent_LostMessages(t *testing.T) {
 	}
 }
 
-// An agent that is sent away in the middle of a lease hands it back at once and goes when its shard is computed; the data
-// set and the program stay where the job is the same, and with them the golden shard.
+// An agent that is sent away in the middle of a lease hands it back at once and goes when its shard is computed; the
+// data set and the program stay where the job is the same, and with them the golden shard.
 func TestAgent_SentElsewhere(t *testing.T) {
 	for job, builds := range map[string]int{"job": 1, "other": 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -439,8 +439,8 @@ func TestAgent_RefusedProgramIsNotKept(t *testing.T) {
 	})
 }
 
-// A run whose coordinator has fallen silent does not hold an agent: it says Hello again for a while, and then seeks. It is
-// back as soon as the host is, with the program that it had.
+// A run whose coordinator has fallen silent does not hold an agent: it says Hello again for a while, and then seeks. It
+// is back as soon as the host is, with the program that it had.
 func TestAgent_HostRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told bytes.Buffer

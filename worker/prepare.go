@@ -214,7 +214,7 @@ func (w *Worker) takePiece(msg *wire.Piece) {
 	}
 	w.fetch()
 	if s.missing == 0 {
-		w.log.Info("the data set is there", "bytes", len(s.bytes), "seconds", time.Since(s.openedAt).Seconds())
+		w.log.Info("the data set has arrived", "bytes", len(s.bytes), "seconds", time.Since(s.openedAt).Seconds())
 		w.prepare()
 	}
 }

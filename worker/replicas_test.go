@@ -71,8 +71,9 @@ func newBowls(t *testing.T, slots int, l LocalSteps) (*Replicas, []*bowl) {
 	return p, bowls
 }
 
-// With one replica, one local step, outer rate 1 and no outer momentum, a round is one update of Adam whose moments were
-// zero: the same bits, as long as θ − (θ − θ') is exact, which it is where θ' is within a factor of 2 of θ, or θ is 0.
+// With one replica, one local step, outer rate 1 and no outer momentum, a round is one update of Adam whose moments
+// were zero: the same bits, as long as θ − (θ − θ') is exact, which it is where θ' is within a factor of 2 of θ, or θ
+// is 0.
 func TestReplicas_OneStepIsAdam(t *testing.T) {
 	start := []float32{8, -5, 0}
 	p, _ := newBowls(t, 1, LocalSteps{Replicas: 1, Steps: 1, Shards: 4})
@@ -185,7 +186,8 @@ func newLocal(t testing.TB, slots, steps int) *Replicas {
 	return p
 }
 
-// A round of the model has the same bits on every instruction set, and the golden shard is that of the synchronous program.
+// A round of the model has the same bits on every instruction set, and the golden shard is that of the synchronous
+// program.
 func TestReplicas_SameBitsOnEveryISA(t *testing.T) {
 	active := kernel.Active()
 	defer func() {
@@ -217,8 +219,8 @@ func TestReplicas_SameBitsOnEveryISA(t *testing.T) {
 	}
 }
 
-// What is said that a worker needs is what the program and its vectors take, within a fifth and a little that does not grow
-// with the model.
+// What is said that a worker needs is what the program and its vectors take, within a fifth and a little that does not
+// grow with the model.
 func TestReplicas_Memory(t *testing.T) {
 	const slots = 3
 	env, err := fhn.New(fhn.DefaultConfig())

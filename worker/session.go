@@ -78,8 +78,8 @@ func (w *Worker) logOutdated(term uint64) {
 		return
 	}
 	w.outdated = term + 1
-	w.log.Info("a coordinator of an older term is not heard", "term", term, "now", w.term,
-		"remedy", "if it goes on, two coordinators lead this run: stop the one that was started first")
+	w.log.Info("messages of a coordinator of an older term are ignored", "term", term, "now", w.term,
+		"remedy", "if this continues, two coordinators lead this run: stop the one that was started first")
 }
 
 // reset forgets everything that belongs to one coordinator. The data set and the program stay, because they belong to
@@ -307,8 +307,8 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 	a.movedAt, a.cameAt, a.asks = now, now, 0
 }
 
-// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep their
-// order, so a missing chunk was lost, or is about to come.
+// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep
+// their order, so a missing chunk was lost, or is about to come.
 func (a *assembly) follows(now time.Time) {
 	if !a.behind {
 		a.behind, a.movedAt = true, now

@@ -330,7 +330,7 @@ func (w *Worker) listen(now time.Time) error {
 	}
 	if !w.silent {
 		w.silent = true
-		w.log.Warn("the coordinator is silent; trying on", "seconds", quiet.Seconds())
+		w.log.Warn("the coordinator is silent; trying again", "seconds", quiet.Seconds())
 	}
 	if w.pooled && quiet >= 2*silentAfter*w.heartbeat {
 		return errSilent

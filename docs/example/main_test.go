@@ -34,8 +34,8 @@ func options(t *testing.T, workers int) switchyard.Options {
 	}
 }
 
-// TestTrain_SameBitsForAnyNumberOfWorkers trains with one worker, and with two workers, an interruption and a resumption.
-// Workers meet at the embedded broker. What was learned is evaluated, and asked for a forecast.
+// TestTrain_SameBitsForAnyNumberOfWorkers trains with one worker, and with two workers, an interruption and a
+// resumption. Workers meet at the embedded broker. What was learned is evaluated, and asked for a forecast.
 func TestTrain_SameBitsForAnyNumberOfWorkers(t *testing.T) {
 	one, err := switchyard.Train(t.Context(), options(t, 1))
 	if err != nil {

@@ -95,7 +95,8 @@ func pictures(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 	return written(t, found)
 }
 
-// TestProtocols_AreTheSameForAnyNumberOfThreads: tables and reports of every protocol and environment; and their pictures are drawn.
+// TestProtocols_AreTheSameForAnyNumberOfThreads: tables and reports of every protocol and environment; and their
+// pictures are drawn.
 func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 	for _, kind := range kinds {
 		s := subject(t, kind)
@@ -112,7 +113,8 @@ func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 	}
 }
 
-// TestProtocols_AnswerForEveryFamily: one that only forecasts gets what can be said of it, in words where that is nothing.
+// TestProtocols_AnswerForEveryFamily: one that only forecasts gets what can be said of it, in words where that is
+// nothing.
 func TestProtocols_AnswerForEveryFamily(t *testing.T) {
 	for _, kind := range []string{"maze", "reacher", "ball"} {
 		s := subject(t, kind)
@@ -123,7 +125,8 @@ func TestProtocols_AnswerForEveryFamily(t *testing.T) {
 	}
 }
 
-// TestProtocols_OfEveryKindOfModel that forecasts and needs no more than the settings of a preset: each has its answers.
+// TestProtocols_OfEveryKindOfModel that forecasts and needs no more than the settings of a preset: each has its
+// answers.
 func TestProtocols_OfEveryKindOfModel(t *testing.T) {
 	for _, family := range []string{"fusion", "dvbf", "kvae", "lstm", "static", "linear"} {
 		for _, kind := range []string{"maze", "reacher"} {

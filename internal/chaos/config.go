@@ -15,7 +15,7 @@ var (
 	// ErrFailed is returned when the run fails, or does not stop.
 	ErrFailed = errors.New("chaos: the run failed")
 	// ErrNoRecovery is returned by Measure when the run does not continue after a fault.
-	ErrNoRecovery = errors.New("chaos: the run does not go on")
+	ErrNoRecovery = errors.New("chaos: the run does not continue")
 )
 
 // Plan lists the faults: those that processes suffer, and those that they inject into themselves. A time of 0 means

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// testdata/before holds run folders that an older program left when it was killed: with Adam (format 2), and with gradients
-// as integers and with local steps (format 3).
+// testdata/before holds run folders that an older program left when it was killed: with Adam (format 2), and with
+// gradients as integers and with local steps (format 3).
 var before = []string{"float32", "int16", "diloco"}
 
 // An older checkpoint that is read and written again has the bytes that it had, data and manifest.

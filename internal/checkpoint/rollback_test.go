@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step 6.
+// threeCheckpoints is a folder with the checkpoints of steps 6 and 9, the last two, and 4, which was the best at step
+// 6.
 func threeCheckpoints(t *testing.T, d disk.Disk) *Store {
 	t.Helper()
 	s := &Store{Dir: t.TempDir()}

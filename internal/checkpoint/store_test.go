@@ -58,8 +58,8 @@ func TestRestoreBest_DataMissing(t *testing.T) {
 	}
 }
 
-// Old checkpoints are deleted, even half-written ones; what others put into the folder is not, and a file that cannot be
-// deleted does not end the run.
+// Old checkpoints are deleted, even half-written ones; what others put into the folder is not, and a file that cannot
+// be deleted does not end the run.
 func TestStore_PruneSparesForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	foreign := []string{"1", "1.json", "3.png", "step-1.png", "step-1", "step-0000000001.json.bak", "step-x.json"}

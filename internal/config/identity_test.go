@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
-// TestIdentity_Golden pins the identity of every preset by value. The lines were written by the release before families of
-// models were registered; a line is changed only with a decision that older checkpoints are not to be resumed.
+// TestIdentity_Golden pins the identity of every preset by value. The lines were written by the release before families
+// of models were registered; a line is changed only with a decision that older checkpoints are not to be resumed.
 func TestIdentity_Golden(t *testing.T) {
 	f, err := os.Open("testdata/identities.txt")
 	if err != nil {

@@ -91,7 +91,7 @@ func (a axis) check() error {
 				fault("%w", err)
 			}
 			if paths[k.Path] || slices.ContainsFunc(own, func(o Key) bool { return o.Path == k.Path }) {
-				fault("key %s is there already: give it another name", k.Path)
+				fault("key %s exists already: give it another name", k.Path)
 			}
 			paths[k.Path] = true
 		}

@@ -121,7 +121,7 @@ func TestNewKinds_Refuses(t *testing.T) {
 		{config.Kind{Name: "x", Settings: func() any { return new(pendulum) }}, "its doc must be one line"},
 		{kind("x", func() any { return pendulum{} }), "a pointer to a struct"},
 		{kind("x", func() any { return nil }), "a pointer to a struct"},
-		{kind("x", func() any { return new(twice) }), "key env.length is there already"},
+		{kind("x", func() any { return new(twice) }), "key env.length exists already"},
 		{kind("x", func() any { return new(undescribed) }), "the doc tag is missing"},
 		{kind("x", func() any { return new(strange) }), "its type is []int"},
 		{kind("x", func() any { return new(unbounded) }), "the want tag"},

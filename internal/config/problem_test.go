@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/problems")
 
-// problemFiles are configuration files with faults of every kind; what Resolve says
-// of each stands in testdata/problems.
+// problemFiles are configuration files with faults of every kind. testdata/problems has the errors of Resolve for each
+// of them.
 var problemFiles = []struct{ name, text string }{
 	{"unknown_key", "optim:\n  decay: 0.95\n  rat: 1e-3\n"},
 	{"unknown_section", "optm:\n  rate: 1e-3\n"},

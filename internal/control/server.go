@@ -71,11 +71,11 @@ func Serve(conn *nats.Conn, cfg ServerConfig) (*Server, error) {
 
 func (s *Server) endpoints(h Host, payload int) error {
 	return errors.Join(
-		s.add("submit", submitSubject, "opens a run, or goes on with the one of that name and configuration",
+		s.add("submit", submitSubject, "opens a run, or continues the one of that name and configuration",
 			`{"config": "resolved configuration, YAML", "name": "optional", "request": "random text, the same when sent again", "overrides": ["key=value"], "command": ["train"], "normalisation": {}}`,
 			`{"name": "of the run", "state": "started|resumed|running|finished"}`,
 			answer(h.Submit)),
-		s.add("upload", uploadSubject, "takes a part of a data set; without data: says how much of it is there",
+		s.add("upload", uploadSubject, "takes a part of a data set; without data: says how much of it is stored",
 			`{"hash": "SHA-256 of the whole, hexadecimal", "size": 0, "offset": 0, "data": "base64"}`,
 			`{"have": 0, "complete": false}`,
 			answer(h.Upload)),
@@ -85,7 +85,7 @@ func (s *Server) endpoints(h Host, payload int) error {
 		s.add("runs-show", showSubject, "shows one run", `{"name": "of the run"}`,
 			`{"name": "", "state": "", "step": 0, "steps": 0, "params_sha256": "", "live": {"workers": [], "waiting": ""}}`,
 			answer(func(r name) (Run, error) { return h.Run(r.Name) })),
-		s.add("runs-stop", stopSubject, "lets a run write a checkpoint and stop; submit it again to go on", `{"name": "of the run"}`, `{}`,
+		s.add("runs-stop", stopSubject, "lets a run write a checkpoint and stop; submit it again to continue", `{"name": "of the run"}`, `{}`,
 			answer(func(r name) (struct{}, error) { return struct{}{}, h.Stop(r.Name) })),
 	)
 }

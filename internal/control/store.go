@@ -79,7 +79,7 @@ func extend(f *os.File, p Piece) (int64, error) {
 	if have > p.Size { // two clients disagree about the size of one hash
 		have = 0
 		if err := f.Truncate(0); err != nil {
-			return 0, fmt.Errorf("begin the data set anew: %w", err)
+			return 0, fmt.Errorf("begin the data set again: %w", err)
 		}
 	}
 	if p.Offset != have || len(p.Data) == 0 {

@@ -131,7 +131,7 @@ func (h *Host) resumeAll() error {
 			continue
 		}
 		if err := h.resume(info.Name); err != nil {
-			h.log.Error("a run cannot go on", "run", info.Name, "error", err, "hint", advice.Of(err))
+			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", advice.Of(err))
 		}
 	}
 	return nil

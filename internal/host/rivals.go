@@ -93,7 +93,7 @@ func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
 }
 
 // errRival is returned for the second coordinator of a broker.
-var errRival = errors.New("there is to be one coordinator for a broker")
+var errRival = errors.New("a broker can have only one coordinator")
 
 func (h *Host) rival(i control.Identity) error {
 	return advice.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")

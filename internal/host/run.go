@@ -75,11 +75,11 @@ func (h *Host) resume(name string) error {
 	state := runs.Failed
 	from, skipped, err := session.Restore(run, h.cfg.Command)
 	if err == nil {
-		// Whatever is wrong from here on, the checkpoint is good: the run can go on when it is put right.
+		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
 		state, err = runs.Interrupted, h.reopen(run, c, from, skipped)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("go on with run %s: %w", name, err), run.End(state, err.Error()), run.Close())
+		return errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (h *Host) openFirst(o Order) error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
 	if h.stopped(o.Name) {
-		h.log.Warn("the run of --config was stopped on request and is left alone", "run", o.Name, "next", "submit it under this name to go on")
+		h.log.Warn("the run of --config was stopped on request and is left alone", "run", o.Name, "next", "submit it under this name to continue it")
 		return nil
 	}
 	result, err := h.open(o)
@@ -112,7 +112,7 @@ func (h *Host) awaitBroker(ctx context.Context) bool {
 type interruptedRuns []string
 
 func (e interruptedRuns) Error() string {
-	return fmt.Sprintf("interrupted with a checkpoint: %s; they go on when the coordinator is started again", strings.Join(e, ", "))
+	return fmt.Sprintf("interrupted with a checkpoint: %s; they continue when the coordinator is started again", strings.Join(e, ", "))
 }
 
 func (interruptedRuns) Unwrap() error { return coordinator.ErrInterrupted }

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// TestPrepare_IsWhatWorkersCompute: the plan has the parameters of the model by itself, which counting a step leaves alone,
-// and the golden shard of a program that a worker builds from the job.
+// TestPrepare_IsWhatWorkersCompute: the plan has the parameters of the model by itself, which counting a step leaves
+// alone, and the golden shard of a program that a worker builds from the job.
 func TestPrepare_IsWhatWorkersCompute(t *testing.T) {
 	for _, arguments := range [][]string{nil, {"train.gradients=int16"}} {
 		resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})

@@ -5,8 +5,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
-// Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the run
-// began with. It returns nil where data are simulated. folder is that of the run.
+// Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the
+// run began with. It returns nil where data are simulated. folder is that of the run.
 func Recordings(c config.Config, folder string) (*protocol.Recordings, error) {
 	if own(c) == nil {
 		return nil, nil

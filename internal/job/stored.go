@@ -27,7 +27,7 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	encoded, err := store.Load(own(c).Hash)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
-			"submit the run once more from where the files are: submit brings them")
+			"submit the run again on the machine that has the files: submit uploads them")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, err)

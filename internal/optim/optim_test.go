@@ -97,8 +97,9 @@ func TestAdam_ResetAndResume(t *testing.T) {
 	}
 }
 
-// Two updates on ½x², whose replicas each go half of the way to the minimum: Δ = x/2. By hand, with rate ½ and momentum ½:
-// x = 8: d = 4, u = 4, x = 8 − ½·(4 + 2) = 5; d = 2.5, u = 4.5, x = 5 − ½·(2.5 + 2.25) = 2.625. All numbers are exact.
+// Two updates on ½x², whose replicas each go half of the way to the minimum: Δ = x/2. By hand, with rate ½ and momentum
+// ½: x = 8: d = 4, u = 4, x = 8 − ½·(4 + 2) = 5; d = 2.5, u = 4.5, x = 5 − ½·(2.5 + 2.25) = 2.625. All numbers are
+// exact.
 func TestNesterov_Quadratic(t *testing.T) {
 	n := NewNesterov(Outer{Rate: 0.5, Momentum: 0.5, Every: 3}, Schedule{Rate: 0.1, Decay: 0.5, DecayEvery: 3}, 1)
 	x := []float32{8}

@@ -122,8 +122,8 @@ func total(t *testing.T, r Rounder, exponents []float32, order []int, groups int
 	return sum
 }
 
-// step is what a step makes of the shards, whatever the order and the groups: the gradient, and the levels afterwards. It
-// begins with scales that most blocks do not fit.
+// step is what a step makes of the shards, whatever the order and the groups: the gradient, and the levels afterwards.
+// It begins with scales that most blocks do not fit.
 func step(t *testing.T, order []int, groups int) (gradient, levels []float32, passes int) {
 	t.Helper()
 	grid := newGrid(t, len(order), 7, 900, 300)

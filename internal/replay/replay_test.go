@@ -46,18 +46,18 @@ func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
 	return r
 }
 
-// What is found is returned, and who looks is told of each step and of the end.
+// The findings are returned, and Show is called for each step and at the end.
 func TestReplay_FindsAndTells(t *testing.T) {
 	dir := t.TempDir()
 	a, b := recorded(t, dir, "a"), recorded(t, dir, "b", "optim.rate=1e-3")
-	var told []Progress
-	with := Options{Workers: 1, Show: func(p Progress) { told = append(told, p) }, Log: hclog.NewNullLogger()}
+	var shown []Progress
+	with := Options{Workers: 1, Show: func(p Progress) { shown = append(shown, p) }, Log: hclog.NewNullLogger()}
 	v, err := Verify(t.Context(), a, 2, 4, with)
 	if err != nil || !v.Equal || v.From != 2 || v.To != 4 || v.Missing != 0 {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	if n := len(told); n < 2 || !told[n-1].Over || told[n-1].Step != 4 || told[n-2] != (Progress{Run: "a", Step: 4, To: 4}) {
-		t.Errorf("told %+v", told)
+	if n := len(shown); n < 2 || !shown[n-1].Over || shown[n-1].Step != 4 || shown[n-2] != (Progress{Run: "a", Step: 4, To: 4}) {
+		t.Errorf("shown: %+v", shown)
 	}
 	if _, err := Verify(t.Context(), a, 3, 2, with); !errors.Is(err, advice.ErrUsage) {
 		t.Errorf("steps 3 to 2: got %v", err)

@@ -64,7 +64,8 @@ func TestCreate_Refuses(t *testing.T) {
 	}
 }
 
-// TestCreate_TakesOverWhatWasNeverBorn: a process that was killed while it made the folder of a run leaves the name free.
+// TestCreate_TakesOverWhatWasNeverBorn: a process that was killed while it made the folder of a run leaves the name
+// free.
 func TestCreate_TakesOverWhatWasNeverBorn(t *testing.T) {
 	for name, test := range map[string]struct {
 		files []string

@@ -33,8 +33,8 @@ func newSession(t *testing.T, carrier Carrier, workers int) *Session {
 	return &Session{Plan: p, Transport: transport, Workers: workers, Slots: 1, Version: "test", Log: log, WorkerLog: log}
 }
 
-// TestTrain_SameBits: a run has the same parameters whatever the workers and the way of its vectors, and who looks is told
-// of its last step.
+// TestTrain_SameBits: a run has the same parameters for any workers and any carrier, and show is called for its last
+// step.
 func TestTrain_SameBits(t *testing.T) {
 	want := ""
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestTrain_SameBits(t *testing.T) {
 	}
 }
 
-// TestLead_EndsWithoutWorkers: a run that nobody can join any more ends, and says why.
+// TestLead_EndsWithoutWorkers: a run that no worker can join any more ends with an error that says why.
 func TestLead_EndsWithoutWorkers(t *testing.T) {
 	s := newSession(t, Direct, 2)
 	defer s.Transport.Close()

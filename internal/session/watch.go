@@ -281,7 +281,7 @@ func (t *trouble) note(log hclog.Logger, err error) {
 	switch {
 	case err != nil && time.Since(t.logged) > saveInterval:
 		t.logged = time.Now()
-		log.Error("record not written", "error", err, "remedy", "free space on the disk; training goes on, and what is kept is written then")
+		log.Error("record not written", "error", err, "remedy", "free space on the disk; training continues, and the records are written later")
 	case err == nil && t.err != nil:
 		log.Info("records are written again")
 		t.logged = time.Time{}

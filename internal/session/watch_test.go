@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
-// A run with workers elsewhere is told once that it waits for messages; one that computes is not.
+// A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients.
 func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
 	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {

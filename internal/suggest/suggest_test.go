@@ -32,7 +32,8 @@ func suggested(t *testing.T, steps int, how files.Options) Suggestion {
 	return g
 }
 
-// One recording has to be cut before it can be divided, by lengths of its own where those that were asked for leave too few.
+// One recording has to be cut before it can be divided, by lengths of its own where those that were asked for leave too
+// few.
 func TestFor_CutsARecording(t *testing.T) {
 	for _, how := range []files.Options{{}, {Cut: 400}} {
 		g := suggested(t, 500, how)

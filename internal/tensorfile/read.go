@@ -121,7 +121,7 @@ func parseHeader(text []byte) (*File, []place, error) {
 		}
 		key, _ := token.(string) // a token before a value is a key
 		if seen[key] {
-			return nil, nil, fmt.Errorf("%.100q stands there twice", key)
+			return nil, nil, fmt.Errorf("%.100q appears twice", key)
 		}
 		seen[key] = true
 		if key == metadataKey {

@@ -158,7 +158,7 @@ func TestDecode_Refuses(t *testing.T) {
 		"torn JSON":        {file(good[:20]), `tensor "a"`},
 		"torn after entry": {file(good[:len(good)-1]), "header"},
 		"more JSON":        {file(good+"{}", 1, 2, 3, 4), "follows its end"},
-		"twice":            {file(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`), `"a" stands there twice`},
+		"twice":            {file(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`), `"a" appears twice`},
 		"metadata":         {file(`{"__metadata__":{"a":1}}`), "metadata"},
 		"foreign type":     {file(`{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}`, 1, 2, 3, 4), `tensor "a": type "BF16" is not read`},
 		"no shape":         {file(`{"a":{"dtype":"F32","data_offsets":[0,4]}}`, 1, 2, 3, 4), `tensor "a"`},

@@ -109,7 +109,7 @@ func Connect(cfg Config) (*Bus, error) {
 	}
 	b.conn.Store(conn)
 	if !conn.IsConnected() {
-		b.log.Info("no connection to the broker yet; trying on", "url", redacted(cfg.URL))
+		b.log.Info("no connection to the broker yet; trying again", "url", redacted(cfg.URL))
 	}
 	return b, nil
 }
