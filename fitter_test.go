@@ -78,8 +78,8 @@ func (c *walking) Sweep(terms []float64) error {
 }
 func (c *walking) State(dst []float64) { dst[0], dst[1] = c.sweep, c.variance }
 
-// TestTrain_OwnFitter: a model of the user's that fits itself trains to the same bits for any number of workers and
-// when it was interrupted, and is given the states of its chains.
+// TestTrain_OwnFitter: a model of the user's that fits itself trains to the same bits for any number of workers and when it
+// was interrupted, and is given the states of its chains.
 func TestTrain_OwnFitter(t *testing.T) {
 	registry, err := switchyard.NewRegistry(switchyard.Own{Families: []model.Family{{
 		Name: "walk", Doc: "a walk", Settings: func() model.Settings { return &walk{Chains: 3, Total: 400, Exchange: 10} },
@@ -133,8 +133,7 @@ func TestTrain_OwnFitter(t *testing.T) {
 	}
 }
 
-// TestTrain_Chains: an rslds that was fitted to files with a missing value and a control forecasts a series, and
-// filters it.
+// TestTrain_Chains: an rslds that was fitted to files with a missing value and a control forecasts a series, and filters it.
 func TestTrain_Chains(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {

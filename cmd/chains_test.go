@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,5 +147,24 @@ func TestChains_Refused(t *testing.T) {
 	}
 	if r := c.run("bench", "step", "fhn/smoke", "model.kind=rslds"); r.code != 2 || !strings.Contains(r.err, "this family has none") {
 		t.Errorf("bench step: code %d\n%s", r.code, r.err)
+	}
+}
+
+// TestChains_SameBitsUnderFaults: processes are killed, the coordinator's too, and messages and gradients are spoilt.
+func TestChains_SameBitsUnderFaults(t *testing.T) {
+	c := newCLI(t)
+	c.environ = []string{asCommand + "=1"}
+	t.Setenv("TMPDIR", t.TempDir())
+	r := c.run("chaos", "fhn/smoke", "model.kind=rslds", "model.chains=3", "model.sweeps=400", "model.burn_in=200", "model.exchange=10", "cluster.failure_detection=1s",
+		"--workers", "3", "--seed", "5", "--json", "--kill", "2s", "--coordinator-kill", "3s", "--drop", "1%", "--corrupt", "1%", "--nan", "3%")
+	if r.code != exitOK {
+		t.Fatalf("exit code %d\n%s", r.code, r.err)
+	}
+	var o chaosOutcome
+	if err := json.Unmarshal([]byte(r.out), &o); err != nil {
+		t.Fatalf("no JSON: %v\n%s", err, r.out)
+	}
+	if !o.Equal || o.SHA256 != o.Reference || len(o.SHA256) != 64 || o.Step != 400 {
+		t.Errorf("not the bits of the run without faults: %+v", o)
 	}
 }
