@@ -30,9 +30,6 @@ type Coordinator struct {
 	lastStep time.Time
 	lastTick time.Duration
 
-	lastReminder time.Duration
-	listens      time.Duration // since when messages are read as they arrive
-
 	initial    []float32 // parameters before the first update
 	history    history
 	saver      saver
@@ -159,8 +156,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.execute()
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
 	defer ticker.Stop()
-	pause := max(c.machine.cfg.FailureDetection/250, time.Millisecond)
-	reminder := time.NewTicker(pause)
+	reminder := time.NewTicker(max(c.machine.cfg.FailureDetection/250, time.Millisecond))
 	defer reminder.Stop()
 	interrupted := ctx.Done()
 	for !c.finished {
@@ -170,7 +166,9 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		case <-ticker.C:
 			c.tick()
 		case <-reminder.C:
-			c.remind(pause)
+			if len(c.inbox) == 0 { // else what is waited for may be there
+				c.machine.remind(c.now())
+			}
 		case s := <-c.saver.done:
 			c.saved(s)
 		case <-c.saver.retry.C:
@@ -211,19 +209,6 @@ func (c *Coordinator) tick() {
 	}
 	c.lastTick = now
 	c.machine.tick(now)
-}
-
-// remind lets the machine look after what was lost. What waits in the inbox may be what is missing, and so may what
-// arrived while this goroutine was busy: the time in which something is missed begins when all of it was read.
-func (c *Coordinator) remind(pause time.Duration) {
-	now := c.now()
-	if len(c.inbox) > 0 || now-c.lastReminder > 2*pause {
-		c.listens = now
-	}
-	c.lastReminder = now
-	if len(c.inbox) == 0 {
-		c.machine.remind(now, c.listens)
-	}
 }
 
 func (c *Coordinator) unsubscribe(sub wire.Subscription) {

@@ -34,8 +34,6 @@ type delivery struct {
 	got     []bool
 	special bool          // there is a NaN or an infinity
 	next    int           // first chunk never asked for
-	seen    int           // the last chunk that is here, plus 1
-	sure    int           // up to here, what is missing was lost, and was asked for again
 	missing int           // chunks not yet here
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
@@ -60,7 +58,7 @@ func (x *transfer) affords(n int) bool {
 // start makes a lease the one that its block is pulled from.
 func (x *transfer) start(now time.Duration, l *lease) {
 	l.state, l.movedAt = pulling, now
-	l.next, l.seen, l.sure, l.missing = 0, 0, 0, x.chunks.Count()
+	l.next, l.missing = 0, x.chunks.Count()
 }
 
 // prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
@@ -124,13 +122,10 @@ func (x *transfer) ask(l *lease, first, end int) {
 }
 
 // askAgain asks for the chunks of a lease that were asked for before and are not here.
-func (x *transfer) askAgain(l *lease) { x.askMissing(l, 0, l.next) }
-
-// askMissing asks for those of the chunks [from, to) that are not here.
-func (x *transfer) askMissing(l *lease, from, to int) {
-	for i := from; i < to; i++ {
+func (x *transfer) askAgain(l *lease) {
+	for i := 0; i < l.next; i++ {
 		first := i
-		for i < to && !l.got[i] {
+		for i < l.next && !l.got[i] {
 			i++
 		}
 		if i > first {
@@ -155,7 +150,6 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 		return x.check(l, c.Chunk)
 	}
 	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
-	l.seen = max(l.seen, c.Index+1)
 	l.owner.lag = max(now-l.movedAt, l.owner.lag-l.owner.lag/lagMemory)
 	l.special = l.special || !c.finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
@@ -192,7 +186,7 @@ func (x *transfer) forget(l *lease) {
 	if l.values != nil {
 		x.pool = append(x.pool, l.values)
 	}
-	l.opening, l.values, l.next, l.seen, l.sure, l.missing = 0, nil, 0, 0, 0, 0
+	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
 }
 
 // recycle keeps the vector of a partial for the next pull.
