@@ -156,8 +156,6 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.execute()
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
 	defer ticker.Stop()
-	reminder := time.NewTicker(max(c.machine.cfg.FailureDetection/250, time.Millisecond))
-	defer reminder.Stop()
 	interrupted := ctx.Done()
 	for !c.finished {
 		select {
@@ -165,10 +163,6 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.receive(in)
 		case <-ticker.C:
 			c.tick()
-		case <-reminder.C:
-			if len(c.inbox) == 0 { // else what is waited for may be there
-				c.machine.remind(c.now())
-			}
 		case s := <-c.saver.done:
 			c.saved(s)
 		case <-c.saver.retry.C:

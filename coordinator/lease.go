@@ -35,8 +35,6 @@ type lease struct {
 	sentAt   time.Duration // the last time
 	nudgedAt time.Duration // when it, or its missing chunks, were last asked for in passing
 	nudges   int           // times that it was sent again in passing
-	lackedAt time.Duration // when its worker last said that it does not have it
-	reminded int           // times that it was sent again because of that
 	strikes  int           // times that it had to be asked for again
 	done     int           // of its parts that the worker has computed, as its heartbeats say
 	grewAt   time.Duration // when that last grew, or the lease was given

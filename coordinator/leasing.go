@@ -140,7 +140,7 @@ func (s *leasing) beat(now time.Duration, w *member, running []wire.Progress) {
 			if done := min(running[at].Done, s.timing.parts(l)); done > l.done {
 				l.done, l.grewAt = done, now
 			}
-		} else if l.lackedAt = now; now-l.sentAt >= s.timing.patience() {
+		} else if now-l.sentAt >= s.timing.patience() {
 			s.askAgain(now, l)
 		}
 	}

@@ -25,7 +25,6 @@ type member struct {
 	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
 	// it sends a message.
 	doubtedAt time.Duration
-	lag       time.Duration // the longest wait for one of its chunks lately
 	fetch     fetch
 }
 

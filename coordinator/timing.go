@@ -30,15 +30,6 @@ func (g *timing) patience() time.Duration { return g.detection / 5 }
 // soon is how long an answer may take before it is asked for again in passing.
 func (g *timing) soon() time.Duration { return g.detection / 20 }
 
-// prompt is how long a message may be on its way before a reminder looks after it.
-func (g *timing) prompt() time.Duration { return g.detection / 125 }
-
-// overdue is how long chunks of a member may take before a reminder asks for them again: longer on a slow link, and not
-// longer than they may take in any case.
-func (g *timing) overdue(w *member) time.Duration {
-	return min(g.soon(), max(g.prompt(), 2*w.lag))
-}
-
 // parts is how many steps of computation a lease has: one for each shard, or one for each local step of each replica.
 func (g *timing) parts(l *lease) int { return l.block.Count * g.partsOf(l.round) }
 

@@ -39,9 +39,6 @@ type delivery struct {
 	againAt time.Duration // when chunks were last asked for again
 }
 
-// lagMemory is after how many chunks the longest wait for one is forgotten by two thirds.
-const lagMemory = 8
-
 // stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
 type stored struct {
 	*wire.Chunk
@@ -150,7 +147,6 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 		return x.check(l, c.Chunk)
 	}
 	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
-	l.owner.lag = max(now-l.movedAt, l.owner.lag-l.owner.lag/lagMemory)
 	l.special = l.special || !c.finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
 	l.missing--

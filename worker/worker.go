@@ -102,10 +102,7 @@ type Worker struct {
 	prefetch prefetch  // what slots prepare when they have no task
 	sending  []chunkOf // pulled by the coordinator and not sent yet
 	lastBeat time.Time
-	stirred  time.Time // when the worker was last told something, or has announced something
-	beats    int       // heartbeats since
 	lastHi   time.Time
-	repeated bool               // a second Hello was sent soon after the first, which may have been lost
 	heardAt  time.Time          // time of the coordinator's last message, or of the start of Run
 	silent   bool               // its silence is logged
 	unfit    map[wire.Kind]bool // kinds of messages that can never be sent, and that are logged
@@ -204,7 +201,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.heardAt = time.Now()
 	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
-	ticker := time.NewTicker(greeting / 16)
+	ticker := time.NewTicker(greeting / 4)
 	defer ticker.Stop()
 	for {
 		err := w.event(ctx, ticker)
@@ -303,19 +300,18 @@ func (w *Worker) tick() error {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
 		}
-		if since := now.Sub(w.lastHi); since >= greeting || !w.repeated && since >= greeting/16 {
-			w.repeated = true
+		if now.Sub(w.lastHi) >= greeting {
 			w.hello()
 		}
 		return nil
 	}
-	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
+	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
 		w.beat(now)
 	}
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.thetaPatience() {
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.theta.patience(w.heartbeat/4) {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}
@@ -352,7 +348,6 @@ func (w *Worker) heard() {
 
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
-	w.beats++
 	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {
