@@ -61,9 +61,10 @@ eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs envs/files envs/planar
 eval/protocol:         eval eval/figure envs envs/files model
 
-internal/setting:       internal/names
+internal/setting:      internal/names
+internal/exact:
 internal/config:       internal/setting internal/names
-internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/kvae model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
@@ -87,13 +88,13 @@ internal/bench:        internal/wire internal/reduce internal/parallel internal/
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/fault internal/keys internal/runs rng
 
-worker:                internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+worker:                internal/exact internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
 internal/advice:
 internal/release:      autodiff/kernel
-internal/trained:      internal/checkpoint internal/config internal/readable internal/registry internal/runs eval eval/protocol envs envs/files model
-internal/job:          eval/protocol internal/advice internal/config internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
+internal/trained:      internal/checkpoint internal/config internal/exact internal/readable internal/registry internal/runs eval eval/protocol envs envs/files model
+internal/job:          eval/protocol internal/advice internal/config internal/exact internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
 internal/session:      internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
 internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
 internal/host:         internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names

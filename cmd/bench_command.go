@@ -55,6 +55,9 @@ func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	if job.LocalSteps(c) {
 		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
+	if job.Sweeping(c) {
+		return nil, advice.Usagef("model.kind=%s: what is measured is a step of training by gradient, and this family has none; choose another", c.Model.Kind)
+	}
 	return job.Prepare(c, nil, 1)
 }
 

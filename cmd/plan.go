@@ -22,8 +22,9 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if folder == "" {
 		folder = "none: a dry run"
 	}
+	sweeps, sweeping := registry.Sweeps(c)
 	window := "whole"
-	if c.Env.Window > 0 {
+	if c.Env.Window > 0 && !sweeping {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
 	bytes, exchange, unit := readable.Bytes(int64(4*len(p.Theta))), "step", "shards"
@@ -34,24 +35,33 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if job.LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
+	step := fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)
+	training := fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
+	if sweeping {
+		exchange, unit = "round", "chains"
+		step = fmt.Sprintf("a sweep of %s over all data", readable.Count(sweeps.Chains, "chain"))
+		training = fmt.Sprintf("%s steps, no validation, %s", readable.Group(c.Train.Steps), every("checkpoint", c.Train.CheckpointEvery))
+	}
 	return []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
 		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, registry.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
-		{"step", fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)},
+		{"step", step},
 		{"method", methodText(c)},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, readable.Count(flags.slots, "slot"), kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", readable.Bytes(int64(p.Memory)))},
 		{"broker", "embedded NATS, " + brokerText(flags.listen)},
-		{"training", fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps),
-			every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))},
+		{"training", training},
 	}
 }
 
 // methodText says how the updates are made.
 func methodText(c config.Config) string {
 	t := c.Train
+	if s, ok := registry.Sweeps(c); ok {
+		return fmt.Sprintf("chains: each alone, in rounds of %s", readable.Count(s.Exchange, "sweep"))
+	}
 	if !job.LocalSteps(c) {
 		return "synchronous: one exchange per step"
 	}

@@ -50,9 +50,6 @@ func (d *trials) control(n, t int) []float32 {
 // state returns the true state of trial n at step t.
 func (d *trials) state(n, t int) []float32 { return d.states[(n*d.T+t)*d.NS:][:d.NS] }
 
-// label returns the labels of trial n at step t.
-func (d *trials) label(n, t int) []float32 { return d.labels[(n*d.T+t)*d.NL:][:d.NL] }
-
 // means returns [N,NX], the average of each trial over all of its steps.
 func (d *trials) means() []float64 {
 	m := make([]float64, d.N*d.NX)

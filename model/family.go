@@ -58,6 +58,7 @@ type Setup struct {
 	Image        [3]int // height, width and channels of an observation; zeros: it is no image
 	Sequence     int    // time steps of a training sequence
 	FilterWindow int    // time steps filtered before a prediction; 0: the whole past
+	Data         Data   // zero while it is not known: recordings are read later
 }
 
 // Description describes the choice that settings make.

@@ -49,6 +49,9 @@ func (k Key) format(c *Config) string { return k.Format(c.settings(k.root)) }
 
 // matters reports whether the key has an effect with the other values of the configuration.
 func (k Key) matters(c *Config, keys []Key) bool {
+	if c.unused(k) {
+		return false
+	}
 	if k.Only == "" {
 		return true
 	}

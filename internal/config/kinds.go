@@ -20,6 +20,11 @@ type Kind struct {
 	// Check returns the faults between settings of a configuration of this kind; a nil Check finds none.
 	Check func(c *Config) []setting.Fault
 
+	// Of model.kind. Decides returns the values of common keys that the settings of the kind decide; nil: none. Unused
+	// are common keys, and sections of them, that mean nothing with the kind.
+	Decides func(c *Config) []Decision
+	Unused  []string
+
 	Recorded bool // env.kind only: episodes are recorded, each with its own length, not simulated
 
 	keys     []Key // the keys that only this kind has

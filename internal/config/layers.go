@@ -45,7 +45,7 @@ func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 	for _, f := range s.Files {
 		files.add(k.parseDocument(f.Name, f.Data))
 	}
-	return r.finish(r.base(s.Preset, files.entries), files, r.environment(s.Environment), r.arguments(s.Arguments))
+	return r.finish(false, r.base(s.Preset, files.entries), files, r.environment(s.Environment), r.arguments(s.Arguments))
 }
 
 // Parse reads a resolved configuration that YAML has written. A key that is missing, because it is younger than the
@@ -68,7 +68,7 @@ func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 			}
 		}
 	}
-	resolved, err := r.finish(base, written)
+	resolved, err := r.finish(true, base, written)
 	if err != nil {
 		return Config{}, err
 	}
@@ -97,8 +97,9 @@ func (k *Kinds) resolver() *resolver {
 	return &resolver{config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}}
 }
 
-// finish applies the layers to the defaults, later layers over earlier ones, and checks the result.
-func (r *resolver) finish(layers ...layer) (*Resolved, error) {
+// finish applies the layers to the defaults, later layers over earlier ones, and checks the result. The first layer is
+// the base of a new configuration, or of one that is read back.
+func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 	for _, l := range layers {
 		r.choose(l.entries)
 	}
@@ -106,6 +107,7 @@ func (r *resolver) finish(layers ...layer) (*Resolved, error) {
 		r.problems = append(r.problems, l.problems...)
 		r.applyAll(l.entries)
 	}
+	r.decide(layers[0], back)
 	r.validate()
 	if len(r.problems) > 0 {
 		return nil, &Error{Problems: r.problems}

@@ -126,6 +126,12 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	}
 	own(*c).Observations, own(*c).Controls = set.Spec.Observation, set.Spec.Control
 	c.Env.Episodes, c.Env.Length = len(split.Training), longest
+	if Sweeping(*c) { // over whole episodes, of any length
+		if err := c.Check(); err != nil {
+			return 0, advice.Usage(err)
+		}
+		return 0, nil
+	}
 	if c.Env.Window == 0 {
 		if shortest != longest {
 			return 0, advice.Hint(advice.Usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest, longest), "e.g. env.window=%d", shortest)

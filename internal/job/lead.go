@@ -15,7 +15,10 @@ import (
 func (p *Plan) Lead(name, folder string) coordinator.Config {
 	c, lead := p.Config, p.Step()
 	lead.Run, lead.Steps = name, c.Train.Steps
-	lead.ValidateEvery, lead.ValidationShards, lead.CheckpointEvery = c.Train.ValidateEvery, c.Train.Shards, c.Train.CheckpointEvery
+	lead.CheckpointEvery = c.Train.CheckpointEvery
+	if !Sweeping(c) {
+		lead.ValidateEvery, lead.ValidationShards = c.Train.ValidateEvery, c.Train.Shards
+	}
 	lead.Data, lead.Identity = p.Data.Bytes(), c.Identity()
 	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
 	lead.Numerics, lead.Golden, lead.Referee = Numerics(), p.Golden, (&referee{plan: p}).compute
@@ -35,7 +38,7 @@ func (p *Plan) Step() coordinator.Config {
 
 // Coding is the form in which gradients travel.
 func Coding(c config.Config) wire.Coding {
-	if c.Train.Gradients == "int16" {
+	if c.Train.Gradients == "int16" && !Sweeping(c) {
 		return wire.Int16
 	}
 	return wire.Float32

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -21,8 +22,8 @@ type Plan struct {
 	Theta  []float32 // initial parameters
 	Layout []coordinator.Tensor
 	Terms  []model.Term // of the loss, the loss first
-	Golden string       // hash of the first shard's gradient at the initial parameters
-	FLOPs  float64      // of one step
+	Golden string       // hash of the golden shard
+	FLOPs  float64      // of one step; 0: not known
 	Memory int          // of a worker, in bytes
 }
 
@@ -39,6 +40,9 @@ func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 // NewPlan builds the program once, for the initial parameters, and computes one shard to count the operations of a
 // step. slots is the number of shards that a worker computes at the same time.
 func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
+	if s, ok := registry.Sweeps(c); ok {
+		return planChains(c, s, data, slots)
+	}
 	program, err := NewShards(c, data.Dataset(), 1)
 	if err != nil {
 		return nil, err

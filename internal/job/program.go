@@ -10,9 +10,12 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// NewProgram builds the program of a worker: the shards of an update, or the replicas of a run with local steps. set is
-// the data of a run on own files.
+// NewProgram builds the program of a worker: the shards of an update, the replicas of a run with local steps, or the
+// chains of a model that fits itself. set is the data of a run on own files.
 func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
+	if s, ok := registry.Sweeps(c); ok {
+		return newChains(c, s, set, slots)
+	}
 	if !LocalSteps(c) {
 		return NewShards(c, set, slots)
 	}
@@ -95,9 +98,13 @@ func newSource(c config.Config, set *files.Dataset) (source, error) {
 	return s, err
 }
 
+func errNoData() error {
+	return fmt.Errorf("build the program: %w: the data set is missing", files.ErrData)
+}
+
 func (s *source) recordings(c config.Config, set *files.Dataset) error {
 	if set == nil {
-		return fmt.Errorf("build the program: %w: the data set is missing", files.ErrData)
+		return errNoData()
 	}
 	split, err := divide(c, set)
 	if err != nil {

@@ -5,22 +5,37 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
 // LocalSteps reports whether replicas make several updates between two exchanges with the coordinator.
-func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" }
+func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" && !Sweeping(c) }
+
+// Sweeping reports whether the model of a run fits itself. Its sweeps take the place of updates.
+func Sweeping(c config.Config) bool {
+	_, ok := registry.Sweeps(c)
+	return ok
+}
 
 // Stride is the number of updates between two exchanges with the coordinator.
 func Stride(c config.Config) uint64 {
+	if s, ok := registry.Sweeps(c); ok {
+		return uint64(s.Exchange)
+	}
 	if LocalSteps(c) {
 		return c.Train.LocalSteps
 	}
 	return 1
 }
 
-// RoundShards is the number of shards of a step; in a run with local steps, the replicas of a round.
+// RoundShards is the number of shards of a step. In a run with local steps these are the replicas of a round; for a
+// model that fits itself, the power of two that is not below the number of chains.
 func RoundShards(c config.Config) int {
+	if s, ok := registry.Sweeps(c); ok {
+		return exact.Shards(s.Chains)
+	}
 	if LocalSteps(c) {
 		return c.Train.Replicas
 	}
@@ -35,8 +50,12 @@ func optimizer(c config.Config) coordinator.Optimizer {
 	}
 }
 
-// outer is the optimiser between rounds of local steps; zero if the run is synchronous.
+// outer is the optimiser between rounds of local steps; zero if the run is synchronous. That of chains puts each where
+// it has gone: see package exact.
 func outer(c config.Config) coordinator.Outer {
+	if Sweeping(c) {
+		return coordinator.Outer{Rate: float64(RoundShards(c)), Every: Stride(c)}
+	}
 	if !LocalSteps(c) {
 		return coordinator.Outer{}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/dvbf"
 	"github.com/switchyard-ml/switchyard/model/fusion"
+	"github.com/switchyard-ml/switchyard/model/gibbs"
 	"github.com/switchyard-ml/switchyard/model/kvae"
 	"github.com/switchyard-ml/switchyard/model/linear"
 	"github.com/switchyard-ml/switchyard/model/lstm"
@@ -45,7 +46,7 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), static.Family(), linear.Family()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), static.Family(), linear.Family(), gibbs.RSLDS(), gibbs.TrSLDS()},
 	}
 }
 
@@ -99,7 +100,7 @@ func (r *Registry) environment(k envs.Kind) config.Kind {
 }
 
 func (r *Registry) family(f model.Family) config.Kind {
-	return config.Kind{
+	kind := config.Kind{
 		Name: f.Name, Doc: f.Doc,
 		Settings: func() any { return f.Settings() },
 		Check: func(c *config.Config) []setting.Fault {
@@ -108,6 +109,9 @@ func (r *Registry) family(f model.Family) config.Kind {
 				return nil
 			}
 			setup := model.Setup{Env: c.Env.Kind, Sequence: c.Sequence(), FilterWindow: c.Eval.FilterWindow}
+			if d, _, err := Data(*c); err == nil { // what is wrong with the environment is told elsewhere
+				setup.Data = d
+			}
 			for _, k := range r.environments {
 				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
 			}
@@ -117,6 +121,10 @@ func (r *Registry) family(f model.Family) config.Kind {
 			return s.Check(setup)
 		},
 	}
+	if _, ok := f.Settings().(model.Sweeping); ok {
+		sweeping(&kind)
+	}
+	return kind
 }
 
 // Kinds are the kinds that configurations are read with.

@@ -39,6 +39,8 @@ type Watch struct {
 	terms []model.Term
 	start time.Time
 	show  func(terminal.Progress)
+	// Whether the model fits itself, so that updates are sweeps.
+	sweeping bool
 
 	mu        sync.Mutex
 	metrics   trouble
@@ -69,6 +71,7 @@ func NewWatch(cfg WatchConfig) *Watch {
 		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
 		progress: terminal.Progress{Steps: cfg.Plan.Config.Train.Steps, FLOPsPerStep: cfg.Plan.FLOPs},
 		latest:   runs.Values{},
+		sweeping: job.Sweeping(cfg.Plan.Config),
 	}
 	if cp := cfg.From; cp != nil {
 		w.progress.Step = cp.Step
@@ -97,7 +100,10 @@ func (w *Watch) Step(r coordinator.StepReport) {
 		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(t.Short, t.Name), Value: float64(r.Loss[i+1])})
 	}
 	values := w.values(r.Loss)
-	values["gradient_norm"], values["learning_rate"], values["step_seconds"] = r.GradNorm, r.Rate, r.Seconds/float64(r.Updates)
+	if !w.sweeping { // there is neither gradient nor rate
+		values["gradient_norm"], values["learning_rate"] = r.GradNorm, r.Rate
+	}
+	values["step_seconds"] = r.Seconds / float64(r.Updates)
 	values["compute_seconds"] = r.Compute / float64(r.Updates)
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
@@ -114,7 +120,7 @@ func (w *Watch) Step(r coordinator.StepReport) {
 
 // newAdviser returns an adviser for a run of this configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", LocalSteps: c.Train.Method == "diloco"}}
+	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", LocalSteps: job.Stride(c) > 1}}
 }
 
 // advise logs what would help if steps wait for messages.

@@ -56,6 +56,10 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 	if variant := o.variant(p); variant != "" { // beside the usual measurement, not in its place
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
+	tables := filepath.Join(r.Folder, "tables")
+	if err := r.converge(&found, tables); err != nil {
+		return nil, err
+	}
 	e := &Evaluation{}
 	if found.Draw != nil {
 		if err := os.MkdirAll(figures, 0o755); err != nil {
@@ -67,7 +71,7 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		}
 		e.Figure = paths[0]
 	}
-	return e, e.write(found, r.Checkpoint.Step, filepath.Join(r.Folder, "tables"), stem)
+	return e, e.write(found, r.Checkpoint.Step, tables, stem)
 }
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that.

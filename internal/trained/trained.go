@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/exact"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
@@ -62,10 +63,38 @@ func (r *Run) open(which string) error {
 	if r.Model, err = registry.Model(r.Config, data); err != nil {
 		return err
 	}
-	if err := r.Model.Params().Load(r.Checkpoint.Theta); err != nil {
+	if err := r.install(); err != nil {
 		return fmt.Errorf("install the parameters of %s: %w", r.Checkpoint.Path, err)
 	}
 	return r.readScale(data)
+}
+
+// install gives the model its parameters, or the states of its chains.
+func (r *Run) install() error {
+	s, ok := registry.Sweeps(r.Config)
+	if !ok {
+		return r.Model.Params().Load(r.Checkpoint.Theta)
+	}
+	fitter, err := registry.Fitter(r.Config, r.Model)
+	if err != nil {
+		return err
+	}
+	layout, ok := exact.Of(len(r.Checkpoint.Theta), s.Chains)
+	if !ok {
+		return fmt.Errorf("%w: %d parameters are not the states of %d chains", runs.ErrDamaged, len(r.Checkpoint.Theta), s.Chains)
+	}
+	states := make([][]float64, s.Chains)
+	for i := range states {
+		state := make([]float64, layout.State)
+		begun, ok := exact.Get(state, layout.Of(r.Checkpoint.Theta, i))
+		if !ok {
+			return fmt.Errorf("%w: the parameters of chain %d are no state", runs.ErrDamaged, i)
+		}
+		if begun {
+			states[i] = state
+		}
+	}
+	return fitter.Install(states)
 }
 
 // NormalisationFile is the file, in the folder of a run on recorded data, with the scaling of the data.

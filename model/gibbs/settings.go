@@ -38,11 +38,12 @@ const (
 type Settings struct {
 	Leaves   int      `yaml:"leaves" want:"[1,256]" doc:"regimes K, the leaves of the tree" source:"published code, FHN: 4"`
 	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"form of the tree: balanced halves, or a caterpillar, which is stick-breaking" source:"published code, FHN: balanced; rSLDS: caterpillar"`
-	Emission Emission `yaml:"emission" values:"identity linear" doc:"observation of the state: y = x, or y = C x + d with C and d drawn; both with noise" source:"published code, FHN: identity"`
-	Latent   int      `yaml:"latent" only:"model.emission=linear" want:"[1,256]" doc:"dimensions of the state x; with identity those of the observation"`
+	Emission Emission `yaml:"observation" values:"identity linear" doc:"observation of the state: y = x, or y = C x + d with C and d drawn; both with noise" source:"published code, FHN: identity"`
+	Latent   int      `yaml:"latent" only:"model.observation=linear" want:"[1,256]" doc:"dimensions of the state x; with identity those of the observation"`
 	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps of each chain" source:"paper: 1000"`
 	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"first sweeps of which nothing is kept"`
 	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own"`
+	Exchange int      `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between two exchanges with the coordinator; divides sweeps"`
 	Draws    int      `yaml:"draws" want:"[0,100000]" doc:"draws of the parameters that each chain keeps for forecasts, at most"`
 
 	Prior PriorSettings   `yaml:"prior" doc:"the constants of the prior"`
@@ -59,14 +60,14 @@ type PriorSettings struct {
 	Dynamics   float64 `yaml:"dynamics" want:"(0,1e12]" doc:"variance of [A B b], of a leaf in units of its noise" source:"published code: 100"`
 	Shrink     float64 `yaml:"shrink" only:"model.kind=trslds" want:"(0,1]" doc:"factor on that variance from a node of the tree to its children" source:"published code, FHN: 0.01"`
 	Noise      float64 `yaml:"noise" want:"(0,1e12]" doc:"scale of the noise of the dynamics" source:"published code: 1e-8"`
-	Emission   float64 `yaml:"emission" only:"model.emission=linear" want:"(0,1e12]" doc:"variance of C and d in units of the observation's noise" source:"published code: 100"`
+	Emission   float64 `yaml:"emission" only:"model.observation=linear" want:"(0,1e12]" doc:"variance of C and d in units of the observation's noise" source:"published code: 100"`
 	Measuring  float64 `yaml:"measuring" want:"(0,1e12]" doc:"scale of the noise of the observations" source:"published code: 1e-8"`
 	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the observations' noise, as a share of each dimension's own"`
 }
 
 // RolloutSettings say how forecasts are made.
 type RolloutSettings struct {
-	Rollout Rollout `yaml:"rollout" values:"mode sample" doc:"mean of a forecast: the averaged dynamics of the most likely leaf, or the average of paths with noise" source:"paper: mode"`
+	Rollout Rollout `yaml:"mean" values:"mode sample" doc:"mean of a forecast: the averaged dynamics of the most likely leaf, or the average of paths with noise" source:"paper: mode"`
 }
 
 // DefaultSettings are those of the published experiments on the FitzHugh–Nagumo oscillator.
@@ -74,7 +75,7 @@ func DefaultSettings(hierarchical bool) *Settings {
 	c := DefaultConfig(hierarchical)
 	return &Settings{
 		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent,
-		Sweeps: 1000, BurnIn: 500, Chains: 5, Draws: 32,
+		Sweeps: 1000, BurnIn: 500, Chains: 5, Exchange: 50, Draws: 32,
 		Prior:        PriorSettings(c.Prior),
 		Eval:         RolloutSettings{Rollout: RolloutMode},
 		hierarchical: hierarchical,
@@ -82,7 +83,7 @@ func DefaultSettings(hierarchical bool) *Settings {
 }
 
 var (
-	_ model.Settings = (*Settings)(nil)
+	_ model.Sweeping = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
 )
 
@@ -103,6 +104,11 @@ func (s *Settings) Schedule() Schedule {
 	return Schedule{Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws}
 }
 
+// SweepPlan says how the chains work.
+func (s *Settings) SweepPlan() model.Sweeps {
+	return model.Sweeps{Chains: s.Chains, Total: s.Sweeps, Exchange: s.Exchange}
+}
+
 // New returns the model before it is fitted.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	if err := s.Schedule().validate(); err != nil {
@@ -112,7 +118,7 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	if err := c.validate(Data{Observed: d.NX, Controls: d.NU}); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, key: key}, nil
+	return &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, key: key, rollout: s.Eval.Rollout}, nil
 }
 
 // Describe names the variant.
@@ -120,9 +126,17 @@ func (s *Settings) Describe() model.Description {
 	return model.Description{Text: fmt.Sprintf("%d regimes on a %s tree, %d chains of %d sweeps", s.Leaves, s.Shape, s.Chains, s.Sweeps)}
 }
 
+// mostIdentity is the largest number of latent dimensions without a projection. A sweep factors a matrix of that order
+// for each step.
+const mostIdentity = 64
+
 // Check returns what does not fit together.
-func (s *Settings) Check(model.Setup) []model.Fault {
+func (s *Settings) Check(setup model.Setup) []model.Fault {
 	var faults []model.Fault
+	if n := setup.Data.NX; s.Emission == Identity && n > mostIdentity {
+		faults = append(faults, model.Faultf([]string{"model.observation", "env.kind"}, "set model.observation=linear and model.latent",
+			"with y = x the %d observed dimensions would be as many latent ones, and at most %d are of use", n, mostIdentity))
+	}
 	if s.BurnIn >= s.Sweeps {
 		faults = append(faults, model.Faultf([]string{"model.burn_in", "model.sweeps"}, "leave as many sweeps as are to be averaged",
 			"a burn-in of %d leaves none of %d sweeps", s.BurnIn, s.Sweeps))
@@ -133,13 +147,19 @@ func (s *Settings) Check(model.Setup) []model.Fault {
 	return faults
 }
 
-// Model is an rSLDS or TrSLDS that is fitted by sampling. It has no parameters to differentiate: a Fit per chain does the
-// work, and its Posterior forecasts.
+// Model is an rSLDS or TrSLDS that is fitted by sampling. It has no parameters to differentiate: a Fit per chain does
+// the work, and their posteriors forecast.
 type Model struct {
 	cfg                Config
 	schedule           Schedule
 	observed, controls int
 	key                rng.Key
+	rollout            Rollout
+
+	// Of the states that were installed.
+	posteriors []*Posterior
+	traces     [][]float64 // [chains][sweeps done, scalars]
+	forecaster model.Forecaster
 }
 
 // Params are none.

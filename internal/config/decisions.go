@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
+)
+
+// Decision is the value that a kind gives to a key that all configurations have.
+type Decision struct {
+	Key, Value string
+	// By is the key of the kind that the value follows. Where it is empty, the value is a default in place of that of
+	// the preset, and what a user writes counts.
+	By string
+}
+
+// unused reports whether a key that all configurations have means nothing with this kind.
+func (k Kind) unused(path string) bool {
+	section, _, _ := strings.Cut(path, ".")
+	return slices.Contains(k.Unused, path) || slices.Contains(k.Unused, section)
+}
+
+// unused reports whether a key has no effect with the kinds of the configuration.
+func (c *Config) unused(k Key) bool {
+	return k.root == ofAll && c.kinds.model.find(c.Model.Kind).unused(k.Path)
+}
+
+// decide gives common keys the values that the chosen family of models decides. A user's value of such a key that
+// differs is a problem, and so is one of a key that the family has no use for. In a configuration that is read back the
+// latter is none: it may be what the preset of that time had.
+func (r *resolver) decide(base layer, back bool) {
+	c := &r.config
+	kind := c.kinds.model.find(c.Model.Kind)
+	if kind.Decides == nil && len(kind.Unused) == 0 || c.Env.Settings == nil || c.Model.Settings == nil {
+		return
+	}
+	keys := c.keys()
+	if kind.Decides != nil {
+		for _, d := range kind.Decides(c) {
+			r.settle(keys[slices.IndexFunc(keys, func(k Key) bool { return k.Path == d.Key })], d)
+		}
+	}
+	if back {
+		return
+	}
+	for _, k := range keys {
+		if c.unused(k) && r.changed(k, base) {
+			r.faulty[k.Path] = true
+			r.problems = append(r.problems, Problem{
+				Origin: r.origins[k.Path], Key: k.Path, Message: fmt.Sprintf("model.kind=%s has no use for it", kind.Name), Hint: "leave it out",
+			})
+		}
+	}
+}
+
+// settle gives a key the value that was decided.
+func (r *resolver) settle(k Key, d Decision) {
+	at, was := r.origins[k.Path], k.format(&r.config)
+	written := at != (Origin{}) && !at.fromPreset()
+	if written && d.By == "" || r.faulty[k.Path] {
+		return
+	}
+	if fault, _ := k.assign(&r.config, d.Value); fault != "" {
+		r.fault(setting.Fault{Keys: []string{d.By, k.Path}, Message: fmt.Sprintf("%s would be %s: %s", k.Path, d.Value, fault)})
+		return
+	}
+	if value := k.format(&r.config); written && was != value {
+		r.faulty[k.Path] = true
+		r.problems = append(r.problems, Problem{
+			Origin: at, Key: k.Path, Message: fmt.Sprintf("%s decides it: it is %s with model.kind=%s", d.By, value, r.config.Model.Kind),
+			Hint: fmt.Sprintf("leave it out, and set %s", d.By),
+		})
+	}
+}
+
+// changed reports whether a user wrote another value of a key than the base has.
+func (r *resolver) changed(k Key, base layer) bool {
+	at := r.origins[k.Path]
+	if at == (Origin{}) || at.fromPreset() || r.faulty[k.Path] {
+		return false
+	}
+	usual := Config{kinds: r.config.kinds}
+	for _, e := range base.entries {
+		if e.path == k.Path {
+			k.assign(&usual, e.text)
+		}
+	}
+	return k.format(&usual) != k.format(&r.config)
+}

@@ -1,0 +1,85 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// newChains builds the program of a model that fits itself: to all training episodes, whole.
+func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (*worker.Chains, error) {
+	data, env, err := registry.Data(c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := registry.Model(c, data)
+	if err != nil {
+		return nil, err
+	}
+	fitter, err := registry.Fitter(c, m)
+	if err != nil {
+		return nil, err
+	}
+	var recordings []model.Batch
+	if env != nil {
+		recordings = worker.SimulatedRecordings(env, c.Seed, c.Env.Episodes, c.Env.Length)
+	} else {
+		if set == nil {
+			return nil, errNoData()
+		}
+		split, err := divide(c, set)
+		if err != nil {
+			return nil, err
+		}
+		recordings = worker.StoredRecordings(set, split)
+	}
+	p, err := worker.NewChains(fitter, recordings, s, slots)
+	if err != nil {
+		return nil, fmt.Errorf("build the program: %w", err)
+	}
+	return p, nil
+}
+
+// planChains plans the run of a model that fits itself. No chain has begun: the parameters are zeros.
+func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, error) {
+	program, err := newChains(c, s, data.Dataset(), 1)
+	if err != nil {
+		return nil, err
+	}
+	m := program.Model()
+	p := &Plan{Config: c, Data: data, Terms: m.Terms(), Theta: make([]float32, program.Size()), Memory: program.Memory(max(slots, 1)).Total()}
+	parts := m.Layout(program.Recordings())
+	for chain := range s.Chains {
+		p.chain(chain, parts)
+	}
+	gradient, terms := make([]float32, len(p.Theta)), make([]float32, len(p.Terms))
+	if err := program.Golden(gradient, terms); err != nil {
+		return nil, fmt.Errorf("start a first chain: %w", err)
+	}
+	p.Golden = wire.DigestPartial(gradient, terms)
+	return p, nil
+}
+
+// chain adds the tensors of a chain to the layout.
+func (p *Plan) chain(chain int, parts []model.Part) {
+	add := func(name string, shape ...int) {
+		t := coordinator.Tensor{Name: fmt.Sprintf("chain%d/%s", chain, name), Shape: shape, Size: model.Part{Shape: shape}.Size()}
+		if n := len(p.Layout); n > 0 {
+			t.Offset = p.Layout[n-1].Offset + p.Layout[n-1].Size
+		}
+		p.Layout = append(p.Layout, t)
+	}
+	add("begun", 1)
+	for _, part := range parts {
+		if part.Size() > 0 {
+			add(part.Name, append(part.Shape[:len(part.Shape):len(part.Shape)], exact.Words)...)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package trained
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
+func (r *Run) converge(found *protocol.Findings, dir string) error {
+	m, ok := r.Model.(model.Diagnosed)
+	if !ok {
+		return nil
+	}
+	sweeps, _ := registry.Sweeps(r.Config)
+	table := eval.Table{Corner: "quantity", Columns: []string{"rhat", "ess_bulk", "ess_tail", "chains", "sweeps"}}
+	var parts []string
+	for _, d := range m.Diagnose() {
+		table.Rows = append(table.Rows, eval.Row{Name: d.Name, Values: []float64{d.RHat, d.Bulk, d.Tail, float64(sweeps.Chains), float64(d.Size)}})
+		for _, v := range []struct {
+			name  string
+			value float64
+		}{{"rhat", d.RHat}, {"ess_bulk", d.Bulk}, {"ess_tail", d.Tail}} {
+			found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: v.name + "_" + d.Name, Values: []float64{v.value}})
+		}
+		if !math.IsNaN(d.RHat) {
+			parts = append(parts, fmt.Sprintf("%s %.2f, %.0f and %.0f", d.Name, d.RHat, d.Bulk, d.Tail))
+		}
+	}
+	note := fmt.Sprintf("%d chains: too few sweeps after the burn-in to compare them.", sweeps.Chains)
+	if len(parts) > 0 {
+		note = fmt.Sprintf("%d chains, R̂ with effective sample sizes of centre and tails: %s (at most 1.01 and at least 400 are asked for).",
+			sweeps.Chains, strings.Join(parts, "; "))
+	}
+	found.Table.Notes = append(found.Table.Notes, note)
+	var text bytes.Buffer
+	if err := table.WriteCSV(&text); err != nil {
+		return err
+	}
+	return runs.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
+}

@@ -1,0 +1,186 @@
+package gibbs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// array is the state of a Fit as one array of a size that the schedule and the recordings decide:
+//
+//	progress            sweeps done, and the scalars of the latest
+//	present/…           the parameters
+//	posterior/…         the sums of the kept parameters
+//	draws/…             kept draws, with room for all
+//	trace               the scalars of each sweep, with room for all
+//	states, regimes     x, and z with six steps in a number
+//
+// All but the last two do not depend on the recordings. The averages of states and regimes are not kept.
+type array struct {
+	cfg Config
+	dims
+	schedule Schedule
+}
+
+// packed is the number of regimes that one float64 holds: 6·8 bits are an integer below 2⁴⁸.
+const packed = 6
+
+// kept is the number of draws of the whole schedule.
+func (f array) kept() int {
+	every := f.schedule.every()
+	if every == 0 {
+		return 0
+	}
+	return (f.schedule.Sweeps - f.schedule.BurnIn) / every
+}
+
+// head are the parts that do not depend on the recordings.
+func (f array) head() []model.Part {
+	parts := []model.Part{{Name: "progress", Shape: []int{1 + len(ScalarNames())}}}
+	theta := newParams(f.cfg, f.dims).parts(f.dims)
+	for _, of := range []struct {
+		name  string
+		shape []int
+	}{{"present", nil}, {"posterior", nil}, {"draws", []int{f.kept()}}} {
+		for _, t := range theta {
+			parts = append(parts, model.Part{Name: of.name + "/" + t.Name, Shape: slices.Concat(of.shape, t.Shape)})
+		}
+	}
+	return append(parts, model.Part{Name: "trace", Shape: []int{f.schedule.Sweeps, len(ScalarNames())}})
+}
+
+// layout are all parts, for recordings of so many steps together.
+func (f array) layout(steps int) []model.Part {
+	return append(f.head(),
+		model.Part{Name: "states", Shape: []int{steps, f.D}},
+		model.Part{Name: "regimes", Shape: []int{(steps + packed - 1) / packed}},
+	)
+}
+
+func size(parts []model.Part) int {
+	n := 0
+	for _, p := range parts {
+		n += p.Size()
+	}
+	return n
+}
+
+// pen writes to, or reads from, an array part by part.
+type pen struct{ rest []float64 }
+
+func (p *pen) next(n int) []float64 {
+	part := p.rest[:n]
+	p.rest = p.rest[n:]
+	return part
+}
+
+func (p *pen) write(values []float64) { copy(p.next(len(values)), values) }
+func (p *pen) read(values []float64)  { copy(values, p.next(len(values))) }
+
+// draws is the place of the draws: of each tensor those of all draws, one after the other.
+func (f array) draws(p *pen, draws []Params, do func(place, values []float64)) {
+	for i, t := range newParams(f.cfg, f.dims).parts(f.dims) {
+		place := p.next(f.kept() * len(t.Values))
+		for j, draw := range draws {
+			do(place[j*len(t.Values):(j+1)*len(t.Values)], draw.parts(f.dims)[i].Values)
+		}
+	}
+}
+
+// write writes the state of a fit; dst has the size of the layout.
+func (f array) write(dst []float64, fit *Fit) {
+	clear(dst)
+	c, p := fit.chain, &pen{dst}
+	p.write([]float64{float64(c.sweep)})
+	p.write(c.Scalars())
+	for _, theta := range []Params{c.theta, fit.posterior.mean} {
+		for _, t := range theta.parts(f.dims) {
+			p.write(t.Values)
+		}
+	}
+	f.draws(p, fit.posterior.draws, func(place, values []float64) { copy(place, values) })
+	copy(p.next(f.schedule.Sweeps*len(ScalarNames())), fit.trace)
+	p.write(c.x)
+	for from := 0; from < len(c.z); from += packed {
+		v := 0.0
+		for _, k := range c.z[from:min(from+packed, len(c.z))] {
+			v = float64(v*256) + float64(k)
+		}
+		p.write([]float64{v})
+	}
+}
+
+// readHead reads what forecasts need of a state that write has written, and its sweeps. The posterior has no states and
+// no regimes; before the end of the burn-in it holds the present parameters alone.
+func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, err error) {
+	if need := size(f.head()); len(src) < need {
+		return nil, nil, fmt.Errorf("%w: %d values, want at least %d", ErrState, len(src), need)
+	}
+	p := &pen{src}
+	sweeps := p.next(1)[0]
+	if !(sweeps >= 0 && sweeps <= float64(f.schedule.Sweeps)) {
+		return nil, nil, fmt.Errorf("%w: %v sweeps are done, the schedule has %d", ErrState, sweeps, f.schedule.Sweeps)
+	}
+	p.next(len(ScalarNames()))
+	posterior = &Posterior{cfg: f.cfg, dims: f.dims, every: f.schedule.every(), mean: zeroParams(f.cfg, f.dims)}
+	present := newParams(f.cfg, f.dims)
+	for _, theta := range []Params{present, posterior.mean} {
+		for _, t := range theta.parts(f.dims) {
+			p.read(t.Values)
+		}
+	}
+	posterior.count = max(0, sweeps-float64(f.schedule.BurnIn))
+	if posterior.every > 0 {
+		for range int(posterior.count) / posterior.every {
+			posterior.draws = append(posterior.draws, zeroParams(f.cfg, f.dims))
+		}
+	}
+	f.draws(p, posterior.draws, func(place, values []float64) { copy(values, place) })
+	trace = slices.Clone(p.next(f.schedule.Sweeps * len(ScalarNames()))[:int(sweeps)*len(ScalarNames())])
+	if posterior.count == 0 {
+		posterior.count, posterior.mean = 1, present
+	}
+	return posterior, trace, nil
+}
+
+// tensors are a state as RestoreFit takes it, for recordings of so many steps. The averages of states and regimes are
+// zero.
+func (f array) tensors(src []float64, steps int) ([]Tensor, error) {
+	if need := size(f.layout(steps)); len(src) != need {
+		return nil, fmt.Errorf("%w: %d values, want %d", ErrState, len(src), need)
+	}
+	p := &pen{src}
+	sweep := p.next(1)
+	n := len(ScalarNames())
+	tensors := []Tensor{{"sweep", nil, sweep}, {"scalars", []int{n}, p.next(n)}}
+	for _, prefix := range []string{"", "posterior/"} {
+		for _, t := range newParams(f.cfg, f.dims).parts(f.dims) {
+			tensors = append(tensors, Tensor{prefix + t.Name, t.Shape, p.next(len(t.Values))})
+		}
+	}
+	for _, t := range newParams(f.cfg, f.dims).parts(f.dims) {
+		for i := range f.kept() {
+			tensors = append(tensors, Tensor{fmt.Sprintf("draw/%d/%s", i, t.Name), t.Shape, p.next(len(t.Values))})
+		}
+	}
+	done := int(min(max(sweep[0], 0), float64(f.schedule.Sweeps)))
+	tensors = append(tensors,
+		Tensor{"trace", []int{done, n}, p.next(f.schedule.Sweeps * n)[:done*n]},
+		Tensor{"states", []int{steps, f.D}, p.next(steps * f.D)},
+		Tensor{"posterior/states", []int{steps, f.D}, make([]float64, steps*f.D)},
+		Tensor{"posterior/regimes", []int{steps, f.K}, make([]float64, steps*f.K)},
+	)
+	z := make([]float64, steps)
+	for from := 0; from < steps; from += packed {
+		word := p.next(1)[0]
+		if !(word >= 0 && word < 1<<48) {
+			return nil, fmt.Errorf("%w: regimes from step %d are %v", ErrState, from, word)
+		}
+		v := uint64(word)
+		for t := min(from+packed, steps) - 1; t >= from; t-- {
+			z[t], v = float64(v&255), v>>8
+		}
+	}
+	return append(tensors, Tensor{"regimes", []int{steps}, z}), nil
+}

@@ -1,0 +1,146 @@
+package gibbs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+var (
+	_ model.Fitter      = (*Model)(nil)
+	_ model.Forecasting = (*Model)(nil)
+	_ model.Diagnosed   = (*Model)(nil)
+)
+
+// ErrNotBegun is returned for parameters of which no chain has begun.
+var ErrNotBegun = errors.New("gibbs: no chain has begun")
+
+// Terms are ScalarNames behind the loss, −(transition + Dy·emission): the negative log density of a step without
+// missing values, the regimes summed out.
+func (m *Model) Terms() []model.Term {
+	return []model.Term{
+		{Name: "loss", Label: "negative log density", Short: "loss", Unit: "nats per time step"},
+		{Name: "transition", Label: "log density of a transition", Short: "trans", Unit: "nats per time step", Weight: -1},
+		{Name: "emission", Label: "log density of an observed value", Short: "emit", Unit: "nats per value", Weight: -float64(m.observed)},
+		{Name: "switching", Label: "share of steps at which the regime changes", Short: "switch", Unit: "of the steps"},
+	}
+}
+
+func (m *Model) array() array {
+	return array{cfg: m.cfg, dims: m.cfg.dims(m.observed, m.controls), schedule: m.schedule}
+}
+
+// Layout lists the parts of the state of a chain.
+func (m *Model) Layout(recordings []model.Batch) []model.Part {
+	return m.array().layout(totalSteps(recordings))
+}
+
+// totalSteps is the number of steps of all recordings.
+func totalSteps(recordings []model.Batch) int {
+	n := 0
+	for _, r := range recordings {
+		n += r.T * r.B
+	}
+	return n
+}
+
+// fitted is a Fit as a model.Chain.
+type fitted struct {
+	*Fit
+	array
+}
+
+// NewChain returns a chain that starts, or goes on from a state.
+func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (model.Chain, error) {
+	var all []Recording
+	for _, r := range recordings {
+		all = append(all, FromBatch(r)...)
+	}
+	f := m.array()
+	if state == nil {
+		fit, err := m.NewFit(all, uint32(index))
+		if err != nil {
+			return nil, err
+		}
+		return &fitted{fit, f}, nil
+	}
+	tensors, err := f.tensors(state, totalSteps(recordings))
+	if err != nil {
+		return nil, err
+	}
+	fit, err := m.RestoreFit(all, uint32(index), tensors)
+	if err != nil {
+		return nil, err
+	}
+	return &fitted{fit, f}, nil
+}
+
+// Sweep does one sweep.
+func (f *fitted) Sweep(terms []float64) error {
+	if err := f.Step(); err != nil {
+		return err
+	}
+	copy(terms[1:], f.chain.Scalars())
+	terms[0] = -(f.chain.transition + float64(float64(f.chain.Dy)*f.chain.emission))
+	return nil
+}
+
+// State writes the state.
+func (f *fitted) State(dst []float64) { f.write(dst, f.Fit) }
+
+// Install gives the model the posteriors of its chains.
+func (m *Model) Install(states [][]float64) error {
+	m.posteriors, m.traces = nil, nil
+	for i, state := range states {
+		if state == nil {
+			continue
+		}
+		posterior, trace, err := m.array().readHead(state)
+		if err != nil {
+			return fmt.Errorf("chain %d: %w", i, err)
+		}
+		m.posteriors, m.traces = append(m.posteriors, posterior), append(m.traces, trace)
+	}
+	if len(m.posteriors) == 0 {
+		return ErrNotBegun
+	}
+	ensemble, err := NewEnsemble(m.posteriors, m.rollout)
+	if err != nil {
+		return err
+	}
+	m.forecaster = ensemble
+	return nil
+}
+
+// NewForecaster returns a Forecaster of all chains; nil before Install.
+func (m *Model) NewForecaster() model.Forecaster {
+	if m.forecaster == nil {
+		return nil
+	}
+	return m.forecaster.Clone()
+}
+
+// Posteriors are those of the chains that were installed. They have no averages of states and regimes.
+func (m *Model) Posteriors() []*Posterior { return m.posteriors }
+
+// Diagnose compares the traces of the chains after the burn-in.
+func (m *Model) Diagnose() []model.Diagnosis {
+	var list []model.Diagnosis
+	n := len(ScalarNames())
+	for i, name := range ScalarNames() {
+		traces := make([][]float64, len(m.traces))
+		for j, trace := range m.traces {
+			for at := m.schedule.BurnIn*n + i; at < len(trace); at += n {
+				traces[j] = append(traces[j], trace[at])
+			}
+		}
+		c := Converge(traces)
+		d := model.Diagnosis{Name: name, RHat: c.RHat, Bulk: c.Bulk, Tail: c.Tail}
+		if len(traces) > 0 {
+			d.Size = len(traces[0])
+		}
+		list = append(list, d)
+	}
+	return list
+}
