@@ -330,7 +330,7 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = c.coordinator()
-	p.says("a run cannot go on: run=one")
+	p.says("a run cannot continue: run=one")
 	await(t, func() bool { return c.info("one").State == runs.Interrupted })
 	p.stop()
 	if err := os.WriteFile(path, text, 0o644); err != nil {
