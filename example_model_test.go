@@ -30,7 +30,7 @@ func (s *Autoregression) New(d model.Data, key rng.Key) (model.Model, error) {
 }
 
 func (s *Autoregression) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("autoregression over %d units", s.Hidden), Variant: "ar"}
+	return model.Description{Text: fmt.Sprintf("autoregression over %d units", s.Hidden), Variant: "ar", Bound: "exact: a log likelihood"}
 }
 
 type autoregressive struct {
@@ -44,7 +44,7 @@ type autoregressive struct {
 func (m *autoregressive) Params() *autodiff.Params { return m.params }
 
 func (m *autoregressive) Terms() []model.Term {
-	return []model.Term{{Name: "loss", Label: "negative log-likelihood", Unit: "nats per step"}}
+	return []model.Term{{Name: "loss", Label: "negative log-likelihood", Unit: "nats per step", Bound: 1}}
 }
 
 // predict returns mean and standard deviation of the next observation of every row.
@@ -131,7 +131,7 @@ func Example_model() {
 			log.Fatal(err)
 		}
 		hashes[run.Info().ParametersSHA256] = true
-		fmt.Println(run.Info().Name, "learns:", run.Info().Metrics["validation_elbo"] > -0.5 && !math.IsNaN(run.Info().Metrics["validation_elbo"]))
+		fmt.Println(run.Info().Name, "learns:", run.Info().Metrics["validation_objective"] > -0.5 && !math.IsNaN(run.Info().Metrics["validation_objective"]))
 	}
 	fmt.Println("parameters:", len(hashes), "hash")
 	// Output:

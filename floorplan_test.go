@@ -43,23 +43,26 @@ envs/reacher:          envs envs/trig rng
 envs/hopper:           envs envs/trig rng
 envs/trig:
 
-model:                 internal/setting autodiff autodiff/kernel rng
-model/statespace:      model autodiff rng
+model/graph:           autodiff
+model:                 model/graph internal/setting autodiff autodiff/kernel rng
+model/statespace:      model autodiff rng model/graph
 model/rollout:         model autodiff rng
-model/modeltest:       model autodiff autodiff/gradcheck autodiff/kernel rng
+model/modeltest:       model autodiff autodiff/gradcheck autodiff/kernel rng model/graph
 model/autoregressive:  model model/rollout model/statespace autodiff rng
 model/linear:          model model/autoregressive autodiff rng
 model/lstm:            model model/autoregressive model/rollout model/statespace autodiff autodiff/kernel rng
 model/static:          model model/autoregressive autodiff rng
 model/dvbf:            model model/rollout model/statespace autodiff rng
-model/fusion:          model model/rollout model/statespace autodiff rng
+model/fusion:          model model/rollout model/statespace autodiff rng model/graph
 model/kvae:            model model/rollout model/statespace autodiff autodiff/kernel rng
-model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng
+model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng model/graph
 model/gibbs:           model autodiff rng
 
 eval:                  model envs envs/fhn internal/readable rng
 eval/figure:           eval envs envs/files envs/planar
 eval/protocol:         eval eval/figure envs envs/files model
+
+sweep:                 rng
 
 internal/setting:      internal/names
 internal/exact:
@@ -75,32 +78,44 @@ internal/terminal:     internal/readable
 internal/web:          internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel
-internal/optim:        autodiff/kernel internal/parallel
+internal/optim:        autodiff/kernel internal/parallel envs/trig
 internal/wire:         internal/names autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
 internal/broker:
-internal/keys:         internal/names
+internal/banlist:      internal/disk internal/wire
+internal/keys:         internal/names internal/wire
 internal/pool:         internal/wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
 internal/bench:        internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
-internal/chaos:        internal/fault internal/keys internal/runs rng
+internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
 worker:                internal/exact internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
 coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/disk internal/checkpoint autodiff/kernel
 
 internal/advice:
 internal/release:      autodiff/kernel
-internal/trained:      internal/checkpoint internal/config internal/exact internal/readable internal/registry internal/runs eval eval/protocol envs envs/files model
-internal/job:          eval/protocol internal/advice internal/config internal/exact internal/registry internal/trained internal/release internal/names internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
-internal/session:      internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
+internal/trained:      internal/checkpoint internal/config internal/exact internal/readable internal/registry internal/runs eval eval/protocol envs envs/files envs/files/npy model
+internal/job:          eval/protocol internal/advice internal/config internal/exact internal/registry internal/trained internal/release internal/names internal/optim internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
+internal/session:      internal/banlist internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
+internal/study:        internal/session internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/trained eval/protocol coordinator
+internal/report:
+internal/paper:        internal/study internal/report internal/config internal/runs eval eval/figure
+internal/runreport:    internal/study internal/report internal/runs internal/readable eval/figure
 internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
-internal/host:         internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names
-internal/suggest:      envs/files
+internal/host:         internal/banlist internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names
+internal/suggest:      envs/files internal/readable
+internal/sweepfile:    internal/advice eval/protocol internal/config internal/job internal/names internal/registry rng sweep
+internal/trials:       coordinator internal/advice internal/checkpoint internal/config internal/control internal/disk internal/host internal/job internal/names internal/runs internal/sweepfile internal/trained sweep
+internal/onnx:         model/graph
+internal/export:       internal/onnx internal/tensorfile envs/files envs/files/npy model model/graph
+internal/serving:      switchyard
+internal/serving/natsservice: internal/serving
+internal/answer:       switchyard envs/files/npy eval eval/figure
 
-switchyard:            coordinator envs eval/protocol internal/advice internal/checkpoint internal/config internal/host internal/job internal/registry internal/release internal/runs internal/session internal/terminal internal/trained model rng
+switchyard:            coordinator envs envs/files eval eval/protocol internal/advice internal/checkpoint internal/config internal/host internal/job internal/registry internal/release internal/runs internal/session internal/terminal internal/trained model rng internal/export
 cmd:                   *
 cmd/switchyard:        cmd internal/registry
 docs/bench/render:     internal/bench internal/scaling
@@ -112,7 +127,7 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker", "internal/control"}},
+	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker", "internal/control", "internal/serving/natsservice"}},
 	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
 	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
 	{"github.com/goccy/go-yaml", []string{"internal/config"}},

@@ -24,7 +24,7 @@ var quotedName = regexp.MustCompile("`([a-z]+)\\.([A-Za-z]\\w*)(\\.([A-Za-z]\\w*
 func TestDocuments_NameWhatThereIs(t *testing.T) {
 	names := declarations(t)
 	keys := registry.Builtin().Kinds().Keys()
-	for _, path := range []string{"docs/paper.md", "docs/architecture.md", "docs/glossary.md", "docs/data.md", "docs/recovery.md"} {
+	for _, path := range []string{"docs/paper.md", "docs/models.md", "docs/architecture.md", "docs/glossary.md", "docs/data.md", "docs/recovery.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +37,23 @@ func TestDocuments_NameWhatThereIs(t *testing.T) {
 			if want := m[2] + m[3]; !of[want] {
 				t.Errorf("%s names %s: package %s has no %s", path, m[0], m[1], want)
 			}
+		}
+	}
+}
+
+// TestDocuments_PaperHasEveryFamily: docs/paper.md names functions of every package of models.
+func TestDocuments_PaperHasEveryFamily(t *testing.T) {
+	text, err := os.ReadFile("docs/paper.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := filepath.Glob("model/*/settings.go")
+	if err != nil || len(packages) < 5 {
+		t.Fatalf("%d packages, %v", len(packages), err)
+	}
+	for _, file := range append(packages, "model/static/static.go", "model/linear/linear.go") {
+		if name := filepath.Base(filepath.Dir(file)); !strings.Contains(string(text), "`"+name+".") {
+			t.Errorf("docs/paper.md names no function of package %s", name)
 		}
 	}
 }

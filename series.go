@@ -4,8 +4,30 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model"
 )
+
+// Series is a sequence of observations, in the units of the data, with a row for each time step. A NaN is a missing
+// observation.
+type Series struct {
+	Observations [][]float64
+	// Controls[t] acts between step t−1 and step t; the first row has no effect. Nil for a model without controls.
+	Controls [][]float64
+}
+
+// Recording is a series with its place in the data.
+type Recording struct {
+	Series
+	Name string     // where it was read from
+	Part files.Part // of the split of the run that it belongs to
+}
+
+// Columns name the channels of a model's data.
+type Columns struct {
+	Observations, Controls []string
+	DT                     float64 // time between two steps; 0: unknown
+}
 
 // batch is a series in the form that the model needs: scaled, with a mask if observations are missing.
 func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
@@ -15,7 +37,7 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 		return b, fmt.Errorf("%w: it has no observations", ErrSeries)
 	}
 	b.Resize(T, 1, d.NX, d.NU)
-	if err := flatten(b.Observations, s.Observations, d.NX, "observations"); err != nil {
+	if err := flatten(b.Observations, s.Observations, d.NX, r.trained.Scale.Observations, "observations"); err != nil {
 		return b, err
 	}
 	for i, v := range b.Observations {
@@ -30,12 +52,6 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 		}
 		b.Seen[i], b.Observations[i] = 0, 0
 	}
-	r.trained.Scale.Observations.Apply(b.Observations)
-	for i, seen := range b.Seen {
-		if seen == 0 {
-			b.Observations[i] = 0
-		}
-	}
 	controls, err := r.controls(d, s.Controls, T)
 	if err != nil {
 		return b, err
@@ -45,22 +61,23 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	return b, nil
 }
 
-// controls are rows of controls in the form that the model needs; zeros if there are no rows.
+// controls are rows of controls in the form that the model needs; zeros of the data if there are no rows.
 func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
-	flat := make([]float32, T*d.NU)
-	if u != nil {
-		if len(u) != T {
-			return nil, fmt.Errorf("%w: %d rows of controls for %d time steps", ErrSeries, len(u), T)
-		}
-		if err := flatten(flat, u, d.NU, "controls"); err != nil {
-			return nil, err
+	if u == nil {
+		u = make([][]float64, T)
+		for t := range u {
+			u[t] = make([]float64, d.NU)
 		}
 	}
-	r.trained.Scale.Controls.Apply(flat)
-	return flat, nil
+	if len(u) != T {
+		return nil, fmt.Errorf("%w: %d rows of controls for %d time steps", ErrSeries, len(u), T)
+	}
+	flat := make([]float32, T*d.NU)
+	return flat, flatten(flat, u, d.NU, r.trained.Scale.Controls, "controls")
 }
 
-func flatten(dst []float32, rows [][]float64, width int, what string) error {
+// flatten scales rows in float64 and rounds once.
+func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what string) error {
 	for t, row := range rows {
 		if len(row) != width {
 			return fmt.Errorf("%w: row %d of the %s has %d values, the model takes %d", ErrSeries, t, what, len(row), width)
@@ -69,17 +86,39 @@ func flatten(dst []float32, rows [][]float64, width int, what string) error {
 			if math.IsInf(v, 0) || math.IsNaN(v) && what == "controls" {
 				return fmt.Errorf("%w: row %d of the %s holds %v", ErrSeries, t, what, v)
 			}
+			if len(scale.Mean) > 0 {
+				v = (v - scale.Mean[i]) / scale.SD[i]
+			}
 			dst[t*width+i] = float32(v)
 		}
 	}
 	return nil
 }
 
-// rows are observations in the units of the data.
-func (r *Run) rows(x []float32, width int) [][]float64 {
-	x = append([]float32(nil), x...)
-	r.trained.Scale.Observations.Invert(x)
-	return rows(x, width)
+// observations are rows in the units of the data.
+func (r *Run) observations(x []float32, width int) [][]float64 {
+	list, scale := rows(x, width), r.trained.Scale.Observations
+	if len(scale.Mean) > 0 {
+		for _, row := range list {
+			for i := range row {
+				row[i] = row[i]*scale.SD[i] + scale.Mean[i]
+			}
+		}
+	}
+	return list
+}
+
+// deviations are rows of standard deviations in the units of the data.
+func (r *Run) deviations(x []float32, width int) [][]float64 {
+	list, scale := rows(x, width), r.trained.Scale.Observations
+	if len(scale.SD) > 0 {
+		for _, row := range list {
+			for i := range row {
+				row[i] *= scale.SD[i]
+			}
+		}
+	}
+	return list
 }
 
 func rows(x []float32, width int) [][]float64 {

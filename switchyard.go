@@ -162,7 +162,7 @@ func (o *Options) lead(ctx context.Context, r *session.Reopened) (*Run, error) {
 	}
 	err = s.Train(ctx, r.Run, func(p terminal.Progress) {
 		o.Progress(Progress{
-			Step: p.Step, Steps: p.Steps, Objective: p.ELBO, BestValidation: p.Best, BestStep: p.BestStep,
+			Step: p.Step, Steps: p.Steps, Objective: p.Objective, BestValidation: p.Best, BestStep: p.BestStep,
 			StepsPerSecond: p.StepRate, Workers: p.Workers, Waiting: p.Note,
 		})
 	})

@@ -144,21 +144,34 @@ func (w *Weight) InitNormal(src NormalSource, sd float64) {
 	}
 }
 
-// InitSoftplusInverse draws softplus⁻¹(U(0, bound)), so that the softplus of the weight is uniform.
-// bound is at most 1: softplus⁻¹(y) = log(eʸ − 1) is taken as the kernels' logarithm of a series.
+// InitSoftplusInverse draws softplus⁻¹(U(0, bound)), so that the softplus of the weight is uniform. bound is at most 1.
 func (w *Weight) InitSoftplusInverse(src Source, bound float64) {
-	const smallest = 1e-8
 	values := w.Values()
 	for i := range values {
-		y := max(bound*src.Float64(), smallest)
-		// eʸ − 1 = y(1 + y/2(1 + y/3(…))), far below float32 rounding after twelve terms
-		series := 1.0
-		for k := 12; k > 1; k-- {
-			series = 1 + float64(y/float64(k)*series)
-		}
-		values[i] = float32(y * series)
+		values[i] = expMinusOne(bound * src.Float64())
 	}
 	kernel.Log(values, values)
+}
+
+// FillSoftplusInverse sets every value to softplus⁻¹(y), so that the softplus of the weight is y, which is at most 1.
+func (w *Weight) FillSoftplusInverse(y float64) {
+	values := w.Values()
+	for i := range values {
+		values[i] = expMinusOne(y)
+	}
+	kernel.Log(values, values)
+}
+
+// expMinusOne is eʸ − 1 = y(1 + y/2(1 + y/3(…))) for 0 < y ≤ 1, far below float32 rounding after twelve terms; its
+// logarithm is softplus⁻¹(y).
+func expMinusOne(y float64) float32 {
+	const smallest = 1e-8
+	y = max(y, smallest)
+	series := 1.0
+	for k := 12; k > 1; k-- {
+		series = 1 + float64(y/float64(k)*series)
+	}
+	return float32(y * series)
 }
 
 // Fill sets every value of the weight.

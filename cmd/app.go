@@ -23,6 +23,7 @@ import (
 type app struct {
 	kinds    *config.Kinds // the kinds that a configuration may name
 	out, err io.Writer     // out: results; err: logs, progress and errors
+	in       io.Reader     // what is typed or piped in
 	environ  []string      // NAME=value
 	signals  <-chan os.Signal
 	invoked  string // what the user typed to start this program
@@ -35,6 +36,8 @@ type app struct {
 	quiet     bool
 	noColor   bool
 	logFormat string
+
+	leftovers leftovers // of work that may be ended at any time
 }
 
 // Environment variables that are not keys of the configuration.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // brokerFlags set the address of a broker and who may connect.
@@ -62,7 +64,7 @@ func (a *app) serveBroker(flags brokerFlags) error {
 		}
 	}
 	err = a.untilInterrupted(a.err, "letting the clients go", func(ctx context.Context) error {
-		<-ctx.Done()
+		flags.noteKeys(ctx, b, log)
 		return retire(b)
 	})
 	if errors.Is(err, errAborted) {
@@ -70,6 +72,30 @@ func (a *app) serveBroker(flags brokerFlags) error {
 	}
 	log.Info("broker ended")
 	return err
+}
+
+// seenInterval is how often it is noted which keys are connected.
+const seenInterval = 10 * time.Second
+
+// noteKeys notes which keys are connected, for: keys ls. It returns when ctx ends.
+func (f brokerFlags) noteKeys(ctx context.Context, b *broker.Broker, log hclog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(seenInterval):
+		}
+		if f.keys == "" {
+			continue
+		}
+		connected, err := b.Keys()
+		if err == nil && len(connected) > 0 {
+			err = keys.NoteSeen(f.keys, connected, time.Now())
+		}
+		if err != nil {
+			log.Debug("it is not noted which keys are connected", "error", err)
+		}
+	}
 }
 
 func retire(b *broker.Broker) error {
@@ -99,7 +125,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 			return nil, err
 		}
 	}
-	cfg := broker.Config{Listen: f.listen, Log: log.Named("broker")}
+	cfg := broker.Config{Listen: f.listen, Bans: wire.BansSubject, Log: log.Named("broker")}
 	switch {
 	case f.keys != "":
 		cfg.Auth = filepath.Join(f.keys, keys.Auth)

@@ -52,6 +52,8 @@ func TestChains_TrainAndVerify(t *testing.T) {
 		"eval a":                          "3 chains, R̂",
 		"eval b --protocol ahead":         "3 chains, R̂",
 		"eval a --json --checkpoint last": `"rhat_transition"`,
+		"eval a --checkpoint last":        "Weights of the chains, by how well they forecast",
+		"eval a --json":                   `"chain_weights"`,
 		strings.Join(chainRun, " ") + " --dry-run": "chains: each alone, in rounds of 5 sweeps",
 	} {
 		if r := c.must(strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || strings.Contains(r.out, "not in the log") {
@@ -60,6 +62,9 @@ func TestChains_TrainAndVerify(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(c.dir, "a", "tables", "convergence.csv")); err != nil || !strings.HasPrefix(string(text), "quantity,rhat,ess_bulk,ess_tail,chains,sweeps\ntransition,") {
 		t.Errorf("got %q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "a", "tables", "regimes.npz")); err != nil {
+		t.Error(err)
 	}
 	c.lie("b", 20, true)
 	if r := c.run("verify", "b"); !strings.Contains(r.out+r.err, "liar") {
@@ -127,6 +132,20 @@ func TestChains_OwnData(t *testing.T) {
 		t.Error("another observation model has the same parameters")
 	}
 	c.must("verify", "one")
+	c.must("train", "files", "env.files="+data, "model.kind=trslds", "model.leaves=3", "model.chains=2", "model.sweeps=40", "model.burn_in=20", "model.draws=4", "model.exchange=10", "eval.horizon=4", "--quiet", "--name", "tree")
+	for name, quantity := range map[string]string{"one": "density", "tree": "r2_1"} {
+		r := c.must("eval", name)
+		for _, want := range []string{"2 chains, R̂ with effective sample sizes", quantity, "Weights of the chains"} {
+			if !strings.Contains(r.out, want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, r.out)
+			}
+		}
+		for _, file := range []string{"convergence.csv", "regimes.npz"} {
+			if _, err := os.Stat(filepath.Join(c.dir, name, "tables", file)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // What does not fit chains is refused with what to do.
@@ -155,8 +174,8 @@ func TestChains_SameBitsUnderFaults(t *testing.T) {
 	c := newCLI(t)
 	c.environ = []string{asCommand + "=1"}
 	t.Setenv("TMPDIR", t.TempDir())
-	r := c.run("chaos", "fhn/smoke", "model.kind=rslds", "model.chains=3", "model.sweeps=400", "model.burn_in=200", "model.exchange=10", "cluster.failure_detection=1s",
-		"--workers", "3", "--seed", "5", "--json", "--kill", "2s", "--coordinator-kill", "3s", "--drop", "1%", "--corrupt", "1%", "--nan", "3%")
+	r := c.run("chaos", "fhn/smoke", "model.kind=rslds", "model.chains=3", "model.sweeps=1600", "model.burn_in=800", "model.exchange=10", "cluster.failure_detection=1s",
+		"--workers", "3", "--seed", "5", "--json", "--kill", "2s", "--coordinator-kill", "1s", "--drop", "1%", "--corrupt", "1%", "--nan", "3%")
 	if r.code != exitOK {
 		t.Fatalf("exit code %d\n%s", r.code, r.err)
 	}
@@ -164,7 +183,7 @@ func TestChains_SameBitsUnderFaults(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &o); err != nil {
 		t.Fatalf("no JSON: %v\n%s", err, r.out)
 	}
-	if !o.Equal || o.SHA256 != o.Reference || len(o.SHA256) != 64 || o.Step != 400 {
+	if !o.Equal || o.SHA256 != o.Reference || len(o.SHA256) != 64 || o.Step != 1600 {
 		t.Errorf("not the bits of the run without faults: %+v", o)
 	}
 }

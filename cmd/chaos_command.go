@@ -24,8 +24,12 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// errBits is returned when faults changed the bits, which is what chaos tests.
-var errBits = errors.New("the parameters differ from those of the run without faults")
+var (
+	// errBits is returned when faults changed the bits, which is what chaos tests.
+	errBits = errors.New("the parameters differ from those of the run without faults")
+	// errIdle is returned when faults that were asked for did nothing, so that equal bits say nothing about them.
+	errIdle = errors.New("the bits are equal, but these faults did nothing and were not tested")
+)
 
 const (
 	chaosRun = "chaos"
@@ -77,7 +81,7 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	outages := func(to *fault.Outage, name, usage string) {
 		flags.Var(&parsed{kind: "time[/every]", set: reader(to, fault.ParseOutage)}, name, usage)
 	}
-	flags.IntVar(&f.workers, "workers", 4, "worker processes, of one slot each")
+	flags.IntVar(&f.workers, "workers", 4, "worker processes, of 1 to 4 slots each, drawn from --seed")
 	times(&f.plan.Kill, "kill", "kill -9 a random worker this often on average")
 	times(&f.plan.CoordinatorKill, "coordinator-kill", "kill -9 the coordinator this often")
 	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often")
@@ -88,10 +92,10 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	shares(&f.plan.Faults.NaN, "nan", "put a NaN into this share of the shards' gradients")
 	outages(&f.plan.Pause, "pause", "stop a worker for this long (every ten times as long)")
 	outages(&f.plan.Faults.Partition, "partition", "cut a process off for this long (every ten times as long)")
-	outages(&f.plan.Faults.DiskFull, "disk-full", "let the coordinator's disk be full for this long")
-	flags.Lookup("disk-full").NoOptDefVal = "3s/60s"
+	outages(&f.plan.Faults.DiskFull, diskFull, "let the coordinator's disk be full for this long")
+	flags.Lookup(diskFull).NoOptDefVal = diskFullUsual
 	flags.Uint64Var(&f.plan.Seed, "seed", 1, "seed of the faults; the run has its own")
-	flags.DurationVar(&f.duration, "duration", 0, "stop the run after this time and compare what it has reached (default: train to the last step)")
+	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare what it has reached (default: train to the last step)")
 	flags.IntVar(&f.measure, "measure", 0, "measure the times of recovery instead, this many of each fault")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they stay in any case when something is wrong)")
@@ -127,8 +131,11 @@ of one process without faults. They must be the same bits: else the exit code is
 Without flags of faults it is:
   ` + strings.Join(defaultMix, " ") + `
 Times of kills and restarts are means; the first worker is never killed, so that a
-leak shows. It ends with the count of each fault and the goodput, the share of the
-shards computed that was not in vain. Everything happens on this machine.`,
+leak shows. A coordinator is killed only when there is a checkpoint that none before
+it went on from. It ends with the count of each fault, of what followed from them
+(checkpoints restored, logged steps made again, blocks given out again, ...) and the
+goodput, the share of the shards computed that was not in vain. A fault that was asked
+for and did nothing is an error, too. Everything happens on this machine.`,
 		Example: "  " + a.invoked + " chaos fhn/smoke train.steps=2000\n" +
 			"  " + a.invoked + " chaos fhn train.steps=100000 --duration 1h --kill 15s --drop 2%\n" +
 			"  " + a.invoked + " chaos fhn/smoke --measure 20",
@@ -138,7 +145,7 @@ shards computed that was not in vain. Everything happens on this machine.`,
 			if err := flags.mix(c); err != nil {
 				return err
 			}
-			return a.chaos(args, flags)
+			return a.chaos(flags.detached(c, args), flags)
 		},
 	}
 	flags.add(c)
@@ -146,8 +153,8 @@ shards computed that was not in vain. Everything happens on this machine.`,
 }
 
 func (a *app) chaos(args []string, flags chaosFlags) error {
-	if flags.workers < 1 || flags.duration < 0 || flags.measure < 0 {
-		return advice.Usagef("--workers %d, --duration %v, --measure %d: at least one worker, and nothing negative", flags.workers, flags.duration, flags.measure)
+	if err := flags.check(); err != nil {
+		return err
 	}
 	resolved, _, err := a.resolve(args)
 	if err != nil {
@@ -156,6 +163,9 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*job.Stride(resolved.Config))
 	if resolved, _, err = a.resolve(slices.Insert(slices.Clone(args), 1, every)); err != nil {
 		return err
+	}
+	if flags.plan.CoordinatorKill > 0 && resolved.Config.Train.CheckpointEvery == 0 {
+		return advice.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
 	}
 	folder, err := os.MkdirTemp("", "switchyard-chaos-")
 	if err != nil {
@@ -202,7 +212,7 @@ func (j *chaosJob) run(ctx context.Context) error {
 	}
 	cfg := chaos.Config{
 		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
-		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Audit: j.config.Cluster.Audit, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
 		Log: j.log.Named("chaos"), Progress: j.progress,
 	}
 	if j.flags.measure > 0 {
@@ -219,8 +229,12 @@ func (j *chaosJob) run(ctx context.Context) error {
 	if err := j.report(result, reference); err != nil {
 		return err
 	}
-	if result.SHA256 != reference {
+	switch {
+	case result.SHA256 != reference:
 		return errBits
+	case len(result.Idle) > 0:
+		return advice.Hint(fmt.Errorf("%w:\n  %s", errIdle, strings.Join(result.Idle, "\n  ")),
+			"give the run more steps (train.steps=%d), or shorter times to the faults; or leave out the flags of these faults", 4*j.config.Train.Steps)
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ type chaosOutcome struct {
 	Useful    uint64           `json:"useful_shards"`
 	Issued    uint64           `json:"issued_shards"`
 	Exits     int              `json:"exits"` // processes that ended by themselves
+	Effects   chaos.Effects    `json:"effects"`
+	Idle      []string         `json:"not_tested"` // faults that were asked for and did nothing; empty: none
 	Growth    []chaosGrowth    `json:"growth,omitempty"`
 }
 
@@ -44,7 +46,7 @@ func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	a := j.app
 	o := chaosOutcome{
 		Equal: r.SHA256 == reference, SHA256: r.SHA256, Reference: reference, Faults: r.Faults, Goodput: r.Goodput(), Seconds: r.Seconds,
-		Step: r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits,
+		Step: r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits, Effects: r.Effects, Idle: append([]string{}, r.Idle...),
 	}
 	for _, g := range r.Growth {
 		o.Growth = append(o.Growth, chaosGrowth(g))
@@ -66,10 +68,32 @@ func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	for _, name := range slices.Sorted(keysOf(o.Faults)) {
 		table.Row(name, readable.Group(o.Faults[name]))
 	}
+	for _, row := range effectRows(&o.Effects) {
+		table.Row(row.what, readable.Group(row.times))
+	}
 	if _, err := table.WriteTo(a.out); err != nil {
 		return fmt.Errorf("write the outcome: %w", err)
 	}
 	return j.reportGrowth(o.Growth)
+}
+
+// effectRow is a line of the report about what followed from faults.
+type effectRow struct {
+	what  string
+	times int64
+}
+
+func effectRows(e *chaos.Effects) []effectRow {
+	return []effectRow{
+		{"checkpoints restored", e.Restores},
+		{"logged steps repeated", e.Repeated},
+		{"leases issued again", e.Reissued},
+		{"speculative copies", e.Speculated},
+		{"audits", e.Audits},
+		{"disputes", e.Disputes},
+		{"rollbacks", e.Rollbacks},
+		{"workers cut off", e.Quarantined},
+	}
 }
 
 func goodputText(o chaosOutcome) string {

@@ -46,6 +46,7 @@ type cli struct {
 	dir     string
 	environ []string
 	signals chan os.Signal
+	stdin   string
 }
 
 func newCLI(t *testing.T) *cli {
@@ -58,8 +59,8 @@ func (c *cli) run(arguments ...string) result {
 	c.t.Helper()
 	var out, errs buffer
 	a := &app{
-		kinds: registry.Builtin().Kinds(),
-		out:   &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
+		kinds: registry.Builtin().Kinds(), in: strings.NewReader(c.stdin),
+		out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
 		signals: c.signals, invoked: "switchyard", cores: 2,
 	}
 	code := a.run(arguments)
@@ -236,7 +237,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestHelp_Golden(t *testing.T) {
-	for _, line := range []string{"", "train", "resume", "eval", "runs", "runs ls", "runs show", "runs stop", "coordinator", "submit", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
+	for _, line := range []string{"", "train", "resume", "eval", "paper", "report", "runs", "runs ls", "runs show", "runs stop", "coordinator", "submit", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
 		a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 2}
 		var out buffer
 		a.out, a.err = &out, &out

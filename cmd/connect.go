@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
 
@@ -37,7 +39,7 @@ type connection struct{ url, nkey, ca string }
 func (f *connection) add(c *cobra.Command, a *app) {
 	flags := c.Flags()
 	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
-	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with ($"+nkeyVariable+")")
+	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with; for a worker also a folder of them, of which it takes one that is free ($"+nkeyVariable+")")
 	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS is required then ($"+caVariable+")")
 	for _, name := range []string{"nats", "nkey", "tls-ca"} {
 		flags.Lookup(name).DefValue = ""
@@ -100,7 +102,12 @@ func brokerAddress(text string) (string, error) {
 // connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet, the
 // connection keeps trying.
 func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, error) {
-	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Log: log})
+	return f.connectUntil(party, nil, log)
+}
+
+// connectUntil is connect; changed is called if the file of the key holds another one than at the start.
+func (f *connection) connectUntil(party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
+	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log})
 	if errors.Is(err, natsbus.ErrCredentials) {
 		return nil, advice.Hint(advice.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
 	}
@@ -108,4 +115,22 @@ func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, erro
 		return nil, advice.Usage(err)
 	}
 	return bus, nil
+}
+
+// takeKey chooses a key that no other worker has, if a folder of keys was given. It is kept until release is called.
+func (f *connection) takeKey() (release func(), err error) {
+	if info, err := os.Stat(f.nkey); f.nkey == "" || err != nil || !info.IsDir() {
+		return func() {}, nil
+	}
+	file, release, err := keys.Take(f.nkey)
+	switch {
+	case errors.Is(err, keys.ErrTaken):
+		return nil, advice.Hint(advice.Usage(err), "make more, one for each worker: switchyard init --workers N; containers: WORKER_KEYS=N docker compose up")
+	case errors.Is(err, keys.ErrNoWorkerKey):
+		return nil, advice.Hint(advice.Usage(err), "switchyard init --workers N makes them; or give one file: --nkey FILE")
+	case err != nil:
+		return nil, err
+	}
+	f.nkey = file
+	return release, nil
 }

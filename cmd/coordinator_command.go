@@ -20,6 +20,7 @@ type coordinatorFlags struct {
 	link         connection
 	page         webFlags
 	config, name string
+	sweepsDir    string
 }
 
 func (a *app) coordinatorCommand() *cobra.Command {
@@ -47,6 +48,7 @@ code 3 if a run was under way.`,
 	flags.link.add(c, a)
 	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; a run that exists is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
+	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps that were submitted")
 	flags.page.add(c)
 	return c
 }
@@ -59,11 +61,15 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return err
 	}
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
+	sweeps := a.sweepManager(flags.sweepsDir, log)
+	flags.page.sweeps = sweepsOf(flags.sweepsDir)
 	h := host.New(host.Config{
+		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
 		Kinds:   a.kinds,
 		Command: a.command, Mistaken: mistaken, Log: log,
 	})
+	sweeps.Leader.Host = h
 	if err := writable(a.runsDir); err != nil {
 		return advice.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
 	}

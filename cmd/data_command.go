@@ -25,14 +25,23 @@ quotes. docs/data.md tells what they hold.`)
 
 // readFlags say how data files are read.
 type readFlags struct {
-	rename        map[string]string
-	controlsAfter bool
-	cut           int
-	dt            float64
-	limit         int64
+	observe, control, label []string
+	time, id, resample      string
+	transform               string // only data info has the flag
+	rename                  map[string]string
+	controlsAfter           bool
+	cut                     int
+	dt                      float64
+	limit                   int64
 }
 
 func (f *readFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.observe, "observe", nil, "`COLUMNS` (or the array) that are observed (default: y, y1, y_name ...)")
+	c.Flags().StringSliceVar(&f.control, "control", nil, "`COLUMNS` (or the array) that are controls (default: u, u1, u_name ...)")
+	c.Flags().StringSliceVar(&f.label, "label", nil, "`COLUMNS` (or the array) that are labels of 0 and 1 (default: label ...)")
+	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates (default: t)")
+	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that tells recordings apart (default: episode)")
+	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even grid: a number, or of dates 15min, 1d, 1mo ...")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")
 	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false, "u[t] acts between steps t and t+1, not between t-1 and t")
 	c.Flags().IntVar(&f.cut, "cut", 0, "divide long recordings into episodes of this many steps")
@@ -47,12 +56,27 @@ func (f *readFlags) options() (files.Options, error) {
 	if !(f.dt >= 0) || f.limit < 1 {
 		return files.Options{}, advice.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
 	}
-	return files.Options{Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit}, nil
+	return files.Options{
+		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample, Transform: f.transform,
+		Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
+	}, nil
 }
 
 // readWords writes options as flags of a command line.
 func readWords(o files.Options) []string {
 	var words []string
+	for _, w := range []struct{ flag, value string }{
+		{"--observe", strings.Join(o.Observe, ",")},
+		{"--control", strings.Join(o.Control, ",")},
+		{"--label", strings.Join(o.Label, ",")},
+		{"--time", o.Time},
+		{"--id", o.ID},
+		{"--resample", o.Resample},
+	} {
+		if w.value != "" {
+			words = append(words, w.flag, w.value)
+		}
+	}
 	if len(o.Rename) > 0 {
 		var pairs []string
 		for _, from := range slices.Sorted(maps.Keys(o.Rename)) {
@@ -80,6 +104,25 @@ func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	}
 	d, err := files.Read(paths, o)
 	return d, dataFault(err)
+}
+
+// guess reads files, and finds what is observed by names and values where the convention does not say it. It returns
+// how the files were read.
+func (f *readFlags) guess(paths []string) (*files.Dataset, files.Options, error) {
+	asked, err := f.options()
+	if err != nil {
+		return nil, asked, err
+	}
+	how, err := files.Guess(paths, asked)
+	if err != nil {
+		return nil, how, dataFault(err)
+	}
+	d, err := files.Read(paths, how)
+	if step, uneven := files.ResampleStep(err); uneven && asked.Time == "" && how.Time != "" {
+		how.Resample = step // the column was a guess, and so is the grid
+		d, err = files.Read(paths, how)
+	}
+	return d, how, dataFault(err)
 }
 
 // dataError prints a fault of a file without its remedy, which is printed as a hint.

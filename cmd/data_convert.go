@@ -25,19 +25,20 @@ labels are kept; what the convention does not know is left out. OUT is a new fil
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			in := args[:len(args)-1]
 			out.path = args[len(args)-1]
-			if err := checkConversion(in, out); err != nil {
-				return err
-			}
-			d, err := flags.read(in)
-			if err != nil {
-				return err
-			}
-			if err := writeData(d, out.path); err != nil {
-				return err
-			}
-			return a.wrote(d, out.path)
+			return a.inspecting(args[:len(args)-1], func(in []string) error {
+				if err := checkConversion(in, out); err != nil {
+					return err
+				}
+				d, err := flags.read(in)
+				if err != nil {
+					return err
+				}
+				if err := a.writeData(d, out.path); err != nil {
+					return err
+				}
+				return a.wrote(d, out.path)
+			})
 		},
 	}
 	flags.add(c)

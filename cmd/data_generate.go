@@ -52,14 +52,16 @@ one CSV file per episode. The same arguments give the same bytes.`,
 			if err := out.check(nil); err != nil {
 				return err
 			}
-			s, err := a.simulate(args, flags)
-			if err != nil {
-				return err
-			}
-			if err := writeData(s.dataset, out.path); err != nil {
-				return err
-			}
-			return a.wrote(s.dataset, out.path)
+			return a.atOnce(func() error {
+				s, err := a.simulate(args, flags)
+				if err != nil {
+					return err
+				}
+				if err := a.writeData(s.dataset, out.path); err != nil {
+					return err
+				}
+				return a.wrote(s.dataset, out.path)
+			})
 		},
 	}
 	flags.add(c, 0, "episodes (0: as many as the preset trains on)")

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,53 +11,68 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
 // dataInfo is what `data info --json` prints.
 type dataInfo struct {
 	Files         []string   `json:"files"`
 	files.Summary            // its split is that of a run with seed 1, unless the files give one
-	SplitBy       string     `json:"split_by"` // "given" or "seed"; empty if the episodes cannot be split
+	ReadAs        []string   `json:"read_as,omitempty"` // flags that were guessed
+	SplitBy       string     `json:"split_by"`          // "given", "seed" or "time"; empty if the data cannot be split
+	SplitSteps    [3]int     `json:"split_steps"`       // by time: steps of each part
 	SplitProblem  string     `json:"split_problem,omitempty"`
 	Suggestion    suggestion `json:"suggestion"`
 }
 
 func (a *app) dataInfoCommand() *cobra.Command {
 	var flags readFlags
+	var family string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "info FILE...",
-		Short:   "Show shapes, ranges, missing values and a configuration that fits",
-		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked + " data info record.mat --rename yEst=y,uEst=u --cut 500",
+		Use:   "info FILE...",
+		Short: "Show shapes, ranges, missing values and a configuration that fits",
+		Long: `Show what files hold, and the command that trains on them. Columns that the convention
+does not know are guessed by their names and values; the guess is shown, and the
+flags below overrule it. - reads from the standard input.`,
+		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked + " data info record.csv --observe speed --control volt --time date",
 		Args:    atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := flags.read(args)
-			if err != nil {
-				return err
-			}
-			summary, err := d.Summarise()
-			if err != nil {
-				return err
-			}
-			info := dataInfo{Files: args, Summary: summary}
-			how, err := flags.options()
-			if err != nil {
-				return err
-			}
-			if info.Suggestion, err = suggested(args, how, d, summary); err != nil {
-				return err
-			}
-			info.divide(d)
-			if asJSON {
-				return a.printJSON(info)
-			}
-			return a.showData(d, info)
+			return a.inspecting(args, func(paths []string) error {
+				info, d, err := a.inspect(args, paths, flags, family)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(info)
+				}
+				return a.showData(d, info)
+			})
 		},
 	}
 	flags.add(c)
+	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, diff, log-diff12, NAME=log ...")
+	c.Flags().StringVar(&family, "model", "slds", "family of models that the suggestion is for")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one object")
 	return c
+}
+
+// inspect reads files and finds out what a run would make of them. paths are the files for args, in which - may be.
+func (a *app) inspect(args, paths []string, flags readFlags, family string) (dataInfo, *files.Dataset, error) {
+	d, how, err := flags.guess(paths)
+	if err != nil {
+		return dataInfo{}, nil, err
+	}
+	info := dataInfo{Files: args}
+	if info.Summary, err = d.Summarise(); err != nil {
+		return info, nil, err
+	}
+	if len(how.Observe) > len(flags.observe) {
+		info.ReadAs = readWords(how)
+	}
+	if info.Suggestion, err = a.suggested(family, args, how, d); err != nil {
+		return info, nil, err
+	}
+	return info, d, info.divide(a, d)
 }
 
 func (a *app) showData(d *files.Dataset, info dataInfo) error {
@@ -80,6 +96,11 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
 	}
+	if info.ReadAs != nil {
+		if err := a.printf("read as (guessed by names and values):\n%s", shellLines(append([]string{a.invoked, "data", "info"}, append(slices.Clone(info.Files), info.ReadAs...)...))); err != nil {
+			return err
+		}
+	}
 	for _, note := range append(info.Notes, channelNotes(info.Channels)...) {
 		if err := a.printf("note: %s\n", note); err != nil {
 			return err
@@ -99,10 +120,10 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], readable.Count(info.Image[2], "channel"), readable.Count(d.Spec.Control, "control"))
 	}
 	return []fact{
-		{"data", strings.Join(info.Files, " ")},
+		{"data", readable.Plain(strings.Join(info.Files, " "))},
 		{"episodes", fmt.Sprintf("%s %s, %s steps in all", readable.Group(info.Episodes), lengths, readable.Group(info.Steps))},
 		{"a step", shape},
-		{"dt", orUnknown(info.DT > 0, short(info.DT))},
+		{"dt", orUnknown(info.DT > 0, strings.TrimSpace(short(info.DT)+" "+info.TimeUnit))},
 		{"missing", fmt.Sprintf("%s of %s values (%.3g %%)", readable.Group(info.Missing), readable.Group(values), 100*float64(info.Missing)/float64(values))},
 		{"truth", truth(info.Summary)},
 		{"split", info.splitText()},
@@ -131,32 +152,59 @@ func truth(s files.Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-// divide fills in how a run would split the episodes.
-func (i *dataInfo) divide(d *files.Dataset) {
-	s, err := d.Split(1, files.DefaultFractions())
+// divide fills in how the suggested run would split the data. With env.split=time, it counts recordings by their parts.
+func (i *dataInfo) divide(a *app, d *files.Dataset) error {
+	settings := &files.Settings{Split: "auto", Validation: 0.1, Test: 0.1}
+	for _, s := range i.Suggestion.Settings {
+		key, value, _ := strings.Cut(s, "=")
+		switch key {
+		case "env.split":
+			settings.Split = value
+		case "env.validation", "env.test":
+			share, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return err
+			}
+			settings.Validation, settings.Test = share, share
+		}
+	}
+	divided, err := settings.Divided(d)
+	var s files.Split
+	if err == nil {
+		s, err = divided.Split(1, files.Fractions{Validation: settings.Validation, Test: settings.Test})
+	}
 	if err != nil {
 		i.Split, i.SplitProblem = [3]int{}, err.Error()
-		if fault := new(files.Error); suggest.Undivided(d) && errors.As(err, &fault) {
-			i.SplitProblem = fault.Problem // the suggestion is the hint
+		if fault := new(files.Error); errors.As(err, &fault) {
+			i.SplitProblem = fault.Problem
 		}
-		return
+		return nil
 	}
-	i.Split = [3]int{len(s.Training), len(s.Validation), len(s.Test)}
-	i.SplitBy = "seed"
-	if d.Episodes[0].Part != files.Unassigned {
+	i.Split, i.SplitBy = [3]int{len(s.Training), len(s.Validation), len(s.Test)}, "seed"
+	switch {
+	case d.Episodes[0].Part != files.Unassigned:
 		i.SplitBy = "given"
+	case divided != d:
+		i.SplitBy = "time"
+		for part := range i.SplitSteps {
+			for _, e := range s.Of(files.Part(part)) {
+				i.SplitSteps[part] += divided.Episodes[e].T
+			}
+		}
 	}
+	return nil
 }
 
 func (i *dataInfo) splitText() string {
-	if i.SplitProblem != "" {
+	switch {
+	case i.SplitProblem != "":
 		return i.SplitProblem
+	case i.SplitBy == "time":
+		return fmt.Sprintf("%s training, %s validation, %s test steps (by time)", readable.Group(i.SplitSteps[0]), readable.Group(i.SplitSteps[1]), readable.Group(i.SplitSteps[2]))
+	case i.SplitBy == "seed":
+		return fmt.Sprintf("%d training, %d validation, %d test (by seed)", i.Split[0], i.Split[1], i.Split[2])
 	}
-	by := i.SplitBy
-	if by == "seed" {
-		by = "by seed"
-	}
-	return fmt.Sprintf("%d training, %d validation, %d test (%s)", i.Split[0], i.Split[1], i.Split[2], by)
+	return fmt.Sprintf("%d training, %d validation, %d test (given)", i.Split[0], i.Split[1], i.Split[2])
 }
 
 // channelNotes name the channels that a model cannot learn from.

@@ -36,11 +36,13 @@ and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the fol
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
 				return advice.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
 			}
-			s, err := a.source(args, reading, simulating)
-			if err != nil {
-				return err
-			}
-			return a.draw(s, simulating.episodes, dir)
+			return a.inspecting(args, func(args []string) error {
+				s, err := a.source(args, reading, simulating)
+				if err != nil {
+					return err
+				}
+				return a.draw(s, simulating.episodes, dir)
+			})
 		},
 	}
 	reading.add(c)
@@ -54,8 +56,11 @@ func (a *app) source(args []string, reading readFlags, simulating simulateFlags)
 	if !isPath(args[0]) {
 		return a.simulate(args, simulating)
 	}
-	d, err := reading.read(args)
-	return &simulation{dataset: d}, err
+	d, _, err := reading.guess(args)
+	if err != nil {
+		return nil, err
+	}
+	return &simulation{dataset: files.Normalisation{}.Apply(d)}, nil // as float32, without origins
 }
 
 // isPath distinguishes a path from the name of a preset, which has neither a file extension nor a pattern.

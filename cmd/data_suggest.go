@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
@@ -19,13 +21,47 @@ type suggestion struct {
 }
 
 // suggested finds a configuration for data that were read from these paths.
-func suggested(paths []string, how files.Options, d *files.Dataset, s files.Summary) (suggestion, error) {
-	found, err := suggest.For(paths, how, freeName("own"), d, s)
-	g := suggestion{Suggestion: found}
-	if c := found.Conversion; c != nil {
-		g.Convert = slices.Concat([]string{"data", "convert"}, c.From, []string{c.To}, readWords(c.How))
+func (a *app) suggested(family string, paths []string, how files.Options, d *files.Dataset) (suggestion, error) {
+	f, err := a.family(family)
+	if err != nil {
+		return suggestion{}, err
 	}
-	return g, dataFault(err)
+	var g suggestion
+	if slices.Contains(paths, stdin) { // a run reads its files again, so that they have to be kept
+		to := freeName("own")
+		g.Convert = slices.Concat([]string{"data", "convert"}, paths, []string{to}, readWords(how))
+		paths, how = []string{to}, files.Options{Transform: how.Transform}
+	}
+	g.Suggestion = suggest.For(f, paths, how, d)
+	if g.Preset == "" {
+		g.Convert = nil
+	}
+	return g, nil
+}
+
+// family is the family of models of a name, with its keys.
+func (a *app) family(name string) (suggest.Family, error) {
+	var all []string
+	for _, k := range a.kinds.Keys() {
+		if k.Path == "model.kind" {
+			all = k.Values
+		}
+	}
+	if !slices.Contains(all, name) {
+		hint := "the families are " + strings.Join(all, ", ")
+		if near := names.Nearest(name, all); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return suggest.Family{}, advice.Hint(advice.Usagef("--model %s: there is no such family of models", name), "%s", hint)
+	}
+	return suggest.Family{Name: name, Has: func(key string) bool {
+		for _, k := range a.kinds.Keys() {
+			if k.Path == key {
+				return len(k.Kinds) == 0 || slices.Contains(k.Kinds, "model.kind="+name)
+			}
+		}
+		return false
+	}}, nil
 }
 
 // freeName is the name of an npz file that does not exist.
@@ -39,27 +75,46 @@ func freeName(stem string) string {
 	}
 }
 
-// text is the suggestion as lines to copy, with a heading.
+// text is the suggestion as lines to copy, with a heading. A line that is too long for a terminal goes on in the next.
 func (g suggestion) text(program string) string {
 	if g.Preset == "" {
-		return "suggested: nothing yet\n           (" + g.Why + ")"
+		return "suggested: nothing yet\n  (" + g.Why + ")"
 	}
-	line := func(words ...string) string {
-		for i, w := range words {
-			words[i] = quoted(w)
-		}
-		return program + " " + strings.Join(words, " ") + "\n           "
-	}
-	s := "suggested: "
+	var b strings.Builder
+	b.WriteString("suggested (" + g.Why + "):\n")
 	if g.Convert != nil {
-		s += line(slices.Clone(g.Convert)...)
+		b.WriteString(shellLines(append([]string{program}, g.Convert...)))
 	}
-	return s + line(append([]string{"train", g.Preset}, g.Settings...)...) + "(" + g.Why + ")"
+	b.WriteString(shellLines(append([]string{program, "train", g.Preset}, g.Settings...)))
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// shellLines is a command for a shell. It goes on in another line where it is longer than a terminal is wide.
+func shellLines(words []string) string {
+	const width = 78
+	var b strings.Builder
+	column := 0
+	for i, w := range words {
+		w = quoted(w)
+		switch {
+		case i == 0:
+			b.WriteString("  " + w)
+			column = 2 + len([]rune(w))
+			continue
+		case column+1+len([]rune(w)) > width-2 && column > 4:
+			b.WriteString(" \\\n    " + w)
+			column = 4 + len([]rune(w))
+			continue
+		}
+		b.WriteString(" " + w)
+		column += 1 + len([]rune(w))
+	}
+	return b.String() + "\n"
 }
 
 // quoted quotes a word for a shell.
 func quoted(word string) string {
-	if strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
+	if word == "" || strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -35,7 +36,7 @@ func TestData_GenerateInfoConvert(t *testing.T) {
 		t.Errorf("info --json: %+v", info)
 	}
 	out := c.must("data", "info", npz).out
-	for _, want := range []string{"12 of 20 steps", "10 training, 1 validation, 1 test", "labels (silent active)", "suggested: switchyard train files env.files=" + npz + " env.window=20\n", info.Hash} {
+	for _, want := range []string{"12 of 20 steps", "10 training, 1 validation, 1 test", "labels (silent active)", "env.files=" + npz + " \\\n    env.window=20 ", info.Hash} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
@@ -114,8 +115,8 @@ func TestData_Errors(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"data info " + bad, exitData, []string{"error: " + bad + `: line 3, column 3 (y): "x" is no number`, "hint: write decimals"}},
-		{"data info " + other, exitData, []string{"no column is an observation", "--rename"}},
+		{"data info " + bad, exitData, []string{"error: " + bad + `: line 3, column 2 (y): "x" is no number`, "hint: leave missing"}},
+		{"data info " + other, exitData, []string{"no column is an observation", "--observe"}},
 		{"data info " + good + " --rename nope=u", exitData, []string{"--rename nope: there is no such column; there are episode, t, y_angle, u_torque"}},
 		{"data convert " + bad + " " + out, exitData, []string{"line 3"}},
 		{"data show " + bad, exitData, []string{"line 3"}},
@@ -185,15 +186,16 @@ func TestData_KeepsFiles(t *testing.T) {
 	c.must("data", "generate", "fhn", "--episodes", "2", "--length", "9", "--out", old, "--force")
 }
 
-// What data info suggests runs as it is.
+// What data info suggests runs as it is, with any seed and any family of models: recordings of every length, one or many,
+// equal or not, with the convention's names or others.
 func TestData_Suggestion(t *testing.T) {
 	c := newCLI(t)
 	t.Chdir(c.folder())
-	csv := func(name string, channels int, lengths ...int) {
+	csv := func(name, heading string, channels int, lengths ...int) {
 		var b strings.Builder
-		b.WriteString("episode,speed")
+		b.WriteString("episode," + heading)
 		for i := 1; i < channels; i++ {
-			fmt.Fprintf(&b, ",y%d", i)
+			fmt.Fprintf(&b, ",%s%d", heading, i)
 		}
 		for e, n := range lengths {
 			for step := range n {
@@ -202,50 +204,124 @@ func TestData_Suggestion(t *testing.T) {
 		}
 		c.write(name, b.String()+"\n")
 	}
-	csv("own it.csv", 2, 700)
-	csv("two.csv", 2, 205, 64)
-	csv("short.csv", 2, 60)
-	csv("uneven.csv", 8, 5, 90, 95, 100, 4, 80, 77, 66, 60)
-	csv("last.csv", 2, 100, 100, 8) // whichever is drawn for validation
-	csv("middle.csv", 2, 100, 8, 100)
-	csv("first.csv", 2, 8, 100, 100)
-	csv("tiny.csv", 20, 3, 3, 3, 3, 3)
-	c.must("data", "generate", "ball", "--episodes", "9", "--out", "ball.npz")
+	csv("own it.csv", "speed", 2, 700)
+	csv("two.csv", "y", 2, 205, 64)
+	csv("short.csv", "y", 1, 24)
+	csv("uneven.csv", "y", 8, 5, 90, 95, 100, 4, 80, 77, 66, 60)
+	csv("last.csv", "y", 2, 100, 100, 8) // whichever is drawn for validation
+	csv("tiny.csv", "y", 20, 3, 3, 3, 3, 3)
 	c.must("data", "generate", "maze", "--episodes", "9", "--out", "maze.npz")
-	rename := []string{"--rename", "speed=y_speed"}
-	for _, test := range []struct {
-		args  []string
-		lines []string
-	}{
-		{append(rename, "own it.csv"), []string{"data convert 'own it.csv' own.npz --rename speed=y_speed --cut 70", "train files env.files=own.npz env.window=50"}},
-		{append(rename, "own it.csv", "--cut", "500", "--dt", "0.1"), []string{"--rename speed=y_speed --cut 70 --dt 0.1", "env.window=50"}},
-		{append(rename, "two.csv"), []string{"--cut 2", "env.window="}},
-		{append(rename, "short.csv"), []string{"--cut 20", "env.window=20"}},
-		{append(rename, "uneven.csv"), []string{"env.window=", "model.latent=16"}},
-		{append(rename, "last.csv"), nil},
-		{append(rename, "middle.csv"), nil},
-		{append(rename, "first.csv"), nil},
-		{append(rename, "tiny.csv"), []string{"model.latent=40", "env.window=3", "model.initial_observations=2"}},
-		{[]string{"ball.npz"}, []string{"train files env.files=ball.npz env.window=20", "model.emission=bernoulli"}},
-		{[]string{"maze.npz"}, []string{"train files env.files=maze.npz"}},
+	for _, test := range []struct{ file, want string }{
+		{"own it.csv", "'env.files=own it.csv' env.observe=speed,speed1"},
+		{"two.csv", "env.files=two.csv"},
+		{"short.csv", "env.validation=0.2"},
+		{"uneven.csv", "env.split=time"},
+		{"last.csv", "env.split=time"},
+		{"tiny.csv", "model.initial_observations=2"},
+		{"maze.npz", "env.window=20"},
 	} {
-		args := append([]string{"data", "info"}, test.args...)
-		out := c.must(args...).out
-		for _, want := range test.lines {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q: %q is missing in\n%s", args, want, out)
+		if out := strings.ReplaceAll(c.must("data", "info", test.file).out, " \\\n   ", ""); !strings.Contains(out, test.want) {
+			t.Errorf("%s: %q is missing in\n%s", test.file, test.want, out)
+		}
+		for i, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds"} {
+			var info dataInfo
+			if err := json.Unmarshal([]byte(c.must("data", "info", test.file, "--model", family, "--json").out), &info); err != nil {
+				t.Fatal(err)
+			}
+			line := append([]string{"train", info.Suggestion.Preset, "--dry-run"}, info.Suggestion.Settings...)
+			for seed := range 3 {
+				if r := c.run(append(line, fmt.Sprintf("seed=%d", seed+3*i))...); r.code != exitOK {
+					t.Errorf("%s, seed %d: %q: %s", family, seed+3*i, line, r.err)
+				}
 			}
 		}
+	}
+	if r := c.run("data", "info", "two.csv", "--model", "sdls"); r.code != exitUsage || !strings.Contains(r.err, "did you mean slds?") {
+		t.Errorf("a family that there is not: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// A recording of any length can be divided, and the suggested window fits.
+func TestData_SuggestionForEveryLength(t *testing.T) {
+	c := newCLI(t)
+	for n := 24; n < 130; n++ {
+		path := c.write("a.csv", "y\n"+strings.Repeat("1\n2\n3\n", n)[:2*n])
 		var info dataInfo
-		if err := json.Unmarshal([]byte(c.must(append(args, "--json")...).out), &info); err != nil {
+		if err := json.Unmarshal([]byte(c.must("data", "info", path, "--json").out), &info); err != nil {
 			t.Fatal(err)
 		}
-		if convert := info.Suggestion.Convert; convert != nil {
-			c.must(convert...)
+		if n%11 == 0 || n > 60 && n < 70 {
+			c.must(append([]string{"train", "files", "--dry-run"}, info.Suggestion.Settings...)...)
 		}
-		c.must(append([]string{"train", info.Suggestion.Preset, "--dry-run"}, info.Suggestion.Settings...)...)
-		if err := os.RemoveAll("own.npz"); err != nil {
-			t.Fatal(err)
+		if info.SplitBy != "time" || info.SplitSteps[0]+info.SplitSteps[1]+info.SplitSteps[2] != n {
+			t.Errorf("%d steps: %+v", n, info)
 		}
+	}
+}
+
+// The standard input is read like a file, and has to be kept before a run can read it again.
+func TestData_StandardInput(t *testing.T) {
+	c := newCLI(t)
+	t.Chdir(c.folder())
+	c.stdin = "time,v\n" + strings.Repeat("1,2\n", 0)
+	for i := range 40 {
+		c.stdin += fmt.Sprintf("%d,%d\n", i, i*i%11)
+	}
+	var info dataInfo
+	if err := json.Unmarshal([]byte(c.must("data", "info", "-", "--json").out), &info); err != nil {
+		t.Fatal(err)
+	}
+	if info.Steps != 40 || info.Suggestion.Convert == nil || info.DT != 1 {
+		t.Fatalf("%+v", info)
+	}
+	c.must(info.Suggestion.Convert...)
+	c.must(append([]string{"train", "files", "--dry-run"}, info.Suggestion.Settings...)...)
+	if r := c.run("data", "info", "-", "-"); r.code != exitUsage {
+		t.Errorf("twice: exit code %d, %s", r.code, r.err)
+	}
+	c.stdin = ""
+	if r := c.run("data", "info", "-"); r.code != exitData || !strings.Contains(r.err, "standard input is empty") {
+		t.Errorf("empty: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// A signal ends every data command at once and leaves nothing behind.
+func TestData_EndsAtOnce(t *testing.T) {
+	c := newCLI(t)
+	t.Chdir(t.TempDir())
+	fifo := filepath.Join(c.folder(), "never.csv")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"data info " + fifo, "data convert " + fifo + " out.npz", "data show " + fifo,
+		"data generate fhn --episodes 200000 --length 500 --out out.npz",
+	} {
+		c.signals <- syscall.SIGTERM
+		if r := c.run(strings.Fields(line)...); r.code != exitFailed || !strings.Contains(r.err, "interrupted") {
+			t.Errorf("%s: exit code %d, %s", line, r.code, r.err)
+		}
+	}
+	if left, err := filepath.Glob("*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A file that cannot be opened is a fault of the data.
+func TestData_PathsThatCannotBeRead(t *testing.T) {
+	c := newCLI(t)
+	loop := filepath.Join(c.folder(), "loop.csv")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run("data", "info", loop); r.code != exitData {
+		t.Errorf("a loop of links: exit code %d, %s", r.code, r.err)
+	}
+	if os.Getuid() == 0 {
+		t.Log("not tested: root may read every file")
+		return
+	}
+	if r := c.run("data", "info", c.write("secret.csv", pendulum)); r.code != exitData {
+		t.Errorf("no permission: exit code %d, %s", r.code, r.err)
 	}
 }

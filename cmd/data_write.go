@@ -17,14 +17,14 @@ import (
 
 // writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per episode. It
 // replaces an existing file as a whole.
-func writeData(d *files.Dataset, path string) error {
+func (a *app) writeData(d *files.Dataset, path string) error {
 	switch name := strings.ToLower(path); {
 	case strings.HasSuffix(name, ".npz"):
-		return dataFault(replaceFile(path, d.WriteNPZ))
+		return dataFault(a.replaceFile(path, d.WriteNPZ))
 	case strings.HasSuffix(name, ".csv"):
-		return dataFault(replaceFile(path, d.WriteCSV))
+		return dataFault(a.replaceFile(path, d.WriteCSV))
 	case os.IsPathSeparator(path[len(path)-1]):
-		return dataFault(writeFolder(d, path))
+		return dataFault(a.writeFolder(d, path))
 	}
 	return outputFault(path)
 }
@@ -88,14 +88,14 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-func writeFolder(d *files.Dataset, dir string) error {
+func (a *app) writeFolder(d *files.Dataset, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
 	digits := len(fmt.Sprint(len(d.Episodes) - 1))
 	for i := range d.Episodes {
 		path := filepath.Join(dir, fmt.Sprintf("episode_%0*d.csv", digits, i))
-		if err := replaceFile(path, func(w io.Writer) error { return d.WriteEpisodeCSV(w, i) }); err != nil {
+		if err := a.replaceFile(path, func(w io.Writer) error { return d.WriteEpisodeCSV(w, i) }); err != nil {
 			return err
 		}
 	}
@@ -103,15 +103,20 @@ func writeFolder(d *files.Dataset, dir string) error {
 }
 
 // replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays whole.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
+func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write the data: %w", err)
+	}
+	forget, err := a.leftovers.add(f.Name())
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
+		forget()
 	}()
 	if err := write(f); err != nil {
 		return errors.Join(err, f.Close())

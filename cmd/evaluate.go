@@ -75,7 +75,7 @@ func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, er
 	p, err := how.find(c)
 	if err != nil {
 		if advice.Of(err) == "" {
-			err = advice.Hint(err, "the bound on the validation set: %s", a.command("runs", "show", name))
+			err = advice.Hint(err, "objective and bound on the validation set: %s", a.command("runs", "show", name))
 		}
 		return nil, err
 	}

@@ -7,9 +7,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/answer"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
@@ -36,6 +38,9 @@ var exitCodes = []struct {
 	{runs.ErrName, exitUsage},
 	{runs.ErrNotFound, exitUsage},
 	{runs.ErrHeld, exitUsage},
+	{switchyard.ErrUnable, exitUsage},
+	{answer.ErrEnding, exitUsage},
+	{switchyard.ErrSeries, exitData},
 	{checkpoint.ErrCorrupt, exitData},
 	{coordinator.ErrMismatch, exitData},
 	{runs.ErrDamaged, exitData},

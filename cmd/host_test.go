@@ -249,7 +249,9 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 		t.Errorf("two is %+v", two)
 	}
 	c.hire(2)
-	if r := c.must("submit", "noise/smoke", "--name", "one", "--wait"); !strings.Contains(r.out, "it is under way already") || !strings.Contains(r.out, "params_sha256 "+trainedHash(t, "noise/smoke")) {
+	r := c.must("submit", "noise/smoke", "--name", "one", "--wait")
+	known := strings.Contains(r.out, "it is under way already") || strings.Contains(r.out, "it is finished already") // workers may be quicker
+	if !known || !strings.Contains(r.out, "params_sha256 "+trainedHash(t, "noise/smoke")) {
 		t.Errorf("got %s", r.out)
 	}
 }

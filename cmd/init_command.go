@@ -17,6 +17,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
+// maxKeys is the most keys that init numbers: a broker takes as many connections.
+const maxKeys = 1000
+
 // renewal is how long before its expiry a certificate of the broker is reported as old.
 const renewal = 30 * 24 * time.Hour
 
@@ -29,17 +32,21 @@ func (a *app) initCommand() *cobra.Command {
 		Long: `Make what the parties of a cluster prove themselves with: a key for each role, the
 broker's list of who may do what, a certificate authority with a certificate for the
 broker, and the token of the page. What is there is kept, so that it may be called
-again at any time; to replace a key, remove its file first. Nothing secret is printed.
+again at any time; to replace a key or shut one out: ` + "`" + a.invoked + " keys`" + `. Nothing secret is printed.
+
+--workers N gives each of N workers a key of its own, so that one that is lost is one
+that is revoked: give each machine its file, or all of one machine the folder.
 
 docs/security.md says what each role may do, and what to do when a key is lost.`,
 		Example: "  " + a.invoked + " init\n  " + a.invoked + " init --host broker.example.org --host 10.0.0.7\n" +
-			"  " + a.invoked + " init --worker lab-3",
+			"  " + a.invoked + " init --workers 8\n  " + a.invoked + " init --worker lab-3",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.initKeys(cfg, handOut, time.Now()) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
 	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may be repeated")
+	flags.IntVar(&cfg.Numbered, "workers", 0, "make a key for each of so many workers, worker-1.nk and so on, instead of one for all")
 	flags.StringArrayVar(&cfg.Workers, "worker", nil, "make a further worker key, worker-NAME.nk; may be repeated")
 	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder for one")
 	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; may be repeated")
@@ -48,6 +55,9 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 }
 
 func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time) error {
+	if cfg.Numbered < 0 || cfg.Numbered > maxKeys {
+		return advice.Usagef("--workers %d: between 0 and %d", cfg.Numbered, maxKeys)
+	}
 	report, err := keys.Init(cfg, now)
 	switch {
 	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
@@ -114,7 +124,7 @@ func keyTable(report *keys.Report) *readable.Table {
 	for _, f := range report.Files {
 		about, known := keyFiles[f.Name]
 		if !known {
-			about = [2]string{"key of one machine's workers", "that machine"}
+			about = [2]string{"key of one worker, or of one machine's", "that one"}
 		}
 		table.Row(f.Name, f.State.String(), about[0], about[1])
 	}
@@ -146,6 +156,10 @@ func (a *app) afterInit(cfg keys.Config) error {
 		host = cfg.Hosts[0]
 	}
 	url := net.JoinHostPort(host, "4222")
+	workerKey := keys.WorkerKey
+	if cfg.Numbered > 0 {
+		workerKey = "worker-1.nk"
+	}
 	return a.printf(`
 next, on machines of your own, each with the files that go to it
   broker       %[1]s broker --listen 0.0.0.0:4222 --keys %[2]s
@@ -154,5 +168,5 @@ next, on machines of your own, each with the files that go to it
   you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
 with TLS: --tls for the broker, --tls-ca %[7]s for all others
 Containers need nothing of this: docker compose up makes keys of its own.
-`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, keys.WorkerKey, keys.OperatorKey, keys.CA)
+`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, workerKey, keys.OperatorKey, keys.CA)
 }

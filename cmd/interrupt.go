@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -49,4 +51,58 @@ func (a *app) announceInterrupt(to io.Writer, what string) {
 		return
 	}
 	fmt.Fprintf(to, "%s; press again to abort\n", what)
+}
+
+// errInterrupted is returned when the user ended work that leaves nothing behind.
+var errInterrupted = errors.New("interrupted: nothing was written")
+
+// leftovers are the files and folders that exist only while work is done.
+type leftovers struct {
+	mu    sync.Mutex
+	paths map[string]bool
+	over  bool // the work was interrupted: nothing may be made any more
+}
+
+// add notes a path before it is made, and returns the function that forgets it. It returns an error after an
+// interruption.
+func (l *leftovers) add(path string) (forget func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil, errInterrupted
+	}
+	if l.paths == nil {
+		l.paths = map[string]bool{}
+	}
+	l.paths[path] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.paths, path)
+	}, nil
+}
+
+// remove removes what the interrupted work would leave behind.
+func (l *leftovers) remove() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	var all []error
+	for path := range l.paths {
+		all = append(all, os.RemoveAll(path))
+	}
+	return errors.Join(all...)
+}
+
+// atOnce runs work that may be ended at any time: the first signal ends it, and removes what it would leave behind. The
+// work itself goes on until the process ends.
+func (a *app) atOnce(work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-a.signals:
+		return errors.Join(errInterrupted, a.leftovers.remove())
+	}
 }

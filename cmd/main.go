@@ -27,7 +27,7 @@ func Main(r *registry.Registry) {
 	}
 	a := &app{
 		kinds: r.Kinds(),
-		out:   os.Stdout, err: os.Stderr, environ: os.Environ(), signals: signals,
+		in:    os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), signals: signals,
 		invoked: invocation(os.Args[0], built), cores: runtime.GOMAXPROCS(0),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columns,
 	}

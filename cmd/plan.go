@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/suggest"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -37,15 +38,19 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	}
 	step := fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)
 	training := fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
+	if c.Train.Patience > 0 {
+		training += fmt.Sprintf(", ends after %s without a better one", readable.Count(int(c.Train.Patience), "validation"))
+	}
 	if sweeping {
 		exchange, unit = "round", "chains"
 		step = fmt.Sprintf("a sweep of %s over all data", readable.Count(sweeps.Chains, "chain"))
 		training = fmt.Sprintf("%s steps, no validation, %s", readable.Group(c.Train.Steps), every("checkpoint", c.Train.CheckpointEvery))
 	}
-	return []fact{
+	facts := []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
 		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, registry.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
+		{"bound", boundText(p)},
 		{"step", step},
 		{"method", methodText(c)},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
@@ -54,6 +59,26 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		{"broker", "embedded NATS, " + brokerText(flags.listen)},
 		{"training", training},
 	}
+	if p.Data != nil && !sweeping {
+		if warning := suggest.Oversized(len(p.Theta), p.Data.Values); warning != "" {
+			facts = append(facts, fact{"warning", warning})
+		}
+	}
+	return facts
+}
+
+// boundText says what a validation reports beside the objective, which is minus the loss.
+func boundText(p *job.Plan) string {
+	text := registry.Describe(p.Config).Bound
+	if text == "" {
+		text = "none: the model has only its objective, minus the loss"
+	}
+	for _, t := range p.Terms {
+		if t.Note != "" {
+			text += "; " + t.Label + ": " + t.Note
+		}
+	}
+	return text
 }
 
 // methodText says how the updates are made.

@@ -15,12 +15,16 @@ func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.
 		return session.NewProgressLog(log).Show
 	}
 	return func(p terminal.Progress) {
-		width := 0
-		if screen.Terminal() {
-			width = screen.Width()
-		}
-		screen.Status(p.Line(width))
+		screen.Status(p.Line(lineWidth(screen)))
 	}
+}
+
+// lineWidth is the width of a terminal; 0, which is no limit, for another screen.
+func lineWidth(screen *terminal.Screen) int {
+	if !screen.Terminal() {
+		return 0
+	}
+	return screen.Width()
 }
 
 // introduce prints the plan of a run before it begins.

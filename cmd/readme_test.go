@@ -33,11 +33,17 @@ var readmeLines = []readmeLine{
 	{line: "switchyard train fhn/smoke model.switching=normal --name try", check: (*newcomer).run},
 	{line: "switchyard resume try", check: (*newcomer).run, want: []string{"run try is finished at step 30"}},
 	{line: "switchyard eval try", check: (*newcomer).run, want: []string{"paper: ours", `figures/fhn\.png`}},
+	{line: "switchyard report try -o try-report", check: (*newcomer).run, want: []string{`try-report/index\.html`}},
 	{line: "switchyard config show maze", check: (*newcomer).run, want: []string{"kind: maze", "learning rate"}},
+	{line: "switchyard sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'", check: (*newcomer).run, more: " --web none", want: []string{"2/2 trials +complete 2", `sweeps/fhn-smoke-sweep/index\.html`}},
 
 	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run},
 	{line: "switchyard data info my.npz", check: (*newcomer).run, want: []string{`switchyard train files env\.files=my\.npz env\.window=50`}},
 	{line: "switchyard train files env.files=my.npz env.window=50 train.steps=300 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16", want: []string{"runs/mine: 10 steps"}},
+	{line: "switchyard forecast mine --horizon 20 --out next.npz,next.svg", check: (*newcomer).run, want: []string{`forecast of .*, 20 steps`, `wrote +next\.svg`}},
+	{line: "switchyard segment mine --out regimes.npz,regimes.svg", check: (*newcomer).run, want: []string{"time constant", `wrote +regimes\.npz`}},
+	{line: "switchyard backtest mine", check: (*newcomer).run, want: []string{"persistence", "MASE"}},
+	{line: "switchyard export mine --format npz -o model", check: (*newcomer).run, want: []string{`wrote +model/model\.json`}},
 
 	{line: "cd docs/example && go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300", check: (*newcomer).inRepository, more: " --runs-dir $OUT/runs", want: []string{"fhn-smoke-regimes-1: 300 steps"}},
 
@@ -52,10 +58,13 @@ var readmeLines = []readmeLine{
 
 	{line: "switchyard verify first", check: (*newcomer).run, want: []string{`steps 1\.\.\d+: same bits as logged`}},
 	{line: "switchyard diff first second", check: (*newcomer).run, code: exitFailed, want: []string{"seed is 1 in first, 2 in second", "differ first in tensor"}},
-	{line: "switchyard chaos fhn --duration 5m", check: (*newcomer).run, more: smokeSizes + " --duration 2s", want: []string{"parameters +equal"}},
+	{line: "switchyard chaos fhn --duration 5m", check: (*newcomer).run, more: smokeSizes + " --duration 3s --drop 5%", want: []string{"parameters +equal"}},
 
 	{line: "docker compose up --scale worker=8", check: (*newcomer).inContainers},
 	{line: "docker compose run --rm operator runs ls", check: (*newcomer).inContainers},
+
+	{line: "switchyard paper --size smoke -o report", check: (*newcomer).run, more: " --seeds 1 --only fhn", want: []string{"fhn-rslds +undecided", `report/index\.html`}},
+	{line: "switchyard paper --size quick -o report-quick --dry-run", check: (*newcomer).run, more: " --size smoke", want: []string{"size smoke, .* to train"}},
 
 	{line: "go test ./...", check: func(*newcomer, readmeLine) {}}, // it runs this test
 }

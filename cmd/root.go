@@ -47,8 +47,10 @@ data-parallel on CPUs. Start with:
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours in the log")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.trainCommand(), a.resumeCommand(), a.evalCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.brokerCommand(), a.chaosCommand(),
+		a.trainCommand(), a.resumeCommand(), a.sweepCommand(), a.evalCommand(),
+		a.forecastCommand(), a.filterCommand(), a.smoothCommand(), a.segmentCommand(), a.simulateCommand(), a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
+		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(), a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
 		a.serveCommand(), a.healthCommand(), a.versionCommand(),
 	)
 	return root

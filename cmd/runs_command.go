@@ -15,11 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 func (a *app) runsCommand() *cobra.Command {
@@ -36,20 +38,21 @@ func (a *app) runsListCommand() *cobra.Command {
 		Use:   "ls",
 		Short: "List the runs, the latest first",
 		Args:  exactly(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			list, where, err := a.listRuns(c, link)
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			list, bans, where, err := a.listRuns(c, link)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return a.printJSON(append([]runs.Info{}, list...)) // an empty JSON list, not null
 			}
+			defer func() { err = errors.Join(err, a.listBans(bans)) }()
 			if len(list) == 0 {
 				return a.printf("no runs %s\n", where)
 			}
-			table := readable.NewTable("name", "state", "step", "best elbo", "preset", "started").Left(1, 4, 5)
+			table := readable.NewTable("name", "state", "step", "best objective", "preset", "started").Left(1, 4, 5)
 			for _, r := range list {
-				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_elbo"), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -60,14 +63,34 @@ func (a *app) runsListCommand() *cobra.Command {
 	return c
 }
 
-// listRuns returns the runs of a coordinator, or of the local folder, and says where to find them and how to start one.
-func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, where string, err error) {
+// listBans prints the banned keys, if there are any.
+func (a *app) listBans(bans []wire.Ban) error {
+	if len(bans) == 0 {
+		return nil
+	}
+	table := readable.NewTable("banned key", "since", "reason").Left(1, 2)
+	for _, b := range bans {
+		table.Row(b.Key, b.Since.Local().Format(time.DateTime), b.Reason)
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	_, err := table.WriteTo(a.out)
+	return err
+}
+
+// listRuns returns the runs of a coordinator, or of the local folder, with the banned keys, and says where to find them
+// and how to start one.
+func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, bans []wire.Ban, where string, err error) {
 	if link.url == "" {
 		list, err = runs.List(a.runsDir)
-		return list, fmt.Sprintf("in %s; start one with: %s", a.runsDir, a.command("train", "fhn")), err
+		if err == nil {
+			bans, err = banlist.Load(a.runsDir)
+		}
+		return list, bans, fmt.Sprintf("in %s; start one with: %s", a.runsDir, a.command("train", "fhn")), err
 	}
 	if err := link.check(c); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	err = a.ask(link, func(ctx context.Context, client *control.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)
@@ -76,12 +99,15 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, whe
 		for _, r := range all.Runs {
 			list = append(list, r.Info)
 		}
+		for _, b := range all.Bans {
+			bans = append(bans, wire.Ban(b))
+		}
 		if all.LeftOut > 0 {
 			fmt.Fprintf(a.err, "the %d oldest runs are left out\n", all.LeftOut)
 		}
 		return err
 	})
-	return list, fmt.Sprintf("at the coordinator; start one with: %s", a.remotely(link, "submit", "fhn")), err
+	return list, bans, fmt.Sprintf("at the coordinator; start one with: %s", a.remotely(link, "submit", "fhn")), err
 }
 
 func (a *app) runsShowCommand() *cobra.Command {
@@ -205,10 +231,17 @@ func checkpointOf(info runs.Info) string {
 }
 
 func validationOf(info runs.Info) string {
-	if _, validated := info.Metrics["validation_elbo"]; !validated {
+	if _, validated := info.Metrics["validation_objective"]; !validated {
 		return "none yet"
 	}
-	return fmt.Sprintf("elbo %s, best %s at step %s", metric(info, "validation_elbo"), metric(info, "best_validation_elbo"), readable.Group(uint64(info.Metrics["best_step"])))
+	text := fmt.Sprintf("objective %s, best %s at step %s", metric(info, "validation_objective"), metric(info, "best_validation_objective"), readable.Group(uint64(info.Metrics["best_step"])))
+	if _, bounded := info.Metrics["validation_elbo"]; bounded {
+		text += "; elbo " + metric(info, "validation_elbo")
+	}
+	if _, weighted := info.Metrics["validation_importance_elbo"]; weighted {
+		text += ", importance-weighted " + metric(info, "validation_importance_elbo")
+	}
+	return text
 }
 
 // workersOf describes the workers of a run, or what the run waits for.

@@ -194,7 +194,7 @@ func overhear(t *testing.T, url, key, ca string) (tokens func() []string) {
 	t.Cleanup(bus.Close)
 	var mu sync.Mutex
 	heard := map[uint64]bool{}
-	if _, err := bus.Subscribe("sypool.seek", func(data []byte) {
+	if _, err := bus.Hear("sypool.seek", func(_ string, data []byte) {
 		if m, err := wire.Decode(data); err == nil && m.Head().Token != 0 {
 			mu.Lock()
 			heard[m.Head().Token] = true

@@ -10,21 +10,44 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var flags webFlags
+	var sweepsDir string
+	model := defaultModelFlags()
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a page that shows the runs of a folder",
+		Short: "Serve a page that shows the runs of a folder, or a trained model",
 		Long: `Serve a page that shows the runs of a folder while they go on, and metrics for
 Prometheus at /metrics. The page only looks: whatever process trains, trains on.
+
+With --model, serve a trained model instead: filtering, with a state for each client, and
+forecasts, over HTTP as /openapi.json says, and with --nats as a micro service over NATS.
 Ctrl-C ends it.`,
-		Example: "  " + a.invoked + " serve\n  " + a.invoked + " serve --web 0.0.0.0:8080 --web-token-file page.token",
+		Example: "  " + a.invoked + " serve\n  " + a.invoked + " serve --web 0.0.0.0:8080 --web-token-file page.token\n  " + a.invoked + " serve --model mine --web 127.0.0.1:8090",
 		Args:    exactly(),
-		RunE:    func(*cobra.Command, []string) error { return a.serve(flags) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if model.run == "" {
+				return a.serve(flags, sweepsDir)
+			}
+			if !c.Flags().Changed("nats") {
+				model.connection.url = ""
+			} else if err := model.connection.check(c); err != nil {
+				return err
+			}
+			return a.serveModel(flags, model)
+		},
 	}
 	flags.add(c)
+	c.Flags().StringVar(&sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps to show")
+	c.Flags().StringVar(&model.run, "model", "", "serve the trained model of this run")
+	c.Flags().StringVar(&model.checkpoint, "checkpoint", model.checkpoint, "of the model: best (by validation) or last")
+	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients, "clients of the model whose state is held")
+	c.Flags().IntVar(&model.limits.History, "history", model.limits.History, "last observations of a client that forecasts are made from")
+	model.connection.add(c, a)
+	c.RegisterFlagCompletionFunc("model", a.completeRuns)
 	return c
 }
 
-func (a *app) serve(flags webFlags) error {
+func (a *app) serve(flags webFlags, sweepsDir string) error {
+	flags.sweeps = sweepsOf(sweepsDir)
 	server, err := flags.open(web.Folder(a.runsDir), a.runsDir, a.logger(a.err, hclog.Info))
 	if err != nil {
 		return err

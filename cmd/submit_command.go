@@ -144,11 +144,7 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 			screen.Status(fmt.Sprintf("run %s: no coordinator answers; waiting", name))
 		default:
 			meter.Add(time.Now(), r.Step)
-			width := 0
-			if screen.Terminal() {
-				width = screen.Width()
-			}
-			screen.Status(progressOf(r, meter.Rate()).Line(width))
+			screen.Status(progressOf(r, meter.Rate()).Line(lineWidth(screen)))
 			if over, err := a.outcome(r, link); over {
 				return err
 			}
@@ -203,7 +199,7 @@ func pageRun(answer control.Run) (web.Run, error) {
 // progressOf is the status line for a run of another process.
 func progressOf(r web.Run, rate float64) terminal.Progress {
 	p := terminal.Progress{Step: r.Step, Steps: r.Steps, StepRate: rate}
-	if best, ok := r.Metrics["best_validation_elbo"]; ok {
+	if best, ok := r.Metrics["best_validation_objective"]; ok {
 		p.Best, p.BestStep = best, uint64(r.Metrics["best_step"])
 	}
 	switch {

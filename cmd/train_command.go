@@ -154,7 +154,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	}
 	return &training{
 		session: &session.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(),
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir,
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,
@@ -190,6 +190,11 @@ func (a *app) lead(t *training, run *runs.Run) error {
 	if err := a.printf("trained  %s: %s steps in %s, params_sha256 %s\n",
 		run.Folder(), readable.Group(info.Step), readable.Short(time.Since(began)), info.ParametersSHA256); err != nil {
 		return err
+	}
+	if early := info.Early(); early != "" {
+		if err := a.printf("ended    %s\n", early); err != nil {
+			return err
+		}
 	}
 	if moved := info.Metrics["bytes_per_worker"]; moved > 0 {
 		if err := a.printf("traffic  %s to and from each worker per step\n", readable.Bytes(int64(moved))); err != nil {

@@ -40,7 +40,7 @@ func TestTrain_SmokeEndToEnd(t *testing.T) {
 			t.Errorf("stdout lacks %q:\n%s", want, r.out)
 		}
 	}
-	for _, want := range []string{"(preset fhn/smoke, seed 1)", "parameters in", "embedded NATS", "step 30/30", "elbo", "kl_s", "GFLOP/s", "2 workers", "each per step"} {
+	for _, want := range []string{"(preset fhn/smoke, seed 1)", "parameters in", "embedded NATS", "step 30/30", "objective", "kl_s", "GFLOP/s", " worker", "each per step"} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, r.err)
 		}

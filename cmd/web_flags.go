@@ -12,7 +12,10 @@ import (
 )
 
 // webFlags set the address of the page and the file with its token.
-type webFlags struct{ listen, tokenFile string }
+type webFlags struct {
+	listen, tokenFile string
+	sweeps            *web.Sweeps // nil: the page has none
+}
 
 func (f *webFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the page and the metrics; none for neither")
@@ -37,7 +40,7 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, advice.Usage(err)
 		}
 	}
-	server, err := web.Listen(f.listen, web.Config{Source: source, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
+	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
 	switch {
 	case errors.Is(err, web.ErrToken):
 		return nil, advice.Usage(err)

@@ -98,7 +98,30 @@ func (a *app) work(flags workerFlags) error {
 			log.Warn("counters of faults", "error", err)
 		}
 	}()
-	bus, err := flags.link.connect("worker "+flags.id, log.Named("broker"))
+	release, err := flags.link.takeKey()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error {
+		for {
+			err := a.serveRuns(ctx, flags, faults, log)
+			if !errors.Is(err, errKeyChanged) || ctx.Err() != nil {
+				return err
+			}
+			log.Info("the key has changed: connecting with the new one", "file", flags.link.nkey)
+		}
+	})
+}
+
+// errKeyChanged ends a connection whose key was replaced.
+var errKeyChanged = errors.New("the key has changed")
+
+// serveRuns serves runs over one connection, until ctx ends or the key is replaced.
+func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.Injector, log hclog.Logger) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	bus, err := flags.link.connectUntil("worker "+flags.id, func() { stop(errKeyChanged) }, log.Named("broker"))
 	if err != nil {
 		return err
 	}
@@ -113,7 +136,10 @@ func (a *app) work(flags workerFlags) error {
 	}
 	log.Info("worker", "id", flags.id, "version", release.Name(), "kernels", kernel.Active().String(), "slots", flags.slots,
 		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
-	err = a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error { return follow(ctx, agent) })
+	err = follow(ctx, agent)
+	if err == nil && errors.Is(context.Cause(ctx), errKeyChanged) {
+		return errKeyChanged
+	}
 	if errors.Is(err, worker.ErrRefused) {
 		return fmt.Errorf("worker %s: %w", flags.id, err)
 	}

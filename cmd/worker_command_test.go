@@ -82,8 +82,12 @@ func TestWorker_Refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	sub, err := bus.Subscribe(wire.SeekSubject, func([]byte) {
-		data, err := wire.NewEncoder().Encode(&wire.Refusal{Header: wire.Header{Run: wire.Pool}, Reason: "its arithmetic differs", Remedy: "use one release"})
+	sub, err := bus.Hear(wire.SeekSubject, func(_ string, seek []byte) {
+		p, err := wire.Peek(seek)
+		if err != nil {
+			t.Error(err)
+		}
+		data, err := wire.NewEncoder().Encode(&wire.Refusal{Header: wire.Header{Run: wire.Pool, Token: wire.Mark(p.Token)}, Reason: "its arithmetic differs", Remedy: "use one release"})
 		if err == nil {
 			err = bus.Publish(wire.AssignSubject("odd"), data)
 		}

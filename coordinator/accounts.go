@@ -37,10 +37,11 @@ const (
 
 // account is what is known of a worker by its token, also while it is no member.
 type account struct {
-	token    uint64
-	mark     uint64 // of messages for it; see wire.Mark
-	id       string // of its first membership
-	pace     pace
+	token uint64
+	mark  uint64 // of messages for it; see wire.Mark
+	id    string // of its first membership
+	pace  pace
+	standing
 	accepted int    // blocks
 	offences int    // see above
 	noise    int    // refused messages

@@ -24,7 +24,7 @@ func (m *machine) receiveBanned(a *account, msg wire.Message) {
 // an offence.
 func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail string, offence bool) {
 	h := msg.Head()
-	if err := wire.CheckName(h.From); err != nil {
+	if err := wire.CheckWorker(h.From); err != nil {
 		return ReasonMalformed, fmt.Sprintf("worker id: %v", err), true
 	}
 	if h.Run != m.cfg.Run {

@@ -14,7 +14,7 @@ import (
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
-// validation and checkpoints, FailureDetection, Chunk, Credit and Audit. All others do.
+// validation and checkpoints, FailureDetection, Chunk, Credit, Gate and Audit. All others do.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -22,7 +22,8 @@ type Config struct {
 	Shards int    // shards per step, or replicas; a power of two
 
 	Optimizer Optimizer
-	Outer     Outer // zero: the run is synchronous
+	Outer     Outer   // zero: the run is synchronous
+	Average   float64 // memory of the average of the parameters over updates, which is validated in their place; 0: none
 
 	// Gradients is the form in which gradients travel. As Int16 they are rounded to integers with shared scales, which
 	// decides the parameters' bits: see package quantize.
@@ -30,6 +31,7 @@ type Config struct {
 
 	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
 	ValidationShards int    // shards of a validation, a power of two; 0: no validation
+	Patience         uint64 // validations without a lower loss after which the run ends before Steps; 0: it does not
 	CheckpointEvery  uint64 // steps between checkpoints, which also end the run; 0: only at the end
 
 	FailureDetection time.Duration // silence after which a worker counts as lost; all other time limits follow from it
@@ -46,6 +48,9 @@ type Config struct {
 	Identity string    // digest of what in Job decides the parameters' bits; empty: the hash of Job
 	Log      string    // path of the log of steps; empty: none
 	Disk     disk.Disk // where checkpoints and log are written; nil: the operating system's files
+
+	// Gate decides which messages of workers are looked at; nil: all.
+	Gate *wire.Gate
 
 	Audit    float64        // share of the blocks that are computed a second time; 0 to 1
 	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
@@ -102,6 +107,7 @@ func (c *Config) validate(size int) error {
 	check(c.Dir != "", "checkpoint folder is not set")
 	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
 	check(!c.AuditHere || c.Referee != nil, "audits are to be done here, but there is no referee")
+	check(c.Average >= 0 && c.Average < 1, "average: %g is not in [0,1)", c.Average)
 	if err := c.Optimizer.Validate(); err != nil {
 		errs = append(errs, err)
 	}

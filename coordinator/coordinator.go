@@ -30,11 +30,16 @@ type Coordinator struct {
 	lastStep time.Time
 	lastTick time.Duration
 
+	reminded time.Duration // when the machine last looked for what was lost
+	listens  time.Duration // since when messages are read as they come
+
 	initial    []float32 // parameters before the first update
 	history    history
 	saver      saver
 	referee    *referee
 	rejections rejections
+	gate       *wire.Gate     // nil: all is let in
+	present    map[string]int // members by key, at the last tick, and who said Hello since
 	figures    published
 	waitLogged float64 // seconds after which a wait was last logged
 
@@ -81,7 +86,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
 		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
-		referee: newReferee(cfg.Referee),
+		referee: newReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
 	}, nil
 }
 
@@ -137,7 +142,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.closeLog()
-	control, err := c.bus.Subscribe(c.sender.subjects.Control, c.enqueue)
+	defer c.gate.Crew(c.machine.cfg.Run, nil)
+	control, err := c.bus.Hear(c.sender.subjects.Control, c.enqueue)
 	if err != nil {
 		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Control, err)
 	}
@@ -156,6 +162,9 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.execute()
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
 	defer ticker.Stop()
+	pause := max(c.machine.timing.prompt()/2, time.Millisecond)
+	reminder := time.NewTicker(pause)
+	defer reminder.Stop()
 	interrupted := ctx.Done()
 	for !c.finished {
 		select {
@@ -163,6 +172,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.receive(in)
 		case <-ticker.C:
 			c.tick()
+		case <-reminder.C:
+			c.remind(pause)
 		case s := <-c.saver.done:
 			c.saved(s)
 		case <-c.saver.retry.C:
@@ -202,7 +213,21 @@ func (c *Coordinator) tick() {
 		c.machine.dismiss(now)
 	}
 	c.lastTick = now
+	c.inspect(now)
 	c.machine.tick(now)
+}
+
+// remind lets the machine look for what was lost. What waits in the inbox may be what is missing, and so may what came
+// while this goroutine was busy: the time in which something is missed begins when all of it was read.
+func (c *Coordinator) remind(pause time.Duration) {
+	now := c.now()
+	if len(c.inbox) > 0 || now-c.reminded > 2*pause {
+		c.listens = now
+	}
+	c.reminded = now
+	if len(c.inbox) == 0 {
+		c.machine.remind(now, c.listens)
+	}
 }
 
 func (c *Coordinator) unsubscribe(sub wire.Subscription) {
@@ -212,10 +237,10 @@ func (c *Coordinator) unsubscribe(sub wire.Subscription) {
 }
 
 // refuseVersion answers a Hello of another protocol version.
-func (c *Coordinator) refuseVersion(data []byte) {
+func (c *Coordinator) refuseVersion(key string, data []byte) {
 	p, err := wire.Peek(data)
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
 		return
 	}
-	c.machine.members.turnAwayStranger(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
+	c.machine.members.turnAwayStranger(wire.Name(p.From, key), p.Token, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
 }

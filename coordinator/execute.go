@@ -19,15 +19,22 @@ func (c *Coordinator) execute() {
 		}
 		switch cmd := cmd.(type) {
 		case sendCommand:
+			c.expect(cmd.to, cmd.message)
 			c.sender.send(cmd.to, c.header(cmd.mark), cmd.message)
 		case expectCommand:
 			c.intake.expect(c.machine.cfg.Run, c.machine.term, cmd)
 		case closeCommand:
 			c.intake.close(cmd.lease)
 		case thetaCommand:
+			if !c.affordable(cmd) {
+				continue
+			}
 			r := &c.machine.run
-			c.sender.sendTheta(cmd, c.header(0), r.state, r.chunks, r.opt.step, c.machine.leasing.pass)
+			c.sender.sendTheta(cmd, c.header(0), r.shown, r.chunks, r.opt.step, c.machine.leasing.pass)
 		case pieceCommand:
+			if _, key := wire.SplitName(cmd.to); c.gate != nil {
+				c.gate.Expect(key, wire.KindFetch, 2)
+			}
 			c.sendPiece(cmd)
 		case rejectCommand:
 			c.rejections.count(cmd, c.log)
@@ -45,7 +52,7 @@ func (c *Coordinator) execute() {
 			cmd.state.Term = c.machine.term
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.state)
+			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
 			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
 		case rollbackCommand:

@@ -77,6 +77,15 @@ func (s *severable) Subscribe(subject string, handle func([]byte)) (wire.Subscri
 	})
 }
 
+func (s *severable) Hear(subject string, handle func(string, []byte)) (wire.Subscription, error) {
+	return s.Bus.Hear(subject, func(key string, data []byte) {
+		s.pause.wait()
+		if !s.cut.Load() {
+			handle(key, data)
+		}
+	})
+}
+
 // pause holds up all that passes it, as a stopped process does; the zero value lets pass.
 type pause struct {
 	mu   sync.Mutex

@@ -13,6 +13,7 @@ import (
 type history struct {
 	made     []Entry  // made, and not logged yet: the last step, or none
 	expected *Log     // the steps that an earlier coordinator made, and that are compared
+	repeated int      // steps of them that gave the same parameters
 	journal  *journal // nil: there is no log
 	trouble  *logTrouble
 	log      hclog.Logger
@@ -46,8 +47,11 @@ func (h *history) add(e Entry) error {
 		h.journal.append(e)
 	case logged.Theta != e.Theta:
 		return &ReplayError{Step: e.Step, Logged: logged, Computed: e}
-	case e.Step == h.expected.Last:
-		h.log.Info("all logged steps were repeated with the same bits", "step", e.Step)
+	default:
+		h.repeated++
+		if e.Step == h.expected.Last {
+			h.log.Info("all logged steps were repeated with the same bits", "step", e.Step)
+		}
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ func newClient(t *testing.T, bus wire.Bus, id string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, bus: bus, subjects: s, id: id, inbox: make(chan wire.Message, 10_000)}
-	for _, subject := range []string{s.Worker(id), s.All} {
+	c := &client{t: t, bus: bus, subjects: s.By(bus.Key()), id: id, inbox: make(chan wire.Message, 10_000)}
+	for _, subject := range []string{s.Worker(wire.Name(id, bus.Key())), s.All} {
 		sub, err := bus.Subscribe(subject, func(data []byte) {
 			m, err := wire.Decode(data)
 			if err != nil {

@@ -9,13 +9,22 @@ import (
 
 // incoming is a message for the coordinator's goroutine: its bytes, or what is left of a chunk that is stored.
 type incoming struct {
+	key   string // of who sent it
 	data  []byte // nil: a chunk is stored
 	chunk stored // without data
 	size  int    // of the whole message
 }
 
 // enqueue passes a message to the coordinator's goroutine.
-func (c *Coordinator) enqueue(data []byte) { c.pass(incoming{data: data, size: len(data)}) }
+func (c *Coordinator) enqueue(key string, data []byte) {
+	if c.gate.Admit(key, data) {
+		c.forward(key, data)
+	}
+}
+
+func (c *Coordinator) forward(key string, data []byte) {
+	c.pass(incoming{key: key, data: data, size: len(data)})
+}
 
 func (c *Coordinator) pass(in incoming) {
 	select {
@@ -26,24 +35,27 @@ func (c *Coordinator) pass(in incoming) {
 
 // lent subscribes with a handler that keeps nothing of a message, so that a bus that can lend its messages need not
 // copy them.
-func (c *Coordinator) lent(subject string, handle func([]byte)) (wire.Subscription, error) {
+func (c *Coordinator) lent(subject string, handle func(string, []byte)) (wire.Subscription, error) {
 	if lender, ok := c.bus.(wire.Lender); ok {
 		return lender.Lend(subject, handle)
 	}
-	return c.bus.Subscribe(subject, handle)
+	return c.bus.Hear(subject, handle)
 }
 
 // takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may
 // call it at the same time.
-func (c *Coordinator) takeIn(data []byte) {
-	msg, err := wire.Decode(data)
+func (c *Coordinator) takeIn(key string, data []byte) {
+	if !c.gate.Admit(key, data) {
+		return
+	}
+	msg, err := wire.DecodeFrom(key, data)
 	if chunk, ok := msg.(*wire.Chunk); ok && err == nil {
 		if s, ok := c.intake.store(chunk); ok {
 			c.pass(incoming{chunk: s, size: len(data)})
 			return
 		}
 	}
-	c.enqueue(bytes.Clone(data))
+	c.forward(key, bytes.Clone(data))
 }
 
 // receive decodes a message and gives it to the machine.
@@ -53,15 +65,20 @@ func (c *Coordinator) receive(in incoming) {
 		c.machine.receive(c.now(), in.chunk)
 		return
 	}
-	msg, err := wire.Decode(in.data)
+	msg, err := wire.DecodeFrom(in.key, in.data)
 	if err == nil {
-		c.machine.receive(c.now(), c.intake.take(msg))
+		if c.welcome(in.key, msg) {
+			c.machine.receive(c.now(), c.intake.take(msg))
+		}
+		return
+	}
+	if !c.gate.Unsound(in.key) {
 		return
 	}
 	reason := ReasonMalformed
 	if errors.Is(err, wire.ErrVersion) {
 		reason = ReasonVersion
-		c.refuseVersion(in.data)
+		c.refuseVersion(in.key, in.data)
 	}
 	c.machine.out.reject("", reason, "%v", err)
 }

@@ -1,6 +1,7 @@
 package coordinator_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -192,17 +193,22 @@ func lie(c *client) {
 	}
 }
 
-// deny answers audits only, all of them wrong.
+// deny computes what it is given, and denies what others computed.
 func deny(c *client) {
-	c.enter()
-	r := c.work(func(l *wire.Lease) *wire.Result {
-		if !l.Audit {
-			return nil
-		}
-		return announced(l, make([]float32, toySize), []float32{1, 2})
-	}, nil)
-	if r == nil {
-		c.t.Error("it was not cut off")
+	bus := &severable{Bus: c.bus, alter: func(data []byte) []byte { return denied(data, true) }}
+	w, err := newWorker(bus, c.id, &toy{size: toySize, delay: 50 * time.Millisecond})
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-c.ended
+		cancel()
+	}()
+	if err := w.Run(ctx); !errors.Is(err, worker.ErrRefused) {
+		c.t.Errorf("it was not cut off: %v", err)
 	}
 }
 

@@ -83,6 +83,7 @@ func (b *bedlam) act() {
 			}
 		}
 		b.m.dismiss(b.now)
+		b.m.remind(b.now, 0)
 		b.m.tick(b.now)
 	case x < 45 && len(b.asked) > 0:
 		q := b.asked[0]

@@ -29,12 +29,15 @@ type lease struct {
 	id       uint64
 	owner    *member
 	audit    bool // only the digest is wanted
+	shadow   bool // its owner is on trial: another one computes the block, too
 	attempt  int
 	state    leaseState
 	givenAt  time.Duration
 	sentAt   time.Duration // the last time
 	nudgedAt time.Duration // when it, or its missing chunks, were last asked for in passing
 	nudges   int           // times that it was sent again in passing
+	lackedAt time.Duration // when its worker last said what it has in hand, and that it is not that
+	reminded int           // times that it was sent again because of that
 	strikes  int           // times that it had to be asked for again
 	done     int           // of its parts that the worker has computed, as its heartbeats say
 	grewAt   time.Duration // when that last grew, or the lease was given

@@ -31,6 +31,8 @@ type leasing struct {
 	leases []*lease // of these rounds, by id
 	byID   map[uint64]*lease
 	lastID uint64
+	// calmAt is when members of which nothing is known are believed again. Before that, one of them let a block wait.
+	calmAt time.Duration
 }
 
 // assign gives leases to workers with free slots while there is work.
@@ -38,16 +40,21 @@ func (s *leasing) assign(now time.Duration) {
 	if !s.life.active() {
 		return
 	}
-	f := s.members.field()
+	f := s.field(now)
+	trials := s.trials(now, &f)
 	for _, r := range s.rounds {
+		r.sample = len(trials) > 0 && r.work == wire.Gradient && len(r.leases) == 0
 		for _, w := range s.members.list {
-			for f.takes(w) && w.busy < w.slots {
+			for f.counts(w) && w.busy < w.slots {
 				t, audit := s.choose(now, r, w, &f)
 				if t == nil {
 					break
 				}
 				s.issue(now, w, t, audit)
 			}
+		}
+		if r.work == wire.Gradient {
+			s.try(now, r, trials)
 		}
 	}
 }
@@ -140,7 +147,7 @@ func (s *leasing) beat(now time.Duration, w *member, running []wire.Progress) {
 			if done := min(running[at].Done, s.timing.parts(l)); done > l.done {
 				l.done, l.grewAt = done, now
 			}
-		} else if now-l.sentAt >= s.timing.patience() {
+		} else if l.lackedAt = now; now-l.sentAt >= s.timing.patience() {
 			s.askAgain(now, l)
 		}
 	}
@@ -163,7 +170,7 @@ func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
 		return false
 	}
 	s.out.reject(l.owner.id, ReasonUnanswered, "%sshards %s were asked for %d times", part, l.block, l.strikes)
-	l.owner.doubtedAt = now
+	s.missed(now, l)
 	s.lose(now, l, l.owner.account)
 	return true
 }
@@ -224,8 +231,10 @@ func (s *leasing) lose(now time.Duration, l *lease, not *account) {
 	case t.regular() > 0:
 		s.transfer.resume(now, t)
 	case t.phase == disputed || not != nil:
+		s.figures.Reissued++
 		r.enqueue(now, t, not)
 	default:
+		s.figures.Reissued++
 		r.dropAudit(t)
 		r.release(now, t)
 	}
@@ -272,6 +281,7 @@ func (s *leasing) giveOut(now time.Duration, t *task) {
 
 // clear drops all that belongs to the work at the last parameters.
 func (s *leasing) clear(now time.Duration) {
+	s.endTrials(now)
 	for _, l := range s.leases { // pulled, and not needed
 		s.transfer.forget(l)
 	}

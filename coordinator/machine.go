@@ -60,7 +60,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
 	}
 	m.run = run{
-		cfg: &m.cfg, life: &m.life, opt: opt, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state,
+		cfg: &m.cfg, life: &m.life, opt: opt, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state, shown: state,
 		milestones: newMilestones(&cfg), members: &m.members, timing: &m.timing, transfer: &m.transfer,
 		leasing: &m.leasing, out: &m.out, figures: &m.figures,
 	}
@@ -174,6 +174,7 @@ func (m *machine) tick(now time.Duration) {
 	m.leasing.assign(now)
 	m.leasing.nudge(now)
 	m.leasing.speculate(now)
+	m.leasing.cover(now)
 	m.conclude(now)
 	if !m.life.active() {
 		return

@@ -25,6 +25,8 @@ type member struct {
 	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
 	// it sends a message.
 	doubtedAt time.Duration
+	lag       lag // of its chunks
+	echoes    int // messages that may come twice because they were asked for twice
 	fetch     fetch
 }
 
@@ -141,19 +143,19 @@ func (ms *members) name(id string, token uint64) {
 	}
 }
 
-// turnAway refuses a worker. If another worker has used the same id, nothing is sent: that one would take the refusal
-// for its own.
+// turnAway refuses the worker with a token. Another one under the same id does not believe it. It is sent only where an
+// id is not in doubt: to one that shares it with others, or took it from another, nothing need be said.
 func (ms *members) turnAway(id string, token uint64, reason, help string) {
 	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
 		return
 	}
-	ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
+	ms.out.sendMarked(id, token, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
 }
 
 // turnAwayStranger refuses a worker of another protocol version, unless a worker was ready under that id.
-func (ms *members) turnAwayStranger(id, reason string) {
+func (ms *members) turnAwayStranger(id string, token uint64, reason string) {
 	if _, seen := ms.names[id]; !seen && !ms.taken(id, 0) {
-		ms.out.sendAnyone(id, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})
+		ms.out.sendMarked(id, token, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})
 	}
 }
 

@@ -68,7 +68,7 @@ func TestMembers_TurnsAwayOnlyWhoIsMeant(t *testing.T) {
 			t.Errorf("%s with token %d: %d messages, want %d", c.id, c.token, got, c.want)
 		}
 	}
-	if ms.turnAwayStranger("a", "reason"); len(out.take()) != 0 {
+	if ms.turnAwayStranger("a", 2, "reason"); len(out.take()) != 0 {
 		t.Error("a stranger is turned away under the id of a worker that was ready")
 	}
 }

@@ -8,6 +8,7 @@ type milestones struct {
 	validates       bool
 	validateEvery   uint64 // 0: only at the end
 	checkpointEvery uint64 // 0: only at the end
+	patience        uint64 // updates without a better validation after which the run ends; 0: it never ends so
 
 	validated uint64  // step that was last validated; 0: none
 	best      float64 // lowest loss of a validation; +Inf: there was none
@@ -27,7 +28,7 @@ const never = math.MaxUint64
 func newMilestones(cfg *Config) milestones {
 	return milestones{
 		steps: cfg.Steps, validates: cfg.ValidationShards > 0, validateEvery: cfg.ValidateEvery,
-		checkpointEvery: cfg.CheckpointEvery, best: math.Inf(1), saved: never,
+		checkpointEvery: cfg.CheckpointEvery, patience: uint64(cfg.Patience) * cfg.ValidateEvery, best: math.Inf(1), saved: never,
 	}
 }
 
@@ -62,6 +63,13 @@ func (s *milestones) validate(step uint64, loss float64) (better bool) {
 		s.best, s.bestStep = loss, step
 	}
 	return better
+}
+
+// exhausted reports whether the run ends with the parameters after a step, because they were validated and so many
+// validations were not better than the best one. Checkpoints contain all that it depends on: it is a function of the
+// configuration.
+func (s *milestones) exhausted(step uint64) bool {
+	return s.patience > 0 && step > 0 && s.validated == step && step-s.bestStep >= s.patience
 }
 
 // missing reports whether the parameters after a step are in no checkpoint.

@@ -71,3 +71,30 @@ func TestMilestones_SaveUsesSpareMemory(t *testing.T) {
 		t.Error("the memory was used twice")
 	}
 }
+
+// A run ends when so many validations were not better than the best one, also after it went back to a checkpoint.
+func TestMilestones_Patience(t *testing.T) {
+	s := newMilestones(&Config{Steps: 100, ValidateEvery: 10, ValidationShards: 1, Patience: 2})
+	losses := map[uint64]float64{10: 3, 20: 4, 30: 2, 40: 2, 50: 5, 60: 1}
+	for step := uint64(10); step <= 60; step += 10 {
+		if s.exhausted(step) {
+			t.Fatalf("it ends at step %d, which is not validated", step)
+		}
+		s.validate(step, losses[step])
+		if got, want := s.exhausted(step), step == 50; got != want {
+			t.Errorf("after step %d: exhausted is %v", step, got)
+		}
+		if step == 50 {
+			restored := newMilestones(&Config{Steps: 100, ValidateEvery: 10, ValidationShards: 1, Patience: 2})
+			restored.restore(s.save(50))
+			if !restored.exhausted(50) {
+				t.Error("a checkpoint does not say that the run has ended")
+			}
+			patient := newMilestones(&Config{Steps: 100, ValidateEvery: 10, ValidationShards: 1, Patience: 3})
+			patient.restore(s.save(50))
+			if patient.exhausted(50) {
+				t.Error("more patience does not help")
+			}
+		}
+	}
+}

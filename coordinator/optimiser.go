@@ -11,8 +11,9 @@ import (
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
 type optimiser struct {
 	rule
-	theta []float32
-	step  uint64
+	theta   []float32
+	average *optim.Average // of the parameters over updates; nil: there is none
+	step    uint64
 }
 
 // rule turns the sum of a step over its shards, which it overwrites, into new parameters.
@@ -39,7 +40,19 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
 	}
+	if cfg.Average > 0 {
+		o.average = optim.NewAverage(cfg.Average, o.Stride(), theta)
+	}
 	return o
+}
+
+// moments are what is in a checkpoint beside the parameters: the rule's, and the average.
+func (o *optimiser) moments() []optim.Moment {
+	list := o.Moments()
+	if o.average != nil {
+		list = append(list, optim.Moment{Name: checkpoint.Average, Values: o.average.Values})
+	}
+	return list
 }
 
 // fits says what is wrong with a checkpoint's moments for this rule.
@@ -47,7 +60,7 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b optim.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
 	}
-	if want := o.Moments(); !slices.EqualFunc(cp.Moments, want, same) {
+	if want := o.moments(); !slices.EqualFunc(cp.Moments, want, same) {
 		return fmt.Errorf("it holds %s, this run's optimiser needs %s", cp.MomentNames(), momentNames(want))
 	}
 	if cp.Step%o.Stride() != 0 {
@@ -68,10 +81,13 @@ func momentNames(moments []optim.Moment) []string {
 func (o *optimiser) restore(cp *Checkpoint) {
 	copy(o.theta, cp.Theta)
 	o.step = cp.Step
-	for i, m := range o.Moments() {
+	for i, m := range o.moments() {
 		if clear(m.Values); i < len(cp.Moments) {
 			copy(m.Values, cp.Moments[i].Values)
 		}
+	}
+	if o.average != nil && len(cp.Moments) == 0 {
+		copy(o.average.Values, cp.Theta)
 	}
 	o.Resume(cp.Step)
 }
@@ -79,7 +95,7 @@ func (o *optimiser) restore(cp *Checkpoint) {
 // save copies the state into a checkpoint, whose memory it uses.
 func (o *optimiser) save(cp *Checkpoint) {
 	cp.Step, cp.Theta = o.step, append(cp.Theta[:0], o.theta...)
-	moments := o.Moments()
+	moments := o.moments()
 	cp.Moments = slices.Grow(cp.Moments[:0], len(moments))[:len(moments)]
 	for i, m := range moments {
 		cp.Moments[i] = checkpoint.Moment{Name: m.Name, Values: append(cp.Moments[i].Values[:0], m.Values...)}
@@ -90,6 +106,9 @@ func (o *optimiser) save(cp *Checkpoint) {
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
 	norm, rate, err = o.Update(o.theta, sum, shards, o.step)
 	if err == nil {
+		if o.average != nil {
+			o.average.Add(o.theta, o.step/o.Stride())
+		}
 		o.step += o.Stride()
 	}
 	return norm, rate, err

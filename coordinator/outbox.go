@@ -24,9 +24,6 @@ func (o *outbox) broadcast(msg wire.Message) { o.add(sendCommand{message: msg}) 
 // send sends a message to a worker alone: it bears the mark of the worker's token.
 func (o *outbox) send(w *member, msg wire.Message) { o.add(sendCommand{w.id, w.mark, msg}) }
 
-// sendAnyone sends a message to whoever speaks under an id: it bears no mark.
-func (o *outbox) sendAnyone(id string, msg wire.Message) { o.add(sendCommand{to: id, message: msg}) }
-
 // sendMarked sends a message to one who is no member, and whose token is known.
 func (o *outbox) sendMarked(id string, token uint64, msg wire.Message) {
 	o.add(sendCommand{id, wire.Mark(token), msg})

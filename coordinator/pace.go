@@ -52,6 +52,9 @@ type field struct {
 	mean    float64 // pace of a slot, of those that have one; 1 if none has
 	total   float64 // shards per second of all
 	choosy  bool    // there are workers that are not doubted, so that others get nothing
+	sound   int     // workers in good standing that are not doubted
+	calm    bool    // no member has let a block wait lately that had not delivered before
+	now     time.Duration
 }
 
 // doubted reports whether a worker was late with a block, and has not been heard of since.
@@ -60,15 +63,29 @@ func (w *member) doubted() bool { return w.doubtedAt > w.lastSeen }
 // takes reports whether a worker is given leases.
 func (f *field) takes(w *member) bool { return w.ready && !(f.choosy && w.doubted()) }
 
+// counts reports whether a worker is one of those that the work is shared among. As long as nobody is in good standing,
+// these are all. One that has not been tried yet is believed to be good, unless others were not.
+func (f *field) counts(w *member) bool {
+	return f.takes(w) && (f.sound == 0 || w.sound(f.now) || f.calm && w.untried())
+}
+
 // field adds up those that are given leases.
-func (ms *members) field() field {
-	f := field{mean: 1, choosy: slices.ContainsFunc(ms.list, func(w *member) bool { return w.ready && !w.doubted() })}
+func (ms *members) field(now time.Duration, calm bool) field {
+	f := field{mean: 1, now: now, calm: calm, choosy: slices.ContainsFunc(ms.list, func(w *member) bool { return w.ready && !w.doubted() })}
+	for _, w := range ms.list {
+		if w.ready && !w.doubted() && w.sound(now) {
+			f.sound++
+		}
+	}
 	known, sum := 0, 0.0
 	for _, w := range ms.list {
 		if !f.takes(w) {
 			continue
 		}
 		f.workers++
+		if !f.counts(w) {
+			continue
+		}
 		f.slots += w.slots
 		if rate, ok := w.pace.rate(); ok {
 			known += w.slots
@@ -91,14 +108,18 @@ func (f *field) speed(w *member) float64 {
 	return rate * float64(w.slots)
 }
 
-// holdsBack reports whether a worker is so slow that the others would finish the round before it finishes one shard.
+// holdsBack reports whether a worker is so slow that the others would finish the round before it finishes one shard. Of
+// one that has not delivered yet, that is not known.
 func (f *field) holdsBack(w *member, r *round) bool {
 	rate, ok := w.pace.rate()
-	others := f.total - f.speed(w)
-	if !ok || f.workers < 2 || others <= 0 {
+	others, slots := f.total, f.slots
+	if f.counts(w) {
+		others, slots = others-f.speed(w), slots-w.slots
+	}
+	if !ok || f.workers < 2 || others <= 0 || w.untried() {
 		return false
 	}
-	return 1/rate > float64(r.open)/others+float64(f.slots-w.slots)/others
+	return 1/rate > float64(r.open)/others+float64(slots)/others
 }
 
 // doubtIdle raises the pace of those that were given nothing in a step.

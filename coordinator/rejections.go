@@ -13,10 +13,16 @@ type rejections struct {
 	list []Rejection // in the order of their first appearance
 }
 
+// maxRejections bounds the senders that are told apart; those beyond count as unknown.
+const maxRejections = 1024
+
 // count counts a refused message and logs the first of each sender and reason.
 func (rs *rejections) count(cmd rejectCommand, log hclog.Logger) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	if len(rs.list) >= maxRejections {
+		cmd.worker = ""
+	}
 	for i := range rs.list {
 		if r := &rs.list[i]; r.Worker == cmd.worker && r.Reason == cmd.reason {
 			r.Count++

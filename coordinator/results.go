@@ -15,11 +15,11 @@ import (
 func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason != "" {
-		m.out.refuse(w, reason, m.leasing.neverGave(msg.Lease), detail)
+		m.refuse(w, reason, m.leasing.neverGave(msg.Lease), detail)
 		return
 	}
 	if reason, detail := l.check(msg, m.transfer.chunks.Size, len(m.cfg.TermNames)); reason != "" {
-		m.out.refuse(w, reason, reason != ReasonDuplicate, detail)
+		m.refuse(w, reason, reason != ReasonDuplicate, detail)
 		return
 	}
 	w.load(now, -l.block.Count)
@@ -42,11 +42,14 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 
 // hear decides what follows from an announcement.
 func (m *machine) hear(now time.Duration, l *lease) {
+	if vouched(now, l) {
+		l.owner.delivers()
+	}
 	switch purpose := l.task.purpose(l); {
 	case purpose == compare:
 		m.leasing.withdraw(l)
 		m.judgement.submit(l.task)
-	case purpose == reserve: // until the copy before it turns out to be wrong
+	case purpose == reserve || m.leasing.spare(now, l): // until the copy before it turns out to be wrong, or does not come
 	case l.round.work == wire.Validate:
 		m.accept(now, l)
 	default:
@@ -61,7 +64,7 @@ func (m *machine) arrive(now time.Duration, w *member, c stored) {
 		reason, detail = m.transfer.arrive(now, l, c)
 	}
 	if reason != "" {
-		m.out.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(c.Lease), detail)
+		m.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(c.Lease), detail)
 		return
 	}
 	if l.missing == 0 {
@@ -80,7 +83,7 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 		reason, detail = m.transfer.check(l, msg)
 	}
 	// A changed chunk has the wrong checksum; its length is under the seal.
-	m.out.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
+	m.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
 }
 
 // complete checks a block of which all chunks are here.
@@ -101,6 +104,7 @@ func (m *machine) complete(now time.Duration, l *lease) {
 // accept handles a whole and sound copy of a block. What nobody doubts goes into the tree.
 func (m *machine) accept(now time.Duration, l *lease) {
 	l.state = delivered
+	l.owner.delivers()
 	if l.task.undoubted() {
 		m.accounts.trust(l.owner.account, m.run.opt.step, l.round.work)
 		m.run.use(now, l)

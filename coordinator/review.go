@@ -202,7 +202,7 @@ func (j *judgement) quarantine(now time.Duration, liars []*account, why string) 
 // ban closes the run to a token, and sends the worker a refusal.
 func (j *judgement) ban(a *account, why string) {
 	a.banned = why
-	j.figures.Quarantined = append(j.figures.Quarantined, a.id)
+	j.figures.Quarantined, j.figures.Marks = append(j.figures.Quarantined, a.id), append(j.figures.Marks, a.mark)
 	j.out.add(eventCommand{Event{Kind: EventQuarantine, Step: j.run.opt.step, Worker: a.id, Reason: why}})
 	j.members.turnAway(a.id, a.token, why, quarantineRemedy)
 }

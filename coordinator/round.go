@@ -21,6 +21,7 @@ type round struct {
 	broken        error // a task was to enter a phase that does not follow; nil: none was
 	single        bool  // a shard takes long, as a replica does: a worker gets at most as many at a time as it has slots
 	open          int
+	sample        bool           // the next block is a single shard, for members on trial
 	free          []reduce.Block // by first shard
 	tasks         map[reduce.Block]*task
 	leases        []*lease        // all of them, by id
@@ -98,6 +99,10 @@ func (r *round) next(now time.Duration, w *member, alone bool, patience time.Dur
 func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 	if len(r.free) == 0 || f.holdsBack(w, r) {
 		return reduce.Block{}, false
+	}
+	if r.sample {
+		r.sample = false
+		return r.cut(1), true
 	}
 	if r.waveSlots <= 0 {
 		r.waveSlots, r.waveShards = f.slots, 0

@@ -25,6 +25,8 @@ type run struct {
 	integers   *integers     // nil: gradients are float32
 	chunks     wire.Chunking // of state
 	state      []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
+	shown      []float32     // what workers compute at: state, or the average of the parameters in the same form
+	averages   []float32     // memory of the latter; nil: there is no average
 	milestones milestones
 
 	members  *members
@@ -69,11 +71,16 @@ func (r *run) open(now time.Duration) {
 	r.life.spokeAt = now
 	r.leasing.clear(now)
 	step := r.opt.step
+	if r.milestones.exhausted(step) {
+		r.finish(nil)
+		return
+	}
 	validating := r.milestones.validationDue(step)
 	if validating {
 		r.leasing.rounds = append(r.leasing.rounds, newRound(wire.Validate, r.cfg.ValidationShards))
 	}
-	if step < r.cfg.Steps {
+	averaged := r.show(validating)
+	if step < r.cfg.Steps && !averaged {
 		gradient := newRound(wire.Gradient, r.cfg.Shards)
 		gradient.tree.Peaks = r.integers.peaks()
 		gradient.single = r.opt.Stride() > 1
@@ -94,6 +101,19 @@ func (r *run) open(now time.Duration) {
 	if r.milestones.checkpointDue(step, validating) {
 		r.save(false)
 	}
+}
+
+// show chooses what workers compute at. If there is an average of the parameters, they validate that, before the step,
+// which then takes a pass of its own. It reports whether that is so.
+func (r *run) show(validating bool) (averaged bool) {
+	r.shown = r.state
+	if !validating || r.opt.average == nil {
+		return false
+	}
+	n := len(r.opt.theta)
+	r.averages = append(append(r.averages[:0], r.opt.average.Values...), r.state[n:]...)
+	r.shown = r.averages
+	return true
 }
 
 // use puts a copy of a block into the tree.
@@ -132,7 +152,7 @@ func (r *run) closeIfDone(now time.Duration) {
 	}
 }
 
-// closeValidation reports the mean terms and keeps the parameters if they are the best so far.
+// closeValidation reports the mean terms and keeps the parameters if they, or their average, are the best so far.
 func (r *run) closeValidation(sum *round) {
 	loss := sum.total.Terms
 	mean(loss, r.cfg.ValidationShards)
@@ -145,7 +165,14 @@ func (r *run) closeValidation(sum *round) {
 
 // closeStep updates the parameters and opens the next step.
 func (r *run) closeStep(now time.Duration) {
+	if r.milestones.exhausted(r.opt.step) { // the gradient at these parameters is not needed
+		r.finish(nil)
+		return
+	}
 	if !r.leasing.gradient() {
+		if r.opt.average != nil {
+			r.leasing.pass++ // the parameters follow their average
+		}
 		r.open(now)
 		return
 	}

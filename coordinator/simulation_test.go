@@ -46,7 +46,7 @@ func TestSimulation(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := simulate(t, seed)
+				s := simulate(t, seed, 0)
 				if t.Failed() {
 					t.Logf("%s\nrepeat it with: go test ./coordinator -run TestSimulation -seed %d -simulations 1", s.plan, seed)
 				}
@@ -136,6 +136,7 @@ type plan struct {
 	interrupts bool // of coordinators
 	crashes    bool
 	full       bool // disks
+	silent     bool // members that never deliver
 }
 
 func (p plan) String() string { return fmt.Sprintf("%+v", plain(p)) }
@@ -161,14 +162,16 @@ func draw(r *rand.Rand) plan {
 	case 2:
 		p.audit = r.Float64()
 	}
-	p.referee = p.referee || p.liars || p.auditors || p.nan
+	p.silent = some()
+	p.referee = p.referee || p.silent || p.liars || p.auditors || p.nan
 	return p
 }
 
-// simulate lets a schedule happen.
-func simulate(t *testing.T, seed uint64) *simulation {
+// simulate lets a schedule happen to a run with that memory of the average of its parameters.
+func simulate(t *testing.T, seed uint64, average float64) *simulation {
 	p := draw(rand.New(rand.NewPCG(seed, 0)))
 	s := &simulation{t: t, plan: p, cfg: simulatedConfig(t), disk: &weakDisk{}}
+	s.cfg.Average = average
 	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
 	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
 	s.cfg.Audit = p.audit
@@ -182,6 +185,12 @@ func simulate(t *testing.T, seed uint64) *simulation {
 	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}
 	var all sync.WaitGroup
 	all.Go(func() { crowd.live(ctx) })
+	if p.silent {
+		for i := range 1 + seed%5 {
+			how := []behaviour{beats, pretends, announces}[(seed+i)%3]
+			silent(ctx, t, s.weather.bus, s.cfg, fmt.Sprint("silent", i), how)
+		}
+	}
 	all.Go(func() { s.trouble(ctx, rand.New(rand.NewPCG(seed, 3))) })
 	s.lead(ctx, rand.New(rand.NewPCG(seed, 4)))
 	cancel()

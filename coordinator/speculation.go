@@ -22,7 +22,7 @@ func (s *leasing) speculate(now time.Duration) {
 		}
 		for i := 0; i < len(s.leases); i++ { // grows meanwhile
 			l := s.leases[i]
-			if l.round == r && !l.phase.inTree() && !l.phase.judged() && s.overdue(now, l) {
+			if l.round == r && !l.shadow && !l.phase.inTree() && !l.phase.judged() && s.overdue(now, l) {
 				s.copy(now, l)
 			}
 		}
@@ -37,13 +37,13 @@ func (s *leasing) copy(now time.Duration, l *lease) {
 		return
 	}
 	for _, o := range t.leases {
-		if o.audit == l.audit && o.out() {
+		if o.audit == l.audit && o.out() && !o.shadow {
 			if n++; !s.overdue(now, o) {
 				return
 			}
 		}
 	}
-	w := s.idle(l)
+	w := s.idle(now, l)
 	if w == nil {
 		return
 	}
@@ -51,17 +51,17 @@ func (s *leasing) copy(now time.Duration, l *lease) {
 		s.revoke(now, l)
 	}
 	t.reissued++
-	l.owner.doubtedAt = now
+	s.missed(now, l)
 	s.figures.Speculated++
 	s.issue(now, w, t, l.audit)
 }
 
 // idle is the fastest worker that has nothing to do and may take a block that somebody else has.
-func (s *leasing) idle(l *lease) *member {
-	f := s.members.field()
+func (s *leasing) idle(now time.Duration, l *lease) *member {
+	f := s.field(now)
 	var best *member
 	for _, w := range s.members.list {
-		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) {
+		if !f.counts(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) {
 			continue
 		}
 		if best == nil || f.speed(w) > f.speed(best) {

@@ -14,21 +14,26 @@ type Stats struct {
 	Issued        uint64   // shards given out, also more than once; audits not counted
 	Useful        uint64   // of these, shards that are part of the run
 	Speculated    int      // blocks given to a further worker because the first took too long
+	Reissued      int      // blocks that were taken back from a worker and have to be given out again
+	Repeated      int      // steps of an earlier coordinator that were made again and gave the logged parameters
 	Audits        int      // blocks that were confirmed
 	AuditedShards uint64   // shards given out to confirm a block
 	Unaudited     int      // blocks to be confirmed that nobody was there to confirm
 	Refereed      int      // blocks given to the referee
 	Disputes      int      // blocks about which workers said different things
 	Rollbacks     int      // times that the run went back
-	Quarantined   []string // ids of the workers that were cut off
+	Quarantined   []string // names of the workers that were cut off
+	Marks         []uint64 // of their tokens, see wire.Mark
 
 	Members []MemberStats // in order of arrival
 }
 
 // MemberStats is the state of one worker.
 type MemberStats struct {
-	ID       string
+	ID       string // its name: see wire.Name
+	Mark     uint64 // of its token: see wire.Mark
 	Slots    int
+	Accepted int     // blocks
 	Busy     int     // shards in its hands
 	Speed    float64 // shards per second, or local updates of replicas; 0: not measured yet
 	LastSeen time.Time
@@ -59,6 +64,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 	}
 	c.figures.madeAt = now
 	s := c.machine.stats()
+	s.Repeated = c.history.repeated
 	for i := range s.Members {
 		s.Members[i].LastSeen = c.start.Add(c.machine.members.list[i].lastSeen)
 	}
@@ -69,7 +75,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 func (m *machine) stats() *Stats {
 	s := m.figures
 	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor
-	s.Quarantined = slices.Clone(s.Quarantined)
+	s.Quarantined, s.Marks = slices.Clone(s.Quarantined), slices.Clone(s.Marks)
 	s.Members = make([]MemberStats, 0, len(m.members.list))
 	for _, w := range m.members.list {
 		state := "preparing"
@@ -80,7 +86,7 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Slots: w.slots, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state})
+		s.Members = append(s.Members, MemberStats{ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state})
 	}
 	return &s
 }

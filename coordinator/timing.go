@@ -30,6 +30,9 @@ func (g *timing) patience() time.Duration { return g.detection / 5 }
 // soon is how long an answer may take before it is asked for again in passing.
 func (g *timing) soon() time.Duration { return g.detection / 20 }
 
+// prompt is the least time after which it is looked whether an answer is missing.
+func (g *timing) prompt() time.Duration { return g.detection / 125 }
+
 // parts is how many steps of computation a lease has: one for each shard, or one for each local step of each replica.
 func (g *timing) parts(l *lease) int { return l.block.Count * g.partsOf(l.round) }
 

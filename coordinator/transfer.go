@@ -37,6 +37,7 @@ type delivery struct {
 	missing int           // chunks not yet here
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
+	sequence
 }
 
 // stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
@@ -61,7 +62,7 @@ func (x *transfer) start(now time.Duration, l *lease) {
 // prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
 func (x *transfer) prefer(now time.Duration, l *lease) {
 	if other := l.task.source(); other != nil {
-		if now-other.movedAt < x.timing.patience() {
+		if now-other.movedAt < x.timing.patience() && (other.owner.sound(now) || !l.owner.sound(now)) {
 			return
 		}
 		x.forget(other)
@@ -102,12 +103,14 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 			x.opened++
 			l.opening, l.values = x.opened, x.vector()
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
+			l.begin(n)
 		}
 		x.out.add(expectCommand{
 			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,
 			first: first, end: l.next, chunks: x.chunks, values: l.values,
 		})
 		l.movedAt = now
+		l.asks(first, l.next)
 		x.ask(l, first, l.next)
 	}
 }
@@ -147,6 +150,8 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 		return x.check(l, c.Chunk)
 	}
 	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
+	l.comes(c.Index)
+	l.owner.lag.add(now - l.movedAt)
 	l.special = l.special || !c.finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
 	l.missing--

@@ -43,7 +43,7 @@ fi
 
 # Nobody's surroundings change what is tested.
 unset "${!SWITCHYARD_@}" "${!COMPOSE_@}" SLOTS
-export PRESET='' PAGE_PORT=0 SWITCHYARD_IMAGE=${image:-localhost/$project} VERSION=test BROKER_HOST=localhost
+export PRESET='' PAGE_PORT=0 WORKER_KEYS=8 SWITCHYARD_IMAGE=${image:-localhost/$project} VERSION=test BROKER_HOST=localhost
 
 clean_up() {
 	local status=$?
@@ -139,8 +139,12 @@ say "coordinator, broker and workers are healthy"
 readme 'docker compose run --rm operator runs ls' -T >"$work/ls.log" 2>&1 || fail "runs ls: $(cat "$work/ls.log")"
 
 # What a container that is broken into gives away.
-secrets=$(docker cp "${workers[0]}:/keys" - | tar -t | sort | tr '\n' ' ')
-[ "$secrets" = "keys/ keys/ca.pem keys/worker.nk " ] || fail "a worker has the keys: $secrets"
+secrets=$(docker cp "${workers[0]}:/keys" - | tar -t | grep -v '\.lock$' | sort | tr '\n' ' ')
+want="keys/ keys/ca.pem $(printf 'keys/worker-%d.nk ' 1 2 3 4 5 6 7 8)"
+[ "$secrets" = "$want" ] || fail "a worker has the keys: $secrets"
+# There is a key for each, and none for a ninth, which says so.
+compose run --rm -T --no-deps worker >"$work/ninth.log" 2>&1 && fail "a ninth worker runs with eight keys"
+grep -q 'all keys of workers are taken: 8 in /keys' "$work/ninth.log" || fail "a ninth worker said: $(cat "$work/ninth.log")"
 for c in "$coordinator" "${workers[0]}" "$nats"; do
 	[ "$(docker inspect -f '{{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.PidsLimit}}' "$c")" = "65532:65532 true [ALL] 512" ] ||
 		fail "a container is not hardened"
@@ -228,6 +232,8 @@ token=$(file /keys/page.token)
 if grep -Eq '\bS[UA][A-Z2-7]{56}\b' "$work/all.log" || grep -qF "$token" "$work/all.log"; then
 	fail "a log or a command line holds a secret"
 fi
+used=$(grep -o 'worker joined.*worker=[^ ]*@U[A-Z0-9]*' "$work/all.log" | grep -o '@U[A-Z0-9]*' | sort -u | wc -l)
+[ "$used" -ge 8 ] || fail "eight workers have used $used keys"
 say "stop all"
 docker stop -t 60 "$coordinator" >/dev/null
 [ "$(docker inspect -f '{{.State.ExitCode}}' "$coordinator")" = 0 ] || fail "the coordinator did not end well"

@@ -37,6 +37,13 @@ func (r FHNReport) Table() Table {
 	for _, p := range FHNPaper() {
 		t.Rows = append(t.Rows, Row{"paper: " + p.Name, p.R2[:len(t.Columns)]})
 	}
+	for _, p := range FHNComputedMeans(r.Options.Horizon) {
+		row := Row{Name: "computed by Switchyard: " + p.Name}
+		for _, k := range FHNHorizons()[:len(t.Columns)] {
+			row.Values = append(row.Values, atHorizon(p.R2, k))
+		}
+		t.Rows = append(t.Rows, row)
+	}
 	if r.AllStarts != nil {
 		t.Rows = append(t.Rows, Row{})
 		r.AllStarts.rows(&t, ", all starts")
@@ -49,9 +56,17 @@ func (r FHNReport) Table() Table {
 		fmt.Sprintf("%d %s, filtered to step %d; mean of %d rollouts unless it says one draw.",
 			r.Options.Episodes, kind, r.Options.Length, r.Options.Samples),
 		"Stimulus unknown: u = 0 at every step. Drawn: draws from N(0,1), after the start others in every rollout; not known either.",
-		"True system: the true equations at u = 0. The paper's model is its Concrete variant.",
+		"True system: the true equations at u = 0. The paper's model is its Concrete variant. Computed: means over runs of train fhn with model.kind=rslds and trslds.",
 	}
 	return t
+}
+
+// atHorizon returns the value at horizon k, or NaN beyond the last.
+func atHorizon(r2 []float64, k int) float64 {
+	if k > len(r2) {
+		return math.NaN()
+	}
+	return r2[k-1]
 }
 
 func (r FHNReading) rows(t *Table, suffix string) {
@@ -106,7 +121,8 @@ func (r FHNReading) metrics(out *Report, suffix string) {
 }
 
 // CurveTable returns every number of the R² figure: one row per horizon, a column per predictor;
-// the published figures are missing where the papers print none.
+// the published figures are missing where the papers print none, and what this program computed for the models of the
+// literature has columns of its own.
 func (r FHNReport) CurveTable() Table {
 	t := Table{Corner: "k", Columns: []string{
 		"model_unknown", "model_unknown_draw", "model_drawn", "model_known", "model_known_draw",
@@ -126,6 +142,14 @@ func (r FHNReport) CurveTable() Table {
 			if k <= len(column) {
 				column[k-1] = p.R2[i]
 			}
+		}
+		columns = append(columns, column)
+	}
+	for _, p := range FHNComputedMeans(r.Options.Horizon) {
+		t.Columns = append(t.Columns, "computed_"+strings.ToLower(p.Name))
+		column := make([]float64, r.Options.Horizon)
+		for k := range column {
+			column[k] = atHorizon(p.R2, k+1)
 		}
 		columns = append(columns, column)
 	}

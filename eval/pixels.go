@@ -84,10 +84,10 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 		}
 	})
 	r.Rows = append(r.Rows, pixelRow("model", "", byMean), pixelRow("  one rollout", "one_rollout", single))
-	if _, ok := f.(model.Smoother); ok {
+	if _, ok := f.(model.Interpolator); ok {
 		r.Rows = append(r.Rows, r.smoothed(f, test))
 	} else {
-		r.Notes = append(r.Notes, "This family of models does not smooth: nothing is predicted from an image after the gap.")
+		r.Notes = append(r.Notes, "This family of models does not smooth from both sides: nothing is predicted from an image after the gap.")
 	}
 	r.Rows = append(r.Rows, pixelRow("last image seen", "static", static), pixelRow("blank image", "blank", blank))
 	return r, nil

@@ -1,10 +1,8 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -13,6 +11,7 @@ import (
 // Recording is one sequence that was recorded, in the units of the model: T steps of observations and controls, row by
 // row.
 type Recording struct {
+	Name                   string
 	T                      int
 	Observations, Controls []float32
 	Seen                   []float32 // 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
@@ -24,9 +23,13 @@ type RecordedOptions struct {
 	Training, Test []Recording
 	Prefix         int       // steps filtered before a prediction
 	Horizon        int       // steps predicted, unless all test recordings are too short for it
+	Stride         int       // steps from one start of a prediction to the next; 0: a horizon
+	Season         int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
 	Samples        int       // latent rollouts whose average is the predictive mean
 	Names          []string  // of the channels
+	Means          []float64 // of each channel, which were taken off it; nil: 0
 	Deviations     []float64 // unit of each channel in the data's own; nil: 1
+	DT             float64   // time between two steps; 0: unknown
 	Threads        int       // never changes a result
 }
 
@@ -35,26 +38,62 @@ type RecordedOptions struct {
 type RecordedReport struct {
 	Options                    RecordedOptions
 	Horizon                    int
+	Season                     int // of the seasonal baseline; 0: the data have none
+	Order                      int // of the autoregression
 	Starts, Episodes           int
 	Model, Persistence, Linear []Estimate
 	OverPersistence            []Estimate  // the model's error over that of persistence
 	RMSE                       [][]float64 // of the model at each horizon, by channel, in the data's own units
+	Scores                     []Score     // of the model, then of each baseline
+	Fan                        *Fan        // one prediction beside the truth; nil: observations are images
 }
 
-// predictors of recordings, by their place in a row of the tally: for each horizon and channel, what was measured, and
-// the squared errors of the three.
+// Levels are the shares of the central intervals whose coverage is measured.
+var Levels = []float64{0.5, 0.8, 0.95}
+
+// Score is how good a predictor is, by horizon, averaged over channels in the units of the model.
+type Score struct {
+	Name            string
+	MAE, RMSE, MASE []float64
+	CRPS            []float64   // NaN of images
+	Coverage        [][]float64 // [level][horizon] share of what was observed in the central interval; NaN of images
+	MAEByChannel    [][]float64 // [horizon][channel] in the data's own units
+}
+
+// Fan is one prediction of a test recording, in the units of the model.
+type Fan struct {
+	Name         string
+	First, Start int         // the steps First … Start−1 are shown as seen, and those from Start on predicted
+	Truth        [][]float64 // by step from First on to the end of the prediction; NaN: missing
+	Mean         [][]float64
+	Lower, Upper [][]float64 // of the central interval of 80 %
+	Regimes      []int       // of the shown steps, inferred from all of them; nil: the model has none
+	M            int         // how many regimes there are
+}
+
+// mostDistributed is the largest number of channels whose predictive distributions are scored.
+const mostDistributed = 64
+
+// The sums of a tally, for each horizon and channel: what was measured, then for each predictor its squared, absolute and
+// ranked errors and how often the intervals held the value.
 const (
 	recordedCount = iota
-	recordedModel
-	recordedPersistence
-	recordedLinear
-	recordedWidth
+	recordedFirst
 )
 
-// Recorded measures predictions of recordings that training never saw: from starts all along them, one horizon apart,
-// the model filters the steps before and predicts those after under the controls that were applied. Missing
-// observations are neither shown nor scored. It returns ErrOptions where no test recording is long enough for a
-// prediction.
+const (
+	sumSquare = iota
+	sumAbsolute
+	sumRanked
+	sumCovered // of each level
+)
+
+var recordedSums = sumCovered + len(Levels)
+
+// Recorded measures predictions of recordings that training never saw: from starts all along them the model filters the
+// steps before and predicts those after under the controls that were applied, beside persistence, the last season, linear
+// least squares and an autoregression with controls, all fitted to the training recordings. Missing observations are
+// neither shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
 func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	d := f.Dims()
 	longest := 0
@@ -62,44 +101,71 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 		longest = max(longest, e.T)
 	}
 	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
-	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 {
+	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
 		return r, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d", ErrOptions, o.Prefix, o.Horizon, len(o.Test), longest)
 	}
-	linear, err := fitRecorded(o.Training, d.NX, d.NU)
+	b, err := fitBaselines(o, r.Horizon, d)
 	if err != nil {
-		return r, fmt.Errorf("fit the linear baseline: %w", err)
+		return r, err
 	}
-	var starts []recordedStart
-	for i, e := range o.Test {
-		before := len(starts)
-		for at := o.Prefix; at+r.Horizon <= e.T; at += r.Horizon {
-			starts = append(starts, recordedStart{i, at})
-		}
-		if len(starts) > before {
-			r.Episodes++
-		}
-	}
-	r.Starts = len(starts)
-	sums := newTally(len(o.Test), r.Horizon*d.NX*recordedWidth)
-	means := make([][]float32, (len(starts)+trialsPerQuery-1)/trialsPerQuery)
-	forEach(f, o.Threads, len(means), func(f model.Forecaster, i int) {
+	r.Season, r.Order = b.season, b.order
+	starts := o.starts(r.Horizon)
+	r.Starts, r.Episodes = len(starts), episodesOf(starts)
+	width := recordedFirst + (1+len(b.list))*recordedSums
+	sums := newTally(len(o.Test), r.Horizon*d.NX*width)
+	queries := (len(starts) + trialsPerQuery - 1) / trialsPerQuery
+	parts := make([][][]float64, queries) // by query and start
+	forEach(f, o.Threads, queries, func(f model.Forecaster, i int) {
+		some := starts[i*trialsPerQuery : min((i+1)*trialsPerQuery, len(starts))]
 		var answer model.Forecast
-		f.Forecast(&answer, o.query(starts[i*trialsPerQuery:min((i+1)*trialsPerQuery, len(starts))], r.Horizon, d, i))
-		means[i] = answer.Mean
+		f.Forecast(&answer, o.query(some, r.Horizon, d, i))
+		for n, s := range some {
+			row := make([]float64, r.Horizon*d.NX*width)
+			r.score(row, width, s, d, modelPredictions(&answer, n, d.NX), b)
+			parts[i] = append(parts[i], row)
+		}
 	})
 	for i, s := range starts {
-		mean := means[i/trialsPerQuery]
-		n := len(mean) / (r.Horizon * d.NX) // in this query
-		r.score(sums.row(s.recording), s, linear, d, func(k int) []float32 {
-			return mean[((k-1)*n+i%trialsPerQuery)*d.NX:][:d.NX]
-		})
+		row := sums.row(s.recording)
+		for j, v := range parts[i/trialsPerQuery][i%trialsPerQuery] {
+			row[j] += v
+		}
 	}
-	r.summarise(sums, d.NX)
+	r.summarise(sums, d.NX, width, b)
+	if d.NX <= mostDistributed {
+		r.Fan = o.fan(f, starts, r.Horizon, d)
+	}
 	return r, nil
 }
 
 // recordedStart is a prediction of the steps from at on.
 type recordedStart struct{ recording, at int }
+
+// starts are all places from which so many steps can be predicted.
+func (o RecordedOptions) starts(horizon int) []recordedStart {
+	stride := o.Stride
+	if stride == 0 {
+		stride = horizon
+	}
+	var list []recordedStart
+	for i, e := range o.Test {
+		for at := o.Prefix; at+horizon <= e.T; at += stride {
+			list = append(list, recordedStart{i, at})
+		}
+	}
+	return list
+}
+
+// episodesOf is the number of recordings with a start.
+func episodesOf(starts []recordedStart) int {
+	n := 0
+	for i, s := range starts {
+		if i == 0 || starts[i-1].recording != s.recording {
+			n++
+		}
+	}
+	return n
+}
 
 // query asks for predictions from several starts.
 func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims, index int) model.Query {
@@ -142,172 +208,142 @@ func ones(n int) []float32 {
 	return v
 }
 
-// seen reports whether channel c was measured at step t.
+// seen reports whether element i of the observations was measured.
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
-// fitRecorded fits the next observation to the one before it and the control between them, where both were measured
-// whole.
-func fitRecorded(training []Recording, nx, nu int) (affine, error) {
-	var x, y []float64
-	for i := range training {
-		e := &training[i]
-		whole := func(t int) bool {
-			for c := range nx {
-				if !e.seen(t*nx + c) {
-					return false
-				}
-			}
-			return true
-		}
-		for t := 1; t < e.T; t++ {
-			if whole(t-1) && whole(t) {
-				x = append(append(x, widen(e.Observations[(t-1)*nx:t*nx])...), widen(e.Controls[t*nu:(t+1)*nu])...)
-				y = append(y, widen(e.Observations[t*nx:(t+1)*nx])...)
-			}
-		}
-	}
-	if len(y) == 0 {
-		return affine{}, errors.New("no two steps of the training recordings were measured whole")
-	}
-	return leastSquares(x, y, nx+nu, nx)
+// prediction is what a predictor says of a step and channel: its mean, and the distribution around it.
+type prediction struct {
+	mean float64
+	of   func() Mixture
 }
 
-// score enters the squared errors of one prediction.
-func (r *RecordedReport) score(row []float64, s recordedStart, linear affine, d model.Dims, mean func(k int) []float32) {
-	e := &r.Options.Test[s.recording]
-	last := make([]float64, d.NX) // measured in the prefix; else the mean of the training data, 0
-	for c := range d.NX {
-		for t := s.at - 1; t >= s.at-r.Options.Prefix; t-- {
-			if e.seen(t*d.NX + c) {
-				last[c] = float64(e.Observations[t*d.NX+c])
-				break
+// modelPredictions are those of sequence n of a forecast.
+func modelPredictions(a *model.Forecast, n, nx int) func(k, c int) prediction {
+	return func(k, c int) prediction {
+		at := (k*a.B+n)*nx + c
+		return prediction{float64(a.Mean[at]), func() Mixture {
+			m := Mixture{make([]float64, a.Samples), make([]float64, a.Samples)}
+			for s := range a.Samples {
+				path := (s*a.Horizon*a.B+k*a.B+n)*nx + c
+				m.Means[s], m.Deviations[s] = float64(a.Paths[path]), float64(a.SD[path])
 			}
-		}
+			return m
+		}}
 	}
-	state, next := append([]float64{}, last...), make([]float64, d.NX)
-	for k := 1; k <= r.Horizon; k++ {
-		t := s.at + k - 1
-		linear.apply(next, append(append([]float64{}, state...), widen(e.Controls[t*d.NU:(t+1)*d.NU])...))
-		copy(state, next)
-		for c, v := range mean(k) {
+}
+
+// score enters the errors of all predictors from one start.
+func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction, b *baselines) {
+	e := &r.Options.Test[s.recording]
+	all := []func(k, c int) prediction{of}
+	for i, base := range b.list {
+		means := make([]float64, r.Horizon*d.NX)
+		base.predict(means, e, b.held(e, d.NX), s.at, d)
+		all = append(all, func(k, c int) prediction {
+			return prediction{means[k*d.NX+c], func() Mixture {
+				return Mixture{[]float64{means[k*d.NX+c]}, []float64{b.deviations[i][k*d.NX+c]}}
+			}}
+		})
+	}
+	for k := range r.Horizon {
+		for c := range d.NX {
+			t := s.at + k
 			if !e.seen(t*d.NX + c) {
 				continue
 			}
-			truth := float64(e.Observations[t*d.NX+c])
-			at := row[((k-1)*d.NX+c)*recordedWidth:]
+			truth, at := float64(e.Observations[t*d.NX+c]), row[(k*d.NX+c)*width:]
 			at[recordedCount]++
-			at[recordedModel] += (float64(v) - truth) * (float64(v) - truth)
-			at[recordedPersistence] += (last[c] - truth) * (last[c] - truth)
-			at[recordedLinear] += (state[c] - truth) * (state[c] - truth)
-		}
-	}
-}
-
-// summarise makes estimates of the errors by horizon.
-func (r *RecordedReport) summarise(sums *tally, nx int) {
-	perHorizon := newTally(sums.n, r.Horizon*recordedWidth)
-	for n := range sums.n {
-		for i, v := range sums.row(n) {
-			k := i / (nx * recordedWidth)
-			perHorizon.row(n)[k*recordedWidth+i%recordedWidth] += v
-		}
-	}
-	all := sums.total()
-	for k := range r.Horizon {
-		ratio := func(a, b int) Estimate {
-			return perHorizon.estimate(func(s []float64) float64 { return s[k*recordedWidth+a] / s[k*recordedWidth+b] })
-		}
-		r.Model = append(r.Model, ratio(recordedModel, recordedCount))
-		r.Persistence = append(r.Persistence, ratio(recordedPersistence, recordedCount))
-		r.Linear = append(r.Linear, ratio(recordedLinear, recordedCount))
-		r.OverPersistence = append(r.OverPersistence, ratio(recordedModel, recordedPersistence))
-		rmse := make([]float64, nx)
-		for c := range rmse {
-			at := all[(k*nx+c)*recordedWidth:]
-			rmse[c] = math.Sqrt(at[recordedModel] / at[recordedCount])
-			if r.Options.Deviations != nil {
-				rmse[c] *= r.Options.Deviations[c]
+			for i, of := range all {
+				p := of(k, c)
+				sums := at[recordedFirst+i*recordedSums:]
+				sums[sumSquare] += (p.mean - truth) * (p.mean - truth)
+				sums[sumAbsolute] += math.Abs(p.mean - truth)
+				if d.NX > mostDistributed {
+					continue
+				}
+				m := p.of()
+				sums[sumRanked] += m.CRPS(truth)
+				place := m.cumulative(truth)
+				for l, level := range Levels {
+					if math.Abs(place-0.5) <= level/2 {
+						sums[sumCovered+l]++
+					}
+				}
 			}
 		}
-		r.RMSE = append(r.RMSE, rmse)
 	}
 }
 
-// shownHorizons are up to ten, the first and the last among them.
-func shownHorizons(horizon int) []int {
-	var list []int
-	for i := range min(horizon, 10) {
-		k := 1 + i*(horizon-1)/max(min(horizon, 10)-1, 1)
-		list = append(list, k)
+// fan predicts the end of the test recording that has most starts.
+func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon int, d model.Dims) *Fan {
+	count, best := map[int]int{}, starts[0].recording
+	for _, s := range starts {
+		if count[s.recording]++; count[s.recording] > count[best] {
+			best = s.recording
+		}
 	}
-	return list
+	start := starts[0]
+	for _, s := range starts {
+		if s.recording == best {
+			start = s
+		}
+	}
+	e := &o.Test[start.recording]
+	y := &Fan{Name: e.Name, First: max(0, start.at-max(3*horizon, o.Prefix)), Start: start.at}
+	for t := y.First; t < start.at+horizon; t++ {
+		row := widen(e.Observations[t*d.NX : (t+1)*d.NX])
+		for c := range row {
+			if !e.seen(t*d.NX + c) {
+				row[c] = math.NaN()
+			}
+		}
+		y.Truth = append(y.Truth, row)
+	}
+	var answer model.Forecast
+	f.Forecast(&answer, o.query([]recordedStart{start}, horizon, d, noiseOfFan))
+	of := modelPredictions(&answer, 0, d.NX)
+	for k := range horizon {
+		mean, low, high := make([]float64, d.NX), make([]float64, d.NX), make([]float64, d.NX)
+		for c := range d.NX {
+			p := of(k, c)
+			m := p.of()
+			mean[c], low[c], high[c] = p.mean, m.Quantile(0.1), m.Quantile(0.9)
+		}
+		y.Mean, y.Lower, y.Upper = append(y.Mean, mean), append(y.Lower, low), append(y.Upper, high)
+	}
+	y.Regimes, y.M = o.regimes(f, e, y.First, start.at+horizon, d)
+	return y
 }
 
-// Table shows up to ten horizons.
-func (r RecordedReport) Table() Table {
-	t := Table{Title: "recordings, squared error of predictions k steps ahead", Corner: "k", Digits: 3}
-	rows := []struct {
-		name string
-		e    []Estimate
-	}{{"model", r.Model}, {"persistence", r.Persistence}, {"linear least squares", r.Linear}, {"model / persistence", r.OverPersistence}}
-	shown := shownHorizons(r.Horizon)
-	for _, k := range shown {
-		t.Columns = append(t.Columns, strconv.Itoa(k))
-	}
-	for _, row := range rows {
-		value, se := Row{Name: row.name}, Row{Name: "  standard error"}
-		for _, k := range shown {
-			value.Values, se.Values = append(value.Values, row.e[k-1].Value), append(se.Values, row.e[k-1].SE)
-		}
-		t.Rows = append(t.Rows, value)
-		if row.name == "model" || row.name == "model / persistence" {
-			t.Rows = append(t.Rows, se)
-		}
-	}
-	o := r.Options
-	t.Notes = []string{
-		fmt.Sprintf("%d starts in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", r.Starts, r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per channel, in the units that the model was trained in. Persistence: nothing changes. Linear: from the last observation and the controls.",
-		"Standard errors are over recordings.",
-	}
-	return t
-}
+// regimePaths is over how many paths the regimes of the picture are averaged.
+const regimePaths = 16
 
-// CurveTable holds every horizon, with the error of each channel in the data's own units.
-func (r RecordedReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{"error", "error_se", "persistence", "persistence_se", "linear", "linear_se", "over_persistence", "over_persistence_se"}, Decimals: 6}
-	for _, name := range r.Options.Names {
-		t.Columns = append(t.Columns, "rmse_"+name)
+// regimes are the most likely ones of the steps from first to end of a recording.
+func (o RecordedOptions) regimes(f model.Forecaster, e *Recording, first, end int, d model.Dims) ([]int, int) {
+	s, ok := f.(model.Segmenter)
+	if !ok {
+		return nil, 0
 	}
-	for k := range r.Horizon {
-		row := Row{Name: strconv.Itoa(k + 1)}
-		for _, e := range []Estimate{r.Model[k], r.Persistence[k], r.Linear[k], r.OverPersistence[k]} {
-			row.Values = append(row.Values, e.Value, e.SE)
+	var b model.Batch
+	b.Resize(end-first, 1, d.NX, d.NU)
+	copy(b.Observations, e.Observations[first*d.NX:])
+	if d.NU > 0 {
+		copy(b.Controls, e.Controls[first*d.NU:])
+		clear(b.Controls[:d.NU])
+	}
+	if e.Seen != nil {
+		b.Seen = e.Seen[first*d.NX : end*d.NX]
+	}
+	var answer model.Segmentation
+	s.Segment(&answer, b, regimePaths, rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest))
+	list := make([]int, b.T)
+	for t := range list {
+		p := answer.Probability[t*answer.M:][:answer.M]
+		for k, v := range p {
+			if v > p[list[t]] {
+				list[t] = k
+			}
 		}
-		row.Values = append(row.Values, r.RMSE[k]...)
-		t.Rows = append(t.Rows, row)
 	}
-	return t
-}
-
-// Report returns the figures in the form that scripts read. Lists hold horizons 1, 2, …
-func (r RecordedReport) Report() Report {
-	o := r.Options
-	out := Report{Protocol: "recordings", Metrics: []Metric{
-		count("recordings", len(o.Test)), count("starts", r.Starts), count("prefix", o.Prefix), count("horizon", r.Horizon), count("samples", o.Samples),
-	}}
-	for _, m := range []struct {
-		name string
-		e    []Estimate
-	}{{"error", r.Model}, {"error_persistence", r.Persistence}, {"error_linear", r.Linear}, {"ratio_to_persistence", r.OverPersistence}} {
-		out.Metrics = append(out.Metrics, list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e)))
-	}
-	for c, name := range o.Names {
-		channel := make([]float64, r.Horizon)
-		for k := range channel {
-			channel[k] = r.RMSE[k][c]
-		}
-		out.Metrics = append(out.Metrics, list("rmse_"+name, channel))
-	}
-	return out
+	return list, answer.M
 }

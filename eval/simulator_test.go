@@ -144,6 +144,8 @@ func (s *simulator) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Strea
 	}
 }
 
+func (s *simulator) Interpolates() {}
+
 // Smooth fills gaps with the truth.
 func (s *simulator) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, b.NX, 0)

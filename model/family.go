@@ -35,6 +35,22 @@ type Checker interface {
 	Check(s Setup) []Fault
 }
 
+// Ignoring are Settings of which some have no effect beside others, for more reasons than their only tags say.
+type Ignoring interface {
+	// Ignored returns the settings without effect, each as a fault: the key, then those that make it so. It is a fault
+	// only where a user has changed the key.
+	Ignored(s Setup) []Fault
+}
+
+// Choosing are Settings with values that suit an environment better than their defaults do.
+type Choosing interface {
+	Settings
+	// Choose returns the values of keys of the family, and of keys that all runs have, by path, for a kind of
+	// environment. They hold in runs that begin and whose user does not set the key, in place of the preset's. A
+	// configuration that is read back has the value of before the key, or its default, if it lacks it.
+	Choose(env string) map[string]string
+}
+
 // Fault is a conflict between settings that are each within their range.
 type Fault = setting.Fault
 
@@ -44,11 +60,13 @@ func Faultf(keys []string, hint, format string, args ...any) Fault {
 	return setting.Faultf(keys, hint, format, args...)
 }
 
-// Data are the dimensions of what a model is trained on.
+// Data are the dimensions of what a model is trained on, and for how long.
 type Data struct {
 	NX    int    // observed
 	NU    int    // controls; 0: none
 	Image [3]int // height, width and channels of an observation, the last running fastest; zeros: it is no image
+	// Horizon is the update at which schedules of the loss that end with the run are at their end; 0: there are none.
+	Horizon uint64
 }
 
 // Setup is the context in which settings are checked.
@@ -66,6 +84,7 @@ type Description struct {
 	Text    string   // one line of the plan: variant and sizes
 	Variant string   // one word for the names of runs; may be empty
 	Others  []string // key=value settings for other variants that are worth trying next
+	Bound   string   // what the evidence lower bound of a validation is, as Term.Bound has it; empty: the model has none
 }
 
 // Term is one of the values that a loss reports.
@@ -75,6 +94,28 @@ type Term struct {
 	Short  string  // in a status line, e.g. kl_z
 	Unit   string  // e.g. nats per step
 	Weight float64 // its weight in the loss; 0 for the loss itself
+	Bound  float64 // its weight in minus the evidence lower bound of a validation; 0 in all terms: the model has none
+	Note   string  // what one must know to read it, e.g. the least value that it can have; may be empty
+
+	// Validation says that only a validation has the value; a training step has 0.
+	Validation bool
+
+	// Remedy says of a divergence that is estimated by sampling what makes the estimate better. Such an estimate may be
+	// negative, but hardly below −1 in the mean of a batch. Empty: the value is no such estimate.
+	Remedy string
+}
+
+// ELBO is the evidence lower bound that the values of these terms say, if they are those of a validation: schedules are
+// at their end, and every divergence has the weight 1, whatever its weight in the loss. known is false if the model has
+// no bound. The sum has the same bits on every machine.
+func ELBO(terms []Term, values []float32) (bound float64, known bool) {
+	for i, t := range terms {
+		if t.Bound != 0 {
+			bound -= float64(t.Bound * float64(values[i]))
+			known = true
+		}
+	}
+	return bound, known
 }
 
 // TermNames are the names of terms.

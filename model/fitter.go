@@ -27,6 +27,11 @@ type Chain interface {
 	State(dst []float64)
 }
 
+// Sized is a Chain that says how much memory it holds, in bytes, beside its state as an array.
+type Sized interface {
+	Bytes() int
+}
+
 // Part is a named array in the state of a chain.
 type Part struct {
 	Name  string
@@ -70,4 +75,24 @@ type Diagnosis struct {
 	Bulk float64 // effective sample size for the centre; at least 400 is asked for
 	Tail float64 // for the 5 and 95 per cent quantiles, whichever is less
 	Size int     // sweeps of each chain that were compared
+}
+
+// Weighted is a Fitter whose chains do not count the same.
+type Weighted interface {
+	// Weights are those of the chains that were installed, 1 together; nil: they count the same.
+	Weights() []float64
+}
+
+// Remembering is a Fitter that keeps which regimes it found in its recordings.
+type Remembering interface {
+	// Regimes returns them for recordings of these lengths, which are those that the chains were fitted to. They are
+	// empty if they were not kept.
+	Regimes(lengths []int) (Regimes, error)
+}
+
+// Regimes are the probabilities of K regimes at all steps of the recordings, one recording after the other.
+type Regimes struct {
+	K           int
+	Probability []float32 // [N,K] the weighted mean of the chains
+	Spread      []float32 // [N,K] the standard deviation of the chains around it
 }

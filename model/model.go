@@ -69,15 +69,18 @@ type Forecast struct {
 
 	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts, or its expectation where the model knows it
 	Paths    []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
+	SD       []float32 // [Samples,Horizon,B,NX] standard deviation of p(x | z) along each rollout; zeros where the paths are draws
 	Draw     []float32 // [Horizon,B,NX] draws from the decoder along the first rollout
 	Switches []float32 // [Horizon,B,M] mixing weights, averaged over the rollouts
 }
 
-// Resize gives the forecast its dimensions and reuses its memory.
+// Resize gives the forecast its dimensions and reuses its memory. Its SD are zeros.
 func (f *Forecast) Resize(horizon, b, samples, nx, m int) {
 	f.Horizon, f.B, f.Samples, f.NX, f.M = horizon, b, samples, nx, m
 	f.Mean = resize(f.Mean, horizon*b*nx)
 	f.Paths = resize(f.Paths, samples*horizon*b*nx)
+	f.SD = resize(f.SD, samples*horizon*b*nx)
+	clear(f.SD)
 	f.Draw = resize(f.Draw, horizon*b*nx)
 	f.Switches = resize(f.Switches, horizon*b*m)
 }
@@ -141,12 +144,23 @@ func (s *Smoothing) Resize(t, b, nx, nz int) {
 	s.SD = resize(s.SD, t*b*nz)
 }
 
-// Smoother is a Forecaster that fills gaps: where a batch marks observations as missing, it infers them from both sides.
-// With a gap up to the last time step that is a prediction which knows how it ends.
+// Smoother is a Forecaster that infers every time step from all observations, as far as its inference reads them: where a
+// batch marks observations as missing, it fills them in.
 type Smoother interface {
 	// Smooth infers states and observations of all time steps.
 	Smooth(dst *Smoothing, b Batch)
 }
+
+// Interpolator is a Smoother that infers a gap from both of its sides. With a gap before the last time step that is a
+// prediction which knows how it ends.
+type Interpolator interface {
+	Smoother
+	// Interpolates does nothing: it tells an Interpolator from other Smoothers.
+	Interpolates()
+}
+
+// SmoothingPaths is how many paths of the posterior a Smoother averages that does not know its moments.
+const SmoothingPaths = 32
 
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {

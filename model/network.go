@@ -31,6 +31,7 @@ func (d Dense) Steps(t *autodiff.Tape, y, x autodiff.Tensor, block int) autodiff
 type Body struct {
 	dense  Dense // without residual blocks
 	blocks []residual
+	In     int // of the input
 	Width  int // of the output
 }
 
@@ -44,7 +45,7 @@ type residual struct {
 
 // NewBody declares a body of the given width; blocks = 0 is a single dense layer, MaxBlocks the most.
 func NewBody(p *autodiff.Params, name string, in, width, blocks int, draws *rng.Stream) Body {
-	b := Body{Width: width}
+	b := Body{In: in, Width: width}
 	if blocks == 0 {
 		b.dense = NewDense(p, name+".dense", in, width, draws)
 		return b

@@ -16,6 +16,7 @@ const (
 	Evaluation                    // all of evaluation
 	Fault                         // injected faults, which never touch a run's own numbers
 	Rounding                      // of gradients to integers
+	Search                        // of a sweep: configurations to try
 )
 
 // Key is the generator key of one purpose of one run.

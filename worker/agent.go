@@ -15,6 +15,12 @@ import (
 const (
 	// seeking is the time between two Seek messages of an agent without a run.
 	seeking = time.Second
+	// serving is the time between two Seek messages of an agent that serves a run, from which a host that was started
+	// anew learns of it.
+	serving = 10 * time.Second
+	// After a refusal by the host, an agent that has worked before seeks again after hostPause, then after twice as long
+	// each further time, up to longestPause.
+	hostPause = 2 * time.Second
 	// After an error in a run, the agent avoids that run for the time pause, then for twice as long after each further
 	// error, up to longestPause. The time begins with pause again after a run without error, or one that lasted for
 	// longestPause.
@@ -43,7 +49,8 @@ type AgentConfig struct {
 	Alive func()
 }
 
-// Agent is a worker of the pool. It seeks a run, serves it, and seeks again when the run has ended; or it leaves for
+// Agent is a worker of the pool. It obeys the host only in what answers its newest Seek and bears the mark of its token,
+// which nobody can know who has not heard that Seek. It seeks a run, serves it, and seeks again when the run has ended; or it leaves for
 // the run that an Assign names. It is the same worker in all runs. It keeps data set and program for a run that needs
 // the same ones.
 //
@@ -55,6 +62,9 @@ type Agent struct {
 	bus     wire.Bus
 	plain   hclog.Logger // for the workers
 	log     hclog.Logger
+	mark    uint64 // of the token
+	number  uint64 // of the newest Seek
+	order   uint64 // of the newest answer to it
 	encoder *wire.Encoder
 	inbox   chan []byte
 	closing chan struct{} // closed when Run returns, so that handlers do not block
@@ -69,9 +79,11 @@ type Agent struct {
 	avoided string // run that is avoided
 	until   time.Time
 	pauses  int       // errors in runs in a row
-	resumes time.Time // time of the next Seek after an error
+	refused int       // refusals by the host in a row
+	resumes time.Time // time of the next Seek after an error or a refusal
+	worked  bool      // a coordinator has used it before: it is sound, and a refusal need not be for ever
 
-	waitsFrom, loggedAt, answeredAt time.Time
+	waitsFrom, loggedAt, answeredAt, soughtAt time.Time
 }
 
 // NewAgent prepares an agent.
@@ -89,7 +101,7 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 		cfg.Alive = func() {}
 	}
 	return &Agent{
-		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID), encoder: wire.NewEncoder(),
+		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID), mark: wire.Mark(c.Token), encoder: wire.NewEncoder(),
 		inbox: make(chan []byte, 16), closing: make(chan struct{}), left: make(chan struct{}), ended: make(chan error, 1),
 	}, nil
 }
@@ -102,12 +114,13 @@ func (a *Agent) ID() string { return a.cfg.ID }
 func (a *Agent) Left() <-chan struct{} { return a.left }
 
 // Run works until ctx ends and then returns nil. It must be called only once. It returns ErrRefused if the host refuses
-// the worker. If there is no broker, host or run, it waits. All its goroutines have ended when it returns.
+// the worker before it has worked in a run; later, a refusal is a pause. If there is no broker, host or run, it waits. All its goroutines have ended when it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	defer close(a.closing)
-	sub, err := a.bus.Subscribe(wire.AssignSubject(a.cfg.ID), a.enqueue)
+	subject := wire.AssignSubject(wire.Name(a.cfg.ID, a.bus.Key()))
+	sub, err := a.bus.Subscribe(subject, a.enqueue)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", wire.AssignSubject(a.cfg.ID), err)
+		return fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	defer a.unsubscribe(sub)
 	ticker := time.NewTicker(seeking)
@@ -157,14 +170,20 @@ func (a *Agent) unsubscribe(sub wire.Subscription) {
 	}
 }
 
-// seek tells the host that this worker has no run.
+// seek tells the host which run this worker serves, or that it has none.
 func (a *Agent) seek() {
-	data, err := a.encoder.Encode(&wire.Seek{
+	a.number++
+	a.order, a.soughtAt = 0, time.Now()
+	msg := &wire.Seek{
 		Header: wire.Header{Run: wire.Pool, From: a.cfg.ID, Token: a.cfg.Token},
-		Build:  a.cfg.Info, Slots: a.cfg.Slots, Numerics: a.cfg.Numerics,
-	})
+		Build:  a.cfg.Info, Slots: a.cfg.Slots, Numerics: a.cfg.Numerics, Number: a.number,
+	}
+	if a.worker != nil {
+		msg.Serving = a.worker.cfg.Run
+	}
+	data, err := a.encoder.Encode(msg)
 	if err == nil {
-		err = a.bus.Publish(wire.SeekSubject, data)
+		err = a.bus.Publish(wire.By(wire.SeekSubject, a.bus.Key()), data)
 	}
 	if err != nil {
 		a.log.Debug("message lost", "subject", wire.SeekSubject, "error", err)
@@ -178,15 +197,34 @@ func (a *Agent) receive(data []byte) error {
 		a.log.Debug("message dropped", "error", err)
 		return nil
 	}
-	if h := msg.Head(); h.Run != wire.Pool || h.From != "" {
+	if h := msg.Head(); h.Run != wire.Pool || h.From != "" || h.Token != a.mark {
 		return nil
 	}
 	switch msg := msg.(type) {
 	case *wire.Refusal:
-		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
+		return a.refuse(msg)
 	case *wire.Assign:
-		a.answeredAt = time.Now()
+		if msg.Number != a.number || msg.Order <= a.order {
+			return nil // it answers an older Seek, or was overtaken
+		}
+		a.answeredAt, a.order, a.refused = time.Now(), msg.Order, 0
 		a.assign(msg.To)
+	}
+	return nil
+}
+
+// refuse handles a refusal of the host. It ends an agent that has never worked: its arithmetic or its release is not the
+// coordinator's. One that has worked goes on with what it does, and seeks later.
+func (a *Agent) refuse(msg *wire.Refusal) error {
+	if !a.worked && (a.worker == nil || !a.worker.used()) {
+		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
+	}
+	wait := min(hostPause<<min(a.refused, 10), longestPause)
+	if a.refused++; a.refused == 1 {
+		a.log.Warn("the host refuses this worker, which has worked before; it seeks again later", "reason", msg.Reason, "remedy", msg.Remedy, "pause", wait)
+	}
+	if until := time.Now().Add(wait); until.After(a.resumes) {
+		a.resumes = until
 	}
 	return nil
 }
@@ -229,6 +267,7 @@ func (a *Agent) serve(run string) {
 func (a *Agent) back(err error) {
 	now, run, ordered := time.Now(), a.worker.cfg.Run, a.next != ""
 	a.stop()
+	a.worked = a.worked || a.worker.used()
 	a.kept, a.worker = a.worker.leave(), nil
 	if err == nil || errors.Is(err, errSilent) || now.Sub(a.began) >= longestPause {
 		a.pauses = 0
@@ -264,7 +303,13 @@ func (a *Agent) tick() {
 	if a.worker == nil || a.worker.turns(now) {
 		a.alive()
 	}
-	if a.worker != nil || now.Before(a.resumes) {
+	if now.Before(a.resumes) {
+		return
+	}
+	if a.worker != nil {
+		if now.Sub(a.soughtAt) >= serving {
+			a.seek()
+		}
 		return
 	}
 	a.seek()

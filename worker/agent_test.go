@@ -31,6 +31,8 @@ type stage struct {
 	done   chan error
 
 	mu sync.Mutex // guards all below
+	// number is that of the agent's newest Seek, and order counts the answers of the host.
+	number, order uint64
 	// host answers a Seek and run what is said to the coordinator of a run; nil: nothing.
 	host func() wire.Message
 	run  func(run string, m wire.Message) []wire.Message
@@ -77,13 +79,16 @@ func newStage(t *testing.T, fault func(subject string, data []byte) []time.Durat
 }
 
 func (s *stage) listen(subject, run string, answer func(wire.Message) []wire.Message) {
-	sub, err := s.bus.Subscribe(subject, func(data []byte) {
+	sub, err := s.bus.Hear(subject, func(_ string, data []byte) {
 		m, err := wire.Decode(data)
 		if err != nil || m.Head().Run != run || m.Head().From != "w" || m.Head().Token != 42 {
 			s.t.Errorf("on %s came %+v, %v", subject, m, err)
 			return
 		}
 		s.mu.Lock()
+		if seek, ok := m.(*wire.Seek); ok {
+			s.number = seek.Number
+		}
 		s.said = append(s.said, strings.TrimPrefix(fmt.Sprintf("%T ", m), "*wire.")+run)
 		s.at = append(s.at, time.Since(s.start))
 		s.mu.Unlock()
@@ -99,10 +104,21 @@ func (s *stage) listen(subject, run string, answer func(wire.Message) []wire.Mes
 
 // send sends the agent a message as the coordinator of a run or, for wire.Pool, as the host.
 func (s *stage) send(run string, m wire.Message) {
-	*m.Head() = wire.Header{Run: run, Term: 1}
+	*m.Head() = wire.Header{Run: run, Term: 1, Token: wire.Mark(42)}
+	if a, ok := m.(*wire.Assign); ok {
+		s.mu.Lock()
+		s.order++
+		*a = wire.Assign{Header: a.Header, To: a.To, Number: s.number, Order: s.order}
+		s.mu.Unlock()
+	}
+	s.post(run, m)
+}
+
+// post sends a message as it is.
+func (s *stage) post(run string, m wire.Message) {
 	subject := wire.AssignSubject("w")
 	if run != wire.Pool {
-		subject = "sy." + run + ".worker.w"
+		subject = "sy." + run + ".worker.open.w"
 	}
 	data, err := wire.NewEncoder().Encode(m)
 	if err == nil {
@@ -212,7 +228,7 @@ func TestAgent_SeeksAndServes(t *testing.T) {
 
 // A Seek or an Assign that is lost is made up for by the next.
 func TestAgent_LostMessages(t *testing.T) {
-	for _, subject := range []string{wire.SeekSubject, wire.AssignSubject("w"), "sy.a.control"} {
+	for _, subject := range []string{wire.By(wire.SeekSubject, wire.NoKey), wire.AssignSubject("w"), "sy.a.control.open"} {
 		synctest.Test(t, func(t *testing.T) {
 			lost := 0
 			s := newStage(t, func(on string, _ []byte) []time.Duration {
@@ -350,7 +366,7 @@ func TestAgent_RunEnds(t *testing.T) {
 	})
 }
 
-// The host's refusal ends an agent, with reason and remedy, also one that serves a run.
+// The host's refusal ends an agent that has never worked, with reason and remedy, also one that serves a run.
 func TestAgent_RefusedByTheHost(t *testing.T) {
 	for _, serving := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -374,6 +390,93 @@ func TestAgent_RefusedByTheHost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent that has worked takes a refusal for a pause, goes on with its run, and seeks less and less often while it is
+// refused.
+func TestAgent_RefusedAfterWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := newStage(t, nil, "a")
+		refuse := func() wire.Message { return &wire.Refusal{Reason: "it computes wrongly", Remedy: "check the machine"} }
+		s.host = to("a")
+		s.run = func(run string, m wire.Message) []wire.Message {
+			if m.Kind() == wire.KindReady {
+				return []wire.Message{&wire.Lease{ID: 7, Step: 3, Attempt: 1, Work: wire.Gradient, First: 0, Count: 4}}
+			}
+			return greet(run, m)
+		}
+		_, end := s.launch(buildStill, hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Warn}))
+		synctest.Wait()
+		s.cast(refuse, s.run)
+		s.send(wire.Pool, refuse())
+		pass(seeking)
+		if s.count("Bye a", 0) != 0 {
+			t.Error("it left its run")
+		}
+		s.send("a", &wire.End{Reason: "done"})
+		pass(hostPause)
+		from := time.Since(s.start)
+		pass(time.Minute)
+		if n := s.count("Seek -pool", from); n < 4 || n > 7 { // after 4, 8, 16, 30, 30 s
+			t.Errorf("it has sought %d times in a minute in which it was refused", n)
+		}
+		if n := strings.Count(log.String(), "refuses this worker"); n != 1 {
+			t.Errorf("told %d times:\n%s", n, log.String())
+		}
+		s.cast(to("a"), s.run)
+		pass(longestPause)
+		if s.last() != "Ready a" && s.last() != "Heartbeat a" {
+			t.Errorf("it did not come back: %q", s.last())
+		}
+		if err := end(); err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A refusal, or an assignment, that does not bear the agent's mark is somebody else's, or forged. An assignment that does
+// not answer the newest Seek was delayed or repeated.
+func TestAgent_BelievesOnlyAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil, "a", "b")
+		s.run, s.host = greet, to("")
+		_, end := s.launch(buildStill, hclog.NewNullLogger())
+		pass(3*seeking + seeking/2)
+		number := s.number
+		mine := wire.Header{Run: wire.Pool, Token: wire.Mark(42)}
+		for _, forged := range []wire.Header{{Run: wire.Pool}, {Run: wire.Pool, Token: 1}, {Run: wire.Pool, Token: 42}, {Run: wire.Pool, Token: wire.Mark(41)}} {
+			s.post(wire.Pool, &wire.Refusal{Header: forged, Reason: "forged"})
+			s.post(wire.Pool, &wire.Assign{Header: forged, To: "b", Number: number, Order: 100})
+		}
+		s.post(wire.Pool, &wire.Assign{Header: mine, To: "b", Number: number - 1, Order: 101})
+		s.post(wire.Pool, &wire.Assign{Header: mine, To: "b", Number: number + 1, Order: 102})
+		synctest.Wait()
+		if s.count("Hello b", 0) != 0 {
+			t.Fatalf("said %v", s.all())
+		}
+		s.send(wire.Pool, &wire.Assign{To: "a"})
+		s.post(wire.Pool, &wire.Assign{Header: mine, To: "b", Number: number, Order: s.order}) // overtaken by the one to a
+		pass(seeking)
+		if s.last() != "Ready a" || s.count("Hello b", 0) != 0 {
+			t.Errorf("said %v", s.all())
+		}
+		s.post("a", &wire.Refusal{Header: wire.Header{Run: "a", Token: wire.Mark(41)}, Reason: "forged"})
+		s.post("a", &wire.Refusal{Header: wire.Header{Run: "a"}, Reason: "forged"})
+		pass(seeking)
+		if s.count("Bye a", 0) != 0 {
+			t.Error("it believes the refusal of another worker")
+		}
+		pass(serving) // it says so, and what was an answer before is none any more
+		s.post(wire.Pool, &wire.Assign{Header: mine, To: "b", Number: number, Order: 200})
+		synctest.Wait()
+		if n := s.count("Seek -pool", 0); s.number == number || s.count("Hello b", 0) != 0 {
+			t.Errorf("%d times Seek, said %v", n, s.all())
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A run that refuses the worker, or whose program cannot be built, is not gone back to at once; another is.
@@ -453,7 +556,7 @@ func TestAgent_HostRestarts(t *testing.T) {
 		synctest.Wait()
 		s.cast(nil, nil) // the host is gone
 		pass(29 * time.Second)
-		if n := s.count("Hello a", time.Second); n != 3 || s.count("Seek -pool", time.Second) != 0 { // after 15, 20 and 25 s
+		if n := s.count("Hello a", time.Second); n != 3 || s.count("Seek -pool", time.Second) != 2 { // after 15, 20 and 25 s; it says which run it serves after 10 and 20
 			t.Errorf("%d times Hello to a silent coordinator: %v", n, s.all())
 		}
 		pass(10 * time.Second)

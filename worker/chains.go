@@ -27,6 +27,7 @@ type chainSlot struct {
 	state []float64
 	terms []float64 // of a sweep
 	sums  []float64 // of a round
+	held  int       // bytes of the latest chain
 }
 
 var _ Gradual = (*Chains)(nil)
@@ -107,6 +108,9 @@ func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, gra
 	if err != nil {
 		return fmt.Errorf("chain %d: %w", index, err)
 	}
+	if sized, ok := chain.(model.Sized); ok {
+		s.held = sized.Bytes()
+	}
 	clear(s.sums)
 	for range sweeps {
 		if err := chain.Sweep(s.terms); err != nil {
@@ -156,15 +160,16 @@ func (p *Chains) Validate(int, uint64, int, []float32) error {
 	return errors.New("a model that fits itself has no validation")
 }
 
-// Memory is what a worker needs for such a program with so many slots, as Shards.Memory.
+// Memory is the memory of a worker with that many slots that is alone, as Shards.Memory. It is measured on slot 0, which
+// has to have computed a round before.
 func (p *Chains) Memory(slots int) Memory {
-	size, state, data := 4*p.Size(), 8*p.layout.State, 0
+	size, data := 4*p.Size(), 0
 	for _, r := range p.recordings {
 		data += 4 * (len(r.Observations) + len(r.Controls) + len(r.Seen))
 	}
 	return Memory{
-		Tensors:    slots * (4*state + 2*data), // of a chain its state here, there and as it was read, and what it works with
-		Gradients:  slots * 2 * size,
+		Tensors:    slots * (8*p.layout.State + p.slots[0].held),
+		Gradients:  sums(p.layout.Shards(), slots) * size,
 		Parameters: 2 * size,
 		Episodes:   data,
 	}

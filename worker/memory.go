@@ -16,16 +16,19 @@ func (m Memory) Total() int {
 	return m.Tensors + m.Gradients + m.Parameters + m.Episodes + m.Batches
 }
 
+// sums is how many vectors of the size of θ the slots hold at a time. On each level below the top, the tree of a slot's
+// shards has at most one sum that waits for its sibling; one more is being computed.
+func sums(shards, slots int) int {
+	return slots * bits.Len(uint(max(1, shards>>bits.Len(uint(slots-1)))))
+}
+
 // Memory is the memory of a worker with that many slots that is alone, so that it computes all shards of a step; with
 // other workers it needs less. It is measured on slot 0, which has to have computed a gradient before.
 func (p *Shards) Memory(slots int) Memory {
 	shards, size := p.sampling.Shards, 4*p.Size()
-	// On each level below the top, the tree of a slot's shards has at most one sum that waits for its sibling; one more
-	// is being computed.
-	sums := slots * bits.Len(uint(max(1, shards>>bits.Len(uint(slots-1)))))
 	m := Memory{
 		Tensors:    slots * p.slots[0].tape.Bytes(),
-		Gradients:  sums * size,
+		Gradients:  sums(shards, slots) * size,
 		Parameters: 4 * size,
 		Batches:    max(shards, slots)*p.batches.size() + slots*p.slots[0].window.bytes(),
 	}

@@ -7,8 +7,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/envs/fhn"
 	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/gibbs"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -135,4 +138,59 @@ func TestWorker_Memory(t *testing.T) {
 		t.Errorf("%d bytes are in use, said was %+v", got, said)
 	}
 	runtime.KeepAlive(w)
+}
+
+// TestChains_Memory: what a program of chains has in use while a chain is at work is what it says, but for θ as it
+// arrives in the worker and the sums that wait there, within a thirtieth and 64 KiB. What the recordings and the posterior
+// have counts.
+func TestChains_Memory(t *testing.T) {
+	for name, c := range map[string]struct{ episodes, length, leaves, draws int }{
+		"many steps": {60, 200, 2, 0}, "one long recording": {1, 12000, 2, 0}, "many draws": {10, 100, 16, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, err := fhn.New(fhn.DefaultConfig())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := gibbs.DefaultSettings(true)
+			s.Chains, s.Leaves, s.Sweeps, s.BurnIn, s.Draws, s.Exchange = 3, c.leaves, 402, 2, c.draws, 6
+			before := heap()
+			m, err := s.New(model.Data{NX: 2, NU: 1}, rng.New(1, rng.Init))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewChains(m.(model.Fitter), SimulatedRecordings(env, 1, c.episodes, c.length), s.SweepPlan(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			theta, grad, terms := make([]float32, p.Size()), make([]float32, p.Size()), make([]float32, len(p.TermNames()))
+			got := 0
+			for round := range 2 { // the second goes on from a state
+				if err := p.Load(0, theta); err != nil {
+					t.Fatal(err)
+				}
+				err := p.GradientWhile(0, 0, 0, grad, terms, func() bool {
+					got = heap() - before
+					return true
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if round == 0 {
+					kernel.Sub(theta, theta, grad)
+				}
+			}
+			said := p.Memory(1)
+			want := said.Total() - said.Gradients - said.Parameters + 3*4*p.Size() // θ here and in the program, and a gradient
+			t.Logf("%.2f MiB are in use, %.2f are right: %+v", float64(got)/(1<<20), float64(want)/(1<<20), said)
+			if difference := got - want; max(difference, -difference) > want/30+64<<10 {
+				t.Errorf("%d bytes are in use, %d are right: %+v", got, want, said)
+			}
+			if more := p.Memory(2); more.Tensors != 2*said.Tensors || more.Episodes != said.Episodes || more.Gradients < 2*4*p.Size() {
+				t.Errorf("two slots: %+v, one: %+v", more, said)
+			}
+			runtime.KeepAlive(p)
+			runtime.KeepAlive([][]float32{theta, grad})
+		})
+	}
 }

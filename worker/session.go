@@ -33,6 +33,9 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	if d.direct && h.Token != 0 && h.Token != w.mark {
 		return nil // it is for another worker with this id
 	}
+	if msg.Kind() == wire.KindRefusal && h.Token != w.mark {
+		return nil // who sent it does not know this worker
+	}
 	w.heard()
 	switch msg := msg.(type) {
 	case *wire.Introduce:
@@ -85,7 +88,7 @@ func (w *Worker) logOutdated(term uint64) {
 // reset forgets everything that belongs to one coordinator. The data set and the program stay, because they belong to
 // the job.
 func (w *Worker) reset() {
-	w.welcomed, w.leased, w.loaded = false, false, 0
+	w.welcomed, w.repeated, w.leased, w.loaded = false, false, false, 0
 	w.theta.known = false
 	w.dropLeases()
 }
@@ -106,7 +109,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
 	if msg.Heartbeat != w.heartbeat {
 		w.heartbeat = msg.Heartbeat
-		ticker.Reset(max(w.heartbeat/4, time.Millisecond))
+		ticker.Reset(max(w.heartbeat/50, time.Millisecond))
 	}
 	w.chunk, w.rounder = msg.Chunk, rounder
 	w.shape()
@@ -178,7 +181,9 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 		return
 	}
 	w.chunks.Decode(w.theta.values, i, msg.Data)
-	w.theta.arrived(i, time.Now())
+	now := time.Now()
+	w.theta.arrived(i, now)
+	w.stir(now)
 }
 
 // turn moves on to a pass of a step if it is a newer one. It reports whether this is the current pass.
@@ -198,6 +203,10 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 		return
 	}
 	w.leased = true
+	w.trusted.Store(true)
+	now := time.Now()
+	w.theta.follows(now)
+	w.stir(now)
 	for _, l := range w.leases {
 		if l.ID == msg.ID {
 			if l.finished() {
@@ -217,6 +226,7 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 
 // announce tells the coordinator that a block is done.
 func (w *Worker) announce(l *lease) {
+	w.stir(time.Now())
 	r := &wire.Result{
 		Lease: l.ID, Step: l.Step, Attempt: l.Attempt, Work: l.Work, First: l.First, Count: l.Count,
 	}
@@ -279,6 +289,7 @@ type assembly struct {
 	pace    time.Duration // time between the last arrivals; it is kept for the next step
 	cameAt  time.Time     // last arrival of a chunk of the step
 	asks    int           // number of requests since then
+	behind  bool          // a message came that was sent after all chunks: those that are missing were lost
 }
 
 func (a *assembly) open(step uint64, pass, chunks int) {
@@ -287,7 +298,7 @@ func (a *assembly) open(step uint64, pass, chunks int) {
 	}
 	clear(a.got)
 	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
-	a.cameAt, a.asks = time.Time{}, 0
+	a.cameAt, a.asks, a.behind = time.Time{}, 0, false
 }
 
 // arrived records the arrival of a chunk.
@@ -298,6 +309,14 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 		a.pace = (a.pace + now.Sub(a.cameAt)) / 2
 	}
 	a.movedAt, a.cameAt, a.asks = now, now, 0
+}
+
+// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep
+// their order, so a missing chunk was lost, or is about to come.
+func (a *assembly) follows(now time.Time) {
+	if !a.behind {
+		a.behind, a.movedAt = true, now
+	}
 }
 
 // asked records a request for the missing chunks.

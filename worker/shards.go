@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
@@ -17,12 +19,14 @@ type Sampling struct {
 	Shards     int
 	Window     int // time steps of a sequence
 	Validation int // sequences of a validation, the same number for each shard
+	Importance int // draws of each of them for the importance-weighted bound; 0: it is not computed
 }
 
 // Shards is the Program that trains a model on sequences. The sequences of a shard and the noise of the loss are drawn
 // with (seed, step, shard). Slots share the parameters and the sequences.
 type Shards struct {
 	model     model.Trainable
+	weighing  model.Weighing // the same, if the importance-weighted bound is computed
 	sequences Sequences
 	sampling  Sampling
 	slots     []slot
@@ -37,6 +41,7 @@ type Shards struct {
 // slot is the memory with which one goroutine computes.
 type slot struct {
 	tape   *autodiff.Tape // records gradients and evaluates
+	bound  model.Importance
 	window Window
 	flops  float64 // of the last gradient
 }
@@ -60,6 +65,13 @@ func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shard
 		noise:   rng.New(s.Seed, rng.Noise),
 	}
 	p.pack = m.Params().PackRange
+	if s.Importance > 0 {
+		weighing, ok := m.(model.Weighing)
+		if !ok {
+			return nil, errors.New("new program: the model draws nothing that an importance-weighted bound could weigh")
+		}
+		p.weighing = weighing
+	}
 	for range slots {
 		p.slots = append(p.slots, slot{tape: autodiff.NewInferenceTape(m.Params())})
 		b := new(batch)
@@ -75,8 +87,22 @@ func (p *Shards) Model() model.Trainable { return p.model }
 // Size is the number of parameters.
 func (p *Shards) Size() int { return p.model.Params().Len() }
 
-// TermNames names the loss terms.
-func (p *Shards) TermNames() []string { return model.TermNames(p.model.Terms()) }
+// Terms are those of the model, and last the importance-weighted bound if it is computed.
+func (p *Shards) Terms() []model.Term {
+	terms := p.model.Terms()
+	if p.weighing == nil {
+		return terms
+	}
+	return append(slices.Clone(terms), model.Term{
+		Name: ImportanceTerm, Label: "importance-weighted bound", Short: "iw", Unit: terms[0].Unit, Validation: true,
+	})
+}
+
+// ImportanceTerm is the name of the importance-weighted bound among the terms. A gradient has 0 there.
+const ImportanceTerm = "importance_elbo"
+
+// TermNames names the terms.
+func (p *Shards) TermNames() []string { return model.TermNames(p.Terms()) }
 
 // Load installs the parameters of a step.
 func (p *Shards) Load(_ uint64, theta []float32) error {
@@ -97,6 +123,9 @@ func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float3
 	b := p.begun(step, shard)
 	for !b.full() {
 		p.draw(s, b)
+	}
+	if p.weighing != nil {
+		terms[len(terms)-1] = 0
 	}
 	s.tape.Record(grad)
 	s.tape.Backward(p.model.Loss(s.tape, b.Batch, p.noise.At(step, uint32(shard), 0), step, terms))
@@ -147,6 +176,11 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	}
 	s.tape.Evaluate()
 	p.model.Loss(s.tape, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
+	if p.weighing != nil {
+		terms[len(terms)-1] = float32(s.bound.Bound(p.weighing, s.tape, b.Batch, p.sampling.Importance, func(k int) rng.Stream {
+			return p.noise.At(0, uint32(shard), importanceSample+uint32(k))
+		}))
+	}
 	p.batches.release(b)
 	return fault(s.tape, nil, terms)
 }
@@ -159,8 +193,12 @@ func fault(t *autodiff.Tape, grad, terms []float32) error {
 	return t.Err()
 }
 
-// validationSample separates the random streams of validation from those of training, whose sample is 0.
-const validationSample = 1
+// validationSample separates the random streams of validation from those of training, whose sample is 0, and
+// importanceSample those of the first draw of the importance-weighted bound.
+const (
+	validationSample = 1
+	importanceSample = 2
+)
 
 // Flops is the number of floating-point operations in matrix products of the last gradient of slot 0,
 // times the number of shards: the work of one step.

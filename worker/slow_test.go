@@ -22,7 +22,7 @@ type crawl struct {
 }
 
 func (c crawl) Publish(subject string, data []byte) error {
-	if strings.HasSuffix(subject, ".data") {
+	if strings.Contains(subject, ".data.") {
 		time.Sleep(c.perChunk)
 	}
 	return c.Memory.Publish(subject, data)
@@ -36,7 +36,7 @@ func TestServe_SlowLink(t *testing.T) {
 		var chunks []int
 		beats, pulled, last := 0, false, time.Now()
 		subjects, _ := wire.SubjectsOf("r")
-		sub, _ := bus.Subscribe(subjects.Data, func(data []byte) {
+		sub, _ := bus.Hear(subjects.Data, func(_ string, data []byte) {
 			m, err := wire.Decode(data)
 			if err != nil {
 				t.Error(err)

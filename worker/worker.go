@@ -70,6 +70,7 @@ type Worker struct {
 	closing  chan struct{} // closed when Run returns, so that handlers do not block
 	always   chan struct{} // closed
 
+	trusted   atomic.Bool  // a coordinator has given it a lease
 	turned    atomic.Int64 // when the goroutine of Run last looked at the time, in Unix nanoseconds
 	term      uint64
 	outdated  uint64 // the newest older term that was logged, plus 1
@@ -102,7 +103,10 @@ type Worker struct {
 	prefetch prefetch  // what slots prepare when they have no task
 	sending  []chunkOf // pulled by the coordinator and not sent yet
 	lastBeat time.Time
+	stirred  time.Time // when the worker was last told something, or has announced something
+	beats    int       // heartbeats since
 	lastHi   time.Time
+	repeated bool               // a second Hello was sent soon after the first, which may have been lost
 	heardAt  time.Time          // time of the coordinator's last message, or of the start of Run
 	silent   bool               // its silence is logged
 	unfit    map[wire.Kind]bool // kinds of messages that can never be sent, and that are logged
@@ -137,7 +141,7 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	always := make(chan struct{})
 	close(always)
 	return &Worker{
-		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects, mark: wire.Mark(cfg.Token), encoder: wire.NewEncoder(),
+		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects.By(bus.Key()), mark: wire.Mark(cfg.Token), encoder: wire.NewEncoder(),
 		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
 		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool), always: always,
 	}, nil
@@ -190,7 +194,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.goroutines.Wait()
 	defer w.abandon()
 	defer close(w.closing)
-	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(w.cfg.ID): true}
+	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(wire.Name(w.cfg.ID, w.bus.Key())): true}
 	for subject, direct := range subscriptions {
 		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data, direct}) })
 		if err != nil {
@@ -201,7 +205,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.heardAt = time.Now()
 	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
-	ticker := time.NewTicker(greeting / 4)
+	ticker := time.NewTicker(greeting / 16)
 	defer ticker.Stop()
 	for {
 		err := w.event(ctx, ticker)
@@ -300,18 +304,19 @@ func (w *Worker) tick() error {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
 		}
-		if now.Sub(w.lastHi) >= greeting {
+		if since := now.Sub(w.lastHi); since >= greeting || !w.repeated && since >= greeting/16 {
+			w.repeated = true
 			w.hello()
 		}
 		return nil
 	}
-	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 {
+	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
 		w.beat(now)
 	}
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.theta.patience(w.heartbeat/4) {
+	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.thetaPatience() {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}
@@ -348,6 +353,7 @@ func (w *Worker) heard() {
 
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
+	w.beats++
 	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {

@@ -32,7 +32,7 @@ func lead(t *testing.T, bus wire.Bus, answer func(wire.Message) []wire.Message) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub, err := bus.Subscribe(s.Control, func(data []byte) {
+	sub, err := bus.Hear(s.Control, func(_ string, data []byte) {
 		m, err := wire.Decode(data)
 		if err != nil {
 			t.Errorf("the worker sent %x: %v", data, err)
@@ -40,6 +40,9 @@ func lead(t *testing.T, bus wire.Bus, answer func(wire.Message) []wire.Message) 
 		}
 		for _, a := range answer(m) {
 			*a.Head() = wire.Header{Run: "r", Term: 1}
+			if a.Kind() == wire.KindRefusal {
+				a.Head().Token = wire.Mark(m.Head().Token)
+			}
 			data, err := wire.NewEncoder().Encode(a)
 			if err != nil {
 				t.Error(err)
@@ -102,7 +105,7 @@ func TestRun_NoCoordinator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, hellos := wire.NewMemory(nil), 0
 		s, _ := wire.SubjectsOf("r")
-		sub, _ := bus.Subscribe(s.Control, func(data []byte) {
+		sub, _ := bus.Hear(s.Control, func(_ string, data []byte) {
 			if m, err := wire.Decode(data); err == nil && m.Kind() == wire.KindHello {
 				hellos++
 			}

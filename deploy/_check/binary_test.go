@@ -69,7 +69,7 @@ func TestAccepts_RefusesWhatTheProgramDoesNotKnow(t *testing.T) {
 // keyFolder returns a folder with the keys that init makes.
 func keyFolder(t *testing.T, dir string) {
 	t.Helper()
-	if out, err := exec.Command("switchyard", "init", "--dir", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("switchyard", "init", "--dir", dir, "--workers", "8").CombinedOutput(); err != nil {
 		t.Fatalf("switchyard init: %v\n%s", err, out)
 	}
 }

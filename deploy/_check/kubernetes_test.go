@@ -143,7 +143,7 @@ func TestKubernetes_WhatThereIs(t *testing.T) {
 	if want := []string{"coordinator", "nats", "worker"}; !slices.Equal(names, want) {
 		t.Errorf("workloads %q, want %q", names, want)
 	}
-	if len(c.namespaces) != 1 || len(c.services) != 2 || len(c.budgets) != 1 || len(c.policies) == 0 {
+	if len(c.namespaces) != 1 || len(c.services) != 3 || len(c.budgets) != 1 || len(c.policies) == 0 {
 		t.Errorf("%d namespaces, %d services, %d budgets, %d policies", len(c.namespaces), len(c.services), len(c.budgets), len(c.policies))
 	}
 }
@@ -155,7 +155,7 @@ func TestKubernetes_EachPodItsOwnKeys(t *testing.T) {
 	want := map[string][]string{
 		"nats":        {"nats-auth.conf", "nats-tls.conf", "nats.conf", "server.key", "server.pem", "tls.conf"},
 		"coordinator": {"ca.pem", "coordinator.nk", "page.token"},
-		"worker":      {"ca.pem", "worker.nk"},
+		"worker":      {"ca.pem", "worker-1.nk", "worker-2.nk", "worker-3.nk", "worker-4.nk", "worker-5.nk", "worker-6.nk", "worker-7.nk", "worker-8.nk"},
 	}
 	for _, w := range c.workloads() {
 		var files []string
@@ -163,8 +163,40 @@ func TestKubernetes_EachPodItsOwnKeys(t *testing.T) {
 			files = append(files, c.files(t, w.name, v)...)
 		}
 		slices.Sort(files)
-		if !slices.Equal(files, want[w.name]) {
+		if files = slices.Compact(files); !slices.Equal(files, want[w.name]) {
 			t.Errorf("%s has the files %q, want %q", w.name, files, want[w.name])
+		}
+	}
+}
+
+// Of the keys of workers, which are one secret, the container of each sees its own alone.
+func TestKubernetes_EachWorkerOneKey(t *testing.T) {
+	c := render(t)
+	at := slices.IndexFunc(c.statefulSets, func(s *appsv1.StatefulSet) bool { return s.Name == "worker" })
+	if at < 0 {
+		t.Fatal("workers are not numbered")
+	}
+	s := c.statefulSets[at]
+	container := s.Spec.Template.Spec.Containers[0]
+	own := false
+	for _, m := range container.VolumeMounts {
+		own = own || m.SubPathExpr == "$(WORKER).nk" && m.MountPath == "/keys/worker.nk"
+		if m.Name != "tmp" && m.SubPath == "" && m.SubPathExpr == "" {
+			t.Errorf("%s is mounted as a whole", m.Name)
+		}
+	}
+	if !own || !slices.Contains(container.Args, "--nkey=/keys/worker.nk") {
+		t.Error("a worker does not have the key of its number")
+	}
+	named := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool {
+		return e.Name == "WORKER" && e.ValueFrom != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.name"
+	})
+	if !named || s.Spec.Ordinals == nil || s.Spec.Ordinals.Start != 1 || s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		t.Error("the pods are not called worker-1 and so on")
+	}
+	for _, v := range s.Spec.Template.Spec.Volumes {
+		if n := len(c.files(t, s.Name, v)); v.Name == "keys" && n != int(*s.Spec.Replicas)+1 {
+			t.Errorf("%d workers have %d keys", *s.Spec.Replicas, n-1)
 		}
 	}
 }
@@ -180,7 +212,10 @@ func (c *cluster) files(t *testing.T, owner string, v corev1.Volume) []string {
 			return
 		}
 		for key := range s.Data {
-			names = append(names, key)
+			chosen := func(i corev1.KeyToPath) bool { return i.Key == key }
+			if v.Secret == nil || v.Secret.Items == nil || slices.ContainsFunc(v.Secret.Items, chosen) {
+				names = append(names, key)
+			}
 		}
 	}
 	switch {

@@ -112,7 +112,7 @@ theirs() {
 
 # faster PRESET SETTING: the core type with which the peer was faster in the first round.
 faster() {
-	sed -nE "s/.*\"kind\":\"peer\".*\"preset\":\"$1\".*\"coretype\":\"([^\"]*)\",\"setting\":\"$2\".*\"min\":([0-9.]+).*/\2 \1/p" "$records" |
+	sed -nE "s|.*\"kind\":\"peer\".*\"preset\":\"$1\".*\"coretype\":\"([^\"]*)\",\"setting\":\"$2\".*\"min\":([0-9.]+).*|\2 \1|p" "$records" |
 		sort -g | head -n 1 | cut -d ' ' -f 2
 }
 
@@ -132,15 +132,15 @@ compare() {
 messages() {
 	local n
 	for ((n = 1; n <= threads; n++)); do
-		record wire "\"wire\":$("$work/switchyard" bench wire maze --threads "$n" --steps "$steps" --turns "$turns" --json)"
-		record command "\"command\":\"switchyard bench wire maze --threads $n --steps $steps --turns $turns\""
+		record wire "\"wire\":$("$work/switchyard" bench wire maze/faithful --threads "$n" --steps "$steps" --turns "$turns" --json)"
+		record command "\"command\":\"switchyard bench wire maze/faithful --threads $n --steps $steps --turns $turns\""
 	done
 }
 
 # profile keeps the time of each function of a maze step.
 profile() {
-	local command="bench step maze --threads $threads --seconds $profiled --cpuprofile"
-	"$work/switchyard" bench step maze --threads "$threads" --seconds "$profiled" --json --cpuprofile "$work/maze.prof" >/dev/null
+	local command="bench step maze/faithful --threads $threads --seconds $profiled --cpuprofile"
+	"$work/switchyard" bench step maze/faithful --threads "$threads" --seconds "$profiled" --json --cpuprofile "$work/maze.prof" >/dev/null
 	record command "\"command\":\"switchyard $command maze.prof\""
 	record command '"command":"go tool pprof -top -nodefraction=0 -nodecount=1000 maze.prof"'
 	go tool pprof -top -unit=ms -nodefraction=0 -nodecount=1000 "$work/switchyard" "$work/maze.prof" 2>/dev/null |
@@ -159,10 +159,10 @@ version=""
 record machine "\"day\":\"$day\",\"cpu\":\"$model\",\"cores\":$(nproc),\"kernel\":\"$(uname -sr)\",\"go\":\"$(go env GOVERSION)\",\"torch\":\"$version\",\"load\":\"$load\",\"commit\":\"$(git rev-parse --short HEAD)\",\"threads\":$threads,\"quick\":$quick"
 
 for ((round = 1; round <= rounds; round++)); do
-	compare "$round" maze maze 256
-	compare "$round" reacher reacher 128
-	compare "$round" ball box 256
-	compare "$round" fhn fhn 32 env.window=0
+	compare "$round" maze/faithful maze 256
+	compare "$round" reacher/faithful reacher 128
+	compare "$round" ball/faithful box 256
+	compare "$round" fhn/faithful fhn 32
 done
 say "messages"
 messages

@@ -3,7 +3,7 @@
 # beside what was predicted, in Markdown: steps of n workers on this machine, and steps over
 # slow links between network namespaces of this machine. Let nothing else run meanwhile.
 #
-#	docs/bench/scaling.sh [PRESET...]       default: maze fhn
+#	docs/bench/scaling.sh [PRESET...]       default: maze/faithful fhn/faithful
 #
 # WORKERS ("1 2 4 8") run on this machine; LINKS ("100Mbit/s 1Gbit/s") are tried with
 # LINK_WORKERS ("1 2"), of one core each, and STEPS (24) steps. Links need root, ip and tc;
@@ -14,7 +14,7 @@ shopt -s inherit_errexit
 cd "$(dirname "$0")/../.."
 unset GOFLAGS "${!SWITCHYARD_@}"
 
-if [ "$#" -gt 0 ]; then presets=("$@"); else presets=(maze fhn); fi
+if [ "$#" -gt 0 ]; then presets=("$@"); else presets=(maze/faithful fhn/faithful); fi
 read -ra workers <<<"${WORKERS:-1 2 4 8}"
 read -ra links <<<"${LINKS:-100Mbit/s 1Gbit/s}"
 read -ra link_workers <<<"${LINK_WORKERS:-1 2}"

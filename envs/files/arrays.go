@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // keys are the names of arrays in the convention.
@@ -36,7 +37,8 @@ type panel struct {
 	name   string
 	shapes [][]int
 	data   [][]float32
-	bytes  bool // the values are whole numbers
+	exact  [][]float64 // of observations that float32 may round; else nil
+	bytes  bool        // the values are whole numbers
 }
 
 // builder makes a data set from the arrays of one file.
@@ -68,7 +70,7 @@ func build(in arrays, options Options) (*Dataset, error) {
 // match finds the arrays that are used.
 func (b *builder) match() error {
 	for _, name := range b.in.names {
-		key := b.options.renamed(name)
+		key := b.options.array(name)
 		if !slices.Contains(keys, key) {
 			b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s%s is not used", name, b.in.shapes[name]))
 			continue
@@ -89,20 +91,17 @@ func (b *builder) match() error {
 	return nil
 }
 
-// synonyms are other names that users give to observations.
-var synonyms = []string{"obs", "observation", "observations", "outputs", "output", "data", "x", "arr_0", "yest", "frames", "video"}
-
 func missingRemedy(names []string) string {
 	for _, name := range names {
 		lower := strings.ToLower(name)
-		if lower == "y" || slices.Contains(synonyms, lower) {
-			return fmt.Sprintf("rename it: --rename %s=y", name)
+		if lower == "y" || slices.Contains(arrayNames, lower) {
+			return fmt.Sprintf("say that it holds the observations: --observe %s (env.observe)", name)
 		}
 	}
 	if len(names) == 0 {
 		return "write the observations as an array y of shape [N,T,dy]"
 	}
-	return "say which holds the observations: --rename NAME=y"
+	return "say which holds the observations: --observe NAME (env.observe)"
 }
 
 func list(names []string) string {
@@ -140,6 +139,17 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	if len(list) == 0 {
 		return nil, faultf(name, "save it as float32", "it holds no numbers")
 	}
+	if key == "y" && b.in.stacked && len(list[0].Shape) < 3 && list[0].Len() > 0 {
+		b.in.stacked = false
+		steps, channels := list[0].Shape, 1
+		if len(steps) == 2 {
+			channels = steps[1]
+		}
+		if len(steps) > 0 && steps[0] > 1 {
+			b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s of shape %v is one recording of %s with %s; several have the shape [N,T,dy]",
+				name, steps, readable.Count(steps[0], "step"), readable.Count(channels, "channel")))
+		}
+	}
 	for i, a := range list {
 		if a.Kind == ndarray.Text {
 			return nil, faultf(name, "save it as float32", "it holds text in place of numbers")
@@ -149,9 +159,12 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		}
 		p.bytes = a.Kind != ndarray.Float
 		if f.array != nil && !b.oneEpisode(a, trailing) {
-			p.stack(a)
+			p.stack(a, key == "y" && rounds(a))
 		} else {
 			shape := a.Shape
+			if len(shape) == 1 && trailing[0] == 1 {
+				shape = []int{shape[0], 1}
+			}
 			if len(shape) == 2 && (shape[0] == 1 || trailing[0] == 0 && shape[1] == 1) {
 				shape = []int{shape[0] * shape[1], 1} // a row vector is T values of one channel
 				if trailing[0] == 0 {
@@ -159,6 +172,11 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 				}
 			}
 			p.shapes, p.data = append(p.shapes, shape), append(p.data, a.Float32s())
+			if key == "y" && rounds(a) {
+				p.exact = append(p.exact, a.Float64s())
+			} else {
+				p.exact = append(p.exact, nil)
+			}
 		}
 		if at := len(p.shapes) - 1; at < 0 || !slices.Contains(trailing, len(p.shapes[at])-1) {
 			where := name
@@ -177,19 +195,33 @@ func (b *builder) oneEpisode(a *ndarray.Array, trailing []int) bool {
 	if b.in.stacked {
 		return false
 	}
-	return len(a.Shape) == 2 && (trailing[0] == 1 || b.single)
+	return len(a.Shape) <= 2 && (trailing[0] == 1 || b.single)
 }
 
-// stack divides an array along its first dimension.
-func (p *panel) stack(a *ndarray.Array) {
+// rounds reports whether float32 may round the values of an array.
+func rounds(a *ndarray.Array) bool {
+	return a.Kind == ndarray.Float && a.Size == 8 || (a.Kind == ndarray.Int || a.Kind == ndarray.Uint) && a.Size >= 4
+}
+
+// stack divides an array along its first dimension. exact keeps the values in float64 too.
+func (p *panel) stack(a *ndarray.Array, exact bool) {
 	if len(a.Shape) == 0 {
 		return
 	}
 	data := a.Float32s()
+	var digits []float64
+	if exact {
+		digits = a.Float64s()
+	}
 	n := a.Shape[0]
 	for i := range n {
 		size := len(data) / n
 		p.shapes, p.data = append(p.shapes, a.Shape[1:]), append(p.data, data[i*size:(i+1)*size:(i+1)*size])
+		if exact {
+			p.exact = append(p.exact, digits[i*size:(i+1)*size:(i+1)*size])
+		} else {
+			p.exact = append(p.exact, nil)
+		}
 	}
 }
 
@@ -269,6 +301,7 @@ func (b *builder) begin(p *panel) {
 	for i := range p.data {
 		b.data.Episodes = append(b.data.Episodes, Episode{
 			Episode: envs.Episode{T: p.shapes[i][0], Observations: p.data[i]},
+			Levels:  p.exact[i],
 			Part:    Unassigned,
 			Source:  fmt.Sprintf("episode %d", i),
 		})

@@ -34,6 +34,9 @@ type canonicalHeader struct {
 	ObservationNames []string         `json:"observation_names,omitempty"`
 	ControlNames     []string         `json:"control_names,omitempty"`
 	StateNames       []string         `json:"state_names,omitempty"`
+	TimeUnit         string           `json:"time_unit,omitempty"`
+	Origins          []float64        `json:"origins,omitempty"`
+	Transforms       []Transform      `json:"transforms,omitempty"`
 	Episodes         []canonicalEntry `json:"episodes"`
 }
 
@@ -52,6 +55,7 @@ func (d *Dataset) Encode(w io.Writer) error {
 	h := canonicalHeader{
 		Observation: s.Observation, Control: s.Control, State: s.State, Labels: s.Labels, DT: s.DT, Image: d.Image,
 		ObservationNames: d.ObservationNames, ControlNames: d.ControlNames, StateNames: d.StateNames,
+		TimeUnit: d.TimeUnit, Origins: d.Origins, Transforms: d.Transforms,
 	}
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
@@ -121,6 +125,7 @@ func Decode(data []byte) (*Dataset, error) {
 	d := &Dataset{
 		Spec:  envs.Spec{Name: "files", Observation: h.Observation, Control: h.Control, State: h.State, Labels: h.Labels, DT: h.DT},
 		Image: h.Image, ObservationNames: h.ObservationNames, ControlNames: h.ControlNames, StateNames: h.StateNames,
+		TimeUnit: h.TimeUnit, Origins: h.Origins, Transforms: h.Transforms,
 	}
 	body := &canonicalBody{rest: rest[n:]}
 	for i, entry := range h.Episodes {
@@ -147,6 +152,9 @@ func (d *Dataset) checkNames() error {
 		if n.names != nil && len(n.names) != n.want {
 			return faultf("", "", "%d names for %s", len(n.names), readable.Count(n.want, "channel"))
 		}
+	}
+	if d.Origins != nil && len(d.Origins) != d.Spec.Observation || d.Transforms != nil && len(d.Transforms) != d.Spec.Observation {
+		return faultf("", "", "%d origins and %d transforms for %s", len(d.Origins), len(d.Transforms), readable.Count(d.Spec.Observation, "channel"))
 	}
 	return nil
 }

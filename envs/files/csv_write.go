@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -60,7 +61,11 @@ func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
 		{"label", d.Spec.Labels, len(d.Spec.Labels)},
 	} {
 		for i := range s.n {
-			header = append(header, heading(s.word, s.names, i))
+			name := heading(s.word, s.names, i)
+			for n := i; slices.Contains(header, name); n++ { // a table has each name once
+				name = heading(s.word, s.names, i) + "_" + itoa(n+1)
+			}
+			header = append(header, name)
 		}
 	}
 	if first.Modes != nil {
@@ -85,6 +90,10 @@ func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
 	for i := t * nx; i < (t+1)*nx; i++ {
 		if e.Mask != nil && e.Mask[i] == 0 {
 			row = append(row, "")
+			continue
+		}
+		if e.Levels != nil {
+			row = append(row, strconv.FormatFloat(e.Levels[i], 'g', -1, 64))
 			continue
 		}
 		number(e.Observations[i])

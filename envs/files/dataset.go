@@ -17,6 +17,14 @@ type Dataset struct {
 	Image [3]int
 	// Names of the columns, one for each dimension; nil if the files have no names.
 	ObservationNames, ControlNames, StateNames []string
+	// TimeUnit is the unit of the time between two steps, if the files have dates: s, min, h, day, business day, week,
+	// month or year. Empty: the unit is that of the numbers in the files.
+	TimeUnit string
+	// Origins are subtracted from the observations, one for each dimension, so that float32 keeps the digits of large
+	// values; nil: nothing is subtracted.
+	Origins []float64
+	// Transforms were done to the observations, one for each dimension; nil: none.
+	Transforms []Transform
 
 	Episodes []Episode
 	// Notes name content of the files that was not used.
@@ -27,6 +35,9 @@ type Dataset struct {
 // steps t−1 and t, and Controls[0] is zero.
 type Episode struct {
 	envs.Episode
+	// Levels are the observations in the units of the files, before transforms, NaN where they are missing. They are nil
+	// if Observations says the same, and in data that were encoded.
+	Levels []float64
 	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
 	// Observations; missing values are stored as 0. nil: nothing is missing.
 	Mask []float32
@@ -34,6 +45,8 @@ type Episode struct {
 	Modes []int32
 	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
+	// Name is what the files call the recording; may be empty. It is not part of the content.
+	Name string
 	// Source is where the episode was read from, for messages. It is not part of the content.
 	Source string
 }
@@ -43,6 +56,24 @@ func (d *Dataset) Steps() int {
 	n := 0
 	for i := range d.Episodes {
 		n += d.Episodes[i].T
+	}
+	return n
+}
+
+// Observed is the number of observed values of the given episodes, or of all if none is given.
+func (d *Dataset) Observed(episodes ...int) int {
+	n := 0
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		if len(episodes) > 0 && !slices.Contains(episodes, i) {
+			continue
+		}
+		n += len(e.Observations)
+		for _, m := range e.Mask {
+			if m == 0 {
+				n--
+			}
+		}
 	}
 	return n
 }
@@ -62,7 +93,7 @@ func (d *Dataset) check() error {
 	if d.Spec.Observation == 0 {
 		return faultf("y", "", "there are no channels")
 	}
-	seen := false
+	seen, held := false, 0
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		if e.T < minSteps {
@@ -71,6 +102,7 @@ func (d *Dataset) check() error {
 		if err := e.maskMissing(d); err != nil {
 			return err
 		}
+		held += e.holdControls(d.Spec.Control)
 		if err := e.checkFinite(d); err != nil {
 			return err
 		}
@@ -79,6 +111,9 @@ func (d *Dataset) check() error {
 	}
 	if !seen {
 		return faultf("y", "", "every value is missing")
+	}
+	if held > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: the control of the step before holds", readable.Count(held, "missing control")))
 	}
 	if d.Spec.DT < 0 || math.IsNaN(d.Spec.DT) || math.IsInf(d.Spec.DT, 0) {
 		return faultf("dt", "give the time between two steps", "it is %v", d.Spec.DT)
@@ -123,6 +158,33 @@ func (e *Episode) maskMissing(d *Dataset) error {
 	return nil
 }
 
+// holdControls fills in missing controls: what acted before goes on. A control that is missing from the beginning is that
+// of the first step that has one. It returns the number of values that were filled in.
+func (e *Episode) holdControls(width int) (filled int) {
+	for c := range width {
+		first := -1
+		for t := range e.T {
+			at := t*width + c
+			switch {
+			case !math.IsNaN(float64(e.Controls[at])):
+				if first < 0 {
+					first = t
+				}
+			case first >= 0:
+				e.Controls[at] = e.Controls[at-width]
+				filled++
+			}
+		}
+		for t := range max(first, 0) {
+			e.Controls[t*width+c] = e.Controls[first*width+c]
+			if t > 0 { // the first one acts on nothing
+				filled++
+			}
+		}
+	}
+	return filled
+}
+
 // checkFinite finds the first value that is not finite and must be.
 func (e *Episode) checkFinite(d *Dataset) error {
 	for _, f := range []struct {
@@ -132,7 +194,7 @@ func (e *Episode) checkFinite(d *Dataset) error {
 		first  int // earlier values are not used
 		remedy string
 	}{
-		{"u", e.Controls, d.Spec.Control, d.Spec.Control, "controls cannot be missing: fill them in"},
+		{"u", e.Controls, d.Spec.Control, d.Spec.Control, "a control that is never there cannot be used: leave the column out"},
 		{"states", e.States, d.Spec.State, 0, "leave states out, or fill them in"},
 		{"labels", e.Labels, len(d.Spec.Labels), 0, "leave labels out, or fill them in"},
 	} {
@@ -140,6 +202,11 @@ func (e *Episode) checkFinite(d *Dataset) error {
 			if v := float64(f.data[i]); math.IsNaN(v) || math.IsInf(v, 0) {
 				return e.value(f.name, i, f.width, f.data[i], "and has to be finite", f.remedy)
 			}
+		}
+	}
+	for i, v := range e.Labels {
+		if v != 0 && v != 1 {
+			return e.value("labels", i, len(d.Spec.Labels), v, "and labels are 0 or 1", "rename it to states if it is a quantity")
 		}
 	}
 	return nil
@@ -185,6 +252,9 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 		return data[first*width : end*width : end*width]
 	}
 	p.Observations, p.Mask = part(e.Observations, s.Observation), part(e.Mask, s.Observation)
+	if e.Levels != nil {
+		p.Levels = e.Levels[first*s.Observation : end*s.Observation : end*s.Observation]
+	}
 	p.Controls = part(e.Controls, s.Control)
 	p.States, p.Labels = part(e.States, s.State), part(e.Labels, len(s.Labels))
 	if e.Modes != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -213,6 +214,9 @@ func (b *builder) columnNames() error {
 		var names []string
 		if f.array != nil {
 			names = f.array.Strings()
+		}
+		for i := range names {
+			names[i] = strings.TrimSpace(readable.Plain(names[i]))
 		}
 		if len(names) != n.want || slices.Contains(names, "") {
 			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), readable.Count(n.want, "channel"))

@@ -1,6 +1,9 @@
 // Package files holds a user's own trajectories: it reads them from .npz, .npy, .csv, .tsv and .mat
 // files, from folders and globs of those, checks them, splits and normalises them, and writes them.
 //
+// A table whose columns have other names is read with Options: which column is observed, which one is the time, which one
+// tells recordings apart. Times may be dates; rows are put on an even grid, on which gaps are missing values.
+//
 // A Dataset is a list of episodes of unequal length. Values that were not measured are marked in a
 // mask and stored as zero, so that no NaN ever reaches a model. The same data have the same content
 // hash, whichever format they came in, and one canonical encoding, by which a worker fetches them.
@@ -26,8 +29,8 @@ package files
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // ErrData is matched by every error about the content of a file.
@@ -52,14 +55,14 @@ func (e *Error) Message() string {
 	if e.File != "" {
 		s = e.File + ": " + s
 	}
-	return s
+	return readable.Plain(s)
 }
 
 func (e *Error) Error() string {
 	if e.Remedy == "" {
 		return e.Message()
 	}
-	return e.Message() + "; " + e.Remedy
+	return e.Message() + "; " + readable.Plain(e.Remedy)
 }
 
 // Is reports whether target is ErrData.
@@ -80,64 +83,4 @@ func inFile(name string, err error) error {
 		e.File = name
 	}
 	return err
-}
-
-// Options say how files are read. The zero value reads them by the convention.
-type Options struct {
-	// Rename maps names of arrays and columns in the file to names of the convention.
-	Rename map[string]string
-	// ControlsAfter is set if u[t] acts between steps t and t+1, as in reinforcement learning. Controls are then moved
-	// by one step.
-	ControlsAfter bool
-	// Cut divides episodes into pieces of at most this many steps. A rest of one step is dropped. 0: episodes stay
-	// whole.
-	Cut int
-	// DT is the time between two steps for files that do not contain it; 0: unknown.
-	DT float64
-	// Limit is the largest size of the data of all files together, in bytes. 0: 2 GiB.
-	Limit int64
-
-	seen *names // if not nil, collects the names that renamed has seen
-}
-
-// names are the names of columns or arrays, in the order of the files.
-type names struct {
-	order []string
-	known map[string]bool
-}
-
-func (n *names) add(name string) {
-	if n != nil && !n.known[name] {
-		n.order, n.known[name] = append(n.order, name), true
-	}
-}
-
-// DefaultLimit is the limit of Options in bytes.
-const DefaultLimit = 2 << 30
-
-func (o Options) limit() int64 {
-	if o.Limit == 0 {
-		return DefaultLimit
-	}
-	return o.Limit
-}
-
-// renamed is the name in the convention for a name in a file.
-func (o Options) renamed(name string) string {
-	o.seen.add(name)
-	if to, ok := o.Rename[name]; ok {
-		return to
-	}
-	return name
-}
-
-// checkRename returns an error if Rename has a name that no file contains. kind says whether the names are those of
-// columns or arrays.
-func (o Options) checkRename(kind string) error {
-	for _, name := range slices.Sorted(maps.Keys(o.Rename)) {
-		if !o.seen.known[name] {
-			return faultf("--rename "+name, "", "there is no such %s; there are %s", kind, list(o.seen.order))
-		}
-	}
-	return nil
 }

@@ -59,7 +59,7 @@ func expand(paths []string) ([]input, error) {
 			slices.SortFunc(list, naturalOrder)
 			add(inputsOf(list, Unassigned))
 		case err != nil:
-			return nil, fmt.Errorf("read the data: %w", err)
+			return nil, pathFault(err)
 		default:
 			add([]input{{path, Unassigned}})
 		}
@@ -95,7 +95,7 @@ func listFolder(dir string) ([]input, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, &Error{File: dir, Problem: "the folder holds no data files", Remedy: "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"}
+		return nil, &Error{File: dir, Problem: "the folder holds no data files", Remedy: endings}
 	}
 	return all, nil
 }
@@ -103,7 +103,7 @@ func listFolder(dir string) ([]input, error) {
 func dataFiles(dir string) (paths, folders []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the data: %w", err)
+		return nil, nil, pathFault(err)
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
@@ -119,12 +119,8 @@ func dataFiles(dir string) (paths, folders []string, err error) {
 }
 
 func isData(name string) bool {
-	for _, f := range formats {
-		if strings.HasSuffix(strings.ToLower(name), f.ending) {
-			return true
-		}
-	}
-	return false
+	_, ok := formatOf(name)
+	return ok
 }
 
 // naturalOrder compares names with their numbers as numbers: run2 comes before run10.
@@ -161,6 +157,7 @@ func (d *Dataset) join(o *Dataset) error {
 		{"u", o.Spec.Control, d.Spec.Control},
 		{"states", o.Spec.State, d.Spec.State},
 		{"labels", o.Spec.Labels, d.Spec.Labels},
+		{"units of t", o.TimeUnit, d.TimeUnit},
 		{"names of y", o.ObservationNames, d.ObservationNames},
 		{"names of u", o.ControlNames, d.ControlNames},
 		{"names of states", o.StateNames, d.StateNames},

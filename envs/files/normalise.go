@@ -7,17 +7,77 @@ import (
 	"slices"
 )
 
-// Scale maps the channels of a signal to zero mean and unit deviation: x' = (x − Mean)/SD, in
-// float64, rounded once. The zero Scale is the identity.
+// Scale maps the channels of a signal to zero mean and unit deviation: x' = (T(x) − Mean)/SD, in float64, rounded once.
+// T are the transforms, which reading the files has done already. The zero Scale is the identity.
 type Scale struct {
 	Mean []float64 `json:"mean"`
 	SD   []float64 `json:"sd"`
+	// Names are the names of the user's columns, one for each channel; nil: not known. They change no value.
+	Names []string `json:"names,omitempty"`
+	// Transforms are those of the channels; nil: none.
+	Transforms []Transform `json:"transforms,omitempty"`
 }
 
 // Normalisation has the scales of observations and controls. A run stores it as JSON.
 type Normalisation struct {
 	Observations Scale `json:"observations"`
 	Controls     Scale `json:"controls"`
+	// DT is the time between two steps, 0 if it is not known, and TimeUnit the unit of it, if the files have dates.
+	DT       float64 `json:"dt,omitempty"`
+	TimeUnit string  `json:"time_unit,omitempty"`
+}
+
+// Describe fills in what the scale says beside numbers: names, transforms and the time between two steps.
+func (n *Normalisation) Describe(d *Dataset) {
+	n.Observations.Names, n.Observations.Transforms = nil, d.Transforms
+	n.Controls.Names = nil
+	if !d.Images() {
+		for c := range d.Spec.Observation {
+			n.Observations.Names = append(n.Observations.Names, d.userName(d.ObservationNames, c, d.ObservationName))
+		}
+	}
+	for c := range d.Spec.Control {
+		n.Controls.Names = append(n.Controls.Names, d.userName(d.ControlNames, c, d.ControlName))
+	}
+	n.DT, n.TimeUnit = d.Spec.DT, d.TimeUnit
+}
+
+func (d *Dataset) userName(names []string, c int, heading func(int) string) string {
+	if c < len(names) {
+		return names[c]
+	}
+	return heading(c)
+}
+
+// Name is the name of channel c; word and a number if the files gave none.
+func (s Scale) Name(c int, word string) string {
+	if c < len(s.Names) {
+		return s.Names[c]
+	}
+	return word + itoa(c+1)
+}
+
+// Transform is the transform of channel c.
+func (s Scale) Transform(c int) Transform {
+	if c < len(s.Transforms) {
+		return s.Transforms[c]
+	}
+	return Transform{}
+}
+
+// Units returns a path of channel c, which is in the units of the model, in the units of the files: it undoes the
+// scaling and then the transform. before are the values of the steps before the path in the units of the files, as
+// Dataset.Values returns them; at least Transform(c).Lag of them. A quantile of a sum is not the sum of quantiles: where
+// Lag is not zero, undo each sampled path, and take quantiles of the results.
+func (s Scale) Units(c int, path []float32, before []float64) []float64 {
+	values := make([]float64, len(path))
+	for i, v := range path {
+		values[i] = float64(v)
+		if !s.identity() {
+			values[i] = float64(values[i]*s.SD[c]) + s.Mean[c]
+		}
+	}
+	return s.Transform(c).Undo(values, before)
 }
 
 // Measure returns means and standard deviations over the given episodes (the training part). Missing observations do
@@ -27,6 +87,9 @@ func (d *Dataset) Measure(episodes []int) Normalisation {
 	var n Normalisation
 	if !d.Images() {
 		n.Observations = d.measure(d.Spec.Observation, episodes, func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
+		for c, origin := range d.Origins {
+			n.Observations.Mean[c] += origin
+		}
 	}
 	n.Controls = d.measure(d.Spec.Control, episodes, func(e *Episode) ([]float32, []float32) {
 		return e.Controls[d.Spec.Control:], nil
@@ -74,7 +137,7 @@ const constantBelow = 1e-6
 func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, error) {
 	var n Normalisation
 	if err := json.Unmarshal(data, &n); err != nil {
-		return n, &Error{File: name, Problem: "not a normalisation", Remedy: normalisationForm, cause: err}
+		return n, &Error{File: name, Problem: "not a normalisation: " + err.Error(), Remedy: normalisationForm, cause: err}
 	}
 	if d.Images() && !n.Observations.identity() {
 		return n, &Error{File: name, Place: "observations", Problem: "images keep their values in [0, 1]", Remedy: "leave observations out"}
@@ -111,15 +174,31 @@ func (s Scale) check(width int) error {
 func (s Scale) identity() bool { return len(s.Mean) == 0 && len(s.SD) == 0 }
 
 // Apply scales rows of channels in place.
-func (s Scale) Apply(data []float32) {
+func (s Scale) Apply(data []float32) { s.apply(data, nil) }
+
+// apply is Apply for data that are relative to origins; nil: to zero.
+func (s Scale) apply(data []float32, origins []float64) {
 	if s.identity() {
 		return
 	}
+	mean := s.relative(origins)
 	width := len(s.Mean)
 	for i, v := range data {
 		c := i % width
-		data[i] = float32((float64(v) - s.Mean[c]) / s.SD[c])
+		data[i] = float32((float64(v) - mean[c]) / s.SD[c])
 	}
+}
+
+// relative are the means relative to origins.
+func (s Scale) relative(origins []float64) []float64 {
+	if origins == nil {
+		return s.Mean
+	}
+	mean := slices.Clone(s.Mean)
+	for c := range mean {
+		mean[c] -= origins[c]
+	}
+	return mean
 }
 
 // Invert undoes Apply, up to rounding.
@@ -134,29 +213,42 @@ func (s Scale) Invert(data []float32) {
 	}
 }
 
-// Apply returns the data set with scaled observations and controls. Missing values and the controls
-// of first steps stay zero; what is not scaled is shared with d.
-func (n Normalisation) Apply(d *Dataset) *Dataset { return n.transform(d, Scale.Apply) }
+// Apply returns the data set with scaled observations and controls. Missing values and the controls of first steps stay
+// zero; what is not scaled is shared with d. The result has no origins: it is scaled data, or the data rounded to
+// float32.
+func (n Normalisation) Apply(d *Dataset) *Dataset {
+	observations := n.Observations
+	if d.Origins != nil && observations.identity() {
+		nx := d.Spec.Observation
+		observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
+	}
+	scaled := d.mapped(observations, n.Controls, func(s Scale, data []float32, origins []float64) { s.apply(data, origins) })
+	scaled.Origins = nil
+	return scaled
+}
 
 // Invert returns the data set in the units of the files, up to rounding.
-func (n Normalisation) Invert(d *Dataset) *Dataset { return n.transform(d, Scale.Invert) }
+func (n Normalisation) Invert(d *Dataset) *Dataset {
+	return d.mapped(n.Observations, n.Controls, func(s Scale, data []float32, _ []float64) { s.Invert(data) })
+}
 
-func (n Normalisation) transform(d *Dataset, scale func(Scale, []float32)) *Dataset {
+// mapped returns the data set with observations and controls changed by their scales.
+func (d *Dataset) mapped(observations, controls Scale, scale func(s Scale, data []float32, origins []float64)) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
 	for i, e := range d.Episodes {
-		if !n.Observations.identity() {
+		if !observations.identity() {
 			e.Observations = slices.Clone(e.Observations)
-			scale(n.Observations, e.Observations)
+			scale(observations, e.Observations, d.Origins)
 			for j := range e.Mask {
 				if e.Mask[j] == 0 {
 					e.Observations[j] = 0
 				}
 			}
 		}
-		if !n.Controls.identity() {
+		if !controls.identity() {
 			e.Controls = slices.Clone(e.Controls)
-			scale(n.Controls, e.Controls)
+			scale(controls, e.Controls, nil)
 			clear(e.Controls[:d.Spec.Control])
 		}
 		scaled.Episodes[i] = e

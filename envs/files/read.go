@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,13 +18,20 @@ import (
 // Read reads files, folders and globs into one data set. Episodes keep the order of the files. An error about the
 // content is an *Error that names the file; an error about a path comes from package os.
 func Read(paths []string, o Options) (*Dataset, error) {
+	if err := o.checkRoles(); err != nil {
+		return nil, err
+	}
+	transforms, err := ParseTransforms(o.Transform)
+	if err != nil {
+		return nil, err
+	}
 	inputs, err := expand(paths)
 	if err != nil {
 		return nil, err
 	}
 	all := &Dataset{}
 	left := o.limit()
-	if len(o.Rename) > 0 {
+	if len(o.asked()) > 0 {
 		o.seen = &names{known: map[string]bool{}}
 	}
 	for i, in := range inputs {
@@ -48,7 +56,13 @@ func Read(paths []string, o Options) (*Dataset, error) {
 			return nil, inFile(in.path, err)
 		}
 	}
-	if err := o.checkRename(nameKind(inputs[0].path)); err != nil {
+	if err := o.checkNames(nameKind(inputs[0].path)); err != nil {
+		return nil, err
+	}
+	if err := all.settle(transforms); err != nil {
+		if len(inputs) == 1 {
+			err = inFile(inputs[0].path, err)
+		}
 		return nil, err
 	}
 	if o.Cut > 0 {
@@ -62,31 +76,44 @@ func Read(paths []string, o Options) (*Dataset, error) {
 
 // nameKind says whether the names in a file are names of columns or of arrays.
 func nameKind(path string) string {
-	if name := strings.ToLower(path); strings.Contains(filepath.Base(name), ".csv") || strings.Contains(filepath.Base(name), ".tsv") {
+	if f, ok := formatOf(path); ok && f.table != nil {
 		return "column"
 	}
 	return "array"
 }
 
-// formats are the supported extensions of file names.
-var formats = []struct {
+// A format is a way to write data, by the ending of file names. It has rows, which a table reads, or arrays.
+type format struct {
 	ending string
+	table  func(f *os.File) (rowSource, error)
 	read   func(f *os.File, o Options, left *int64) (*Dataset, error)
-}{
-	{".npz", readNPZ},
-	{".npy", readNPY},
-	{".mat", readMAT},
-	{".csv", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readText(f, o, left, false) }},
-	{".tsv", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readText(f, o, left, true) }},
-	{".csv.gz", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readGzip(f, o, left, false) }},
-	{".tsv.gz", func(f *os.File, o Options, left *int64) (*Dataset, error) { return readGzip(f, o, left, true) }},
+}
+
+// formats are the supported endings of file names.
+var formats = []format{
+	{ending: ".npz", read: readNPZ},
+	{ending: ".npy", read: readNPY},
+	{ending: ".mat", read: readMAT},
+	{ending: ".csv", table: func(f *os.File) (rowSource, error) { return newCSVRows(explained{f}, false) }},
+	{ending: ".tsv", table: func(f *os.File) (rowSource, error) { return newCSVRows(explained{f}, true) }},
+	{ending: ".csv.gz", table: func(f *os.File) (rowSource, error) { return gzipRows(f, false) }},
+	{ending: ".tsv.gz", table: func(f *os.File) (rowSource, error) { return gzipRows(f, true) }},
+}
+
+// formatOf is the format of a file by its name; false if there is none.
+func formatOf(path string) (format, bool) {
+	i := slices.IndexFunc(formats, func(f format) bool { return strings.HasSuffix(strings.ToLower(path), f.ending) })
+	if i < 0 {
+		return format{}, false
+	}
+	return formats[i], true
 }
 
 // readFile reads one file in the format of its extension. left is the rest of the limit, in bytes.
 func readFile(path string, o Options, left *int64) (*Dataset, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the data: %w", err)
+		return nil, pathFault(err)
 	}
 	d, err := readOpen(f, path, o, left)
 	if closed := f.Close(); err == nil && closed != nil {
@@ -96,29 +123,74 @@ func readFile(path string, o Options, left *int64) (*Dataset, error) {
 }
 
 func readOpen(f *os.File, path string, o Options, left *int64) (*Dataset, error) {
-	for _, format := range formats {
-		if !strings.HasSuffix(strings.ToLower(path), format.ending) {
-			continue
-		}
-		d, err := format.read(f, o, left)
-		if err == nil {
-			err = d.check()
-		}
-		if err != nil {
-			return nil, inFile(path, err)
-		}
-		return d, nil
+	how, ok := formatOf(path)
+	if !ok {
+		return nil, noFormat(path)
 	}
-	remedy := "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"
+	d, err := how.dataset(f, o, left)
+	if err == nil {
+		err = d.check()
+	}
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	return d, nil
+}
+
+func (how format) dataset(f *os.File, o Options, left *int64) (*Dataset, error) {
+	if how.table == nil {
+		return how.read(f, o, left)
+	}
+	in, err := how.table(f)
+	if err != nil {
+		return nil, err
+	}
+	return readTable(in, left, o)
+}
+
+// tableOf returns the rows of an open file; nil if it holds arrays.
+func tableOf(f *os.File, path string) (rowSource, error) {
+	how, ok := formatOf(path)
+	if !ok {
+		return nil, noFormat(path)
+	}
+	if how.table == nil {
+		return nil, nil
+	}
+	in, err := how.table(f)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	return in, nil
+}
+
+// endings are the formats that are read, for messages.
+const endings = "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"
+
+func noFormat(path string) error {
+	remedy := endings
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".h5", ".hdf5":
 		remedy = "convert it: python3 deploy/python/h5_to_npz.py " + filepath.Base(path) + " out.npz"
 	case ".pkl", ".pickle", ".pt":
 		remedy = "only Python reads pickles: save the arrays with numpy.savez"
-	case ".parquet", ".xlsx", ".json", ".jsonl":
+	case ".xlsx", ".json", ".jsonl", ".parquet":
 		remedy = "export it as CSV"
 	}
-	return nil, &Error{File: path, Problem: "the ending of its name is of no format that is read", Remedy: remedy}
+	return &Error{File: path, Problem: "the ending of its name is of no format that is read", Remedy: remedy}
+}
+
+// pathFault is an error about a path. One that nobody could read is a fault of the data.
+func pathFault(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) && !errors.Is(err, fs.ErrNotExist) {
+		remedy := ""
+		if errors.Is(err, fs.ErrPermission) {
+			remedy = "give yourself the right to read it"
+		}
+		return &Error{File: p.Path, Problem: p.Err.Error(), Remedy: remedy, cause: err}
+	}
+	return fmt.Errorf("read the data: %w", err)
 }
 
 func readNPZ(f *os.File, o Options, left *int64) (*Dataset, error) {
@@ -171,7 +243,7 @@ func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 func readMAT(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeMAT(f, o, left) }
 
 func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
-	variables, err := mat.Read(r, *left, func(name string) bool { return slices.Contains(keys, o.renamed(name)) })
+	variables, err := mat.Read(r, *left, func(name string) bool { return slices.Contains(keys, o.array(name)) })
 	if err != nil {
 		return nil, formatFault("", err)
 	}
@@ -203,35 +275,27 @@ func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	return d, err
 }
 
-func readText(r io.Reader, o Options, left *int64, tabs bool) (*Dataset, error) {
-	return readCSV(&limited{r, left}, tabs, o)
-}
-
-func readGzip(f *os.File, o Options, left *int64, tabs bool) (*Dataset, error) {
+func gzipRows(f *os.File, tabs bool) (rowSource, error) {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, &Error{Problem: "it is no gzip file", Remedy: "name it without .gz if it is not compressed", cause: err}
 	}
-	return readText(z, o, left, tabs)
+	return newCSVRows(explained{z}, tabs)
 }
 
-// limited is a reader that returns at most *left bytes.
-type limited struct {
-	r    io.Reader
-	left *int64
-}
+// explained is a reader whose errors say what to do.
+type explained struct{ r io.Reader }
 
-func (l *limited) Read(p []byte) (int, error) {
-	if *l.left <= 0 {
-		return 0, formatFault("", npy.ErrLimit)
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), *l.left)])
-	*l.left -= int64(n)
+func (l explained) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &Error{Problem: err.Error(), Remedy: "write or copy the file again", cause: err}
 	}
 	return n, err
 }
+
+// errLimit is returned for a table that is larger than may be held.
+var errLimit = npy.ErrLimit
 
 // formatFault adds a remedy to an error of a format.
 func formatFault(place string, err error) error {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs"
 )
@@ -9,7 +10,7 @@ import (
 // Kind is own data as a value of env.kind.
 func Kind() envs.Kind {
 	return envs.Kind{Name: "files", Doc: "own data", Unit: true, Settings: func() envs.Settings {
-		return &Settings{Normalise: "auto", Validation: 0.1, Test: 0.1}
+		return &Settings{Normalise: "auto", Split: "auto", Validation: 0.1, Test: 0.1}
 	}}
 }
 
@@ -18,11 +19,64 @@ type Settings struct {
 	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; files decide theirs"`
 	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files decide theirs"`
 
-	Files      string  `yaml:"files" bits:"same" doc:"own data: files, folders or globs, separated by commas"`
+	Files         string  `yaml:"files" bits:"same" doc:"own data: files, folders or globs, separated by commas"`
+	Observe       string  `yaml:"observe" bits:"same" doc:"columns (or the array) that are observed, separated by commas; empty: y, y1, y_name …"`
+	Control       string  `yaml:"control" bits:"same" doc:"columns (or the array) that are controls, separated by commas; empty: u, u1, u_name …"`
+	Label         string  `yaml:"label" bits:"same" doc:"columns (or the array) that are labels of 0 and 1, separated by commas; empty: label, label1 …"`
+	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; empty: t"`
+	ID            string  `yaml:"id" bits:"same" doc:"column that tells recordings apart; empty: episode"`
+	Rename        string  `yaml:"rename" bits:"same" doc:"other names of arrays and columns: OLD=NEW, separated by commas"`
+	ControlsAfter bool    `yaml:"controls_after" bits:"same" doc:"u[t] acts between steps t and t+1, not between t−1 and t"`
+	Resample      string  `yaml:"resample" bits:"same" doc:"step of an even grid to which rows are brought: a number, or of dates e.g. 15min, 1d, 1mo; empty: rows are on a grid"`
+	Transform     string  `yaml:"transform" bits:"same" doc:"before scaling: log, diff, log-diff, diff12 …, for all observations or NAME=TRANSFORM, separated by commas; answers about the run are in the units of the transformed values"`
+	Cut           int     `yaml:"cut" want:"[0,1000000000]" bits:"same" doc:"divide recordings into episodes of this many steps; 0: they stay whole"`
+	DT            float64 `yaml:"interval" want:"[0,1000000]" bits:"same" doc:"time between two steps, where the files do not say; 0: unknown"`
+	Split         string  `yaml:"split" values:"auto episode time" bits:"same" doc:"what is held out, where the files do not say: whole episodes, drawn by the seed; or the last steps of each recording, by time; auto: by time if the episodes are too few"`
+
 	Normalise  string  `yaml:"normalise" doc:"scaling of own data: auto (each channel to zero mean and unit deviation over the training episodes), none, or a JSON file with means and deviations"`
 	Validation float64 `yaml:"validation" want:"[0,1)" doc:"share of own episodes for validation, where the files give no split" source:"authors' code: 0.1"`
 	Test       float64 `yaml:"test" want:"[0,1)" doc:"share of own episodes that are held out, where the files give no split" source:"authors' code: 0.1"`
 	Hash       string  `yaml:"hash" doc:"content hash of the scaled data set, filled in when a run begins"`
+}
+
+// Options say how the files are read.
+func (s *Settings) Options() (Options, error) {
+	o := Options{
+		Observe: words(s.Observe), Control: words(s.Control), Label: words(s.Label), Time: s.Time, ID: s.ID,
+		ControlsAfter: s.ControlsAfter, Resample: s.Resample, Transform: s.Transform, Cut: s.Cut, DT: s.DT,
+	}
+	for _, pair := range words(s.Rename) {
+		from, to, ok := strings.Cut(pair, "=")
+		if !ok || from == "" || to == "" {
+			return o, faultf("env.rename", "write OLD=NEW", "%q gives no name", pair)
+		}
+		if o.Rename == nil {
+			o.Rename = map[string]string{}
+		}
+		o.Rename[from] = to
+	}
+	return o, nil
+}
+
+// words are the parts of a list separated by commas; nil if it is empty.
+func words(list string) []string {
+	var all []string
+	for _, w := range strings.Split(list, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// Divided returns the data set with the parts that splitting by time gives, or as it is, if it is split by episode or
+// the files give the split.
+func (s *Settings) Divided(d *Dataset) (*Dataset, error) {
+	shares := Fractions{Validation: s.Validation, Test: s.Test}
+	if _, err := d.Split(0, shares); s.Split == "episode" || s.Split == "auto" && err == nil || d.Episodes[0].Part != Unassigned {
+		return d, nil
+	}
+	return d.SplitByTime(shares)
 }
 
 // ErrRecorded is returned for the attempt to simulate own data.
@@ -41,6 +95,9 @@ func (s *Settings) Check() []envs.Fault {
 		if s.Controls != 0 {
 			faults = append(faults, envs.Faultf([]string{"env.controls", "env.kind"}, "leave it 0", "env.kind=files has its own controls"))
 		}
+	}
+	if s.Cut == 1 {
+		faults = append(faults, envs.Faultf([]string{"env.cut"}, "", "an episode has at least 2 steps"))
 	}
 	if s.Validation+s.Test >= 1 {
 		faults = append(faults, envs.Faultf([]string{"env.validation", "env.test"}, "", "%g and env.test=%g leave nothing for training", s.Validation, s.Test))

@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -90,11 +91,7 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	}
 	validation, test := share(n, f.Validation), share(n, f.Test)
 	if validation+test >= n {
-		remedy := "record more episodes"
-		if steps := d.Steps(); steps >= 60 { // enough for three useful pieces
-			remedy = fmt.Sprintf("cut long recordings into pieces, e.g. --cut %d", max(steps/10, 20))
-		}
-		return Split{}, faultf("", remedy,
+		return Split{}, faultf("", "hold out the last steps of each recording: env.split=time",
 			"%s cannot be divided into training, validation and test by episode", readable.Count(n, "episode"))
 	}
 	part := make([]Part, n)
@@ -165,4 +162,60 @@ func permutation(n int, s rng.Stream) []int {
 		order[i], order[j] = order[j], order[i]
 	}
 	return order
+}
+
+// SplitByTime cuts each recording into a first part for training, a second one for validation and a last one for test.
+// A recording that is too short for that is for training. The result has the parts in place of the recordings, and
+// shares their memory.
+func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
+	if !(f.Validation >= 0 && f.Test >= 0 && f.Validation+f.Test < 1) {
+		return nil, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training", f.Validation, f.Test)
+	}
+	divided := *d
+	divided.Episodes = nil
+	whole := 0
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		if e.Part != Unassigned {
+			return nil, faultf("split", "leave the parts out of the files, or do not split by time", "the files give a split already")
+		}
+		validation, test := stepsOf(e.T, f.Validation), stepsOf(e.T, f.Test)
+		training := e.T - validation - test
+		if training < validation || training < minSteps {
+			p := *e
+			p.Part = Training
+			divided.Episodes = append(divided.Episodes, p)
+			whole++
+			continue
+		}
+		first := 0
+		for _, part := range []struct {
+			part Part
+			n    int
+		}{{Training, training}, {Validation, validation}, {Test, test}} {
+			if part.n == 0 {
+				continue
+			}
+			p := e.slice(d.Spec, first, first+part.n)
+			p.Part = part.part
+			if first > 0 {
+				p.Controls = slices.Clone(p.Controls)
+				clear(p.Controls[:d.Spec.Control]) // it acted before the part
+			}
+			first += part.n
+			divided.Episodes = append(divided.Episodes, p)
+		}
+	}
+	if whole == len(d.Episodes) {
+		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test", readable.Count(d.Steps(), "step"))
+	}
+	return &divided, nil
+}
+
+// stepsOf is the number of steps of a share; at least two if the share is positive.
+func stepsOf(n int, fraction float64) int {
+	if fraction == 0 {
+		return 0
+	}
+	return max(minSteps, int(math.Round(float64(n)*fraction)))
 }

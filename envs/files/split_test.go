@@ -91,7 +91,7 @@ func TestNormalisation(t *testing.T) {
 	d := readText1(t, "episode,y1,y2,u\n0,1,5,100\n0,3,5,2\n0,,5,4\n1,1000,1000,1000\n1,1000,1000,1000\n")
 	n := d.Measure([]int{0})
 	// By hand: y1 has 1 and 3, y2 is constant, u has 2 and 4; the control of the first step is none.
-	want := Normalisation{Scale{[]float64{2, 5}, []float64{1, 1}}, Scale{[]float64{3}, []float64{1}}}
+	want := Normalisation{Observations: Scale{Mean: []float64{2, 5}, SD: []float64{1, 1}}, Controls: Scale{Mean: []float64{3}, SD: []float64{1}}}
 	if !reflect.DeepEqual(n, want) {
 		t.Fatalf("Measure = %+v, want %+v", n, want)
 	}

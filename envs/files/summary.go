@@ -16,6 +16,7 @@ type Summary struct {
 	Labels   []string  `json:"labels,omitempty"`
 	Modes    int       `json:"modes"` // different true modes; 0: unknown
 	DT       float64   `json:"dt"`    // 0: unknown
+	TimeUnit string    `json:"time_unit,omitempty"`
 	Missing  int       `json:"missing"`
 	Split    [3]int    `json:"split"` // episodes for training, validation and test; zero: not given
 	Hash     string    `json:"sha256"`
@@ -45,7 +46,7 @@ type Channel struct {
 // Summarise reads the whole data set.
 func (d *Dataset) Summarise() (Summary, error) {
 	s := Summary{
-		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT,
+		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT, TimeUnit: d.TimeUnit,
 		Notes: d.Notes,
 	}
 	var lengths []int
@@ -91,15 +92,21 @@ func (d *Dataset) channels(signal string, width int, names []string, of func(*Ep
 		}
 	}
 	for i := range d.Episodes {
-		data, mask := of(&d.Episodes[i])
+		e := &d.Episodes[i]
+		data, mask := of(e)
 		for j, x := range data {
 			c := j % width
-			if mask != nil && mask[j] == 0 {
+			v := float64(x)
+			if signal == "y" && e.Levels != nil {
+				v = e.Levels[j]
+			} else if mask != nil && mask[j] == 0 {
+				v = math.NaN()
+			}
+			if math.IsNaN(v) {
 				list[c].Missing++
 				continue
 			}
 			// Welford's running mean keeps the last digits of large values.
-			v := float64(x)
 			list[c].Observed++
 			delta := v - list[c].Mean
 			list[c].Mean += delta / float64(list[c].Observed)

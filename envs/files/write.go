@@ -20,7 +20,7 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 	if d.Images() {
 		out.images()
 	} else {
-		out.rows("y", d.Spec.Observation, float32(math.NaN()), func(e *Episode) []float32 { return e.marked() })
+		out.observations()
 	}
 	out.rows("u", d.Spec.Control, 0, func(e *Episode) []float32 { return e.Controls })
 	out.rows("states", d.Spec.State, 0, func(e *Episode) []float32 { return e.States })
@@ -40,6 +40,33 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 		return fmt.Errorf("write npz: %w", out.err)
 	}
 	return nil
+}
+
+// observations writes y: as float64 where the files have more digits than float32.
+func (o *npzWriter) observations() {
+	d := o.data
+	if !slices.ContainsFunc(d.Episodes, func(e Episode) bool { return e.Levels != nil }) {
+		o.rows("y", d.Spec.Observation, float32(math.NaN()), func(e *Episode) []float32 { return e.marked() })
+		return
+	}
+	o.array("y", func(w io.Writer) error {
+		if err := npy.WriteHeader(w, npy.Float64, []int{o.n, o.steps, d.Spec.Observation}); err != nil {
+			return err
+		}
+		for i := range d.Episodes {
+			e := &d.Episodes[i]
+			list := slices.Repeat([]float64{math.NaN()}, o.steps*d.Spec.Observation)
+			if copy(list, e.Levels) == 0 {
+				for j, v := range e.marked() {
+					list[j] = float64(v)
+				}
+			}
+			if err := npy.WriteFloat64s(w, list); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // marked returns the observations with NaN where they are missing.

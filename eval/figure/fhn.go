@@ -126,10 +126,14 @@ func r2Panel(r eval.FHNReport) *plot.Plot {
 	add("model, stimulus unknown", line(blue, 1.9), a.Unknown.Mean)
 	add("linear least squares", line(grey, 1, 1.2, 1.6), a.Linear)
 	add("persistence", line(pale, 1.2), a.Persistence)
+	colors := map[string]color.NRGBA{"ours": vermilion, "TrSLDS": green, "rSLDS": orange}
+	for _, computed := range eval.FHNComputedMeans(r.Options.Horizon) {
+		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.R2)
+	}
 	signs := []draw.GlyphStyle{
-		{Color: vermilion, Radius: 3, Shape: draw.CircleGlyph{}},
-		{Color: green, Radius: 3, Shape: draw.PyramidGlyph{}},
-		{Color: orange, Radius: 2.6, Shape: draw.BoxGlyph{}},
+		{Color: vermilion, Radius: 2.4, Shape: draw.CircleGlyph{}},
+		{Color: green, Radius: 2.4, Shape: draw.PyramidGlyph{}},
+		{Color: orange, Radius: 2, Shape: draw.BoxGlyph{}},
 	}
 	for i, published := range eval.FHNPaper() {
 		var at []point

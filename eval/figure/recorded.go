@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"image/color"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -10,32 +11,97 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Recorded draws the squared error of predictions of recordings against the horizon, beside the baselines.
+// Recorded draws the held-out test of a model of recordings: one forecast as a fan beside the truth, with the regimes along
+// the series; below it the error against the horizon beside the baselines, and how much the intervals hold.
 func Recorded(r eval.RecordedReport) Figure {
-	return Figure{
-		Name: "recordings", width: 5.6 * vg.Inch, height: 3.9 * vg.Inch,
-		draw:   func(c draw.Canvas) { drawRecorded(c, r) },
-		tables: []namedTable{{"errors", r.CurveTable()}},
+	panels := 2.6 * vg.Inch
+	f := Figure{Name: "recordings", width: 7.2 * vg.Inch, height: panels, tables: []namedTable{{"errors", r.CurveTable()}}}
+	if r.Fan == nil || r.Fan.Truth == nil {
+		f.draw = func(c draw.Canvas) { drawScores(c, r) }
+		return f
+	}
+	fan := fanOf(r).Figure()
+	f.tables = append(f.tables, fan.tables...)
+	f.height += fan.height
+	f.draw = func(c draw.Canvas) {
+		fan.draw(draw.Crop(c, 0, 0, panels, 0))
+		drawScores(draw.Crop(c, 0, 0, 0, -(c.Max.Y-c.Min.Y-panels)), r)
+	}
+	return f
+}
+
+// fanOf is the forecast that is shown, in the units of the data.
+func fanOf(r eval.RecordedReport) Timelines {
+	y := r.Fan
+	line := Timeline{Title: y.Name, First: y.First, Unit: r.Options.DT, Regimes: y.Regimes}
+	for c, name := range r.Options.Names {
+		of := func(rows [][]float64) []float64 {
+			list := make([]float64, len(rows))
+			for t, row := range rows {
+				list[t] = row[c]
+				if r.Options.Deviations != nil {
+					list[t] *= r.Options.Deviations[c]
+				}
+				if r.Options.Means != nil {
+					list[t] += r.Options.Means[c]
+				}
+			}
+			return list
+		}
+		line.Tracks = append(line.Tracks, Track{Name: name, Truth: of(y.Truth), Start: y.Start - y.First, Mean: of(y.Mean), Lower: of(y.Lower), Upper: of(y.Upper)})
+	}
+	return Timelines{
+		Name: "fan", Columns: []Timeline{line}, Regimes: y.M, Means: "mean of the forecast", Bands: "80 % of what is expected",
+		Caption: "a held-out recording; the forecast knows what is left of the dotted line",
 	}
 }
 
-func drawRecorded(c draw.Canvas, r eval.RecordedReport) {
-	data, low, high := estimatePoints(r.Model)
-	persistence, _, _ := estimatePoints(r.Persistence)
-	linear, _, _ := estimatePoints(r.Linear)
-	lo, hi := logRange(1e-9, data, persistence, linear)
-	p := newPlot(axis{"horizon k (steps)", 0, float64(r.Horizon) + 0.5, 6}, axis{"squared error (scaled units²)", lo, hi, 6})
-	p.Y.Tick.Marker = decades{}
-	p.Add(
-		band{logarithms(low), logarithms(high), translucent(blue, 0.25)},
-		curve{logarithms(persistence), line(ink, 1, 4, 2)}, curve{logarithms(linear), line(grey, 1, 1.2, 1.6)}, curve{logarithms(data), line(blue, 1.9)},
-	)
-	samples := []sample{
-		{text: "model, ± 2 standard errors", line: line(blue, 1.9), fill: translucent(blue, 0.25)},
-		{text: "linear", line: line(grey, 1, 1.2, 1.6)},
-		{text: "persistence", line: line(ink, 1, 4, 2)},
+// baselineStyles are those of the predictors after the model, in their order.
+func baselineStyle(name string) draw.LineStyle {
+	switch name {
+	case "persistence":
+		return line(ink, 1, 4, 2)
+	case "linear least squares":
+		return line(grey, 1, 1.2, 1.6)
+	case "seasonal naive":
+		return line(green, 1.1)
 	}
-	caption := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
-	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p}, []string{"held-out recordings"}, 1, caption)
+	return line(vermilion, 1.1)
+}
+
+func drawScores(c draw.Canvas, r eval.RecordedReport) {
+	var curves [][]point
+	samples := []sample{{text: "model", line: line(blue, 1.9), fill: translucent(blue, 0.25)}}
+	data, low, high := estimatePoints(r.Model)
+	for _, s := range r.Scores[1:] {
+		var squares []point
+		for k, v := range s.RMSE {
+			squares = append(squares, point{float64(k + 1), v * v})
+		}
+		curves = append(curves, squares)
+		samples = append(samples, sample{text: s.Name, line: baselineStyle(s.Name)})
+	}
+	lo, hi := logRange(1e-9, append([][]point{data}, curves...)...)
+	p := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{"squared error (sd²)", lo, hi, 6})
+	p.Y.Tick.Marker = decades{}
+	p.Add(band{logarithms(low), logarithms(high), translucent(blue, 0.25)})
+	for i, s := range r.Scores[1:] {
+		p.Add(curve{logarithms(curves[i]), baselineStyle(s.Name)})
+	}
+	p.Add(curve{logarithms(data), line(blue, 1.9)})
+	if r.Horizon == 1 {
+		p.Add(markers{logarithms(data), draw.GlyphStyle{Color: blue, Radius: 2.5, Shape: draw.CircleGlyph{}}})
+	}
+	held := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{"observed in interval (%)", 0, 100, 5})
+	for l, level := range eval.Levels {
+		tone := []color.NRGBA{sky, blue, purple}[l%3]
+		var share []point
+		for k, v := range r.Scores[0].Coverage[l] {
+			share = append(share, point{float64(k + 1), 100 * v})
+		}
+		held.Add(curve{[]point{{0.5, 100 * level}, {float64(r.Horizon) + 0.5, 100 * level}}, line(tone, 0.8, 2, 2)}, curve{share, line(tone, 1.5)})
+	}
+	caption := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
+	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p, held}, []string{"error beside the baselines", "what the model's intervals hold"}, 2, caption)
 	drawRow(c, samples, c.Max.X-12, c.Max.Y-10)
 }

@@ -37,6 +37,7 @@ type Subject struct {
 	Test             int    // episodes of the test; 0: as many as the protocol is made for
 	Prefix           int    // steps before a prediction, if the protocol lets them be chosen; 0: four
 	Horizon, Samples int
+	Stride, Season   int  // of recordings, see eval.RecordedOptions
 	Window           int  // steps filtered before a prediction; 0: all
 	AllStarts, Fresh bool // see eval.FHNOptions
 	Threads          int  // never changes a result
@@ -44,6 +45,7 @@ type Subject struct {
 
 // Findings are what a protocol found.
 type Findings struct {
+	Scores eval.Table // above the table; without rows: there is none
 	Table  eval.Table
 	Curves eval.Table // every number, for CSV
 	Report eval.Report

@@ -25,6 +25,7 @@ import (
 type thief struct {
 	t      *testing.T
 	conn   *nats.Conn
+	key    string       // its name
 	forged atomic.Int64 // leases of others that were answered, and the broker has it
 }
 
@@ -38,7 +39,7 @@ func newThief(t *testing.T, s *site) *thief {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	return &thief{t: t, conn: conn}
+	return &thief{t: t, conn: conn, key: keyName(t, s.dir, keys.WorkerKey)}
 }
 
 // forge sends one message of every kind that a worker may send, in another worker's name, as an answer to a lease.
@@ -69,7 +70,9 @@ func (h *thief) forge(victim string, l *wire.Lease) {
 			if err != nil {
 				continue // what cannot be said is no danger
 			}
-			for _, subject := range []string{"sy.toy.control", "sy.toy.data", "sy.toy.theta", "sy.toy.all", "sy.toy.worker." + victim} {
+			for _, subject := range []string{
+				h.by("sy.toy.control"), h.by("sy.toy.data"), "sy.toy.theta", "sy.toy.all", "sy.toy.worker." + h.key + "." + victim,
+			} {
 				h.publish(subject, data)
 			}
 		}
@@ -84,11 +87,14 @@ func (h *thief) garbage() {
 		[]byte("GET / HTTP/1.1\r\n\r\n"), bytes.Repeat([]byte{0x9a}, 1<<10), bytes.Repeat([]byte{0xdd, 0xff}, 1<<16),
 		make([]byte, 1<<20),
 	} {
-		for _, subject := range []string{"sy.toy.control", "sy.toy.data", "sypool.seek", "sy.other.control"} {
+		for _, subject := range []string{h.by("sy.toy.control"), h.by("sy.toy.data"), h.by("sypool.seek"), h.by("sy.other.control")} {
 			h.publish(subject, data)
 		}
 	}
 }
+
+// by is the subject on which the thief may speak.
+func (h *thief) by(subject string) string { return wire.By(subject, h.key) }
 
 // publish may fail: the broker cuts the thief off now and then, who does not read what he has subscribed to.
 func (h *thief) publish(subject string, data []byte) { _ = h.conn.Publish(subject, data) }
@@ -109,7 +115,7 @@ func (h *thief) rob() {
 			h.forged.Add(1)
 		}
 	}
-	for _, subject := range []string{"sy.*.worker.*", "sy.*.control", "sy.*.data", ">"} { // all but the first are denied
+	for _, subject := range []string{"sy.*.worker." + h.key + ".*", "sy.*.worker.*.*", "sy.*.control.*", "sy.*.data.*", ">"} { // all but the first are denied
 		if _, err := h.conn.Subscribe(subject, listen); err != nil {
 			h.t.Error(err)
 		}
@@ -233,7 +239,7 @@ func TestHostile_LiarWithAKey(t *testing.T) {
 	if got := hash(c); got != want {
 		t.Errorf("SHA-256 %s, want %s", got, want)
 	}
-	if q := c.Stats().Quarantined; !slices.Equal(q, []string{"liar"}) {
+	if q := c.Stats().Quarantined; !slices.Equal(q, []string{wire.Name("liar", keyName(t, site.dir, keys.WorkerKey))}) {
 		t.Errorf("cut off: %q", q)
 	}
 }

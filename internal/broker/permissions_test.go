@@ -21,6 +21,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // keyFolder makes keys and puts the configuration of the official image beside them, as on a broker's machine.
@@ -109,6 +110,7 @@ func outcome(t *testing.T, conn *nats.Conn) error {
 	return conn.LastError()
 }
 
+// permissions are what each key may do; KEY stands for the name of the key, and OTHER for that of another worker's.
 var permissions = []struct {
 	key                string
 	publish, subscribe []string // allowed
@@ -116,21 +118,23 @@ var permissions = []struct {
 }{
 	{
 		keys.CoordinatorKey,
-		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.w1", "sypool.worker.w1", "_INBOX.a.b", "$SRV.PING"},
-		[]string{"sy.r.control", "sy.r.data", "sy.*.control", "sypool.seek", "switchyard.submit", "switchyard.runs.list", "$SRV.PING", "_INBOX.>"},
-		[]string{"sy.r.control", "sy.r.data", "sypool.seek", "switchyard.submit", "anything", "$SYS.REQ.SERVER.PING"},
-		[]string{">", "sy.>", "sy.r.worker.w1", "sy.r.theta", "$SYS.>"},
+		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.OTHER.w1", "sypool.worker.OTHER.w1", "sy.r.control.KEY", "sybroker.bans", "_INBOX.a.b", "$SRV.PING"},
+		[]string{"sy.r.control.*", "sy.r.data.*", "sy.*.control.OTHER", "sypool.seek.*", "switchyard.submit", "switchyard.runs.list", "$SRV.PING", "_INBOX.>"},
+		[]string{"sy.r.control.OTHER", "sy.r.data.OTHER", "sypool.seek.OTHER", "sypool.seek", "switchyard.submit", "anything", "$SYS.REQ.SERVER.PING"},
+		[]string{">", "sy.>", "sy.r.worker.OTHER.w1", "sybroker.bans", "$SYS.>"},
 	},
 	{
 		keys.WorkerKey,
-		[]string{"sy.r.control", "sy.r.data", "sypool.seek"},
-		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.w1", "sypool.worker.w1"},
+		[]string{"sy.r.control.KEY", "sy.r.data.KEY", "sypool.seek.KEY"},
+		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.KEY.w1", "sypool.worker.KEY.w1", "sypool.worker.KEY.*", "sy.*.worker.KEY.*"},
 		[]string{
-			"sy.r.theta", "sy.r.all", "sy.r.worker.w1", "sy.r.worker.w2", "sypool.worker.w1", "switchyard.submit", "switchyard.runs.stop",
+			"sy.r.control.OTHER", "sy.r.data.OTHER", "sypool.seek.OTHER", "sypool.seek", "sybroker.bans", "sy.r.control", "sy.r.control.KEY.x", "sy.r.control.open",
+			"sy.r.theta", "sy.r.all", "sy.r.worker.KEY.w1", "sy.r.worker.OTHER.w2", "sypool.worker.KEY.w1", "switchyard.submit", "switchyard.runs.stop",
 			"_INBOX.a.b", "$SRV.PING", "$SYS.REQ.SERVER.PING", "$JS.API.INFO", "anything",
 		},
 		[]string{
-			">", "sy.>", "sy.*.*", "sy.r.*", "*.r.control", "sy.r.control", "sy.*.control", "sy.r.data", "sypool.>", "sypool.seek",
+			">", "sy.>", "sy.*.*", "sy.r.*", "*.r.control.*", "sy.r.control.KEY", "sy.*.control.*", "sy.r.data.*", "sypool.>", "sypool.seek.*", "sypool.seek.KEY",
+			"sy.r.worker.OTHER.w1", "sy.*.worker.*.*", "sy.r.worker.>", "sypool.worker.OTHER.w1", "sypool.worker.*.*", "sypool.worker.>",
 			"switchyard.>", "switchyard.submit", "_INBOX.>", "$SRV.>", "$SYS.>", "$JS.>",
 		},
 	},
@@ -138,8 +142,8 @@ var permissions = []struct {
 		keys.OperatorKey,
 		[]string{"switchyard.submit", "switchyard.runs.list", "$SRV.PING", "$SRV.INFO.switchyard"},
 		[]string{"_INBOX.>", "_INBOX.a.b"},
-		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.w1", "sy.r.control", "sy.r.data", "sypool.seek", "sypool.worker.w1", "_INBOX.a.b", "anything"},
-		[]string{">", "sy.>", "sy.r.theta", "sy.r.control", "sypool.>", "switchyard.>", "$SRV.>", "$SYS.>"},
+		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.OTHER.w1", "sy.r.control.KEY", "sy.r.data.KEY", "sypool.seek.KEY", "sypool.worker.OTHER.w1", "_INBOX.a.b", "anything"},
+		[]string{">", "sy.>", "sy.r.theta", "sy.r.control.*", "sypool.>", "switchyard.>", "$SRV.>", "$SYS.>"},
 	},
 }
 
@@ -150,18 +154,19 @@ func TestPermissions(t *testing.T) {
 		"image": startImage(t, dir, "nats.conf"), "embedded": startEmbedded(t, dir, false).URL(),
 	} {
 		for _, p := range permissions {
+			named := strings.NewReplacer("KEY", keyName(t, dir, p.key), "OTHER", keyName(t, dir, "worker-second.nk"))
 			t.Run(where+"/"+p.key, func(t *testing.T) {
 				for _, subject := range p.publish {
-					checkPublish(t, url, holder(t, dir, p.key), subject, true)
+					checkPublish(t, url, holder(t, dir, p.key), named.Replace(subject), true)
 				}
 				for _, subject := range p.mute {
-					checkPublish(t, url, holder(t, dir, p.key), subject, false)
+					checkPublish(t, url, holder(t, dir, p.key), named.Replace(subject), false)
 				}
 				for _, subject := range p.subscribe {
-					checkSubscribe(t, url, holder(t, dir, p.key), subject, true)
+					checkSubscribe(t, url, holder(t, dir, p.key), named.Replace(subject), true)
 				}
 				for _, subject := range p.deaf {
-					checkSubscribe(t, url, holder(t, dir, p.key), subject, false)
+					checkSubscribe(t, url, holder(t, dir, p.key), named.Replace(subject), false)
 				}
 			})
 		}
@@ -196,6 +201,24 @@ func checkSubscribe(t *testing.T, url string, key nats.Option, subject string, a
 		}
 		conn.Close()
 	}
+}
+
+// keyName is the name of a key in subjects.
+func keyName(t *testing.T, dir, file string) string {
+	t.Helper()
+	seed, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(seed))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.KeyName(public)
 }
 
 // strangers are those who have no key, or not the one that they claim.
@@ -286,7 +309,7 @@ func TestPermissions_BeforeTheKey(t *testing.T) {
 	dir := keyFolder(t)
 	url := startEmbedded(t, dir, false).URL()
 	lead := connect(t, url, holder(t, dir, keys.CoordinatorKey))
-	heard, err := lead.SubscribeSync("sy.*.control")
+	heard, err := lead.SubscribeSync("sy.*.control.*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +325,7 @@ func TestPermissions_BeforeTheKey(t *testing.T) {
 			t.Errorf("%q: the broker says %q", text, said)
 		}
 	}
-	connect(t, url, holder(t, dir, keys.WorkerKey)).Publish("sy.r.control", []byte("last"))
+	connect(t, url, holder(t, dir, keys.WorkerKey)).Publish("sy.r.control."+keyName(t, dir, keys.WorkerKey), []byte("last"))
 	if m, err := heard.NextMsg(10 * time.Second); err != nil || string(m.Data) != "last" {
 		t.Errorf("got %v, %v", m, err)
 	}

@@ -23,18 +23,32 @@ type busyBus struct {
 	wire.Bus
 	data   string // subject
 	chunks atomic.Int64
+	twice  atomic.Int64
 }
 
-func (b *busyBus) Subscribe(subject string, handle func([]byte)) (wire.Subscription, error) {
+func (b *busyBus) Hear(subject string, handle func(string, []byte)) (wire.Subscription, error) {
 	if subject != b.data {
-		return b.Bus.Subscribe(subject, handle)
+		return b.Bus.Hear(subject, handle)
 	}
 	perStep := int64(trapWorkers * wire.NewChunking(trapSize, 61440).Count())
-	return b.Bus.Subscribe(subject, func(data []byte) {
+	type place struct {
+		lease uint64
+		index int
+	}
+	seen := make(map[place]bool) // messages come one at a time
+	return b.Bus.Hear(subject, func(key string, data []byte) {
+		if m, err := wire.Decode(data); err == nil {
+			c := m.(*wire.Chunk)
+			if at := (place{c.Lease, c.Index}); seen[at] {
+				b.twice.Add(1)
+			} else {
+				seen[at] = true
+			}
+		}
 		if n := b.chunks.Add(1); n%perStep == perStep/4 {
 			time.Sleep(busy)
 		}
-		handle(data)
+		handle(key, data)
 	})
 }
 
@@ -95,6 +109,11 @@ func TestTrap_SlowCoordinator(t *testing.T) {
 	if len(obs.lost) > 0 || len(c.Rejections()) > 0 || log.String() != "" {
 		t.Errorf("lost workers %q, refused messages %v, warnings:\n%s", obs.lost, c.Rejections(), log)
 	}
+	// What is asked for again while the coordinator is slow is one chunk at a time.
+	if n := bus.twice.Load(); n > 2*trapSteps*trapWorkers {
+		t.Errorf("%d chunks came twice, of %d", n, bus.chunks.Load())
+	}
+	t.Logf("%d chunks, %d of them twice", bus.chunks.Load(), bus.twice.Load())
 	if obs.most <= 64<<20 {
 		t.Errorf("no step had more than %d bytes of gradients: the trap was not set", obs.most)
 	}

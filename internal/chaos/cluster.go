@@ -88,13 +88,23 @@ func newCluster(cfg Config) (*cluster, error) {
 		}, link("coordinator")...)
 	}}
 	for i := range cfg.Workers {
+		slots := strconv.Itoa(slotsOf(cfg.Plan.Seed, i))
 		// A restarted worker gets a new id, so that it need not wait until its predecessor counts as lost.
 		name := fmt.Sprintf("worker-%d", i+1)
 		c.workers = append(c.workers, &child{role: "worker", name: name, faults: true, arguments: func(generation int) []string {
-			return append([]string{"worker", "--slots", "1", "--id", fmt.Sprintf("%s-%d", name, generation)}, link("worker")...)
+			return append([]string{"worker", "--slots", slots, "--id", fmt.Sprintf("%s-%d", name, generation)}, link("worker")...)
 		}})
 	}
 	return c, nil
+}
+
+// MaxSlots is how many slots a worker has at most.
+const MaxSlots = 4
+
+// slotsOf is the number of slots of the i-th worker.
+func slotsOf(seed uint64, i int) int {
+	draws := fault.Schedule(seed, int(acts)+i)
+	return 1 + draws.IntN(MaxSlots)
 }
 
 // freePorts returns addresses that are free.
@@ -154,8 +164,42 @@ func (c *cluster) spec(x *child) string {
 	if x != c.coordinator {
 		s.DiskFull = fault.Outage{} // workers write no files
 	}
+	if x == c.coordinator || x == c.workers[len(c.workers)-1] {
+		s.Soon = c.soon(s)
+	}
 	s.Counts = c.counts(x)
 	return s.String()
+}
+
+// soon is within which time an incarnation is to have its first outages, while there was none of a kind yet; 0: they
+// come when they come.
+func (c *cluster) soon(s fault.Spec) time.Duration {
+	counted, err := c.counted()
+	for kind, o := range map[fault.Kind]fault.Outage{fault.Partition: s.Partition, fault.DiskFull: s.DiskFull} {
+		if err != nil || o.Length > 0 && counted[kind.String()] == 0 {
+			return 2 * early
+		}
+	}
+	return 0
+}
+
+// counted are the faults that all processes have injected into themselves.
+func (c *cluster) counted() (map[string]int64, error) {
+	total := make(map[string]int64)
+	files, err := filepath.Glob(filepath.Join(c.cfg.Folder, "counts", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for fault counters: %w", err)
+	}
+	for _, file := range files {
+		counts, _, err := fault.ReadCounts(file)
+		if err != nil {
+			return nil, err
+		}
+		for name, n := range counts {
+			total[name] += n
+		}
+	}
+	return total, nil
 }
 
 // counts is the file with the fault counters of the latest incarnation.

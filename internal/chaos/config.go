@@ -40,13 +40,14 @@ type Config struct {
 	Name     string   // of the run
 	Shards   int      // of a step; with local steps, the replicas of a round
 	Stride   uint64   // updates of a step: 1; with local steps, the length of a round
-	Workers  int
+	Workers  int      // each has 1 to MaxSlots slots, drawn from Plan.Seed
+	Audit    float64  // share of the blocks that the run has computed twice
 	// Validation is the number of shards of a validation.
 	Validation int
 	// Detection is the time of failure detection of the run. Measure waits for it.
 	Detection time.Duration
 	Plan      Plan
-	Duration  time.Duration // the run is stopped after this time; 0: it trains to its last step
+	Duration  time.Duration // the run is stopped this long after it began to make steps; 0: it trains to its last step
 	Log       hclog.Logger  // logs each fault and its target
 	Progress  func(Status)  // called about once a second; may be nil
 }
@@ -67,10 +68,12 @@ type Result struct {
 	Finished     bool   // the run reached its last step
 	Seconds      float64
 	Faults       map[string]int64 // by the names of the flags; faults in the last 100 ms of a process may be missing
-	Exits        int              // processes that ended by themselves and were started again
-	Useful       uint64           // shards that the parameters are made of, and those of validations
-	Issued       uint64           // shards that coordinators leased; those leased just before a kill may be missing
-	Coordinators int              // number of processes that led the run, one after the other
+	Effects      Effects
+	Idle         []string // what was asked for and did nothing, each with the reason; empty: the run has tested it all
+	Exits        int      // processes that ended by themselves and were started again
+	Useful       uint64   // shards that the parameters are made of, and those of validations
+	Issued       uint64   // shards that coordinators leased; those leased just before a kill may be missing
+	Coordinators int      // number of processes that led the run, one after the other
 	Growth       []Growth
 }
 

@@ -11,17 +11,30 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// meter counts the shards that the coordinators of a run issue. Each coordinator counts from its own start. Its counter
-// is read just before it is killed.
+// meter counts what the coordinators of a run do. Each coordinator counts from its own start. Its counters are read
+// just before it is killed.
 type meter struct {
 	url    string
 	client http.Client
-	terms  map[uint64]uint64 // shards issued, by term
+	terms  map[uint64]counters
+}
+
+// counters are those of one coordinator.
+type counters struct {
+	Issued       uint64   `json:"shards_issued"`
+	Useful       uint64   `json:"shards_useful"`
+	Speculations int64    `json:"speculations"`
+	Reissued     int64    `json:"reissued"`
+	Repeated     int64    `json:"steps_repeated"`
+	Audits       int64    `json:"audits"`
+	Disputes     int64    `json:"disputes"`
+	Rollbacks    int64    `json:"rollbacks"`
+	Quarantined  []string `json:"quarantined"`
 }
 
 func newMeter(page, name string) *meter {
 	return &meter{
-		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond}, terms: make(map[uint64]uint64),
+		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond}, terms: make(map[uint64]counters),
 	}
 }
 
@@ -38,24 +51,48 @@ func (m *meter) read(ctx context.Context) {
 	defer answer.Body.Close()
 	var run struct {
 		Live *struct {
-			Term   uint64 `json:"term"`
-			Issued uint64 `json:"shards_issued"`
+			Term uint64 `json:"term"`
+			counters
 		} `json:"live"`
 	}
 	if json.NewDecoder(answer.Body).Decode(&run) == nil && run.Live != nil {
-		m.terms[run.Live.Term] = max(m.terms[run.Live.Term], run.Live.Issued)
+		m.terms[run.Live.Term] = run.Live.counters
 	}
+}
+
+// working reports whether a worker has computed something that became part of the run.
+func (m *meter) working() bool {
+	for _, c := range m.terms {
+		if c.Useful > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// effects is the sum over all coordinators.
+func (m *meter) effects() (e Effects) {
+	for _, c := range m.terms { // the order does not matter
+		e.Repeated += c.Repeated
+		e.Reissued += c.Reissued
+		e.Speculated += c.Speculations
+		e.Audits += c.Audits
+		e.Disputes += c.Disputes
+		e.Rollbacks += c.Rollbacks
+		e.Quarantined += int64(len(c.Quarantined))
+	}
+	return e
 }
 
 // issued is the sum over all coordinators. At the end of the run, the counter of the last one is in the run's metrics.
 func (m *meter) issued(info runs.Info) uint64 {
 	var n, last uint64
-	for term, issued := range m.terms {
-		n += issued
+	for term, c := range m.terms {
+		n += c.Issued
 		last = max(last, term)
 	}
-	if end := uint64(info.Metrics["shards_issued"]); end > m.terms[last] {
-		n += end - m.terms[last]
+	if end := uint64(info.Metrics["shards_issued"]); end > m.terms[last].Issued {
+		n += end - m.terms[last].Issued
 	}
 	return n
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -26,7 +26,15 @@ type conductor struct {
 	meter    *meter
 	samples  *samples
 	began    time.Time
+	worked   time.Time // since when the run makes steps, and the schedule counts; zero: it makes none yet
 	acted    map[act]int64
+
+	// A coordinator is killed only when there is a checkpoint that none before it went on from: otherwise a run whose
+	// coordinators die young would never restore one.
+	restored uint64    // newest checkpoint at the last kill of a coordinator
+	held     *event    // the kill that waits for a checkpoint; nil: none
+	heldTo   time.Time // when it is carried out, once there is one
+	late     bool      // it has had to wait
 }
 
 // Run trains under faults until the last step of the run, or for Duration, and ends all processes. When ctx ends, Run
@@ -72,6 +80,11 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 	if r.Faults, err = k.faults(); err != nil {
 		return nil, err
 	}
+	r.Effects = k.meter.effects()
+	if r.Effects.Restores, err = k.restores(); err != nil {
+		return nil, err
+	}
+	r.Idle = idle(&k.cfg, r.Faults, &r.Effects)
 	if r.Step == 0 {
 		return nil, fmt.Errorf("%w: it has written no checkpoint (state %s)", ErrFailed, info.State)
 	}
@@ -97,10 +110,8 @@ func (k *conductor) conduct(ctx context.Context) error {
 		if err := k.tend(now); err != nil {
 			return err
 		}
-		for _, e := range k.schedule.due(now.Sub(k.began)) {
-			if err := k.do(ctx, e); err != nil {
-				return err
-			}
+		if err := k.act(ctx, now); err != nil {
+			return err
 		}
 		if now.Sub(sample) >= sampleEvery {
 			sample = now
@@ -118,10 +129,57 @@ func (k *conductor) conduct(ctx context.Context) error {
 	}
 }
 
+// act carries out what is due.
+func (k *conductor) act(ctx context.Context, now time.Time) error {
+	if k.worked.IsZero() {
+		return nil
+	}
+	for _, e := range k.schedule.due(now.Sub(k.worked)) {
+		if e.act == killCoordinator {
+			if k.held == nil {
+				k.held, k.heldTo = &e, time.Time{}
+			}
+			continue
+		}
+		if err := k.do(ctx, e); err != nil {
+			return err
+		}
+	}
+	if k.held == nil {
+		return nil
+	}
+	saved, err := k.saved()
+	switch {
+	case err != nil || saved <= k.restored: // a folder that is being changed is read at the next tick
+		k.late = true
+		return nil
+	case k.heldTo.IsZero() && k.late: // at any moment between two checkpoints
+		k.heldTo = now.Add(time.Duration(k.held.pick * float64(maxDown)))
+	}
+	if now.Before(k.heldTo) {
+		return nil
+	}
+	e := *k.held
+	k.held, k.late, k.restored = nil, false, saved
+	return k.do(ctx, e)
+}
+
+// saved is the step of the newest checkpoint; 0: there is none.
+func (k *conductor) saved() (uint64, error) {
+	list, err := checkpoint.List(filepath.Join(k.cfg.Folder, "runs", k.cfg.Name, runs.Checkpoints))
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[len(list)-1].Step, nil
+}
+
 // look records the progress of the run, and reports whether it is over.
 func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err error) {
 	k.meter.read(ctx)
 	elapsed := now.Sub(k.began)
+	if k.worked.IsZero() && (k.meter.working() || elapsed > startPatience) {
+		k.worked = now
+	}
 	info, err := k.info()
 	if errors.Is(err, fs.ErrNotExist) {
 		if elapsed > startPatience {
@@ -145,7 +203,7 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 	case runs.Failed:
 		return false, fmt.Errorf("%w: %s", ErrFailed, info.ExitReason)
 	}
-	return k.cfg.Duration > 0 && elapsed >= k.cfg.Duration, nil
+	return k.cfg.Duration > 0 && !k.worked.IsZero() && now.Sub(k.worked) >= k.cfg.Duration, nil
 }
 
 func (k *conductor) info() (runs.Info, error) { return readRun(k.cfg) }
@@ -222,18 +280,12 @@ func (k *conductor) faults() (map[string]int64, error) {
 	for act := range acts {
 		total[act.String()] = k.acted[act]
 	}
-	files, err := filepath.Glob(filepath.Join(k.cfg.Folder, "counts", "*"))
+	counted, err := k.counted()
 	if err != nil {
-		return nil, fmt.Errorf("look for fault counters: %w", err)
+		return nil, err
 	}
-	for _, file := range files {
-		counts, _, err := fault.ReadCounts(file)
-		if err != nil {
-			return nil, err
-		}
-		for name, n := range counts {
-			total[name] += n
-		}
+	for name, n := range counted {
+		total[name] += n
 	}
 	return total, nil
 }

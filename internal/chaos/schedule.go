@@ -33,6 +33,10 @@ type event struct {
 	down time.Duration
 }
 
+// early limits the time of the first event of each kind, so that a short run has some of each: it comes after half of
+// that on average, those of the next kind after twice as long, and so on.
+const early = 3 * time.Second
+
 // schedule yields the events of a seed, independent of everything else. The time between two events of one kind is half
 // to one and a half intervals, so that their number is predictable and their times are not.
 type schedule struct {
@@ -63,6 +67,8 @@ func newSchedule(seed uint64, p Plan) *schedule {
 		}
 		x.draws = fault.Schedule(seed, int(x.act))
 		x.advance()
+		intervals := float64(x.next.at) / float64(x.every)
+		x.next.at = min(x.next.at, time.Duration(intervals*float64(early)*float64(1+x.act)/2))
 		s.kinds = append(s.kinds, x)
 	}
 	return s

@@ -3,7 +3,7 @@
 // an older one.
 //
 // A checkpoint is two files. step-N.safetensors is a tensor file with the tensors of the layout, the optimiser's
-// moments ("adam.m" and "adam.v", or "outer.velocity"), and "gradient.levels" if gradients travel as integers.
+// moments ("adam.m", "adam.v" and "adam.norm", or "outer.velocity", and "optim.average"), and "gradient.levels" if gradients travel as integers.
 // step-N.json is a manifest with the SHA-256 of the first file. best.json is a copy of the manifest of the best
 // checkpoint.
 //
@@ -62,7 +62,8 @@ type Checkpoint struct {
 	Data     string   // hash of the data set of its run; empty in old checkpoints
 }
 
-// Moment is a vector that the optimiser keeps from one update to the next. It has the size of the parameters.
+// Moment is a vector that the optimiser keeps from one update to the next. It has the size of the parameters, or one
+// element.
 type Moment struct {
 	Name   string
 	Values []float32
@@ -118,7 +119,23 @@ func CheckLayout(layout []Tensor, size int) error {
 }
 
 // reserved are the names of the vectors that are not parameters.
-func reserved() []string { return append(adamMoments(), "outer.velocity", levelsName) }
+func reserved() []string {
+	return append(adamMoments(), "adam.norm", "outer.velocity", Average, levelsName)
+}
+
+// Average is the name of the moment with the average of the parameters over updates.
+const Average = "optim.average"
+
+// Evaluated returns the parameters with which the model of the checkpoint is evaluated: their average over updates if
+// the run kept one, and Theta otherwise. They belong to the checkpoint.
+func (cp *Checkpoint) Evaluated() []float32 {
+	for _, m := range cp.Moments {
+		if m.Name == Average {
+			return m.Values
+		}
+	}
+	return cp.Theta
+}
 
 // Hash is the SHA-256 of the parameters as little-endian float32, in hexadecimal: params_sha256.
 func Hash(theta []float32) string {
@@ -138,7 +155,7 @@ func (cp *Checkpoint) tensors(layout []Tensor) []tensorfile.Tensor {
 		list = append(list, tensorfile.New(t.Name, t.Shape, cp.Theta[t.Offset:t.Offset+t.Size]))
 	}
 	for _, m := range cp.Moments {
-		list = append(list, tensorfile.New(m.Name, []int{size}, m.Values))
+		list = append(list, tensorfile.New(m.Name, []int{len(m.Values)}, m.Values))
 	}
 	if n := len(cp.Levels); n > 0 {
 		list = append(list, tensorfile.New(levelsName, []int{n}, cp.Levels))

@@ -50,6 +50,31 @@ func names(t *testing.T, dir string) string {
 
 func sameMoment(a, b Moment) bool { return a.Name == b.Name && slices.Equal(a.Values, b.Values) }
 
+// A checkpoint keeps the running norm and the average of the parameters, in a format that older programs refuse. The
+// average stands for the parameters in an evaluation, and changes no params_sha256.
+func TestStore_AverageAndNorm(t *testing.T) {
+	s := &Store{Dir: t.TempDir(), Layout: layout}
+	want := state(3, 0)
+	plain := Hash(want.Theta)
+	if got := want.Evaluated(); &got[0] != &want.Theta[0] {
+		t.Errorf("without an average %v is evaluated", got)
+	}
+	average := []float32{6, 5, 4, 3, 2, 1}
+	want.Moments = append(want.Moments, Moment{"adam.norm", []float32{4.5}}, Moment{Average, average})
+	save(t, s, want, false)
+	cp, _, err := Restore(s.Dir)
+	if err != nil || !slices.Equal(cp.Theta, want.Theta) || !slices.EqualFunc(cp.Moments, want.Moments, sameMoment) {
+		t.Fatalf("read %+v, %v", cp, err)
+	}
+	if !slices.Equal(cp.Evaluated(), average) || cp.ParamsSHA256 != plain {
+		t.Errorf("%v is evaluated, params_sha256 %s, want %s", cp.Evaluated(), cp.ParamsSHA256, plain)
+	}
+	man, err := readManifest(cp.Path)
+	if err != nil || man.Format != 4 {
+		t.Errorf("format %d, %v", man.Format, err)
+	}
+}
+
 // A checkpoint of another optimiser names its moments, in a format that older programs refuse.
 func TestStore_OtherMoments(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Layout: layout}

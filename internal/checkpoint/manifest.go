@@ -39,9 +39,10 @@ type manifest struct {
 
 const (
 	// The formats that can be read. Format 1 has no job_sha256 and data_sha256. Format 3 has the names of the moments,
-	// and may have gradient_blocks. If the moments are those of Adam, format 2 is written, which older programs can
-	// read.
-	adamFormat, latestFormat = 2, 3
+	// and may have gradient_blocks. Format 4 may have moments of one element, and the average of the parameters among
+	// the moments, which stands for them in an evaluation. The oldest format is written that can hold a checkpoint, so
+	// that older programs can read it.
+	adamFormat, namedFormat, latestFormat = 2, 3, 4
 
 	bestManifest   = "best.json"
 	manifestSuffix = ".json"
@@ -61,7 +62,10 @@ func newManifest(cp *Checkpoint, identity, data string) *manifest {
 		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
 	}
 	if list := cp.MomentNames(); man.Blocks > 0 || !slices.Equal(list, adamMoments()) {
-		man.Format, man.Moments = latestFormat, list
+		man.Format, man.Moments = namedFormat, list
+	}
+	if slices.ContainsFunc(cp.Moments, func(m Moment) bool { return m.Name == Average || len(m.Values) != len(cp.Theta) }) {
+		man.Format = latestFormat
 	}
 	if !math.IsInf(cp.BestLoss, 0) {
 		man.BestLoss = &cp.BestLoss
@@ -169,7 +173,7 @@ func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 		}
 	}
 	for _, name := range moments {
-		x, err := vector(f, name, size)
+		x, err := vector(f, name, size, 1)
 		if err != nil {
 			return fmt.Errorf("%s: %w", man.File, err)
 		}
@@ -185,14 +189,14 @@ func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 	return nil
 }
 
-// vector reads a tensor with size elements.
-func vector(f *tensorfile.File, name string, size int) ([]float32, error) {
+// vector reads a tensor that has one of these numbers of elements.
+func vector(f *tensorfile.File, name string, sizes ...int) ([]float32, error) {
 	t, err := f.Tensor(name)
 	if err != nil {
 		return nil, err
 	}
-	if t.Count() != size {
-		return nil, fmt.Errorf("tensor %q has %d elements, want %d", name, t.Count(), size)
+	if !slices.Contains(sizes, t.Count()) {
+		return nil, fmt.Errorf("tensor %q has %d elements, want %d", name, t.Count(), sizes[0])
 	}
 	return tensorfile.Values[float32](t)
 }

@@ -36,17 +36,20 @@ func TestPresets_Resolve(t *testing.T) {
 	}
 }
 
-func TestDefaultPreset_SetsEveryKey(t *testing.T) {
-	set := kinds().PresetPaths(config.DefaultPreset)
+func TestBasePreset_SetsEveryKey(t *testing.T) {
+	set := kinds().PresetPaths(config.BasePreset)
 	for _, k := range mustResolve(t, config.Sources{}).Keys() {
 		if k.Path != "preset" && !slices.Contains(set, k.Path) {
-			t.Errorf("preset %s does not set %s", config.DefaultPreset, k.Path)
+			t.Errorf("preset %s does not set %s", config.BasePreset, k.Path)
 		}
 	}
 }
 
-// freeText are the keys that take any text: paths and what a run fills in.
-var freeText = []string{"preset", "env.files", "env.normalise", "env.hash"}
+// freeText are the keys that take any text: paths, names of columns, and what a run fills in.
+var freeText = []string{
+	"preset", "env.files", "env.normalise", "env.hash", "env.observe", "env.control", "env.label", "env.time", "env.id", "env.rename",
+	"env.resample", "env.transform", "optim.factors",
+}
 
 func TestKeys_AreDescribed(t *testing.T) {
 	for _, k := range kinds().Keys() {
@@ -67,7 +70,7 @@ func TestKeys_AreDescribed(t *testing.T) {
 
 func TestResolve_LaterLayersWin(t *testing.T) {
 	s := config.Sources{
-		Preset: "fhn",
+		Preset: "fhn/smoke",
 		Files: []config.File{
 			{Name: "a.yaml", Data: []byte("optim: {rate: 1e-3, decay: 0.9}\ntrain.steps: 7\nseed: 5\n")},
 			{Name: "b.yaml", Data: []byte("optim:\n  decay: 0.8\n  clip: 3\n")},
@@ -76,7 +79,7 @@ func TestResolve_LaterLayersWin(t *testing.T) {
 		Arguments:   []string{"optim.beta1=0.6", "cluster.failure_detection=1m", "train.batch=1_024", "train.validate_every=1e3", "optim.beta1=0.7"},
 	}
 	c := resolve(t, s)
-	want := resolve(t, config.Sources{})
+	want := resolve(t, config.Sources{Preset: "fhn/smoke"})
 	want.Seed, want.Train.Steps, want.Train.Batch, want.Train.ValidateEvery = 5, 7, 1024, 1000
 	want.Optim.Rate, want.Optim.Decay, want.Optim.Clip, want.Optim.Beta1 = 1e-3, 0.8, 4, 0.7
 	want.Cluster.FailureDetection = time.Minute

@@ -8,11 +8,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Decision is the value that a kind gives to a key that all configurations have.
+// Decision is the value that a kind gives to a key that all configurations have, or to one of its own.
 type Decision struct {
 	Key, Value string
 	// By is the key of the kind that the value follows. Where it is empty, the value is a default in place of that of
-	// the preset, and what a user writes counts.
+	// the preset or of the kind, and what a user writes counts. A configuration that is read back takes no such default.
 	By string
 }
 
@@ -39,6 +39,9 @@ func (r *resolver) decide(base layer, back bool) {
 	keys := c.keys()
 	if kind.Decides != nil {
 		for _, d := range kind.Decides(c) {
+			if back && d.By == "" {
+				continue // a key that it lacks is younger than its run
+			}
 			r.settle(keys[slices.IndexFunc(keys, func(k Key) bool { return k.Path == d.Key })], d)
 		}
 	}
@@ -75,17 +78,56 @@ func (r *resolver) settle(k Key, d Decision) {
 	}
 }
 
-// changed reports whether a user wrote another value of a key than the base has.
+// changed reports whether a user wrote another value of a key than the base has, and for a key of a kind another one than
+// its default.
 func (r *resolver) changed(k Key, base layer) bool {
 	at := r.origins[k.Path]
 	if at == (Origin{}) || at.fromPreset() || r.faulty[k.Path] {
 		return false
 	}
 	usual := Config{kinds: r.config.kinds}
+	usual.Env.Settings = usual.kinds.env.find(r.config.Env.Kind).Settings()
+	usual.Model.Settings = usual.kinds.model.find(r.config.Model.Kind).Settings()
+	written := k.format(&r.config)
+	if k.root != ofAll && k.format(&usual) == written {
+		return false
+	}
 	for _, e := range base.entries {
 		if e.path == k.Path {
 			k.assign(&usual, e.text)
 		}
 	}
-	return k.format(&usual) != k.format(&r.config)
+	return k.format(&usual) != written
+}
+
+// ignored reports the keys that a user changed although they have no effect beside the others. What a preset says of
+// them is no problem: it says it for other choices. A key about which there is a problem already is left out.
+func (r *resolver) ignored(base layer) {
+	c := &r.config
+	if c.Env.Settings == nil || c.Model.Settings == nil {
+		return
+	}
+	var faults []setting.Fault
+	for _, kind := range []Kind{c.kinds.env.find(c.Env.Kind), c.kinds.model.find(c.Model.Kind)} {
+		if kind.Ignored != nil {
+			faults = append(faults, kind.Ignored(c)...)
+		}
+	}
+	keys := c.keys()
+	for _, k := range keys {
+		switch other, _, _ := strings.Cut(k.Only, "="); {
+		case k.matters(c, keys) || c.unused(k):
+		case k.Only == "":
+			faults = append(faults, setting.Faultf([]string{k.Path}, "leave it out", "it has no effect: no schedule of this run ends"))
+		default:
+			faults = append(faults, setting.Faultf([]string{k.Path, other}, "leave it out, or set "+k.Only, "it has no effect without %s", k.Only))
+		}
+	}
+	for _, f := range faults {
+		k := keys[slices.IndexFunc(keys, func(k Key) bool { return k.Path == f.Keys[0] })]
+		told := slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == k.Path })
+		if !told && r.changed(k, base) {
+			r.problems = append(r.problems, Problem{Origin: r.origins[k.Path], Key: k.Path, Message: f.Message, Hint: f.Hint})
+		}
+	}
 }

@@ -77,3 +77,45 @@ func TestUnused_DiffersInNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestChoose: a family withholds the controls of the oscillator alone, another predicts images by one rollout, a user's
+// word counts, and a run of before the
+// key keeps what it did.
+func TestChoose(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"": "withheld", "model.controls=given": "given", "env.kind=noise env.observations=2 env.controls=1": "given",
+		"env.kind=noise env.observations=2 env.controls=1 model.controls=withheld": "withheld",
+	} {
+		r, err := rslds(strings.Fields(arguments)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := "\n  controls: " + want + " "; !strings.Contains(string(r.Annotated()), line) {
+			t.Errorf("%q: no line %q in\n%s", arguments, line, r.Annotated())
+		}
+	}
+	for arguments, want := range map[string]int{"": 1, "eval.samples=32": 32, "env.kind=fhn": 4} {
+		r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "ball/smoke", Arguments: append([]string{"model.kind=kvae", "model.emission=gaussian", "model.convolutions=0"}, strings.Fields(arguments)...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Config.Eval.Samples != want {
+			t.Errorf("kvae, %q: %d rollouts, want %d", arguments, r.Config.Eval.Samples, want)
+		}
+	}
+	r, err := rslds("model.controls=given", "model.keep=parameters", "model.combine=equal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(r.Config.YAML())
+	for _, line := range []string{"  controls: given\n", "  keep: parameters\n", "  combine: equal\n"} {
+		if !strings.Contains(before, line) {
+			t.Errorf("no line %q in\n%s", line, before)
+		}
+		before = strings.Replace(before, line, "", 1)
+	}
+	back, err := r.Config.Kinds().Parse("config.yaml", []byte(before))
+	if err != nil || back.Identity() != r.Config.Identity() || !back.Equal(r.Config) {
+		t.Errorf("a configuration of before the keys is another run, %v:\n%s", err, before)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
@@ -56,7 +57,9 @@ func TestIdentity_LocalSteps(t *testing.T) {
 	identity := func(arguments ...string) string {
 		return resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: arguments}).Identity()
 	}
-	if got := identity("train.outer_rate=0.5"); got != identity() {
+	synchronous := resolve(t, config.Sources{Preset: "fhn/smoke"})
+	synchronous.Train.OuterRate = 0.5 // as files of older releases may have it; an argument is refused
+	if synchronous.Identity() != identity() {
 		t.Error("the outer rate changes the identity of a synchronous run")
 	}
 	local := []string{"train.method=diloco", "train.replicas=4", "train.local_steps=5"}
@@ -73,5 +76,95 @@ func TestIdentity_LocalSteps(t *testing.T) {
 	}
 	if d := config.Differences(resolve(t, config.Sources{Preset: "fhn/smoke"}), resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: local})); len(d) != 3 {
 		t.Errorf("differences %v, want method, replicas and local_steps", d)
+	}
+}
+
+// Options of the trainer leave the identity of a run alone at the values that runs had before, and change it at others.
+// Schedules that end with the run write down when they end: train.steps decides no bits for them either.
+func TestIdentity_Trainer(t *testing.T) {
+	identity := func(arguments ...string) string {
+		return resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: arguments}).Identity()
+	}
+	for _, argument := range []string{
+		"optim.schedule=exponential", "optim.warmup=0", "optim.clip_factor=0", "optim.factors=", "optim.average=0",
+	} {
+		if identity(argument) != identity() {
+			t.Errorf("%s changes the identity", argument)
+		}
+	}
+	seen := map[string]string{identity(): "none"}
+	for _, arguments := range [][]string{
+		{"optim.schedule=cosine"},
+		{"optim.schedule=cosine", "optim.final=0.5"},
+		{"optim.schedule=cosine", "train.horizon=70"},
+		{"optim.schedule=cosine", "train.steps=60"},
+		{"optim.warmup=3"},
+		{"optim.clip_factor=3"},
+		{"optim.factors=transition.Q=10"},
+		{"optim.average=0.9"},
+	} {
+		got := identity(arguments...)
+		if other, ok := seen[got]; ok {
+			t.Errorf("%v has the identity of %s", arguments, other)
+		}
+		seen[got] = strings.Join(arguments, " ")
+	}
+	if identity("optim.schedule=cosine", "train.horizon=70", "train.steps=70") != identity("optim.schedule=cosine", "train.horizon=70", "train.steps=35") {
+		t.Error("train.steps decides bits although the horizon is given")
+	}
+	c := resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.schedule=cosine"}})
+	if c.Train.Horizon != c.Train.Steps {
+		t.Errorf("the horizon is %d, not written down", c.Train.Horizon)
+	}
+	back, err := kinds().Parse("run", c.YAML())
+	if err != nil || back.Identity() != c.Identity() {
+		t.Errorf("read back: %s, want %s, %v", back.Identity(), c.Identity(), err)
+	}
+}
+
+func TestRateFactors(t *testing.T) {
+	of := func(text, parameter string) float64 {
+		list, err := resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=" + text}}).Optim.RateFactors()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config.FactorOf(list, parameter)
+	}
+	for _, test := range []struct {
+		text, parameter string
+		want            float64
+	}{
+		{"", "transition.Q", 1},
+		{"transition.Q=10", "transition.Q", 10},
+		{"transition.Q=10", "transition.Q_inference", 1},
+		{"transition=2, transition.Q=10", "transition.Q", 10},
+		{"transition.Q=10,transition=2", "transition.A", 2},
+		{"encoder=0,decoder=1e-3", "decoder.0.weight", 1e-3},
+	} {
+		if got := of(test.text, test.parameter); got != test.want {
+			t.Errorf("%q: the factor of %s is %g, want %g", test.text, test.parameter, got, test.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"transition.Q": "is not of the form group=factor", "a=b": `the factor "b" is not a number`, "a=-1": "not a number from 0", "a=1,a=2": "a stands there twice",
+		"a=1e7": "not a number from 0", "=3": "is not of the form", "a=NaN": "is not a number",
+	} {
+		_, err := kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=" + text}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestIdentity_OfComputedCurves: the curves that stand in the figure of the oscillator are of configurations that this
+// program still has: other defaults would make other curves. What a model that fits itself has no use for is left out.
+func TestIdentity_OfComputedCurves(t *testing.T) {
+	for _, r := range eval.FHNComputedRuns() {
+		c := resolve(t, config.Sources{Preset: "fhn", Arguments: strings.Fields(r.Arguments)})
+		var unused config.Config
+		c.Optim, c.Train, c.Env.Window = unused.Optim, unused.Train, 0
+		if got := c.Identity(); got != r.Identity {
+			t.Errorf("%s: the identity of train fhn %s is %s, that of the curve %s: compute it again", r.Name, r.Arguments, got, r.Identity)
+		}
 	}
 }

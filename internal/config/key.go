@@ -49,13 +49,28 @@ func (k Key) format(c *Config) string { return k.Format(c.settings(k.root)) }
 
 // matters reports whether the key has an effect with the other values of the configuration.
 func (k Key) matters(c *Config, keys []Key) bool {
-	if c.unused(k) {
+	if c.unused(k) || !c.ends(k.Path, keys) {
 		return false
 	}
 	if k.Only == "" {
 		return true
 	}
 	return slices.ContainsFunc(keys, func(o Key) bool { return o.Path+"="+o.format(c) == k.Only })
+}
+
+// ends reports whether something ends at the update that a key holds. Of keys that hold no such update it is true.
+func (c *Config) ends(path string, keys []Key) bool {
+	held := false
+	for _, k := range keys {
+		if k.Ends != path {
+			continue
+		}
+		held = true
+		if k.format(c) != k.Was && k.matters(c, keys) {
+			return true
+		}
+	}
+	return !held
 }
 
 // keys lists the keys of a configuration: those of every configuration, and those of its kinds.

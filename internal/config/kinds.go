@@ -20,6 +20,10 @@ type Kind struct {
 	// Check returns the faults between settings of a configuration of this kind; a nil Check finds none.
 	Check func(c *Config) []setting.Fault
 
+	// Ignored returns settings of a configuration of this kind that have no effect beside others, each with the reason,
+	// beyond what the only tags say; a nil Ignored returns none.
+	Ignored func(c *Config) []setting.Fault
+
 	// Of model.kind. Decides returns the values of common keys that the settings of the kind decide; nil: none. Unused
 	// are common keys, and sections of them, that mean nothing with the kind.
 	Decides func(c *Config) []Decision

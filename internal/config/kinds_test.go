@@ -153,9 +153,9 @@ func TestResolve_KeysOfOtherKinds(t *testing.T) {
 
 func TestAnnotated_ShowsKeysThatMatter(t *testing.T) {
 	shown := func(arguments ...string) string {
-		return string(mustResolve(t, config.Sources{Preset: "maze", Arguments: arguments}).Annotated())
+		return string(mustResolve(t, config.Sources{Preset: "maze/faithful", Arguments: arguments}).Annotated())
 	}
-	maze, normal := shown(), shown("model.switching=normal", "anneal.prior=3")
+	maze, normal := shown(), shown("model.switching=normal", "anneal.prior=2")
 	for _, absent := range []string{"walls", "observations:", "hash", "replicas", "outer_rate"} {
 		if strings.Contains(maze, "  "+absent) {
 			t.Errorf("%s is shown:\n%s", absent, maze)
@@ -166,7 +166,7 @@ func TestAnnotated_ShowsKeysThatMatter(t *testing.T) {
 			t.Errorf("%s is missing:\n%s", there, maze)
 		}
 	}
-	if strings.Contains(normal, "  gate:") || strings.Contains(normal, "  posterior:") || !strings.Contains(normal, "  prior: 3") {
+	if strings.Contains(normal, "  gate:") || strings.Contains(normal, "  posterior:") || !strings.Contains(normal, "  prior: 2") {
 		t.Errorf("with normal switches:\n%s", normal)
 	}
 }

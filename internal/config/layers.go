@@ -49,11 +49,11 @@ func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 }
 
 // Parse reads a resolved configuration that YAML has written. A key that is missing, because it is younger than the
-// file, gets its default. The name of the preset is not looked up.
+// file, gets the value that runs had before it, if it tells one, or its default. The name of the preset is not looked up.
 func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 	r := k.resolver()
 	var base, written layer
-	base.add(k.presetEntries(DefaultPreset))
+	base.add(k.presetEntries(BasePreset))
 	own, _ := commonKeys() // keys of kinds have the defaults of their kind
 	base.entries = slices.DeleteFunc(base.entries, func(e entry) bool {
 		return !slices.ContainsFunc(own, func(k Key) bool { return k.Path == e.path })
@@ -107,12 +107,37 @@ func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 		r.problems = append(r.problems, l.problems...)
 		r.applyAll(l.entries)
 	}
+	if back {
+		r.asBefore()
+	}
 	r.decide(layers[0], back)
+	r.plan()
 	r.validate()
+	if !back {
+		r.ignored(layers[0])
+	}
 	if len(r.problems) > 0 {
 		return nil, &Error{Problems: r.problems}
 	}
 	return &Resolved{Config: r.config, origins: r.origins, environment: r.used}, nil
+}
+
+// asBefore gives each key that a configuration lacks, because it is younger than its run, the value that runs had before.
+func (r *resolver) asBefore() {
+	for _, k := range r.config.keys() {
+		if _, written := r.origins[k.Path]; !written && k.Was != "" {
+			k.assign(&r.config, k.Was)
+		}
+	}
+}
+
+// plan lets schedules end with the run where the configuration does not say when. The value is written down, so that a
+// run of more or fewer updates goes along the same schedules.
+func (r *resolver) plan() {
+	c := &r.config
+	if c.Env.Settings != nil && c.Model.Settings != nil && c.Train.Horizon == 0 && c.ends("train.horizon", c.keys()) {
+		c.Train.Horizon = c.Train.Steps
+	}
 }
 
 // base is the preset that the command or the files name.

@@ -13,8 +13,11 @@ import (
 //go:embed presets
 var presetFiles embed.FS
 
-// DefaultPreset is the preset of a configuration that names none. It sets every key.
+// DefaultPreset is the preset of a configuration that names none.
 const DefaultPreset = "fhn"
+
+// BasePreset sets every key: all presets are based on it. A run that is older than a key has the value of this preset.
+const BasePreset = "fhn/faithful"
 
 // Preset is a configuration that comes with the program.
 type Preset struct {

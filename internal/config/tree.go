@@ -39,25 +39,34 @@ type Model struct {
 	Settings any // of the kind, a pointer to the struct that its Kind makes
 }
 
-// Optim describes Adam, its learning rate rate*decay^floor(i/decay_every) at update i (from 0), and the clipping of the
-// gradient.
+// Optim describes Adam, its learning rate and the clipping of the gradient. The rate of update i (from 0) is
+// rate*decay^floor(i/decay_every), or with the cosine rate*(final + (1-final)*(1+cos(pi*i/train.horizon))/2) before
+// train.horizon and rate*final after it; during the warm-up it is multiplied by (i+1)/warmup.
 type Optim struct {
 	Rate       float64 `yaml:"rate" want:"(0,10]" doc:"learning rate of the first update" source:"paper, appendix Training: 5e-4"`
-	Decay      float64 `yaml:"decay" want:"(0,1]" doc:"factor on the learning rate" source:"paper, appendix Training: 0.95, 0.97 or 0.98"`
-	DecayEvery uint64  `yaml:"decay_every" want:"[1,1000000000]" doc:"updates between two decays" source:"paper, appendix Training: 2000"`
-	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no clipping" source:"authors' code: 1"`
+	Schedule   string  `yaml:"schedule" was:"exponential" ends:"train.horizon" values:"exponential cosine" doc:"course of the learning rate: exponential falls by decay every decay_every updates, cosine along half a cosine to final at train.horizon"`
+	Decay      float64 `yaml:"decay" want:"(0,1]" doc:"factor on the learning rate, exponential only" source:"paper, appendix Training: 0.95, 0.97 or 0.98"`
+	DecayEvery uint64  `yaml:"decay_every" want:"[1,1000000000]" doc:"updates between two decays, exponential only" source:"paper, appendix Training: 2000"`
+	Final      float64 `yaml:"final" only:"optim.schedule=cosine" want:"[0,1]" doc:"share of the learning rate at the end of the cosine, cosine only"`
+	Warmup     uint64  `yaml:"warmup" was:"0" want:"[0,1000000000]" doc:"first updates, over which the learning rate rises linearly; 0: none"`
+	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no such limit" source:"authors' code: 1"`
+	ClipFactor float64 `yaml:"clip_factor" was:"0" want:"[0,1000000]" doc:"largest global norm of the gradient as a multiple (at least 1) of the running norm of the updates before, each after clipping; 0: no such limit"`
+	Factors    string  `yaml:"factors" was:"\"\"" doc:"factors on the learning rate of groups of parameters, each a parameter or a first part of names, as in transition.Q=10,encoder=0.5; the longest match counts; empty: none"`
 	Beta1      float64 `yaml:"beta1" want:"[0,1)" doc:"decay of Adam's first moment"`
 	Beta2      float64 `yaml:"beta2" want:"[0,1)" doc:"decay of Adam's second moment"`
 	Epsilon    float64 `yaml:"epsilon" want:"(0,1]" doc:"added to the root of Adam's second moment"`
+	Average    float64 `yaml:"average" was:"0" want:"[0,1)" doc:"memory of the exponential average of the parameters over updates (Polyak), which is validated and evaluated in place of the last parameters; 0: no average"`
 }
 
 // Train describes the loop.
 type Train struct {
 	Steps              uint64 `yaml:"steps" bits:"same" want:"[1,1000000000]" doc:"updates"`
+	Horizon            uint64 `yaml:"horizon" was:"0" want:"[0,1000000000]" doc:"updates after which schedules that end are at their end (optim.schedule=cosine, anneal.until); 0: as many as train.steps at the beginning of the run"`
 	Batch              int    `yaml:"batch" want:"[1,1048576]" doc:"sequences per update" source:"paper, FHN: 32"`
 	Shards             int    `yaml:"shards" want:"[1,65536]" doc:"pieces of a batch that workers compute; a power of two that divides batch"`
 	Gradients          string `yaml:"gradients" was:"float32" values:"float32 int16" doc:"how gradients travel from workers: float32, or 16-bit integers with a scale for each 256 parameters, which halves their bytes and rounds them at random without bias"`
 	ValidateEvery      uint64 `yaml:"validate_every" bits:"same" want:"[0,1000000000]" doc:"updates between two validations; 0: only at the end"`
+	Patience           uint64 `yaml:"patience" bits:"same" want:"[0,1000000]" doc:"validations without a lower loss after which training ends before train.steps; the best parameters are kept; 0: train all steps"`
 	ValidationEpisodes int    `yaml:"validation_episodes" bits:"same" want:"[1,1048576]" doc:"sequences per validation, a multiple of shards"`
 	CheckpointEvery    uint64 `yaml:"checkpoint_every" bits:"same" want:"[0,1000000000]" doc:"updates between two checkpoints; 0: only at the end"`
 
@@ -73,6 +82,7 @@ type Eval struct {
 	Horizon      int `yaml:"horizon" want:"[1,10000]" doc:"time steps predicted" source:"paper, FHN: 30"`
 	Samples      int `yaml:"samples" want:"[1,100000]" doc:"latent rollouts averaged into one prediction"`
 	FilterWindow int `yaml:"filter_window" want:"[0,100000]" doc:"time steps filtered before a prediction; 0: the whole past"`
+	Importance   int `yaml:"importance" was:"0" want:"[0,100000]" doc:"draws of every latent variable for the importance-weighted bound, which a validation then has beside the ELBO; 0: none"`
 }
 
 // Cluster describes the message path.

@@ -14,6 +14,8 @@ type rule struct {
 }
 
 var rules = []rule{
+	{[]string{"optim.factors"}, faultOfFactors},
+	{[]string{"optim.clip_factor"}, faultOfClipFactor},
 	{[]string{"train.shards"}, func(c *Config) (string, string) {
 		if n := c.Train.Shards; n&(n-1) != 0 {
 			return fmt.Sprintf("%d is not a power of two", n), fmt.Sprintf("gradients are summed in a complete binary tree; use %d or %d", powerBelow(n), 2*powerBelow(n))
@@ -64,6 +66,12 @@ var rules = []rule{
 	}},
 	{[]string{"train.steps", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.Steps) }},
 	{[]string{"train.validate_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.ValidateEvery) }},
+	{[]string{"train.patience", "train.validate_every"}, func(c *Config) (string, string) {
+		if c.Train.Patience > 0 && c.Train.ValidateEvery == 0 {
+			return fmt.Sprintf("%d validations without a better one: there is only the one at the end (train.validate_every=0)", c.Train.Patience), "e.g. train.validate_every=100"
+		}
+		return "", ""
+	}},
 	{[]string{"train.checkpoint_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.CheckpointEvery) }},
 	{[]string{"env.window", "env.length"}, func(c *Config) (string, string) {
 		if !c.Recorded() && c.Env.Window > c.Env.Length {

@@ -85,6 +85,21 @@ func (c *Client) Stop(ctx context.Context, run string) error {
 	return err
 }
 
+// Sweep asks the host about sweeps.
+func (c *Client) Sweep(ctx context.Context, r SweepRequest) (SweepAnswer, error) {
+	return ask[SweepAnswer](ctx, c, sweepSubject, r)
+}
+
+// Ban asks the host to hear the workers with a key no more.
+func (c *Client) Ban(ctx context.Context, b Ban) (Changed, error) {
+	return ask[Changed](ctx, c, banSubject, b)
+}
+
+// Unban asks the host to hear the workers with a key again.
+func (c *Client) Unban(ctx context.Context, key string) (Changed, error) {
+	return ask[Changed](ctx, c, unbanSubject, Ban{Key: key})
+}
+
 // ask sends a request until it is answered or ctx ends. Every request can safely be sent twice.
 func ask[A any](ctx context.Context, c *Client, subject string, request any) (A, error) {
 	var result A

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type fakeHost struct {
 	submitted []Submission
 	stopped   []string
 	runs      []Run
+	bans      []Ban
 	delay     time.Duration // of the first submission
 }
 
@@ -63,6 +65,10 @@ func (h *fakeHost) Run(name string) (Run, error) {
 		}
 	}
 	return Run{}, Errorf(NotFound, "there is no run %s", name)
+}
+
+func (h *fakeHost) Sweep(r SweepRequest) (SweepAnswer, error) {
+	return SweepAnswer{Text: string(r.Act) + " " + r.Name}, nil
 }
 
 func (h *fakeHost) Stop(name string) error {
@@ -234,7 +240,7 @@ func TestServer_IsSeenByStandardTools(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(subjects, " "); got != "switchyard.submit switchyard.upload switchyard.runs.list switchyard.runs.show switchyard.runs.stop" {
+	if got := strings.Join(subjects, " "); got != "switchyard.submit switchyard.upload switchyard.runs.list switchyard.runs.show switchyard.runs.stop switchyard.sweep switchyard.keys.ban switchyard.keys.unban" {
 		t.Errorf("the endpoints are %s", got)
 	}
 }
@@ -311,6 +317,42 @@ func TestSemantic(t *testing.T) {
 	for version, want := range map[string]string{"dev": "0.0.0-dev", "v1.2.3": "1.2.3", "1.2.3-rc1": "1.2.3-rc1", "1.2": "0.0.0-dev", "": "0.0.0-dev"} {
 		if got := semantic(version); got != want {
 			t.Errorf("%q: got %s, want %s", version, got, want)
+		}
+	}
+}
+
+func (h *fakeHost) Ban(b Ban) (Changed, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bans = append(h.bans, b)
+	return Changed{true}, nil
+}
+
+func (h *fakeHost) Unban(b Ban) (Changed, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := len(h.bans)
+	h.bans = slices.DeleteFunc(h.bans, func(o Ban) bool { return o.Key == b.Key })
+	return Changed{len(h.bans) < before}, nil
+}
+
+func (h *fakeHost) Bans() []Ban { return h.bans }
+
+// A key is banned and let in again, and lists of runs name it.
+func TestService_Bans(t *testing.T) {
+	h := &fakeHost{}
+	connect := newBroker(t)
+	serve(t, connect(), h)
+	client := NewClient(connect())
+	if c, err := client.Ban(t.Context(), Ban{Key: "UA", Reason: "stolen"}); err != nil || !c.Changed {
+		t.Fatal(c, err)
+	}
+	if list, err := client.Runs(t.Context()); err != nil || len(list.Bans) != 1 || list.Bans[0].Reason != "stolen" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, want := range []bool{true, false} {
+		if c, err := client.Unban(t.Context(), "UA"); err != nil || c.Changed != want {
+			t.Error(c, err)
 		}
 	}
 }

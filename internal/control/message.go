@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -18,6 +19,9 @@ const (
 	listSubject   = "switchyard.runs.list"
 	showSubject   = "switchyard.runs.show"
 	stopSubject   = "switchyard.runs.stop"
+	sweepSubject  = "switchyard.sweep"
+	banSubject    = "switchyard.keys.ban"
+	unbanSubject  = "switchyard.keys.unban"
 )
 
 // Submission asks for a run.
@@ -77,6 +81,19 @@ type Run struct {
 type List struct {
 	Runs    []Run `json:"runs"`
 	LeftOut int   `json:"left_out,omitempty"`
+	Bans    []Ban `json:"bans,omitempty"`
+}
+
+// Ban is a key whose workers are not heard. In a request, only the key counts, and for a ban the reason.
+type Ban struct {
+	Key    string    `json:"key"`
+	Since  time.Time `json:"since,omitzero"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Changed says whether a request has changed something.
+type Changed struct {
+	Changed bool `json:"changed"`
 }
 
 // name is the request about one run.
@@ -120,4 +137,34 @@ func (e *Error) header() string {
 		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}
 	return text
+}
+
+// SweepAct is what is asked of a host about sweeps.
+type SweepAct string
+
+// The acts.
+const (
+	SweepSubmit SweepAct = "submit" // begins a sweep, or goes on with the one of that name and spec
+	SweepList   SweepAct = "ls"
+	SweepShow   SweepAct = "show"
+	SweepBest   SweepAct = "best"
+	SweepStop   SweepAct = "stop"
+	SweepPause  SweepAct = "pause"
+	SweepResume SweepAct = "resume"
+	SweepExtend SweepAct = "extend"
+)
+
+// SweepRequest asks for something about sweeps.
+type SweepRequest struct {
+	Act         SweepAct          `json:"act"`
+	Name        string            `json:"name,omitempty"`
+	Spec        string            `json:"spec,omitempty"`        // the sweep file, to submit
+	Files       map[string]string `json:"files,omitempty"`       // configuration files that it names, by path
+	Environment []string          `json:"environment,omitempty"` // NAME=value, of keys
+	Trials      int               `json:"trials,omitempty"`      // more of them, to extend
+}
+
+// SweepAnswer is the answer, for people.
+type SweepAnswer struct {
+	Text string `json:"text"`
 }

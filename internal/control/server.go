@@ -25,6 +25,13 @@ type Host interface {
 	Run(name string) (Run, error)
 	// Stop asks a run to write a checkpoint and stop. It returns without waiting for that.
 	Stop(name string) error
+	// Sweep answers a request about sweeps.
+	Sweep(SweepRequest) (SweepAnswer, error)
+	// Ban hears the workers with a key no more, until Unban. Both report whether that was not so before.
+	Ban(Ban) (Changed, error)
+	Unban(Ban) (Changed, error)
+	// Bans returns the banned keys.
+	Bans() []Ban
 }
 
 // ServerConfig describes a server.
@@ -87,6 +94,14 @@ func (s *Server) endpoints(h Host, payload int) error {
 			answer(func(r name) (Run, error) { return h.Run(r.Name) })),
 		s.add("runs-stop", stopSubject, "lets a run write a checkpoint and stop; submit it again to continue", `{"name": "of the run"}`, `{}`,
 			answer(func(r name) (struct{}, error) { return struct{}{}, h.Stop(r.Name) })),
+		s.add("sweep", sweepSubject, "begins sweeps, shows them and gives them orders",
+			`{"act": "submit|ls|show|best|stop|pause|resume|extend", "name": "of the sweep", "spec": "sweep file, YAML", "files": {}, "environment": [], "trials": 0}`,
+			`{"text": "for people"}`,
+			answer(h.Sweep)),
+		s.add("keys-ban", banSubject, "hears the workers with a key no more, also after a restart", `{"key": "the first 12 characters of its public part", "reason": "for people"}`, `{"changed": true}`,
+			answer(h.Ban)),
+		s.add("keys-unban", unbanSubject, "hears the workers with a key again", `{"key": "the first 12 characters of its public part"}`, `{"changed": true}`,
+			answer(h.Unban)),
 	)
 }
 
@@ -143,17 +158,22 @@ func list(h Host, payload int) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	room := payload - 4096
+	bans := h.Bans()
+	data, err := json.Marshal(bans)
+	if err != nil {
+		return List{}, fmt.Errorf("encode the banned keys: %w", err)
+	}
+	room := payload - 4096 - len(data)
 	for i, r := range all {
 		data, err := json.Marshal(r)
 		if err != nil {
 			return List{}, fmt.Errorf("encode run %s: %w", r.Name, err)
 		}
 		if room -= len(data) + 1; room < 0 {
-			return List{Runs: all[:i], LeftOut: len(all) - i}, nil
+			return List{Runs: all[:i], LeftOut: len(all) - i, Bans: bans}, nil
 		}
 	}
-	return List{Runs: append([]Run{}, all...)}, nil
+	return List{Runs: append([]Run{}, all...), Bans: bans}, nil
 }
 
 // Identity tells this service from others.

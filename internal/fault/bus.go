@@ -99,3 +99,12 @@ func (b *faultyBus) Subscribe(subject string, handle func(data []byte)) (wire.Su
 		}
 	})
 }
+
+// Hear implements wire.Bus.
+func (b *faultyBus) Hear(subject string, handle func(key string, data []byte)) (wire.Subscription, error) {
+	return b.Bus.Hear(subject, func(key string, data []byte) {
+		if !b.faults.cutOff() {
+			handle(key, data)
+		}
+	})
+}

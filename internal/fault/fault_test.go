@@ -60,6 +60,11 @@ func (r *tape) Publish(_ string, data []byte) error {
 	return nil
 }
 
+func (r *tape) Key() string { return wire.NoKey }
+func (r *tape) Hear(subject string, handle func(string, []byte)) (wire.Subscription, error) {
+	return r.Subscribe(subject, func(data []byte) { handle(wire.NoKey, data) })
+}
+
 func (r *tape) Subscribe(_ string, handle func([]byte)) (wire.Subscription, error) {
 	r.handle = handle
 	return nil, nil

@@ -43,8 +43,8 @@ func New(spec Spec, name string, log hclog.Logger) (*Injector, error) {
 	i := &Injector{spec: spec, key: rng.New(spec.Seed, rng.Fault), name: h.Sum32()}
 	i.messages = i.key.At(streamMessages, i.name, 0)
 	now := time.Now()
-	i.cut = outages{Outage: spec.Partition, draws: i.key.At(streamPartition, i.name, 0), until: now}
-	i.full = outages{Outage: spec.DiskFull, draws: i.key.At(streamDisk, i.name, 0), until: now}
+	i.cut = outages{Outage: spec.Partition, draws: i.key.At(streamPartition, i.name, 0), until: now, soon: spec.Soon}
+	i.full = outages{Outage: spec.DiskFull, draws: i.key.At(streamDisk, i.name, 0), until: now, soon: spec.Soon}
 	var err error
 	i.counts, err = openCounts(spec.Counts, log)
 	return i, err
@@ -98,14 +98,20 @@ func (i *Injector) during(o *outages, kind Kind) bool {
 type outages struct {
 	Outage
 	draws       rng.Stream
-	from, until time.Time // of the current or the next outage
-	met         bool      // the current outage has been noticed
+	from, until time.Time     // of the current or the next outage
+	met         bool          // the current outage has been noticed
+	soon        time.Duration // within which the next one begins; 0: it has no limit
 }
 
 // on reports whether there is an outage at this moment, and whether it is noticed for the first time.
 func (o *outages) on(now time.Time) (on, first bool) {
 	for !now.Before(o.until) {
-		gap := -math.Log(1-o.draws.Float64()) * float64(max(o.Every-o.Length, 0))
+		draw := o.draws.Float64()
+		gap := -math.Log(1-draw) * float64(max(o.Every-o.Length, 0))
+		if o.soon > 0 {
+			gap = min(gap, draw*float64(o.soon))
+			o.soon = 0
+		}
 		o.from = o.until.Add(time.Duration(gap))
 		o.until, o.met = o.from.Add(max(o.Length, 1)), false
 	}

@@ -21,6 +21,8 @@ type Spec struct {
 	Partition               Outage // nothing is sent or received
 	DiskFull                Outage // no file can be created or written
 	Counts                  string // file for the counters; empty: none
+	// Soon is within which time the first partition and the first full disk begin; 0: they come when they come.
+	Soon time.Duration
 }
 
 // Delay delays a share of the messages, each by a time drawn uniformly up to Most.
@@ -76,10 +78,12 @@ func (s *Spec) set(name, value string) (err error) {
 		s.Partition, err = ParseOutage(value)
 	case "disk-full":
 		s.DiskFull, err = ParseOutage(value)
+	case "soon":
+		s.Soon, err = ParseLength(value)
 	case "counts":
 		s.Counts = value
 	default:
-		err = errors.New("the settings are seed, drop, dup, delay, corrupt, nan, partition, disk-full, counts")
+		err = errors.New("the settings are seed, drop, dup, delay, corrupt, nan, partition, disk-full, soon, counts")
 	}
 	return err
 }
@@ -103,6 +107,9 @@ func (s Spec) String() string {
 	}
 	if s.DiskFull.Length > 0 {
 		settings = append(settings, "disk-full="+s.DiskFull.String())
+	}
+	if s.Soon > 0 {
+		settings = append(settings, "soon="+s.Soon.String())
 	}
 	if s.Counts != "" {
 		settings = append(settings, "counts="+s.Counts)

@@ -8,10 +8,10 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	text := "seed=7,drop=2%,dup=0.01,delay=200ms/10%,corrupt=0.1%,nan=0.1%,partition=4s,disk-full=3s/60s,counts=/tmp/c"
+	text := "seed=7,drop=2%,dup=0.01,delay=200ms/10%,corrupt=0.1%,nan=0.1%,partition=4s,disk-full=3s/60s,soon=5s,counts=/tmp/c"
 	want := Spec{
 		Seed: 7, Drop: 0.02, Dup: 0.01, Corrupt: 0.001, NaN: 0.001, Delay: Delay{200 * time.Millisecond, 0.1},
-		Partition: Outage{4 * time.Second, 40 * time.Second}, DiskFull: Outage{3 * time.Second, time.Minute}, Counts: "/tmp/c",
+		Partition: Outage{4 * time.Second, 40 * time.Second}, DiskFull: Outage{3 * time.Second, time.Minute}, Counts: "/tmp/c", Soon: 5 * time.Second,
 	}
 	got, err := Parse(text)
 	if err != nil || got != want {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
@@ -37,6 +38,15 @@ type Config struct {
 	Command  advice.Command   // makes the command lines in hints
 	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
 	Log      hclog.Logger
+
+	// Direct gives the vectors of a run to workers of this process without a broker between them; nil: they all go
+	// through the broker.
+	Direct func(*natsbus.Bus) wire.Bus
+	// Ready is called when the host leads runs, with a context that ends before the runs are interrupted; nil: nobody
+	// waits for it.
+	Ready func(context.Context)
+	// Sweep answers requests about sweeps; nil: there are none here.
+	Sweep func(control.SweepRequest) (control.SweepAnswer, error)
 }
 
 // Host leads runs with the workers of a pool.
@@ -47,6 +57,7 @@ type Host struct {
 	numerics []wire.Numeric
 	store    *control.Store // data sets of the runs
 	pool     *pool.Dispatcher
+	bans     *banlist.Keeper
 	look     time.Duration // time between two searches for other coordinators
 
 	life context.Context // its end interrupts the runs
@@ -127,7 +138,7 @@ func (h *Host) resumeAll() error {
 	}
 	for _, info := range slices.Backward(list) {
 		unfinished := info.State == runs.Lost || info.State == runs.Interrupted
-		if !info.Host || info.Stopped || !unfinished || h.life.Err() != nil {
+		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
 			continue
 		}
 		if err := h.resume(info.Name); err != nil {

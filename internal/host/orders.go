@@ -19,6 +19,7 @@ type Order struct {
 	Overrides []string
 	Command   []string
 	Scale     []byte // for a run on own data: the scaling of its data set, as JSON
+	Sweep     string // the sweep whose trial it is; empty: none
 }
 
 // open opens a new run, or continues the run of that name.

@@ -48,6 +48,35 @@ func (s source) Run(name string) (web.Run, error) {
 	return s.folder().Run(name)
 }
 
+// Keys implements web.Keyed.
+func (s source) Keys() []web.Key {
+	if s.host.bans == nil {
+		return nil
+	}
+	gate := s.host.bans.Gate
+	byName := map[string]*web.Key{}
+	var list []*web.Key
+	of := func(name string) *web.Key {
+		if byName[name] == nil {
+			byName[name] = &web.Key{Key: name}
+			list = append(list, byName[name])
+		}
+		return byName[name]
+	}
+	for _, b := range gate.Bans() {
+		k := of(b.Key)
+		k.Banned, k.Since, k.Reason = true, b.Since, b.Reason
+	}
+	for _, o := range gate.Offenders() {
+		of(o.Key).Dropped = o.Dropped
+	}
+	keys := make([]web.Key, 0, len(list))
+	for _, k := range list {
+		keys = append(keys, *k)
+	}
+	return keys
+}
+
 // Stop implements web.Source.
 func (s source) Stop(name string) error {
 	r := s.host.hosted(name)
@@ -70,6 +99,7 @@ func (r *hosted) pageRun() web.Run {
 	live := &web.Live{
 		Term: s.Term, Waiting: s.Waiting, Workers: []web.Worker{},
 		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
+		Reissued: int64(s.Reissued), Repeated: int64(s.Repeated),
 		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined, Rejections: map[string]int64{},
 	}
 	r.watch.notes.Lock()

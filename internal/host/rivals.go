@@ -102,7 +102,7 @@ func (h *Host) rival(i control.Identity) error {
 // WrongRole returns an error if the connection uses the key of another role.
 func WrongRole(bus *natsbus.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
-		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk", role)
+		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it anew, and the broker has to read it again", role)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type hosted struct {
 	run   *runs.Run
 	plan  *job.Plan
 	from  *checkpoint.Checkpoint // nil: from the first step
+	until uint64                 // the update at which it pauses; 0: none
+	err   error                  // how it ended; set before done is closed
 	bus   *natsbus.Bus
 	lead  *coordinator.Coordinator
 	watch *hostWatch
@@ -40,51 +42,69 @@ type hosted struct {
 
 // create opens a new run.
 func (h *Host) create(o Order) (control.Submitted, error) {
-	data, err := job.StoredData(h.store, o.Config, o.Scale)
+	r, err := h.createUntil(o, 0)
 	if err != nil {
 		return control.Submitted{}, err
+	}
+	return control.Submitted{Name: r.name, State: control.Started}, nil
+}
+
+// createUntil opens a new run that pauses at an update; 0: it does not pause.
+func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
+	data, err := job.StoredData(h.store, o.Config, o.Scale)
+	if err != nil {
+		return nil, err
 	}
 	p, err := planned(o.Config, data)
 	if err != nil {
-		return control.Submitted{}, err
+		return nil, err
 	}
-	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true})
+	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true, Sweep: o.Sweep})
 	if err != nil {
-		return control.Submitted{}, session.DiskHint(err, nil, h.cfg.Command)
+		return nil, session.DiskHint(err, nil, h.cfg.Command)
 	}
+	r := &hosted{name: run.Name(), run: run, plan: p, until: until}
 	err = data.Keep(run)
 	if err == nil {
-		err = h.begin(&hosted{name: run.Name(), run: run, plan: p})
+		err = h.begin(r)
 	}
 	if err != nil {
-		return control.Submitted{}, errors.Join(session.DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
+		return nil, errors.Join(session.DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
 	}
-	return control.Submitted{Name: run.Name(), State: control.Started}, nil
+	return r, nil
 }
 
 // resume continues a run from its newest valid checkpoint.
 func (h *Host) resume(name string) error {
+	_, err := h.resumeUntil(name, 0)
+	return err
+}
+
+// resumeUntil continues a run that pauses at an update; 0: it does not pause.
+func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	run, err := runs.Open(h.cfg.RunsDir, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var r *hosted
 	state := runs.Failed
 	from, skipped, err := session.Restore(run, h.cfg.Command)
 	if err == nil {
 		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
-		state, err = runs.Interrupted, h.reopen(run, c, from, skipped)
+		state = runs.Interrupted
+		r, err = h.reopen(run, c, from, skipped, until)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
+		return nil, errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
 	}
-	return nil
+	return r, nil
 }
 
-func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error) error {
+func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error, until uint64) (*hosted, error) {
 	for _, s := range skipped {
 		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
 	}
@@ -94,23 +114,24 @@ func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoin
 	}
 	scale, err := job.StoredScale(c, run.Folder())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := job.StoredData(h.store, c, scale)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := planned(c, data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := run.Begin(step); err != nil {
-		return err
+		return nil, err
 	}
 	if err := run.Update(func(i *runs.Info) { i.Host, i.Stopped = true, false }); err != nil {
-		return err
+		return nil, err
 	}
-	return h.begin(&hosted{name: run.Name(), run: run, plan: p, from: from})
+	r := &hosted{name: run.Name(), run: run, plan: p, from: from, until: until}
+	return r, h.begin(r)
 }
 
 // planned is job.NewPlan for a configuration from another process. If the model panics, only this run ends, not the
@@ -140,9 +161,12 @@ func (h *Host) begin(r *hosted) error {
 	}
 	r.bus = bus
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
-	cfg.Disk = disk
+	cfg.Disk, cfg.Gate = disk, h.bans.Gate
+	if r.until > 0 {
+		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays
+	}
 	r.lead, err = session.NewCoordinator(session.Leadership{
-		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(bus), Observer: r.watch, Log: log,
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(h.direct(bus)), Observer: r.watch, Log: log,
 	})
 	if err != nil {
 		bus.Close()
@@ -160,18 +184,27 @@ func (h *Host) begin(r *hosted) error {
 func (h *Host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
+	h.pool.Close(r.name) // its workers seek another run
 	err = errors.Join(err, r.watch.Finish(r.ctx))
-	h.pool.Close(r.name)
 	r.bus.Close()
 	onRequest := errors.Is(context.Cause(r.ctx), errStop)
 	state, reason := ending(err, onRequest)
+	if state == runs.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
+		state, reason = runs.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
+	}
 	stats := r.lead.Stats()
 	recorded := r.watch.Ended(func(i *runs.Info) {
 		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
+		if state == runs.Finished {
+			i.ExitReason = i.Early()
+		}
 		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // of this coordinator
 	})
 	info := r.watch.Info()
 	log := h.log.With("run", r.name)
+	if r.err = err; onRequest {
+		r.err = errors.Join(errStop, err)
+	}
 	if recorded = errors.Join(recorded, r.run.Close()); recorded != nil {
 		log.Error("the end of the run could not be recorded", "error", recorded)
 	}
@@ -185,7 +218,7 @@ func (h *Host) conduct(r *hosted) {
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
-	if state == runs.Interrupted && !onRequest {
+	if state == runs.Interrupted && !onRequest && info.Sweep == "" {
 		h.interrupted = append(h.interrupted, r.name)
 	}
 	h.mu.Unlock()

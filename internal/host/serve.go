@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -16,7 +18,7 @@ import (
 // Serve leads runs until ctx ends: the unfinished ones, and first unless it is nil. The broker may start later.
 func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err error) {
 	inner, cancel := context.WithCancel(context.Background())
-	parts := make(chan error, 2)
+	parts := make(chan error, 3)
 	running := 0
 	defer func() {
 		interrupted := h.shutdown()
@@ -36,15 +38,31 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if !h.awaitBroker(ctx) {
 		return nil
 	}
-	h.pool = pool.NewDispatcher(pool.Config{Numerics: h.numerics, View: h.view, Log: h.log}, h.cfg.Faults.Bus(h.bus))
+	if h.bans, err = banlist.NewKeeper(h.cfg.RunsDir, h.bus, h.log); err != nil {
+		return err
+	}
+	h.pool = pool.NewDispatcher(pool.Config{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log}, h.cfg.Faults.Bus(h.bus))
 	server, err := h.alone(ctx)
 	if err != nil || server == nil {
 		return err
 	}
-	running++
+	running += 2
 	go func() { parts <- h.pool.Run(inner) }()
+	go func() {
+		h.bans.Run(inner)
+		parts <- nil
+	}()
 	h.log.Info("coordinator ready", "broker", h.cfg.URL, "runs", h.cfg.RunsDir)
 	err = h.lead(first)
+	if err == nil && h.cfg.Ready != nil {
+		ready, stop := context.WithCancel(ctx)
+		var sweeps sync.WaitGroup
+		sweeps.Go(func() { h.cfg.Ready(ready) })
+		defer func() {
+			stop()
+			sweeps.Wait()
+		}()
+	}
 	if err == nil {
 		err = h.watchRivals(ctx, server.Identity())
 	}

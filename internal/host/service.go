@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -88,6 +89,50 @@ func (s service) Stop(name string) error {
 		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("run %s is not under way here", name), Hint: "`runs ls` shows which are"}
 	}
 	return s.missing(name, err)
+}
+
+// Sweep implements control.Host.
+func (s service) Sweep(r control.SweepRequest) (control.SweepAnswer, error) {
+	if s.host.cfg.Sweep == nil {
+		return control.SweepAnswer{}, &control.Error{Code: control.Conflict, Text: "this process leads one sweep of its own", Hint: "sweep submit needs a coordinator"}
+	}
+	answer, err := s.host.cfg.Sweep(r)
+	return answer, s.answered(err)
+}
+
+// Ban implements control.Host.
+func (s service) Ban(b control.Ban) (control.Changed, error) {
+	reason := b.Reason
+	if reason == "" {
+		reason = "on request"
+	}
+	return s.changeBan(b.Key, func(key string) (bool, error) { return s.host.bans.Ban(key, reason) })
+}
+
+// Unban implements control.Host.
+func (s service) Unban(b control.Ban) (control.Changed, error) {
+	return s.changeBan(b.Key, s.host.bans.Unban)
+}
+
+func (s service) changeBan(text string, change func(key string) (bool, error)) (control.Changed, error) {
+	key, err := banlist.CheckKey(text)
+	if err != nil {
+		return control.Changed{}, &control.Error{Code: control.BadRequest, Text: err.Error()}
+	}
+	if key == s.host.bus.Key() {
+		return control.Changed{}, &control.Error{Code: control.Conflict, Text: "that is the coordinator's own key", Hint: "make a new one, see docs/security.md"}
+	}
+	changed, err := change(key)
+	return control.Changed{Changed: changed}, s.answered(err)
+}
+
+// Bans implements control.Host.
+func (s service) Bans() []control.Ban {
+	var list []control.Ban
+	for _, b := range s.host.bans.Gate.Bans() {
+		list = append(list, control.Ban(b))
+	}
+	return list
 }
 
 // missing turns an error about a run into the answer to a client. If there is no such run, the answer has the name and

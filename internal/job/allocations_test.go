@@ -16,7 +16,7 @@ import (
 
 // tiny makes any preset cheap without another path through the code.
 var tiny = []string{
-	"model.hidden=16", "model.encoder_hidden=16", "model.latent=4", "model.switches=4", "model.kl_samples=2",
+	"model.hidden=16", "model.encoder_hidden=16", "model.latent=4", "model.switches=4",
 	"train.batch=16", "train.shards=4", "train.validation_episodes=4",
 }
 
@@ -27,9 +27,9 @@ func TestStep_AllocatesNothing(t *testing.T) {
 		if strings.HasPrefix(p.Name, "files") || strings.HasSuffix(p.Name, "/quick") {
 			continue
 		}
-		for _, switching := range []string{"concrete", "normal"} {
+		for _, switching := range []string{"model.switching=concrete model.kl_samples=2", "model.switching=normal"} {
 			t.Run(p.Name+" "+switching, func(t *testing.T) {
-				resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: p.Name, Arguments: append(tiny, "model.switching="+switching)})
+				resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: p.Name, Arguments: append(tiny, strings.Fields(switching)...)})
 				if err != nil {
 					t.Fatal(err)
 				}

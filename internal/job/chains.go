@@ -54,7 +54,7 @@ func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, 
 		return nil, err
 	}
 	m := program.Model()
-	p := &Plan{Config: c, Data: data, Terms: m.Terms(), Theta: make([]float32, program.Size()), Memory: program.Memory(max(slots, 1)).Total()}
+	p := &Plan{Config: c, Data: data, Terms: m.Terms(), Theta: make([]float32, program.Size())}
 	parts := m.Layout(program.Recordings())
 	for chain := range s.Chains {
 		p.chain(chain, parts)
@@ -64,6 +64,7 @@ func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, 
 		return nil, fmt.Errorf("start a first chain: %w", err)
 	}
 	p.Golden = wire.DigestPartial(gradient, terms)
+	p.Memory = program.Memory(max(slots, 1)).Total()
 	return p, nil
 }
 

@@ -22,6 +22,7 @@ import (
 type Data struct {
 	Encoded []byte // what workers in other processes fetch
 	Short   int    // number of training episodes that are shorter than a window
+	Values  int    // observed values of the training episodes
 	Files   string // its paths, in the form of env.files
 
 	hash  string              // of the content
@@ -44,12 +45,19 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := files.Read(paths, files.Options{})
+	how, err := own(*c).Options()
+	if err != nil {
+		return nil, err
+	}
+	set, err := files.Read(paths, how)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, advice.Hint(advice.Usagef("read env.files: %w", err), "quote a glob, and see what is there: switchyard data info")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read env.files: %w", err)
+	}
+	if set, err = own(*c).Divided(set); err != nil {
+		return nil, fmt.Errorf("split env.files: %w", err)
 	}
 	split, err := divide(*c, set)
 	if err != nil {
@@ -59,6 +67,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if d.scale, err = scaling(*c, set, split, stored); err != nil {
 		return nil, err
 	}
+	d.scale.Describe(set)
 	d.set = d.scale.Apply(set)
 	if d.Encoded, err = d.set.Bytes(); err != nil {
 		return nil, fmt.Errorf("encode the data set: %w", err)
@@ -71,6 +80,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, advice.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, own(*c).Files), "put the old files back, or begin a new run")
 	}
 	d.hash, own(*c).Hash = hash, hash
+	d.Values = set.Observed(split.Training...)
 	d.Short, err = describe(c, set, split)
 	return d, err
 }

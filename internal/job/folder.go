@@ -16,6 +16,7 @@ type Origin struct {
 	Overrides []string // settings on top of the preset
 	Command   []string // the command line that asked for the run
 	Host      bool     // a coordinator of many runs leads it
+	Sweep     string   // the sweep whose trial it is; empty: none
 }
 
 // MakeRun makes the folder of a run of the plan in dir.
@@ -23,10 +24,10 @@ func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
 	c := p.Config
 	info := runs.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
-		Versions: release.Versions(), GitRevision: release.Revision(), Command: o.Command, Host: o.Host,
+		Versions: release.Versions(), GitRevision: release.Revision(), Command: o.Command, Host: o.Host, Sweep: o.Sweep,
 	}
 	for _, t := range p.Terms {
-		info.Terms = append(info.Terms, runs.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight})
+		info.Terms = append(info.Terms, runs.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight, Note: t.Note})
 	}
 	return runs.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
 }

@@ -18,6 +18,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 	lead.CheckpointEvery = c.Train.CheckpointEvery
 	if !Sweeping(c) {
 		lead.ValidateEvery, lead.ValidationShards = c.Train.ValidateEvery, c.Train.Shards
+		lead.Average, lead.Patience = c.Optim.Average, c.Train.Patience
 	}
 	lead.Data, lead.Identity = p.Data.Bytes(), c.Identity()
 	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
@@ -30,7 +31,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 func (p *Plan) Step() coordinator.Config {
 	c := p.Config
 	return coordinator.Config{
-		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c), Outer: outer(c), Gradients: Coding(c),
+		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c, p.Layout), Outer: outer(c), Gradients: Coding(c),
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), TermNames: model.TermNames(p.Terms), Layout: p.Layout,
 	}

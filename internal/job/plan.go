@@ -48,9 +48,10 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 		return nil, err
 	}
 	params := program.Model().Params()
-	p := &Plan{Config: c, Data: data, Terms: program.Model().Terms(), Theta: slices.Clone(params.Values)}
-	for _, t := range params.Layout() {
-		p.Layout = append(p.Layout, coordinator.Tensor{Name: t.Name, Shape: t.Shape, Offset: t.Offset, Size: t.Size})
+	p := &Plan{Config: c, Data: data, Terms: program.Terms(), Theta: slices.Clone(params.Values)}
+	p.Layout = layout(program.Model())
+	if err := checkFactors(c, p.Layout); err != nil {
+		return nil, err
 	}
 	if err := program.Load(0, p.Theta); err != nil {
 		return nil, fmt.Errorf("install the initial parameters: %w", err)
@@ -69,6 +70,15 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 		p.Memory = replicas.Memory(max(slots, 1)).Total()
 	}
 	return p, nil
+}
+
+// layout names the places of a model's parameters.
+func layout(m model.Model) []coordinator.Tensor {
+	var list []coordinator.Tensor
+	for _, t := range m.Params().Layout() {
+		list = append(list, coordinator.Tensor{Name: t.Name, Shape: t.Shape, Offset: t.Offset, Size: t.Size})
+	}
+	return list
 }
 
 // Program builds the program of a worker for the plan's run.

@@ -23,7 +23,7 @@ func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program,
 	if err != nil {
 		return nil, err
 	}
-	var programs []worker.Program
+	var programs []*worker.Shards
 	for range slots {
 		p, err := newShards(c, from, 1)
 		if err != nil {
@@ -51,6 +51,7 @@ func newShards(c config.Config, from source, slots int) (*worker.Shards, error) 
 	}
 	program, err := worker.NewShards(m, from.sequences, worker.Sampling{
 		Seed: c.Seed, Batch: c.Train.Batch, Shards: c.Train.Shards, Window: from.window, Validation: c.Train.ValidationEpisodes,
+		Importance: c.Eval.Importance,
 	}, slots)
 	if err != nil {
 		return nil, fmt.Errorf("build the program: %w", err)

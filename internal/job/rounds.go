@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -42,12 +43,18 @@ func RoundShards(c config.Config) int {
 	return c.Train.Shards
 }
 
-// optimizer is the Adam of the configuration. It runs in the coordinator, or in each replica.
-func optimizer(c config.Config) coordinator.Optimizer {
-	return coordinator.Optimizer{
-		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Clip: c.Optim.Clip,
-		Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
+// optimizer is the Adam of the configuration, for parameters of this layout. It runs in the coordinator, or in each
+// replica. A model that fits itself has no updates for a schedule to end at, and no use for it.
+func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimizer {
+	o := coordinator.Optimizer{
+		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
+		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
+		Groups: groups(c, layout),
 	}
+	if c.Optim.Schedule == "cosine" && !Sweeping(c) {
+		o.Shape, o.Horizon, o.Final = optim.Cosine, c.Train.Horizon, c.Optim.Final
+	}
+	return o
 }
 
 // outer is the optimiser between rounds of local steps; zero if the run is synchronous. That of chains puts each where
@@ -63,9 +70,14 @@ func outer(c config.Config) coordinator.Outer {
 }
 
 // newReplicas makes the program of local steps from the programs of its slots.
-func newReplicas(c config.Config, programs ...worker.Program) (*worker.Replicas, error) {
+func newReplicas(c config.Config, slots ...*worker.Shards) (*worker.Replicas, error) {
+	var programs []worker.Program
+	for _, s := range slots {
+		programs = append(programs, s)
+	}
 	p, err := worker.NewReplicas(programs, worker.LocalSteps{
-		Replicas: c.Train.Replicas, Steps: int(c.Train.LocalSteps), Shards: c.Train.Shards, Optimizer: optimizer(c),
+		Replicas: c.Train.Replicas, Steps: int(c.Train.LocalSteps), Shards: c.Train.Shards,
+		Optimizer: optimizer(c, layout(slots[0].Model())),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build the program: %w", err)

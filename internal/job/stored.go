@@ -43,6 +43,7 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Values = d.set.Observed(split.Training...)
 	decided := c.Clone()
 	if d.Short, err = describe(&decided, d.set, split); err != nil {
 		return nil, err

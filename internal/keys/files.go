@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // State says what Init did with a file.
@@ -63,6 +64,14 @@ func (f *folder) keep(name string, create func() ([]byte, error)) ([]byte, error
 	}
 	f.files = append(f.files, File{name, Kept})
 	return data, f.open(name)
+}
+
+// keepOnce is keep for a file that may have been kept before.
+func (f *folder) keepOnce(name string, create func() ([]byte, error)) ([]byte, error) {
+	if slices.ContainsFunc(f.files, func(known File) bool { return known.Name == name }) {
+		return os.ReadFile(f.join(name))
+	}
+	return f.keep(name, create)
 }
 
 func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error) {

@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,7 @@ func filesOf(role string) []string {
 	return map[string][]string{
 		RoleBroker:      {Auth, TLS, Server, ServerKey},
 		RoleCoordinator: {CoordinatorKey, PageToken, CA},
-		RoleWorker:      {WorkerKey, CA},
+		RoleWorker:      {CA},
 		RoleOperator:    {OperatorKey, PageToken, CA},
 		RoleMetrics:     {PageToken},
 	}[role]
@@ -48,6 +49,13 @@ func HandOut(dir, role, target string) error {
 		return fmt.Errorf("make the folder of the %s: %w", role, err)
 	}
 	f := &folder{path: target}
+	if role == RoleWorker {
+		keys, err := handOutKeys(dir, f)
+		if err != nil {
+			return fmt.Errorf("hand out to the %s: %w", role, err)
+		}
+		names = append(names, keys...)
+	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -58,4 +66,37 @@ func HandOut(dir, role, target string) error {
 		}
 	}
 	return nil
+}
+
+// handOutKeys names the keys that workers choose from: the numbered ones, or else the one for all. In the target it
+// makes what they are locked with, and removes keys that are not handed out any more.
+func handOutKeys(dir string, target *folder) ([]string, error) {
+	all, err := (&folder{path: dir}).workerKeys()
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.DeleteFunc(all, func(file string) bool { return number(file) == 0 })
+	if len(keys) == 0 {
+		keys = []string{WorkerKey}
+	}
+	old, err := target.workerKeys()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range append(old, WorkerKey) {
+		if slices.Contains(keys, file) {
+			continue
+		}
+		if err := os.Remove(target.join(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	for _, file := range keys {
+		if number(file) > 0 {
+			if _, err := target.keep(strings.TrimSuffix(file, extension)+lockExtension, func() ([]byte, error) { return nil, nil }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, nil
 }

@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // Config configures a folder of keys.
@@ -21,6 +18,9 @@ type Config struct {
 	Dir     string   // folder of the keys; made, for its owner alone, if missing
 	Hosts   []string // names and addresses of the broker, in addition to localhost, 127.0.0.1 and nats
 	Workers []string // names of further worker keys; a machine with a key of its own can be shut out alone
+	// Numbered is the number of workers that get a key each, worker-1.nk and so on; see Take. A key for all workers is
+	// not made then.
+	Numbered int
 	// Readable lets every user read the secrets, except the authority's key. Containers need this, because they run as
 	// a user that this machine does not know. The permissions of the folder then protect the secrets.
 	Readable bool
@@ -56,8 +56,13 @@ func Init(cfg Config, now time.Time) (*Report, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the keys: %w", err)
 	}
+	release, err := lockFolder(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	f := &folder{path: cfg.Dir, readable: cfg.Readable}
-	users, err := initUsers(f, cfg.Workers)
+	users, err := initUsers(f, cfg.Workers, cfg.Numbered)
 	if err != nil {
 		return nil, err
 	}
@@ -77,41 +82,33 @@ func Init(cfg Config, now time.Time) (*Report, error) {
 }
 
 // initUsers makes the missing nkeys and returns all users, in a fixed order.
-func initUsers(f *folder, called []string) ([]user, error) {
-	workers, err := filepath.Glob(f.join("worker-*.nk"))
+func initUsers(f *folder, called []string, count int) ([]user, error) {
+	workers, err := f.workerKeys()
 	if err != nil {
-		return nil, fmt.Errorf("look for the keys of workers: %w", err)
+		return nil, err
 	}
-	for i, path := range workers {
-		workers[i] = filepath.Base(path)
+	for n := range count {
+		workers = append(workers, numbered(n+1))
 	}
+	shared := !slices.ContainsFunc(workers, func(file string) bool { return number(file) > 0 })
 	for _, name := range called {
-		if err := names.Check(name); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrWorker, err)
-		}
-		workers = append(workers, "worker-"+name+".nk")
-	}
-	slices.Sort(workers)
-	may := roles()
-	users := []user{
-		{file: CoordinatorKey, role: may[CoordinatorKey]},
-		{file: OperatorKey, role: may[OperatorKey]},
-		{file: WorkerKey, role: may[WorkerKey]},
-	}
-	for _, file := range slices.Compact(workers) {
-		users = append(users, user{file: file, role: may[WorkerKey]})
-	}
-	for i := range users {
-		u := &users[i]
-		seed, err := f.keep(u.file, newSeed)
+		file, err := workerFile(name)
 		if err != nil {
 			return nil, err
 		}
-		if u.public, err = publicKey(u.file, seed); err != nil {
+		workers = append(workers, file)
+	}
+	for _, file := range append([]string{CoordinatorKey, OperatorKey}, workers...) {
+		if _, err := f.keepOnce(file, newSeed); err != nil {
 			return nil, err
 		}
 	}
-	return users, nil
+	if _, err := os.Stat(f.join(WorkerKey)); shared || err == nil {
+		if _, err := f.keep(WorkerKey, newSeed); err != nil {
+			return nil, err
+		}
+	}
+	return f.users()
 }
 
 // newToken makes the token of the page: 256 random bits.

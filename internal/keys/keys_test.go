@@ -284,9 +284,19 @@ func TestRoles_FitTheProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromCoordinator := []string{s.Theta, s.All, s.Worker("w1"), wire.AssignSubject("w1")}
-	fromWorker := []string{s.Control, s.Data, wire.SeekSubject}
-	coordinator, worker, operator := roles()[CoordinatorKey], roles()[WorkerKey], roles()[OperatorKey]
+	const public, other = "UAAAAAAAAAAA1", "UAAAAAAAAAAB1"
+	toAll := []string{s.Theta, s.All}
+	to := func(key string) []string {
+		name := wire.Name("w1", wire.KeyName(key))
+		return []string{s.Worker(name), wire.AssignSubject(name)}
+	}
+	from := func(key string) []string {
+		of := s.By(wire.KeyName(key))
+		return []string{of.Control, of.Data, wire.By(wire.SeekSubject, wire.KeyName(key))}
+	}
+	fromCoordinator, fromWorker := slices.Concat(toAll, to(public)), from(public)
+	fromAll := []string{wire.By(s.Control, wire.AnyKey), wire.By(s.Data, wire.AnyKey), wire.By(wire.SeekSubject, wire.AnyKey)}
+	coordinator, worker, operator := coordinatorRole(other), workerRole(public), operatorRole()
 	for _, test := range []struct {
 		name     string
 		may      []string
@@ -294,12 +304,14 @@ func TestRoles_FitTheProtocol(t *testing.T) {
 		want     bool
 	}{
 		{"coordinator publishes", coordinator.publish, fromCoordinator, true},
-		{"coordinator hears", coordinator.subscribe, fromWorker, true},
+		{"coordinator hears", coordinator.subscribe, fromAll, true},
 		{"coordinator speaks as worker", coordinator.publish, fromWorker, false},
 		{"worker publishes", worker.publish, fromWorker, true},
 		{"worker hears", worker.subscribe, fromCoordinator, true},
 		{"worker leads", worker.publish, fromCoordinator, false},
-		{"worker hears workers", worker.subscribe, fromWorker, false},
+		{"worker hears workers", worker.subscribe, slices.Concat(fromWorker, fromAll), false},
+		{"worker speaks with another key", worker.publish, from(other), false},
+		{"worker hears what another key is told", worker.subscribe, slices.Concat(to(other), []string{s.Worker("*@*"), wire.AssignSubject("*@*")}), false},
 		{"operator publishes", operator.publish, slices.Concat(fromCoordinator, fromWorker), false},
 		{"operator hears", operator.subscribe, slices.Concat(fromCoordinator, fromWorker), false},
 	} {

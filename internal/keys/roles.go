@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // role is what the holder of a key may do at the broker; everything else is denied.
@@ -13,23 +15,32 @@ type role struct {
 	publish, subscribe []string
 }
 
-// roles returns the permissions. A worker may not subscribe to the subjects that workers publish on: their messages
-// contain tokens.
-func roles() map[string]role {
-	return map[string]role{
-		CoordinatorKey: {
-			publish:   []string{"sy.*.theta", "sy.*.all", "sy.*.worker.*", "sypool.worker.*", "_INBOX.>", "$SRV.>"},
-			subscribe: []string{"sy.*.control", "sy.*.data", "sypool.seek", "switchyard.>", "$SRV.>", "_INBOX.>"},
-		},
-		WorkerKey: {
-			publish:   []string{"sy.*.control", "sy.*.data", "sypool.seek"},
-			subscribe: []string{"sy.*.theta", "sy.*.all", "sy.*.worker.*", "sypool.worker.*"},
-		},
-		OperatorKey: {
-			publish:   []string{"switchyard.>", "$SRV.>"},
-			subscribe: []string{"_INBOX.>"},
-		},
+// coordinatorRole may address every worker, hears all of them, and tells brokers which keys are banned. With its own key it
+// may also be a worker, as those in the process of "train" are: so they have no key that somebody else has. "sypool.seek" and "sypool.worker.*" are the subjects
+// of workers of older releases at brokers without keys, who are told so.
+func coordinatorRole(public string) role {
+	own := workerRole(public)
+	return role{
+		publish: append(own.publish, "sy.*.theta", "sy.*.all", "sy.*.worker.*.*", "sypool.worker.*.*", "sypool.worker.*",
+			wire.BansSubject, "_INBOX.>", "$SRV.>"),
+		subscribe: append(own.subscribe, "sy.*.control.*", "sy.*.data.*", "sypool.seek.*", "sypool.seek", "switchyard.>", "$SRV.>", "_INBOX.>"),
 	}
+}
+
+// workerRole may speak on the subjects of its own key alone, so that who hears it knows which key spoke, and hears what
+// is said to workers with that key and to all. It may not subscribe to the subjects that workers publish on: their
+// messages contain tokens.
+func workerRole(public string) role {
+	key := wire.KeyName(public)
+	return role{
+		publish:   []string{"sy.*.control." + key, "sy.*.data." + key, "sypool.seek." + key},
+		subscribe: []string{"sy.*.theta", "sy.*.all", "sy.*.worker." + key + ".*", "sypool.worker." + key + ".*"},
+	}
+}
+
+// operatorRole may ask the coordinator's service.
+func operatorRole() role {
+	return role{publish: []string{"switchyard.>", "$SRV.>"}, subscribe: []string{"_INBOX.>"}}
 }
 
 // user is one key that the broker knows.
@@ -37,6 +48,25 @@ type user struct {
 	file   string
 	public string
 	role   role
+}
+
+// allow gives a user the permissions of its file. Two keys of workers must differ in their names, by which they are told
+// apart.
+func (u *user) allow(others []user) error {
+	switch u.file {
+	case CoordinatorKey:
+		u.role = coordinatorRole(u.public)
+	case OperatorKey:
+		u.role = operatorRole()
+	default:
+		u.role = workerRole(u.public)
+	}
+	for _, o := range others {
+		if wire.KeyName(o.public) == wire.KeyName(u.public) {
+			return fmt.Errorf("%w: %s and %s begin alike (%s): remove one and make it anew", ErrDamaged, o.file, u.file, wire.KeyName(u.public))
+		}
+	}
+	return nil
 }
 
 // newSeed makes a key of a user.

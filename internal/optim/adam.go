@@ -9,13 +9,14 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/parallel"
 )
 
-// Adam is the optimiser of Kingma and Ba (2015), algorithm 1, with clipping and a decaying rate.
+// Adam is the optimiser of Kingma and Ba (2015), algorithm 1, with clipping and the rate of a Schedule.
 //
 // Invariant: after t updates of the moments, power1 = Beta1^t and power2 = Beta2^t, each computed by t multiplications.
 type Adam struct {
 	schedule       Schedule
 	m, v           []float32
 	power1, power2 float64
+	running        running
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
 	Spread bool
@@ -23,18 +24,28 @@ type Adam struct {
 
 // NewAdam returns Adam for size parameters; its moments are zero.
 func NewAdam(s Schedule, size int) *Adam {
-	return &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
+	a := &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
+	if s.ClipFactor > 0 {
+		a.running.norm = make([]float32, 1)
+	}
+	return a
 }
 
 // Stride is the number of updates that Update makes.
 func (a *Adam) Stride() uint64 { return 1 }
 
-// Moments are m and v. The slices belong to Adam.
-func (a *Adam) Moments() []Moment { return []Moment{{"adam.m", a.m}, {"adam.v", a.v}} }
+// Moments are m and v, and the running norm if there is one. The slices belong to Adam.
+func (a *Adam) Moments() []Moment {
+	list := []Moment{{"adam.m", a.m}, {"adam.v", a.v}}
+	if a.running.norm != nil {
+		list = append(list, Moment{"adam.norm", a.running.norm})
+	}
+	return list
+}
 
 // Resume has to be called after the moments were set to their values after that many updates.
 func (a *Adam) Resume(updates uint64) {
-	a.power1, a.power2 = 1, 1
+	a.power1, a.power2, a.running.updates = 1, 1, updates
 	for range updates {
 		a.raise()
 	}
@@ -44,6 +55,7 @@ func (a *Adam) Resume(updates uint64) {
 func (a *Adam) Reset() {
 	clear(a.m)
 	clear(a.v)
+	clear(a.running.norm)
 	a.Resume(0)
 }
 
@@ -56,10 +68,11 @@ func (a *Adam) raise() {
 
 // Update makes update number step (from 0). It changes theta by the sum of the shards' gradients, and overwrites sum:
 //
-//	g = sum/shards,  g ← g·min(1, Clip/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
-//	θ ← θ − rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
+//	g = sum/shards,  g ← g·min(1, limit/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
+//	θ ← θ − factor·rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
-// (computed with the corrections folded into rate and ε). It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
+// (computed with the corrections folded into rate and ε). The limit is the smaller of Clip and ClipFactor times the
+// running norm, the factor that of the parameter's group. It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
 // finite, or above maxNorm after clipping, it returns an error and has changed nothing but sum. If the parameters are
 // not finite after the update, it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
@@ -70,13 +83,14 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		return norm, rate, ErrOverflow
 	}
 	clip, applied := float32(1), norm
-	if c.Clip > 0 && norm > c.Clip {
-		clip, applied = float32(c.Clip/norm), c.Clip
+	if limit := a.running.limit(c); limit > 0 && norm > limit {
+		clip, applied = float32(limit/norm), limit
 	}
 	if applied > maxNorm {
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32", applied, maxNorm)
 	}
 	a.raise()
+	a.running.feed(applied)
 	root := math.Sqrt(1 - a.power2)
 	finite := a.apply(theta, sum, clip, kernel.AdamStep{
 		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),
@@ -114,7 +128,13 @@ func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, st
 		if clip != 1 {
 			kernel.Scale(gradient[from:end], clip)
 		}
-		kernel.Adam(theta[from:end], a.m[from:end], a.v[from:end], gradient[from:end], step)
+		a.schedule.groups(from, end, func(i, j int, factor float64) {
+			own := step
+			if factor != 1 {
+				own.Rate = float32(float64(step.Rate) * factor)
+			}
+			kernel.Adam(theta[i:j], a.m[i:j], a.v[i:j], gradient[i:j], own)
+		})
 		finite = kernel.Finite(theta[from:end]) && finite
 	}
 	return finite

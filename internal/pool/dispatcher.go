@@ -19,19 +19,26 @@ const interval = 500 * time.Millisecond
 // maxRefused is the largest number of refused workers that are remembered. The log names each of them once.
 const maxRefused = 256
 
+// maxFound is the largest number of workers found in a minute that the log names.
+const maxFound = 256
+
 // View is what the runs know of their workers.
 type View struct {
 	Members []Member
 	Banned  []Ban // all workers that were expelled since their runs were opened
 }
 
-// Ban names a worker that a run has expelled.
-type Ban struct{ Run, ID string }
+// Ban names a worker that a run has expelled, and the mark of its token.
+type Ban struct {
+	Run, ID string
+	Mark    uint64
+}
 
 // Config configures a Dispatcher.
 type Config struct {
 	Numerics []wire.Numeric // the fingerprint that a worker must have; empty: not checked
 	View     func() View    // current state of all open runs
+	Gate     *wire.Gate     // decides which messages of workers are looked at; nil: all
 	Log      hclog.Logger
 }
 
@@ -48,6 +55,9 @@ type Dispatcher struct {
 	encoder *wire.Encoder
 	done    map[Ban]bool    // bans that the pool knows
 	refused map[string]bool // by worker and reason: refusals that are logged
+
+	foundFrom time.Duration // begin of the minute in which found were found
+	found     int
 }
 
 // NewDispatcher prepares a dispatcher. Runs may be opened and closed before Run is called.
@@ -69,10 +79,7 @@ func (d *Dispatcher) Open(r Run, before bool) {
 			delete(d.done, ban)
 		}
 	}
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.rouse()
 }
 
 // Close removes a run that has ended.
@@ -80,6 +87,15 @@ func (d *Dispatcher) Close(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pool.Close(run)
+	d.rouse()
+}
+
+// rouse makes Run look at once: workers may be waiting for a run.
+func (d *Dispatcher) rouse() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Idle is the number of workers that serve no run.
@@ -91,9 +107,13 @@ func (d *Dispatcher) Idle() int {
 
 // Run assigns workers until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	sub, err := d.bus.Subscribe(wire.SeekSubject, d.receive)
+	sub, err := d.bus.Hear(wire.SeekSubject, d.receive)
 	if err != nil {
 		return fmt.Errorf("subscribe to %s: %w", wire.SeekSubject, err)
+	}
+	old, err := d.bus.Subscribe(wire.SeekSubject, d.refuseOld)
+	if err != nil {
+		return fmt.Errorf("subscribe to %s: %w", wire.SeekSubject, errors.Join(err, sub.Unsubscribe()))
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -101,7 +121,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		d.look()
 		select {
 		case <-ctx.Done():
-			if err := sub.Unsubscribe(); err != nil {
+			if err := errors.Join(sub.Unsubscribe(), old.Unsubscribe()); err != nil {
 				return fmt.Errorf("unsubscribe from %s: %w", wire.SeekSubject, err)
 			}
 			return nil
@@ -122,32 +142,38 @@ func (d *Dispatcher) look() {
 	for _, ban := range view.Banned {
 		if !d.done[ban] {
 			d.done[ban] = true
-			d.pool.Ban(ban.ID)
+			d.pool.Ban(ban.Mark)
 		}
 	}
 	d.pool.Observe(now, view.Members)
-	for _, m := range d.pool.Assign(now) {
-		d.log.Debug("worker is sent to a run", "worker", m.Worker, "run", m.Run)
-		d.send(m.Worker, &wire.Assign{To: m.Run})
+	for _, a := range d.pool.Assign(now) {
+		d.log.Debug("worker is sent to a run", "worker", a.Worker, "run", a.Run)
+		d.assign(a)
 	}
 }
 
 // receive handles a message from workers that seek a run.
-func (d *Dispatcher) receive(data []byte) {
+func (d *Dispatcher) receive(key string, data []byte) {
+	if !d.cfg.Gate.Admit(key, data) {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	msg, err := wire.Decode(data)
+	msg, err := wire.DecodeFrom(key, data)
+	if err != nil && !d.cfg.Gate.Unsound(key) {
+		return
+	}
 	if errors.Is(err, wire.ErrVersion) {
-		d.refuseVersion(data)
+		d.refuseVersion(key, data)
 		return
 	}
 	seek, ok := msg.(*wire.Seek)
-	if err != nil || !ok || seek.Run != wire.Pool || wire.CheckName(seek.From) != nil || seek.Slots < 1 {
+	if err != nil || !ok || seek.Run != wire.Pool || wire.CheckWorker(seek.From) != nil || seek.Slots < 1 {
 		d.log.Debug("message dropped", "subject", wire.SeekSubject, "error", err)
 		return
 	}
 	if kernel := differing(d.cfg.Numerics, seek.Numerics); kernel != "" {
-		d.refuse(seek.From, fmt.Sprintf("its arithmetic differs from the coordinator's: %s", kernel),
+		d.refuse(seek.From, seek.Token, fmt.Sprintf("its arithmetic differs from the coordinator's: %s", kernel),
 			"run coordinator and workers from the same release; if they are, this machine computes wrongly: switchyard bench kernels")
 		return
 	}
@@ -155,35 +181,75 @@ func (d *Dispatcher) receive(data []byte) {
 }
 
 func (d *Dispatcher) answer(seek *wire.Seek) {
-	known := d.pool.worker(seek.From) != nil
-	to, err := d.pool.Seek(d.now(), seek.From, seek.Token, seek.Slots)
+	mark := wire.Mark(seek.Token)
+	known := d.pool.Knows(seek.From, mark)
+	answer, err := d.pool.Seek(d.now(), Call{ID: seek.From, Mark: mark, Number: seek.Number, Slots: seek.Slots, Serving: seek.Serving})
 	switch {
-	case errors.Is(err, ErrBanned):
-		d.refuse(seek.From, "its results were found to be wrong", "check the machine (memory, cooling) before its worker is started again; the coordinator's log names shard and step")
+	case errors.Is(err, ErrOld):
+		d.log.Debug("message dropped", "worker", seek.From, "error", err)
 		return
-	case err != nil: // an answer would reach the other worker with that id
+	case errors.Is(err, ErrBanned):
+		d.refuse(seek.From, seek.Token, "its results were found to be wrong", "check the machine (memory, cooling) before its worker is started again; the coordinator's log names shard and step")
+		return
+	case err != nil: // it asks again, and there may be room then
 		d.logRefusal(seek.From, err.Error())
 		return
 	}
 	if !known {
-		d.log.Info("worker found", "worker", seek.From, "slots", seek.Slots, "build", seek.Build)
+		d.log.Log(d.levelOfFound(), "worker found", "worker", seek.From, "slots", seek.Slots, "build", seek.Build)
 	}
-	d.send(seek.From, &wire.Assign{To: to})
+	d.assign(answer)
+}
+
+// levelOfFound is Info for so many workers a minute: who comes under ever other names does not fill the log.
+func (d *Dispatcher) levelOfFound() hclog.Level {
+	if now := d.now(); now-d.foundFrom >= time.Minute {
+		d.foundFrom, d.found = now, 0
+	}
+	if d.found++; d.found > maxFound {
+		return hclog.Debug
+	}
+	return hclog.Info
+}
+
+func (d *Dispatcher) assign(a Answer) {
+	d.send(a.Worker, a.Mark, &wire.Assign{To: a.Run, Number: a.Number, Order: a.Order})
 }
 
 // refuseVersion answers a Seek with another protocol version.
-func (d *Dispatcher) refuseVersion(data []byte) {
+func (d *Dispatcher) refuseVersion(key string, data []byte) {
 	p, err := wire.Peek(data)
 	if err != nil || p.Kind != wire.KindSeek || p.Run != wire.Pool || wire.CheckName(p.From) != nil {
 		return
 	}
-	d.refuse(p.From, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version),
-		"run coordinator and workers from the same release")
+	d.refuse(wire.Name(p.From, key), p.Token, otherVersion(p.Version), sameRelease)
 }
 
-func (d *Dispatcher) refuse(id, reason, remedy string) {
+// sameRelease is what helps a worker of another release.
+const sameRelease = "run coordinator and workers from the same release"
+
+func otherVersion(version uint64) string {
+	return fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", version, wire.Version)
+}
+
+// refuseOld answers a Seek of a release whose subjects have no keys. Where the broker asks for keys, nobody can publish
+// here: the worker says that its key is not allowed to.
+func (d *Dispatcher) refuseOld(data []byte) {
+	p, err := wire.Peek(data)
+	if err != nil || p.Version >= wire.FirstKeyed || p.Kind != wire.KindSeek || p.Run != wire.Pool || wire.CheckName(p.From) != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	reason := otherVersion(p.Version)
+	d.logRefusal(p.From, reason)
+	d.publish(wire.OldAssignSubject(p.From), 0, &wire.Refusal{Reason: reason, Remedy: sameRelease})
+}
+
+// refuse refuses the worker with a token. Another one under that id does not believe it.
+func (d *Dispatcher) refuse(id string, token uint64, reason, remedy string) {
 	d.logRefusal(id, reason)
-	d.send(id, &wire.Refusal{Reason: reason, Remedy: remedy})
+	d.send(id, wire.Mark(token), &wire.Refusal{Reason: reason, Remedy: remedy})
 }
 
 // logRefusal logs, once, why a worker is refused.
@@ -196,14 +262,18 @@ func (d *Dispatcher) logRefusal(id, reason string) {
 
 // send sends a message to a worker. If it is lost, it is sent again when the worker seeks again, or at the next
 // inspection.
-func (d *Dispatcher) send(id string, msg wire.Message) {
-	*msg.Head() = wire.Header{Run: wire.Pool}
+func (d *Dispatcher) send(id string, mark uint64, msg wire.Message) {
+	d.publish(wire.AssignSubject(id), mark, msg)
+}
+
+func (d *Dispatcher) publish(subject string, mark uint64, msg wire.Message) {
+	*msg.Head() = wire.Header{Run: wire.Pool, Token: mark}
 	data, err := d.encoder.Encode(msg)
 	if err == nil {
-		err = d.bus.Publish(wire.AssignSubject(id), data)
+		err = d.bus.Publish(subject, data)
 	}
 	if err != nil {
-		d.log.Debug("message lost", "worker", id, "kind", msg.Kind(), "error", err)
+		d.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
 	}
 }
 

@@ -98,15 +98,20 @@ func (s *scene) take(id string) []wire.Message {
 func (s *scene) seek(id string, token uint64, numerics []wire.Numeric) {
 	s.t.Helper()
 	data, err := wire.NewEncoder().Encode(&wire.Seek{
-		Header: wire.Header{Run: wire.Pool, From: id, Token: token}, Slots: 1, Numerics: numerics,
+		Header: wire.Header{Run: wire.Pool, From: id, Token: token}, Slots: 1, Numerics: numerics, Number: called.Add(1),
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.bus.Publish(wire.SeekSubject, bytes.Clone(data)); err != nil {
+	if err := s.bus.Publish(wire.By(wire.SeekSubject, wire.NoKey), bytes.Clone(data)); err != nil {
 		s.t.Fatal(err)
 	}
 	synctest.Wait()
+}
+
+// joined is a worker in a run, whose token is token(id).
+func joined(run, id string) Member {
+	return Member{Run: run, ID: id, Mark: wire.Mark(token(id)), Slots: 1}
 }
 
 // wantAssign requires that what was said last is to go to a run.
@@ -147,14 +152,17 @@ func TestDispatcher_SharesOutWhenARunOpens(t *testing.T) {
 		s.hear("w1")
 		s.hear("w2")
 		s.dispatcher.Open(Run{"a", 8}, true)
-		s.show(View{Members: []Member{{"a", "w1", 1}, {"a", "w2", 1}}})
+		s.seek("w1", 1, nil)
+		s.seek("w2", 2, nil)
+		s.take("w1")
+		s.show(View{Members: []Member{joined("a", "w1"), joined("a", "w2")}})
 		time.Sleep(2 * settling)
 		s.dispatcher.Open(Run{"b", 8}, true)
 		time.Sleep(settling + interval)
 		s.wantAssign("w2", "b")
 		time.Sleep(again)
 		s.wantAssign("w2", "b") // it is still where it was
-		s.show(View{Members: []Member{{"a", "w1", 1}, {"b", "w2", 1}}})
+		s.show(View{Members: []Member{joined("a", "w1"), joined("b", "w2")}})
 		time.Sleep(interval)
 		s.take("w2")
 		time.Sleep(patience)
@@ -202,7 +210,7 @@ func TestDispatcher_RefusesOtherVersions(t *testing.T) {
 		old := append([]byte{0x97, wire.Version + 1, byte(wire.KindSeek), 0xa5}, wire.Pool...)
 		old = append(old, 0xa2, 'w', '1', 0, 0, 0xce)
 		old = binary.BigEndian.AppendUint32(old, wire.Checksum(old[:len(old)-1]))
-		if err := s.bus.Publish(wire.SeekSubject, old); err != nil {
+		if err := s.bus.Publish(wire.By(wire.SeekSubject, wire.NoKey), old); err != nil {
 			t.Fatal(err)
 		}
 		said := s.take("w1")
@@ -215,13 +223,44 @@ func TestDispatcher_RefusesOtherVersions(t *testing.T) {
 	})
 }
 
+// A worker of a release before subjects had keys is told, where it listens, that it is too old.
+func TestDispatcher_RefusesOldSubjects(t *testing.T) {
+	act(t, nil, func(t *testing.T, s *scene) {
+		told := make(chan wire.Message, 8)
+		sub, err := s.bus.Subscribe("sypool.worker.w1", func(data []byte) {
+			if m, err := wire.Decode(data); err == nil {
+				told <- m
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Unsubscribe()
+		for _, version := range []byte{4, wire.Version} { // one of this version uses the subjects of this version
+			old := append([]byte{0x97, version, byte(wire.KindSeek), 0xa5}, wire.Pool...)
+			old = append(old, 0xa2, 'w', '1', 0, 0, 0xce)
+			old = binary.BigEndian.AppendUint32(old, wire.Checksum(old[:len(old)-1]))
+			if err := s.bus.Publish("sypool.seek", old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if len(told) != 1 {
+			t.Fatalf("told %d times", len(told))
+		}
+		if r, ok := (<-told).(*wire.Refusal); !ok || !strings.Contains(r.Reason, "protocol version 4,") || r.Remedy == "" {
+			t.Errorf("told %+v", r)
+		}
+	})
+}
+
 func TestDispatcher_BansOnceWhomARunHasSentAway(t *testing.T) {
 	act(t, nil, func(t *testing.T, s *scene) {
 		s.hear("w1")
 		s.dispatcher.Open(Run{"a", 8}, true)
 		s.seek("w1", 1, nil)
 		s.wantAssign("w1", "a")
-		s.show(View{Banned: []Ban{{"a", "w1"}}})
+		s.show(View{Banned: []Ban{{"a", "w1", wire.Mark(1)}}})
 		time.Sleep(2 * interval)
 		s.seek("w1", 1, nil)
 		if said := s.take("w1"); len(said) != 1 || said[0].Kind() != wire.KindRefusal {
@@ -249,11 +288,11 @@ func TestDispatcher_IgnoresWhatIsNoSeek(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.bus.Publish(wire.SeekSubject, data); err != nil {
+			if err := s.bus.Publish(wire.By(wire.SeekSubject, wire.NoKey), data); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.bus.Publish(wire.SeekSubject, []byte("nonsense")); err != nil {
+		if err := s.bus.Publish(wire.By(wire.SeekSubject, wire.NoKey), []byte("nonsense")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -39,7 +39,7 @@ func fitters(t *testing.T) []string {
 }
 
 // tiny is a run of three chains in two rounds.
-var tiny = []string{"env.episodes=6", "env.length=20", "model.leaves=3", "model.chains=3", "model.sweeps=6", "model.burn_in=2", "model.draws=2", "model.exchange=3"}
+var tiny = []string{"env.episodes=6", "env.length=20", "model.leaves=3", "model.chains=3", "model.sweeps=6", "model.burn_in=2", "model.draws=2", "model.exchange=3", "model.controls=given", "model.keep=parameters", "model.combine=equal"}
 
 // TestFitters_WorkWithEveryPreset: a chain starts and makes a sweep with finite terms.
 func TestFitters_WorkWithEveryPreset(t *testing.T) {

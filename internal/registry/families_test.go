@@ -88,6 +88,31 @@ func TestFamilies_WorkWithEveryPreset(t *testing.T) {
 	}
 }
 
+// TestFamilies_SayWhatTheirBoundIs: a family whose terms sum to a bound says what that is, and no other says so. With every
+// weight 1 in loss and bound the objective at the end of all schedules is the bound.
+func TestFamilies_SayWhatTheirBoundIs(t *testing.T) {
+	for _, family := range families(t) {
+		c := resolve(t, "maze/smoke", "model.kind="+family)
+		plan, err := job.NewPlan(c, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, known := model.ELBO(plan.Terms, make([]float32, len(plan.Terms))); known != (registry.Describe(c).Bound != "") {
+			t.Errorf("%s: its terms have a bound: %v, it says %q", family, known, registry.Describe(c).Bound)
+		}
+	}
+	for family, arguments := range map[string]string{"slds": "anneal.kl_switch=1", "fusion": "seed=1", "dvbf": "anneal.updates=7", "lstm": "seed=1", "static": "seed=1", "linear": "seed=1"} {
+		p := shards(t, resolve(t, "maze/smoke", "model.kind="+family, arguments), 1)
+		terms := make([]float32, len(p.TermNames()))
+		if err := p.Validate(0, 0, 0, terms); err != nil {
+			t.Fatal(err)
+		}
+		if bound, _ := model.ELBO(p.Model().Terms(), terms); math.Abs(bound+float64(terms[0])) > 1e-4*math.Abs(bound) {
+			t.Errorf("%s: objective %v, bound %v", family, -terms[0], bound)
+		}
+	}
+}
+
 // goldenRuns are the parameters after ten updates of the maze's smallest preset.
 var goldenRuns = map[string]string{
 	"slds":   "fe03e7d8109de76a7e00fc0e044939f0d183a8195310243241fc3e59c3ec4c84",

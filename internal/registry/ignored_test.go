@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,32 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.switching=deterministic model.measurement_controls=false", "a deterministic switch is not inferred"},
 		{"maze", "model.switching=deterministic anneal.kl_switch=1", "a deterministic switch is not inferred"},
 		{"maze", "model.switching=deterministic eval.rollout=mode", "only a concrete switch has a most likely system"},
+		{"maze", "model.switching=deterministic eval.rollout=mean", "nothing to draw"},
+		{"maze", "model.switching=normal anneal.posterior=0.5", "it has no effect without model.switching=concrete"},
+		{"maze", "model.switching=normal anneal.every=7", "it has no effect without model.switching=concrete"},
+		{"maze", "model.switching=normal model.gate=false", "it has no effect without model.switching=concrete"},
+		{"maze", "model.switching=normal model.hard=true", "only a concrete switch can be discrete"},
+		{"maze", "anneal.rate=1 anneal.every=7", "the temperatures never move"},
+		{"ball", "model.measurement_controls=false", "env.kind=ball has no controls"},
+		{"ball", "model.kind=kvae model.hidden=7", "by convolutions, not by residual networks"},
+		{"ball", "model.kind=kvae model.blocks=3", "by convolutions, not by residual networks"},
+		{"ball", "model.kind=kvae model.encoder_hidden=9", "by convolutions, not by residual networks"},
+		{"ball", "model.kind=kvae model.convolutions=0 model.channels=7", "there are no convolutions"},
+		{"maze", "model.kind=kvae model.convolutions=2", "are vectors"},
+		{"maze", "model.kind=kvae model.channels=7", "are vectors"},
+		{"maze", "train.outer_rate=0.5", "it has no effect without train.method=diloco"},
+		{"maze", "train.outer_momentum=0.5", "it has no effect without train.method=diloco"},
+		{"maze", "train.replicas=2", "has no replicas"},
+		{"maze", "train.local_steps=2", "has no local steps"},
+		{"maze", "model.kind=rslds optim.rate=0.1", "model.kind=rslds has no use for it"},
+		{"maze", "model.kind=rslds train.batch=8", "model.kind=rslds has no use for it"},
+		{"maze", "model.kind=rslds prior.shrink=0.5", "it has no effect without model.kind=trslds"},
+		{"maze", "model.kind=trslds prior.emission=3", "it has no effect without model.observation=linear"},
+		{"maze", "model.kind=trslds model.latent=3", "it has no effect without model.observation=linear"},
+		{"maze", "model.kind=lstm eval.importance=3", "draws no latent variables"},
+		{"maze", "model.kind=linear eval.importance=3", "draws no latent variables"},
+		{"maze", "model.kind=static eval.importance=3", "draws no latent variables"},
+		{"maze", "model.kind=rslds eval.importance=3", "draws no latent variables"},
 		{"maze", "model.kind=fusion model.initial_observations=20", "leaves nothing to infer"},
 		{"maze", "model.kind=fusion model.weights=softmax model.switches=1", "softmax weights of a single system are constant"},
 		{"maze", "model.kind=dvbf eval.filter_window=2", "is shorter than the 3 observations of the initial state"},
@@ -36,4 +63,87 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 			t.Errorf("%s %s: got %v, want %q", c.preset, c.arguments, err, c.want)
 		}
 	}
+}
+
+// TestFamilies_EveryKeyWithACondition of every family, and every one that all configurations have, is refused where its
+// condition does not hold and a user has changed it; its default is not, and neither is what a preset says.
+func TestFamilies_EveryKeyWithACondition(t *testing.T) {
+	kinds := registry.Builtin().Kinds()
+	tried := 0
+	for _, family := range families(t) {
+		base := resolve(t, "maze", "model.kind="+family)
+		for _, k := range kinds.Keys() {
+			switch key, _, _ := strings.Cut(k.Only, "="); {
+			case k.Only == "", len(k.Kinds) > 0 && !slices.Contains(k.Kinds, "model.kind="+family):
+				continue
+			case key == "model.kind" && k.Only == "model.kind="+family:
+				continue
+			default:
+				arguments := []string{"model.kind=" + family}
+				if other := without(t, kinds, key, k.Only); key != "model.kind" && !strings.HasPrefix(key, "train.") {
+					arguments = append(arguments, other)
+				}
+				usual, changed := values(t, base, k)
+				refused := func(argument string) bool {
+					_, err := kinds.Resolve(config.Sources{Preset: "maze", Arguments: append(slices.Clone(arguments), k.Path+"="+argument)})
+					return err != nil && strings.Contains(err.Error(), k.Path)
+				}
+				if _, err := kinds.Resolve(config.Sources{Preset: "ball", Arguments: arguments}); err != nil && strings.Contains(err.Error(), k.Path+":") {
+					t.Errorf("%s: what the preset says of %s is refused: %v", arguments, k.Path, err)
+				}
+				if unit := strings.Contains(strings.Join(arguments, " "), "bernoulli"); !unit && refused(usual) {
+					t.Errorf("%s: the usual %s=%s is refused", arguments, k.Path, usual)
+				}
+				if !refused(changed) {
+					t.Errorf("%s: %s=%s is ignored", arguments, k.Path, changed)
+				}
+				tried++
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("only %d keys have a condition", tried)
+	}
+}
+
+// without sets the key of a condition to another of its values.
+func without(t *testing.T, kinds *config.Kinds, key, only string) string {
+	t.Helper()
+	for _, k := range kinds.Keys() {
+		for _, value := range k.Values {
+			if k.Path == key && key+"="+value != only {
+				return key + "=" + value
+			}
+		}
+	}
+	t.Fatalf("no other value than %s", only)
+	return ""
+}
+
+// values are the value that a configuration has, and another one.
+func values(t *testing.T, c config.Config, k config.Key) (usual, changed string) {
+	t.Helper()
+	section := ""
+	for line := range strings.Lines(string(c.YAML())) {
+		text, _, _ := strings.Cut(line, "#")
+		name, value, _ := strings.Cut(strings.TrimSpace(text), ":")
+		switch value = strings.TrimSpace(value); {
+		case value == "":
+			section = name
+		case section+"."+name == k.Path:
+			usual = value
+		}
+	}
+	if usual == "" {
+		t.Fatalf("the configuration has no %s", k.Path)
+	}
+	switch {
+	case k.Type == "boolean":
+		return usual, map[string]string{"true": "false", "false": "true"}[usual]
+	case len(k.Values) > 0:
+		return usual, k.Values[(slices.Index(k.Values, usual)+1)%len(k.Values)]
+	case k.Type == "integer":
+		return usual, "3"
+	}
+	return usual, "0.4321"
 }

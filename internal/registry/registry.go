@@ -6,6 +6,8 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/ball"
@@ -85,6 +87,9 @@ func Builtin() *Registry {
 	return r
 }
 
+// Of is the registry of kinds that were made by one.
+func Of(kinds *config.Kinds) *Registry { return &Registry{kinds: kinds} }
+
 func (r *Registry) environment(k envs.Kind) config.Kind {
 	_, recorded := k.Settings().(*files.Settings)
 	return config.Kind{
@@ -106,25 +111,76 @@ func (r *Registry) family(f model.Family) config.Kind {
 		Check: func(c *config.Config) []setting.Fault {
 			s, ok := c.Model.Settings.(model.Checker)
 			if !ok {
-				return nil
+				return unweighed(c)
 			}
-			setup := model.Setup{Env: c.Env.Kind, Sequence: c.Sequence(), FilterWindow: c.Eval.FilterWindow}
-			if d, _, err := Data(*c); err == nil { // what is wrong with the environment is told elsewhere
-				setup.Data = d
+			return slices.Concat(s.Check(r.setup(c)), unweighed(c))
+		},
+		Ignored: func(c *config.Config) []setting.Fault {
+			if s, ok := c.Model.Settings.(model.Ignoring); ok {
+				return s.Ignored(r.setup(c))
 			}
-			for _, k := range r.environments {
-				setup.Unit = setup.Unit || k.Name == c.Env.Kind && k.Unit
-			}
-			if d, _, err := Data(*c); err == nil { // otherwise the environment's own check reports what is wrong
-				setup.Image = d.Image
-			}
-			return s.Check(setup)
+			return nil
 		},
 	}
 	if _, ok := f.Settings().(model.Sweeping); ok {
 		sweeping(&kind)
 	}
+	if _, ok := f.Settings().(model.Choosing); ok {
+		choosing(&kind)
+	}
 	return kind
+}
+
+// setup is the context in which the settings of a model are checked.
+func (r *Registry) setup(c *config.Config) model.Setup {
+	s := model.Setup{Env: c.Env.Kind, Sequence: c.Sequence(), FilterWindow: c.Eval.FilterWindow}
+	if d, _, err := Data(*c); err == nil { // what is wrong with the environment is told elsewhere
+		s.Data, s.Image = d, d.Image
+	}
+	for _, k := range r.environments {
+		s.Unit = s.Unit || k.Name == c.Env.Kind && k.Unit
+	}
+	return s
+}
+
+// unweighed returns the fault of a model that draws nothing whose weights could be asked for.
+func unweighed(c *config.Config) []setting.Fault {
+	if c.Eval.Importance == 0 {
+		return nil
+	}
+	d, _, err := Data(*c)
+	if err != nil || d.NX == 0 {
+		return nil // told elsewhere, or when the data are known
+	}
+	m, err := Model(*c, d)
+	if err != nil {
+		return nil
+	}
+	if _, ok := m.(model.Weighing); ok {
+		return nil
+	}
+	return []setting.Fault{setting.Faultf([]string{"eval.importance", "model.kind"}, "leave it out",
+		"model.kind=%s draws no latent variables by inference that an importance-weighted bound could weigh", c.Model.Kind)}
+}
+
+// choosing adds to a kind the values that its settings choose for an environment.
+func choosing(kind *config.Kind) {
+	before := kind.Decides
+	kind.Decides = func(c *config.Config) []config.Decision {
+		var list []config.Decision
+		if before != nil {
+			list = before(c)
+		}
+		s, ok := c.Model.Settings.(model.Choosing)
+		if !ok {
+			return list
+		}
+		chosen := s.Choose(c.Env.Kind)
+		for _, key := range slices.Sorted(maps.Keys(chosen)) {
+			list = append(list, config.Decision{Key: key, Value: chosen[key]})
+		}
+		return list
+	}
 }
 
 // Kinds are the kinds that configurations are read with.
@@ -169,18 +225,18 @@ func Describe(c config.Config) model.Description {
 	return s.Describe()
 }
 
-// Data returns the dimensions of a configuration's data, and the environment that simulates them; the environment is
+// Data returns what a model has to know of a configuration's data, and the environment that simulates them; the environment is
 // nil for recorded data.
 func Data(c config.Config) (model.Data, envs.Env, error) {
 	if s, ok := c.Env.Settings.(*files.Settings); ok {
-		return model.Data{NX: s.Observations, NU: s.Controls}, nil, nil
+		return model.Data{NX: s.Observations, NU: s.Controls, Horizon: c.Train.Horizon}, nil, nil
 	}
 	env, err := Environment(c)
 	if err != nil {
 		return model.Data{}, nil, err
 	}
 	spec := env.Spec()
-	d := model.Data{NX: spec.Observation, NU: spec.Control}
+	d := model.Data{NX: spec.Observation, NU: spec.Control, Horizon: c.Train.Horizon}
 	if e, ok := env.(envs.Pictured); ok {
 		d.Image = e.Image()
 	}

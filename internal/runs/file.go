@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
@@ -19,3 +20,9 @@ func WriteFile(path string, data []byte) error {
 	}
 	return nil
 }
+
+// Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process.
+func Lock(path string) (*os.File, error) { return acquire(path) }
+
+// Locked reports whether a process has the lock at path.
+func Locked(path string) bool { return locked(path) }

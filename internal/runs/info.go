@@ -48,7 +48,16 @@ type Info struct {
 	Updated          time.Time         `json:"updated"`
 	ExitReason       string            `json:"exit_reason,omitempty"`
 	Host             bool              `json:"host,omitempty"`    // a host leads it, and continues it after a restart of the host
+	Sweep            string            `json:"sweep,omitempty"`   // the sweep whose trial it is, which alone continues it
 	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: a host continues it only when asked to
+}
+
+// Early says why a run ended before its last step, though nobody stopped it and nothing failed; empty if it did not.
+func (i *Info) Early() string {
+	if i.Step >= i.Steps {
+		return ""
+	}
+	return fmt.Sprintf("stopped early: no validation was better than that of step %d (train.patience)", uint64(i.Metrics["best_step"]))
 }
 
 // Term describes one of the values of a loss.
@@ -56,7 +65,8 @@ type Term struct {
 	Name   string  `json:"name"` // in metrics.jsonl
 	Label  string  `json:"label"`
 	Unit   string  `json:"unit,omitempty"`
-	Weight float64 `json:"weight"` // its weight in the loss; 0 for the loss itself
+	Weight float64 `json:"weight"`         // its weight in the loss; 0 for the loss itself
+	Note   string  `json:"note,omitempty"` // what one must know to read it
 }
 
 // Peek reads run.json of the named run as it is. Peek takes no lock, not even to see whether a process holds the run,
@@ -89,7 +99,22 @@ func readInfo(folder string) (Info, error) {
 	if err := json.Unmarshal(data, &info); err != nil {
 		return Info{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
+	info.Metrics.upgrade()
 	return info, nil
+}
+
+// upgrade gives the values of an older release, which called minus the loss of a validation its "elbo", their present
+// names.
+func (v Values) upgrade() {
+	if _, present := v["validation_objective"]; present {
+		return
+	}
+	for old, name := range map[string]string{"validation_elbo": "validation_objective", "best_validation_elbo": "best_validation_objective"} {
+		if x, found := v[old]; found {
+			v[name] = x
+			delete(v, old)
+		}
+	}
 }
 
 func writeInfo(d disk.Disk, folder string, info Info) error {

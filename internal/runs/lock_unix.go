@@ -34,8 +34,11 @@ func acquire(path string) (*os.File, error) {
 }
 
 // held reports whether some process has the lock of the run in folder.
-func held(folder string) bool {
-	f, err := os.Open(filepath.Join(folder, lockFile))
+func held(folder string) bool { return locked(filepath.Join(folder, lockFile)) }
+
+// locked reports whether some process has the lock at path.
+func locked(path string) bool {
+	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}

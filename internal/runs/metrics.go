@@ -27,6 +27,16 @@ type Record struct {
 	Values  Values    `json:"values"`
 }
 
+// upgrade gives the values of an older release, which called minus the loss "elbo" at every step, their present names.
+func (r *Record) upgrade() {
+	if v, found := r.Values["elbo"]; found {
+		if _, present := r.Values["objective"]; !present {
+			r.Values["objective"] = v
+			delete(r.Values, "elbo")
+		}
+	}
+}
+
 // Values are named numbers. JSON has them in the order of their names. JSON has no infinities and NaNs, so these are
 // strings: "NaN", "+Inf", "-Inf".
 type Values map[string]float64
@@ -245,6 +255,7 @@ func ReadMetrics(dir, name string, each func(Record) error) error {
 				err = fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, f.Name(), n, err)
 			}
 		}
+		m.upgrade()
 		if err == nil {
 			err = each(m)
 		}

@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 func appendSteps(t *testing.T, r *Run, steps ...uint64) {
 	t.Helper()
 	for _, s := range steps {
-		if err := r.Append(Record{Step: s, Split: "train", Values: Values{"loss": float64(s), "elbo": -float64(s)}}); err != nil {
+		if err := r.Append(Record{Step: s, Split: "train", Values: Values{"loss": float64(s), "objective": -float64(s)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,4 +207,50 @@ func FuzzKeptLength(f *testing.F) {
 			t.Fatalf("kept %d of %d bytes, %v", n, len(text), err)
 		}
 	})
+}
+
+// TestMetrics_OfAnOlderRelease: its "elbo" was minus the loss, which is called objective. What both are stays both.
+func TestMetrics_OfAnOlderRelease(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	for _, v := range []Values{{"loss": 3, "elbo": -3}, {"loss": 2, "objective": -2, "elbo": -4}} {
+		if err := r.Append(Record{Step: uint64(4 - v["loss"]), Split: "validation", Values: v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Update(func(i *Info) { i.Metrics = Values{"validation_elbo": -3, "best_validation_elbo": -2.5, "best_step": 7} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := []Values{{"loss": 3, "objective": -3}, {"loss": 2, "objective": -2, "elbo": -4}}
+	var read []Values
+	if err := ReadMetrics(dir, "a", func(m Record) error { read = append(read, m.Values); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	tail, err := Follow(dir, "a", Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	followed, _, err := tail.Next(10)
+	if err != nil || len(followed) != len(want) || len(read) != len(want) {
+		t.Fatalf("%d and %d records, %v", len(read), len(followed), err)
+	}
+	for i := range want {
+		if !maps.Equal(read[i], want[i]) || !maps.Equal(followed[i].Values, want[i]) {
+			t.Errorf("record %d: %v and %v, want %v", i, read[i], followed[i].Values, want[i])
+		}
+	}
+	info, err := Load(dir, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Values{"validation_objective": -3, "best_validation_objective": -2.5, "best_step": 7}); !maps.Equal(info.Metrics, want) {
+		t.Errorf("run.json has %v, want %v", info.Metrics, want)
+	}
+	old := Values{"validation_objective": -1, "validation_elbo": -2}
+	if old.upgrade(); len(old) != 2 || old["validation_elbo"] != -2 {
+		t.Errorf("values of this release became %v", old)
+	}
 }

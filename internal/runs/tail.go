@@ -103,6 +103,7 @@ func (t *Tail) read(f *os.File, limit int) (records []Record, back bool, err err
 		if err != nil {
 			return nil, false, err
 		}
+		r.upgrade()
 		records = append(records, r)
 		t.at, t.offset = t.at.behind(r), t.offset+int64(len(line))
 	}

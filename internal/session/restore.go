@@ -109,7 +109,8 @@ func (r *Reopened) Begin() error {
 func End(run *runs.Run, err error) error {
 	switch {
 	case err == nil:
-		return run.End(runs.Finished, "")
+		info := run.Info()
+		return run.End(runs.Finished, info.Early())
 	case errors.Is(err, coordinator.ErrInterrupted):
 		return run.End(runs.Interrupted, "stopped by the user")
 	case errors.Is(err, coordinator.ErrMismatch):

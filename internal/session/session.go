@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
@@ -26,12 +27,14 @@ type Session struct {
 	From      *checkpoint.Checkpoint // the checkpoint to continue from; nil: the initial parameters
 	Workers   int                    // in this process
 	Slots     int                    // shards that each computes at the same time
+	RunsDir   string                 // folder with the list of banned keys
 	Version   string                 // of the program, for people
 	Log       hclog.Logger
 	WorkerLog hclog.Logger // the coordinator logs most of what these workers would log
 
 	run  string
-	bus  wire.Bus // of the coordinator
+	bus  wire.Bus        // of the coordinator
+	bans *banlist.Keeper // nil: nobody outside can connect
 	lead *coordinator.Coordinator
 }
 
@@ -63,6 +66,12 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 		return nil, err
 	}
 	s.run = cfg.Run
+	if s.Transport.Open() && s.RunsDir != "" {
+		if s.bans, err = banlist.NewKeeper(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
+			return nil, err
+		}
+		cfg.Gate = s.bans.Gate
+	}
 	s.lead, err = NewCoordinator(Leadership{Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o, Log: s.Log.Named("coordinator")})
 	return s.lead, err
 }
@@ -90,12 +99,15 @@ func (s *Session) Lead(ctx context.Context) error {
 // dispatch assigns workers of other processes, which seek a run, to this run, until the returned function is called.
 func (s *Session) dispatch(ctx context.Context) (end func()) {
 	d := pool.NewDispatcher(pool.Config{
-		Numerics: job.Numerics(), Log: s.Log.Named("pool"),
+		Numerics: job.Numerics(), Log: s.Log.Named("pool"), Gate: s.gate(),
 		View: func() pool.View { return View(s.run, s.lead.Stats()) },
 	}, s.bus)
 	d.Open(pool.Run{Name: s.run, Limit: job.RoundShards(s.Plan.Config)}, s.From != nil)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
+	if s.bans != nil {
+		running.Go(func() { s.bans.Run(ctx) })
+	}
 	running.Go(func() {
 		if err := d.Run(ctx); err != nil {
 			s.Log.Warn("workers from outside do not find this run", "error", err)
@@ -107,14 +119,21 @@ func (s *Session) dispatch(ctx context.Context) (end func()) {
 	}
 }
 
+func (s *Session) gate() *wire.Gate {
+	if s.bans == nil {
+		return nil
+	}
+	return s.bans.Gate
+}
+
 // View is what a run knows of its workers, in the form that a dispatcher reads.
 func View(run string, s coordinator.Stats) pool.View {
 	var v pool.View
 	for _, m := range s.Members {
-		v.Members = append(v.Members, pool.Member{Run: run, ID: m.ID, Slots: m.Slots})
+		v.Members = append(v.Members, pool.Member{Run: run, ID: m.ID, Mark: m.Mark, Slots: m.Slots, Proven: m.Accepted > 0})
 	}
-	for _, id := range s.Quarantined {
-		v.Banned = append(v.Banned, pool.Ban{Run: run, ID: id})
+	for i, id := range s.Quarantined {
+		v.Banned = append(v.Banned, pool.Ban{Run: run, ID: id, Mark: s.Marks[i]})
 	}
 	return v
 }

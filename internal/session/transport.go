@@ -62,27 +62,39 @@ func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logg
 // Open reports whether parties outside this process can connect.
 func (t *Transport) Open() bool { return t.broker.URL() != "" }
 
-// Connect opens a connection for one party, with the key of its role: coordinator, or worker for every other party.
+// Connect opens a connection for one party. All of them have the coordinator's key: a worker of this process has none that
+// was given to anybody else, who could have it banned.
 func (t *Transport) Connect(party string) (wire.Bus, error) {
+	bus, err := t.Plain(party)
+	if err != nil {
+		return nil, err
+	}
+	t.buses = append(t.buses, bus)
+	return t.Direct(bus), nil
+}
+
+// Plain opens a connection on which everything goes through the broker. Whoever asks for it closes it.
+func (t *Transport) Plain(party string) (*natsbus.Bus, error) {
 	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
 	if t.carrier == TCP {
 		cfg.Server, cfg.URL = nil, t.broker.URL()
 	}
 	if t.keys != "" {
-		cfg.NKeyFile = filepath.Join(t.keys, keys.WorkerKey)
-		if party == coordinatorParty {
-			cfg.NKeyFile = filepath.Join(t.keys, keys.CoordinatorKey)
-		}
+		cfg.NKeyFile = filepath.Join(t.keys, keys.CoordinatorKey)
 	}
 	bus, err := natsbus.Connect(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
 	}
-	t.buses = append(t.buses, bus)
+	return bus, nil
+}
+
+// Direct is a bus over a connection on which vectors between parties of this process travel as the carrier says.
+func (t *Transport) Direct(bus *natsbus.Bus) wire.Bus {
 	if t.local == nil {
-		return bus, nil
+		return bus
 	}
-	return t.local.Bus(bus, t.Open()), nil
+	return t.local.Bus(bus, t.Open())
 }
 
 // Close closes the connections and then the broker.

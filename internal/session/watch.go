@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"sync"
@@ -42,27 +43,26 @@ type Watch struct {
 	// Whether the model fits itself, so that updates are sweeps.
 	sweeping bool
 
-	mu        sync.Mutex
-	metrics   trouble
-	state     trouble
-	meter     terminal.Meter
-	progress  terminal.Progress
-	validated time.Time // time of the last logged validation
-	saved     time.Time // time of the last write of run.json
-	latest    runs.Values
-	moved     float64          // bytes to and from each worker, in all steps
-	steps     int              // number of these steps
-	adviser   *scaling.Adviser // nil: no advice
+	mu       sync.Mutex
+	metrics  trouble
+	state    trouble
+	meter    terminal.Meter
+	progress terminal.Progress
+	saved    time.Time // time of the last write of run.json
+	latest   runs.Values
+	moved    float64          // bytes to and from each worker, in all steps
+	steps    int              // number of these steps
+	adviser  *scaling.Adviser // nil: no advice
+	doubted  bool             // whether it was said that an estimate cannot be true
 }
 
 var _ coordinator.Observer = (*Watch)(nil)
 
-// The time between two writes of run.json, besides those at checkpoints; between two attempts to write after a failure;
-// and between two logged validations.
+// The time between two writes of run.json, besides those at checkpoints, and between two attempts to write after a
+// failure.
 const (
-	saveInterval       = 5 * time.Second
-	retryInterval      = 2 * time.Second
-	validationInterval = 5 * time.Second
+	saveInterval  = 5 * time.Second
+	retryInterval = 2 * time.Second
 )
 
 // NewWatch returns a watch for a run that begins or continues.
@@ -94,12 +94,16 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.meter.Add(now, r.Step)
 	p := &w.progress
 	p.Step, p.Workers, p.StepRate, p.Note = r.Step, r.Workers, w.meter.Rate(), ""
-	p.ELBO = -float64(r.Loss[0])
+	p.Objective = -float64(r.Loss[0])
 	p.Terms = p.Terms[:0]
 	for i, t := range w.terms[1:] {
+		if t.Validation {
+			continue
+		}
 		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(t.Short, t.Name), Value: float64(r.Loss[i+1])})
 	}
-	values := w.values(r.Loss)
+	w.doubt(r)
+	values := w.values(r.Loss, false)
 	if !w.sweeping { // there is neither gradient nor rate
 		values["gradient_norm"], values["learning_rate"] = r.GradNorm, r.Rate
 	}
@@ -141,17 +145,25 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	elbo := -float64(r.Loss[0])
-	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: w.values(r.Loss)}))
-	w.latest["validation_elbo"] = elbo
+	values := w.values(r.Loss, true)
+	fields := []any{"step", r.Step, "objective", readable(values["objective"])}
+	w.latest["validation_objective"] = values["objective"]
+	if bound, known := model.ELBO(w.terms, r.Loss); known {
+		values["elbo"], w.latest["validation_elbo"] = bound, bound
+		fields = append(fields, "elbo", readable(bound))
+	}
+	for i, t := range w.terms {
+		if t.Validation {
+			w.latest["validation_"+t.Name] = float64(r.Loss[i])
+			fields = append(fields, t.Name, readable(float64(r.Loss[i])))
+		}
+	}
+	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
 	if r.Best {
-		w.progress.Best, w.progress.BestStep = elbo, r.Step
-		w.latest["best_validation_elbo"], w.latest["best_step"] = elbo, float64(r.Step)
+		w.progress.Best, w.progress.BestStep = values["objective"], r.Step
+		w.latest["best_validation_objective"], w.latest["best_step"] = values["objective"], float64(r.Step)
 	}
-	if now.Sub(w.validated) >= validationInterval || r.Step == uint64(w.progress.Steps) { // metrics.jsonl has all validations
-		w.validated = now
-		w.log.Info("validation", "step", r.Step, "elbo", readable(elbo), "best", r.Best)
-	}
+	w.log.Info("validation", append(fields, "best", r.Best)...)
 	w.show(w.progress)
 }
 
@@ -201,10 +213,28 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	w.show(w.progress)
 }
 
-func (w *Watch) values(loss []float32) runs.Values {
-	values := runs.Values{"elbo": -float64(loss[0])}
+// leastDivergence is what the Monte Carlo estimate of a divergence falls below only if something is wrong, or if the
+// samples are far too few: a divergence is not negative, and this is the mean of a batch.
+const leastDivergence = -1
+
+// doubt warns once of an estimate that cannot be true.
+func (w *Watch) doubt(r coordinator.StepReport) {
 	for i, t := range w.terms {
-		values[t.Name] = float64(loss[i])
+		if t.Remedy == "" || w.doubted || !(r.Loss[i] < leastDivergence) {
+			continue
+		}
+		w.doubted = true
+		w.log.Warn(fmt.Sprintf("%s is estimated at %.3g in the mean of a batch, but a divergence is never negative: the objective is not to be trusted", t.Label, r.Loss[i]),
+			"term", t.Name, "step", r.Step, "do", t.Remedy)
+	}
+}
+
+func (w *Watch) values(loss []float32, validation bool) runs.Values {
+	values := runs.Values{"objective": -float64(loss[0])}
+	for i, t := range w.terms {
+		if validation || !t.Validation {
+			values[t.Name] = float64(loss[i])
+		}
 	}
 	return values
 }

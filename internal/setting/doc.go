@@ -8,6 +8,7 @@
 //	source  the place in the paper that has the value
 //	only    key=value of another key: if that key has another value, this one has no effect
 //	was     the value that runs had before the key existed: at this value the key changes no identity
+//	ends    the key with the update at which something ends, unless this key has the value of was
 //	bits    "same": no value of the key changes a bit of a result
 //
 // The package knows types, ranges and texts. It does not know which keys exist, where a text was written, or what a

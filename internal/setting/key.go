@@ -18,6 +18,7 @@ type Key struct {
 	Want   string   // range of a number in interval notation; empty: any
 	Only   string   // key=value without which the key has no effect; empty: it always has an effect
 	Was    string   // its value in runs that are older than the key; empty: there are no such runs
+	Ends   string   // the key with the update at which something ends, unless this key has the value Was; empty: none
 	Bits   string   // "same": it changes no result
 
 	index []int
@@ -53,7 +54,7 @@ func walk(t reflect.Type, prefix string, index []int, key func(Key), section fun
 		key(Key{
 			Path: prefix + name, Type: typeName(f.Type), Doc: f.Tag.Get("doc"), Source: f.Tag.Get("source"),
 			Values: strings.Fields(f.Tag.Get("values")), Want: f.Tag.Get("want"),
-			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Bits: f.Tag.Get("bits"), index: at,
+			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Ends: f.Tag.Get("ends"), Bits: f.Tag.Get("bits"), index: at,
 		})
 	}
 }

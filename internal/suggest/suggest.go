@@ -1,6 +1,6 @@
-// Package suggest finds settings to begin with for a user's data: the model sizes of the most similar system in the
-// paper, and a window that fits the episodes. It looks at shapes and ranges only. It trains nothing and knows no
-// command line.
+// Package suggest finds settings to begin with for a user's data: a window that fits the recordings whatever the seed, a
+// way to hold some out, and model sizes that the number of values can pay for. It looks at shapes and ranges only. It
+// trains nothing and knows no command line.
 package suggest
 
 import (
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Suggestion is a configuration to begin with.
@@ -16,168 +17,158 @@ type Suggestion struct {
 	Preset   string   `json:"preset"`   // empty if there are not enough data
 	Settings []string `json:"settings"` // key=value
 	Why      string   `json:"why"`
-
-	Conversion *Conversion `json:"-"` // to be run first; nil: the files need no conversion
 }
 
-// Conversion converts files that were read with options into one file that a run can read without options.
-type Conversion struct {
-	From []string
-	How  files.Options
-	To   string
+// Family is a family of models that a suggestion is for.
+type Family struct {
+	Name string                // the value of model.kind
+	Has  func(key string) bool // whether it has a key, e.g. model.hidden
 }
 
-// Windows are long enough to show the dynamics and short enough to train fast. Each piece of a long recording has at
-// least one short window.
+// Windows are long enough to show the dynamics and short enough to train fast.
 const (
-	longestWindow = 50
-	shortestPiece = 20
-	shortWindow   = 4 // the preset infers the first states from 3 steps
+	longestWindow  = 50
+	shortestWindow = 4  // the first states are inferred from at most 3 steps
+	goodWindow     = 12 // shorter ones are taken only where data are few
+	fewestSteps    = 24 // of data that can be divided by time
 )
 
-// For finds settings for a run on these data: the model sizes of the most similar system in the paper, and a window
-// that fits the episodes. A run reads files without options, so files that need options have to be converted first; so
-// do recordings that are too few to be split. d is the content of paths, read with the options how; s is its summary;
-// out is the path for a conversion.
-func For(paths []string, how files.Options, out string, d *files.Dataset, s files.Summary) (Suggestion, error) {
-	lengths := episodeLengths(d)
-	if Undivided(d) {
-		if how.Cut > 0 { // begin with the whole recordings
-			how.Cut = 0
-			whole, err := files.Read(paths, how)
-			if err != nil {
-				return Suggestion{}, err
-			}
-			d, lengths = whole, episodeLengths(whole)
-		}
-		if how.Cut, lengths = cutInto(lengths); how.Cut == 0 {
-			return Suggestion{Settings: []string{}, Why: fmt.Sprintf("%d steps are too few: training, validation and test need an episode of %d steps each", d.Steps(), shortestPiece)}, nil
-		}
+// For finds settings for a run on data that were read from paths with options.
+func For(family Family, paths []string, how files.Options, d *files.Dataset) Suggestion {
+	division, ok := divide(d)
+	if !ok {
+		return Suggestion{Settings: []string{}, Why: fmt.Sprintf("%d steps are too few: a recording needs %d, or there have to be more of them", d.Steps(), fewestSteps)}
 	}
 	g := Suggestion{Preset: "files"}
-	if changed(how) {
-		g.Conversion = &Conversion{From: paths, How: how, To: out}
-		paths = []string{out}
+	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
+	set("env.files", strings.Join(paths, ","))
+	g.Settings = append(g.Settings, Reading(how)...)
+	if family.Name != "slds" {
+		set("model.kind", family.Name)
 	}
-	window := fittingWindow(d, lengths)
-	g.Settings = []string{"env.files=" + strings.Join(paths, ","), fmt.Sprintf("env.window=%d", window)}
-	g.size(s, window)
-	return g, nil
+	if division.byTime && len(d.Episodes) >= fewEpisodes {
+		set("env.split", "time")
+	}
+	if division.share != defaultShare {
+		set("env.validation", division.share)
+		set("env.test", division.share)
+	}
+	if !family.Has("model.sweeps") { // a sampler takes whole recordings
+		set("env.window", division.window)
+	}
+	g.size(family, d, division.window)
+	return g
 }
 
-// size sets the keys of the model for the most similar system in the paper, if they differ from the preset files.
-func (g *Suggestion) size(s files.Summary, window int) {
-	observations := 0
-	for _, c := range s.Channels {
-		if c.Signal != "u" {
-			observations++
+// Reading are the settings by which a run reads files as options do.
+func Reading(o files.Options) []string {
+	var list []string
+	set := func(key string, value string) {
+		if value != "" {
+			list = append(list, "env."+key+"="+value)
 		}
 	}
-	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
-	first := 3 // model.initial_observations of the preset
+	set("observe", strings.Join(o.Observe, ","))
+	set("control", strings.Join(o.Control, ","))
+	set("label", strings.Join(o.Label, ","))
+	set("time", o.Time)
+	set("id", o.ID)
+	var renames []string
+	for from, to := range o.Rename {
+		renames = append(renames, from+"="+to)
+	}
+	slices.Sort(renames)
+	set("rename", strings.Join(renames, ","))
+	if o.ControlsAfter {
+		set("controls_after", "true")
+	}
+	set("resample", o.Resample)
+	set("transform", o.Transform)
+	if o.Cut > 0 {
+		set("cut", fmt.Sprint(o.Cut))
+	}
+	if o.DT > 0 {
+		set("interval", fmt.Sprint(o.DT))
+	}
+	return list
+}
+
+// size sets what the number of values can pay for.
+func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
+	set := func(key string, value any) {
+		if section, _, _ := strings.Cut(key, "."); section != "model" || family.Has(key) {
+			g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	nx, first := d.Spec.Observation, 3 // model.initial_observations of the preset
+	values := d.Observed()
+	s := sizeFor(values)
 	switch {
-	case s.Image != nil:
+	case d.Images():
 		g.Why = "images, as the ball in a box"
 		set("model.hidden", 256)
 		set("model.blocks", 2)
 		set("model.encoder_hidden", 1024)
-		if s.Channels[0].Min >= 0 && s.Channels[0].Max <= 1 {
-			set("model.emission", "bernoulli")
-		}
+		set("model.emission", "bernoulli")
 		first = 4
-	case observations <= 4:
-		g.Why = "few observations: the sizes of the preset"
-	case observations <= 16:
-		g.Why = "several observations, as the arm"
-		set("model.latent", 16)
-		set("model.hidden", 256)
-		set("model.blocks", 2)
+	case s.hidden == 0:
+		g.Why = fmt.Sprintf("%s values: the sizes of the preset", readable.Group(values))
+		if nx > 4 {
+			g.Why = fmt.Sprintf("%s values of %d channels: a wide network and latent state", readable.Group(values), nx)
+			if !family.Has("model.sweeps") {
+				set("model.latent", max(16, min(2*nx, 64)))
+			}
+			set("model.hidden", 256)
+			set("model.blocks", 2)
+		}
 	default:
-		g.Why = "many observations: a wide latent state, as in the maze"
-		set("model.latent", max(32, min(2*observations, 128)))
-		set("model.switches", 16)
-		set("model.hidden", 256)
-		set("model.blocks", 2)
+		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens", readable.Group(values))
+		if !family.Has("model.sweeps") { // the state of a sampler is the observation
+			set("model.latent", min(max(2, nx+1), s.latent))
+		}
+		set("model.switches", s.switches)
+		set("model.hidden", s.hidden)
+		set("model.blocks", 0)
+		set("model.units", s.hidden)
+		set("model.leaves", 2)
+	}
+	if !family.Has("model.sweeps") { // a sampler is not validated
+		set("train.patience", 10)
+		if s.hidden > 0 && !d.Images() {
+			set("train.batch", s.batch)
+			set("train.validate_every", 100)
+		}
 	}
 	if first = min(first, window-1); first != 3 {
 		set("model.initial_observations", first)
 	}
 }
 
-func episodeLengths(d *files.Dataset) []int {
-	var lengths []int
-	for i := range d.Episodes {
-		lengths = append(lengths, d.Episodes[i].T)
+// size is what a number of values can pay for: about as many parameters as values, and no network of fewer than eight
+// units. hidden 0: the sizes of the preset.
+type size struct{ latent, switches, hidden, batch int }
+
+func sizeFor(values int) size {
+	for _, row := range []struct {
+		below int
+		size  size
+	}{{500, size{3, 2, 8, 16}}, {3000, size{4, 3, 16, 32}}, {20000, size{6, 4, 32, 32}}, {100000, size{8, 6, 64, 64}}} {
+		if values < row.below {
+			return row.size
+		}
 	}
-	return lengths
+	return size{}
 }
 
-// Undivided reports whether there are too few episodes to hold some out for validation.
-func Undivided(d *files.Dataset) bool {
-	return len(d.Episodes) < 3 && d.Episodes[0].Part == files.Unassigned
-}
+// TooLarge is the number of parameters for each value above which a model learns the data by heart. It is a warning, not
+// a law: early stopping and the noise of a variational model help.
+const TooLarge = 10
 
-// cutInto finds a length for the pieces of recordings, about a tenth of all steps, and returns it with the lengths of
-// the pieces. It returns 0 if the recordings are too short.
-func cutInto(lengths []int) (int, []int) {
-	steps := 0
-	for _, n := range lengths {
-		steps += n
+// Oversized says that a model has too many parameters for the values that it is trained on; empty if it has not.
+func Oversized(parameters, values int) string {
+	if values < 1 || parameters <= TooLarge*values {
+		return ""
 	}
-	for n := max(steps/10, shortestPiece); n >= shortestPiece; n-- {
-		var pieces []int
-		whole := 0
-		for _, rest := range lengths {
-			for ; rest >= 2; rest -= n {
-				pieces = append(pieces, min(rest, n))
-			}
-		}
-		for _, p := range pieces {
-			if p == n {
-				whole++
-			}
-		}
-		// Validation may get nothing but the short rest of a recording, so the length of pieces has to leave no rest,
-		// or a long one.
-		if whole >= 3 && slices.Min(pieces) >= min(n, shortestPiece)/2 {
-			return n, pieces
-		}
-	}
-	return 0, nil
-}
-
-// fittingWindow is a window that fits into the longest episode of each part of the data. lengths are those of the
-// episodes that a run will read.
-func fittingWindow(d *files.Dataset, lengths []int) int {
-	read := &files.Dataset{}
-	for i, n := range lengths {
-		e := files.Episode{Part: files.Unassigned}
-		if len(lengths) == len(d.Episodes) {
-			e.Part = d.Episodes[i].Part
-		}
-		e.T = n
-		read.Episodes = append(read.Episodes, e)
-	}
-	sorted := slices.Sorted(slices.Values(lengths))
-	window := sorted[0]
-	if window < shortestPiece {
-		window = max(window, min(sorted[len(sorted)/2], shortestPiece)) // a run does not use the few shorter ones
-	}
-	if split, err := read.Split(1, files.DefaultFractions()); err == nil {
-		for _, part := range [][]int{split.Training, split.Validation} {
-			longest := 0
-			for _, i := range part {
-				longest = max(longest, lengths[i])
-			}
-			if longest > 0 {
-				window = min(window, longest)
-			}
-		}
-	}
-	return min(window, longestWindow)
-}
-
-// changed reports whether options change the data that a run would read.
-func changed(o files.Options) bool {
-	return len(o.Rename) > 0 || o.ControlsAfter || o.Cut > 0 || o.DT > 0
+	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info suggests, and train.patience",
+		readable.Group(parameters), readable.Group(values))
 }

@@ -14,9 +14,9 @@ import (
 // Progress is the content of the status line of a run.
 type Progress struct {
 	Step, Steps  uint64
-	ELBO         float64 // nats per time step
-	Terms        []Term  // parts of the ELBO, as losses; none: the ELBO is not known yet
-	Best         float64 // best validation ELBO; meaningless if BestStep is 0
+	Objective    float64 // −loss
+	Terms        []Term  // of the loss; none: the objective is not known yet
+	Best         float64 // best objective of a validation; meaningless if BestStep is 0
 	BestStep     uint64
 	StepRate     float64 // steps per second; 0: not known yet
 	FLOPsPerStep float64 // 0: not known
@@ -25,7 +25,7 @@ type Progress struct {
 	Note         string  // e.g. what the run waits for
 }
 
-// Term is a named part of the ELBO.
+// Term is a named part of the loss.
 type Term struct {
 	Name  string
 	Value float64
@@ -43,7 +43,7 @@ func (p Progress) Line(width int) string {
 	}{
 		{fmt.Sprintf("step %s/%s", readable.Group(p.Step), readable.Group(p.Steps)), 0},
 		{fmt.Sprintf("%d%%", percent(p.Step, p.Steps)), 2},
-		{p.elbo(), 0},
+		{p.objective(), 0},
 		{strings.Join(terms, " "), 6},
 		{p.best(), 5},
 		{p.rate(), 3},
@@ -67,11 +67,11 @@ func (p Progress) Line(width int) string {
 	}
 }
 
-func (p Progress) elbo() string {
+func (p Progress) objective() string {
 	if len(p.Terms) == 0 {
 		return ""
 	}
-	return "elbo " + number(p.ELBO)
+	return "objective " + number(p.Objective)
 }
 
 func (p Progress) best() string {

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Screen lets log lines and a status line share one output. On a terminal the status stays in the last line and is
-// repainted there; on other outputs it is a plain line every Interval. A Screen is safe for concurrent use.
+// Screen lets log lines and a status share one output. On a terminal the status, of one line or several, stays at the
+// end and is repainted there; on other outputs it is a plain line every Interval. A Screen is safe for concurrent use.
 type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
 	options   Options
-	painted   bool      // the last line of the terminal is the status
+	painted   int       // the last lines of the terminal that are the status
 	status    string    // the latest, without line end
 	paintedAt time.Time // time of the last painting
 	partial   []byte    // the beginning of a line whose end has not arrived
@@ -67,7 +67,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 func lastLine(p []byte) int { return strings.LastIndexByte(string(p), '\n') + 1 }
 
-// Status sets the status line. It is painted at once if the last painting is old enough.
+// Status sets the status, without a line end. It is painted at once if the last painting is old enough.
 func (s *Screen) Status(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,15 +121,19 @@ func (s *Screen) paint() {
 	if !s.options.Terminal || s.options.Quiet || s.status == "" {
 		return
 	}
-	s.put(cut(s.status, s.options.Width()-1))
-	s.painted = true
+	lines := strings.Split(s.status, "\n")
+	for i, line := range lines {
+		lines[i] = cut(line, s.options.Width()-1)
+	}
+	s.put(strings.Join(lines, "\n"))
+	s.painted = len(lines)
 }
 
-// erase empties the line of the status.
+// erase empties the lines of the status, and goes to the first of them.
 func (s *Screen) erase() {
-	if s.painted {
-		s.put("\r\x1b[K")
-		s.painted = false
+	if s.painted > 0 {
+		s.put("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", s.painted-1))
+		s.painted = 0
 	}
 }
 

@@ -95,13 +95,13 @@ func TestScreen_ReportsAFailingOutput(t *testing.T) {
 
 func example() Progress {
 	return Progress{
-		Step: 1200, Steps: 20000, ELBO: 1.23456, Terms: []Term{{"rec", -2.5}, {"kl_z", 0.75}},
+		Step: 1200, Steps: 20000, Objective: 1.23456, Terms: []Term{{"rec", -2.5}, {"kl_z", 0.75}},
 		Best: 1.5, BestStep: 1000, StepRate: 25, FLOPsPerStep: 3.1e9, Workers: 2, WorkerBytes: 11 << 20,
 	}
 }
 
 func TestProgress_Line(t *testing.T) {
-	want := "step 1,200/20,000  6%  elbo 1.235  rec -2.500 kl_z 0.750  best 1.500 @1,000  25.00 step/s  77.50 GFLOP/s  2 workers  11.0 MiB each per step  eta 12m32s"
+	want := "step 1,200/20,000  6%  objective 1.235  rec -2.500 kl_z 0.750  best 1.500 @1,000  25.00 step/s  77.50 GFLOP/s  2 workers  11.0 MiB each per step  eta 12m32s"
 	if got := example().Line(0); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -118,7 +118,7 @@ func TestProgress_LineFitsTheWidth(t *testing.T) {
 		if utf8.RuneCountInString(line) >= width {
 			t.Errorf("width %d: %d columns: %s", width, utf8.RuneCountInString(line), line)
 		}
-		if !strings.Contains(line, "step 1,200/20,000") || !strings.Contains(line, "elbo") {
+		if !strings.Contains(line, "step 1,200/20,000") || !strings.Contains(line, "objective") {
 			t.Errorf("width %d: the essence is missing: %s", width, line)
 		}
 	}

@@ -41,9 +41,24 @@ func (r *Run) converge(found *protocol.Findings, dir string) error {
 			sweeps.Chains, strings.Join(parts, "; "))
 	}
 	found.Table.Notes = append(found.Table.Notes, note)
+	weigh(found, r.Model)
 	var text bytes.Buffer
 	if err := table.WriteCSV(&text); err != nil {
 		return err
 	}
 	return runs.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
+}
+
+// weigh says in findings how much each chain counts.
+func weigh(found *protocol.Findings, m model.Model) {
+	weighted, ok := m.(model.Weighted)
+	if !ok || weighted.Weights() == nil {
+		return
+	}
+	var words []string
+	for _, w := range weighted.Weights() {
+		words = append(words, fmt.Sprintf("%.2f", w))
+	}
+	found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: "chain_weights", Values: weighted.Weights()})
+	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Weights of the chains, by how well they forecast the recordings that they were fitted to: %s.", strings.Join(words, ", ")))
 }

@@ -21,6 +21,9 @@ type Options struct {
 	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
 	Episodes  int  // of the test; 0: as many as the protocol is made for
 	Prefix    int  // steps seen before a prediction; 0: as many as the protocol is made for
+	Horizon   int  // steps predicted; 0: eval.horizon of the run
+	Stride    int  // of recordings: steps from one prediction to the next; 0: a horizon
+	Season    int  // of recordings: steps of the season that a baseline repeats; 0: found in the data
 	Threads   int  // does not change results; 0: one per core
 
 	Recordings *protocol.Recordings // of a run on recordings; nil: its data are simulated
@@ -35,20 +38,11 @@ type Evaluation struct {
 
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
 func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
-	f, err := r.Forecaster()
+	subject, err := r.subject(o)
 	if err != nil {
 		return nil, err
 	}
-	c := r.Config
-	length := c.Env.Length
-	if r.Env == nil { // recordings are of many lengths; the model was trained on windows
-		length = c.Env.Window
-	}
-	found, err := p.Run(protocol.Subject{
-		Forecaster: f, Env: r.Env, Recordings: o.Recordings, Seed: c.Seed, Episodes: c.Env.Episodes, Length: length,
-		Horizon: c.Eval.Horizon, Samples: c.Eval.Samples, Window: c.Eval.FilterWindow,
-		AllStarts: o.AllStarts, Fresh: o.Fresh, Test: o.Episodes, Prefix: o.Prefix, Threads: o.Threads,
-	})
+	found, err := p.Run(subject)
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
@@ -57,7 +51,7 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	tables := filepath.Join(r.Folder, "tables")
-	if err := r.converge(&found, tables); err != nil {
+	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(o.Recordings, tables)); err != nil {
 		return nil, err
 	}
 	e := &Evaluation{}
@@ -72,6 +66,40 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		e.Figure = paths[0]
 	}
 	return e, e.write(found, r.Checkpoint.Step, tables, stem)
+}
+
+// Backtest predicts recordings from starts all along them and writes nothing.
+func (r *Run) Backtest(o Options) (eval.RecordedReport, error) {
+	subject, err := r.subject(o)
+	if err != nil {
+		return eval.RecordedReport{}, err
+	}
+	report, err := subject.Backtest()
+	if err != nil {
+		return report, fmt.Errorf("backtest: %w", err)
+	}
+	return report, nil
+}
+
+// subject is the run as what is measured.
+func (r *Run) subject(o Options) (protocol.Subject, error) {
+	f, err := r.Forecaster()
+	if err != nil {
+		return protocol.Subject{}, err
+	}
+	c := r.Config
+	length, horizon := c.Env.Length, c.Eval.Horizon
+	if r.Env == nil { // recordings are of many lengths; the model was trained on windows
+		length = c.Env.Window
+	}
+	if o.Horizon > 0 {
+		horizon = o.Horizon
+	}
+	return protocol.Subject{
+		Forecaster: f, Env: r.Env, Recordings: o.Recordings, Seed: c.Seed, Episodes: c.Env.Episodes, Length: length,
+		Horizon: horizon, Samples: c.Eval.Samples, Window: c.Eval.FilterWindow, Stride: o.Stride, Season: o.Season,
+		AllStarts: o.AllStarts, Fresh: o.Fresh, Test: o.Episodes, Prefix: o.Prefix, Threads: o.Threads,
+	}, nil
 }
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that.
@@ -91,6 +119,12 @@ func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem strin
 	var text, curves bytes.Buffer
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", readable.Group(step)))
 	found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: "step", Values: []float64{float64(step)}})
+	if len(found.Scores.Rows) > 0 {
+		if err := found.Scores.WriteText(&text); err != nil {
+			return err
+		}
+		text.WriteByte('\n')
+	}
 	if err := errors.Join(found.Table.WriteText(&text), found.Curves.WriteCSV(&curves)); err != nil {
 		return err
 	}

@@ -69,11 +69,11 @@ func (r *Run) open(which string) error {
 	return r.readScale(data)
 }
 
-// install gives the model its parameters, or the states of its chains.
+// install gives the model its parameters, averaged over updates if the run does so, or the states of its chains.
 func (r *Run) install() error {
 	s, ok := registry.Sweeps(r.Config)
 	if !ok {
-		return r.Model.Params().Load(r.Checkpoint.Theta)
+		return r.Model.Params().Load(r.Checkpoint.Evaluated())
 	}
 	fitter, err := registry.Fitter(r.Config, r.Model)
 	if err != nil {

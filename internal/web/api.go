@@ -26,6 +26,7 @@ type overview struct {
 	Runs    []Summary `json:"runs"`
 	Version string    `json:"version"`
 	Stop    bool      `json:"can_stop"` // the page can stop runs
+	Keys    []Key     `json:"keys,omitempty"`
 }
 
 // find returns the run of a request. If there is none, it sends the answer.
@@ -70,6 +71,9 @@ func (s *Server) overview() (overview, error) {
 	}
 	s.forget(list)
 	all := overview{Runs: make([]Summary, 0, len(list)), Version: s.config.Version, Stop: s.canStop()}
+	if source, ok := s.config.Source.(Keyed); ok {
+		all.Keys = source.Keys()
+	}
 	for _, run := range list {
 		all.Runs = append(all.Runs, s.summarize(run))
 	}

@@ -9,6 +9,8 @@
 //	/api/runs/NAME/metrics        its metrics, thinned out: ?from=STEP&to=STEP&points=N
 //	/api/runs/NAME/figures/FILE   one of its figures
 //	/api/runs/NAME/stop           POST: ask it to stop
+//	/api/sweeps                   all sweeps
+//	/api/sweeps/NAME              the report of one: its trials, their results, what matters
 //	/api/events                   server-sent events: changes of all runs, or of one: ?run=NAME
 //
 // The package knows runs only through a Source and their folders. It does not know how they are led, and no broker,

@@ -52,14 +52,8 @@ func (c *stream) write(text []byte) error {
 // changed. For one run, events "run" have its state, and "records" have new metrics, after Last-Event-ID, with their
 // position as id. "back" says that the run returned to an earlier step, "reload" that the client missed too much.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		w.Header().Set("Retry-After", "10")
-		writeError(w, http.StatusServiceUnavailable, "too many pages are open")
-		return
-	}
+	ctx, leave := s.streams.enter(r)
+	defer leave()
 	var next func(*stream) error
 	if name := r.URL.Query().Get("run"); name == "" {
 		next = s.tableEvents()
@@ -72,7 +66,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	c := &stream{w: w, control: http.NewResponseController(w)}
-	if err := s.pump(r.Context(), c, next); err != nil && r.Context().Err() == nil {
+	if err := s.pump(ctx, c, next); err != nil && ctx.Err() == nil {
 		s.log.Debug("a client of events is gone", "err", err)
 	}
 }
@@ -101,7 +95,7 @@ func (s *Server) pump(ctx context.Context, c *stream, next func(*stream) error) 
 // tableEvents sends the rows that changed since they were last sent, and the order of all rows.
 func (s *Server) tableEvents() func(*stream) error {
 	sent := map[string]string{}
-	var order []byte
+	var order, keys []byte
 	return func(c *stream) error {
 		all, err := s.overview()
 		if err != nil {
@@ -110,7 +104,8 @@ func (s *Server) tableEvents() func(*stream) error {
 		changed := struct {
 			Order []string          `json:"order"`
 			Runs  []json.RawMessage `json:"runs"`
-		}{[]string{}, []json.RawMessage{}}
+			Keys  []Key             `json:"keys,omitempty"`
+		}{[]string{}, []json.RawMessage{}, all.Keys}
 		for _, run := range all.Runs {
 			row, err := json.Marshal(run)
 			if err != nil {
@@ -123,10 +118,11 @@ func (s *Server) tableEvents() func(*stream) error {
 			changed.Order = append(changed.Order, run.Name)
 		}
 		names, err := json.Marshal(changed.Order)
-		if err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) {
+		of, errKeys := json.Marshal(changed.Keys)
+		if err := errors.Join(err, errKeys); err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) && bytes.Equal(of, keys) {
 			return err
 		}
-		order = names
+		order, keys = names, of
 		data, err := json.Marshal(changed)
 		if err != nil {
 			return err

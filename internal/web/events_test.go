@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -217,17 +218,39 @@ func TestEvents_Limits(t *testing.T) {
 	for range maxStreams {
 		all = append(all, b.listen("/api/events", ""))
 	}
-	status, header, _ := b.ask("GET", "/api/events")
-	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
-		t.Errorf("one more than the limit: %d %v", status, header)
+	one := b.listen("/api/events", "")
+	one.next("runs")
+	for range all[0].events { // the oldest has made room, and its events end
 	}
-	for _, l := range all {
+	all[1].next("runs")
+	for _, l := range append(all[1:], one) {
 		l.cancel()
 		for range l.events {
 		}
 	}
-	for len(b.server.streams) > 0 { // handlers end when they see that the client is gone
-		time.Sleep(time.Millisecond)
+}
+
+// A client that opens all streams takes them from itself, and from nobody at another address.
+func TestStreams_RoomForOthers(t *testing.T) {
+	s := streams{most: 4}
+	enter := func(address string) context.Context {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.RemoteAddr = address
+		ctx, _ := s.enter(r)
+		return ctx
 	}
-	b.listen("/api/events", "").next("runs")
+	other := enter("10.0.0.2:1")
+	var greedy []context.Context
+	for i := range 10 {
+		greedy = append(greedy, enter(fmt.Sprint("10.0.0.1:", i+1)))
+	}
+	third := enter("[::1]:7")
+	if other.Err() != nil || third.Err() != nil || len(s.all) != s.most {
+		t.Errorf("%d streams; others were ended: %v, %v", len(s.all), other.Err(), third.Err())
+	}
+	for i, ctx := range greedy {
+		if ended := ctx.Err() != nil; ended != (i < 8) {
+			t.Errorf("stream %d of the greedy client: ended %v", i, ended)
+		}
+	}
 }

@@ -168,9 +168,9 @@ func (f *follower) rate(now time.Time) float64 {
 // Summary is a row of the table of runs.
 type Summary struct {
 	Run
-	ELBO     *float64 `json:"elbo,omitempty"` // of the latest step, if finite
-	StepRate float64  `json:"steps_per_second"`
-	Members  int      `json:"members"` // workers, the latest number known
+	Objective *float64 `json:"objective,omitempty"` // of the latest step, if finite
+	StepRate  float64  `json:"steps_per_second"`
+	Members   int      `json:"members"` // workers, the latest number known
 }
 
 // summarize adds the latest metrics to a run.
@@ -183,8 +183,8 @@ func (s *Server) summarize(run Run) Summary {
 	if f != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if v, ok := f.train.Values["elbo"]; ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
-			sum.ELBO = &v
+		if v, ok := f.train.Values["objective"]; ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			sum.Objective = &v
 		}
 		sum.Step = max(sum.Step, f.train.Step)
 		if run.State == runs.Running {

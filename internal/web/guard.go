@@ -29,8 +29,8 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// loopback reports whether only this machine can reach a server on host.
-func loopback(host string) bool {
+// Loopback reports whether only this machine can reach a server on host.
+func Loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -82,7 +82,7 @@ func localHost(header string) bool {
 	if err != nil {
 		host = strings.TrimSuffix(strings.TrimPrefix(header, "["), "]")
 	}
-	return loopback(host)
+	return Loopback(host)
 }
 
 // private answers a request only if it has the token, or if no token is set.

@@ -15,11 +15,12 @@ import (
 // measures describe the metrics for Prometheus. Metrics with the label run exist for every run that is under way, and
 // for runs that this process has led.
 type measures struct {
-	info, ready, runs                            *prometheus.Desc
-	running, step, steps, elbo, loss, norm, rate *prometheus.Desc
-	seconds, workers, bytes, waiting, checkpoint *prometheus.Desc
-	issued, useful, speculations, audits         *prometheus.Desc
-	disputes, rollbacks, quarantined, rejections *prometheus.Desc
+	info, ready, runs                                 *prometheus.Desc
+	running, step, steps, objective, loss, norm, rate *prometheus.Desc
+	elbo, importance                                  *prometheus.Desc
+	seconds, workers, bytes, waiting, checkpoint      *prometheus.Desc
+	issued, useful, speculations, audits              *prometheus.Desc
+	disputes, rollbacks, quarantined, rejections      *prometheus.Desc
 }
 
 func newMeasures() *measures {
@@ -33,7 +34,9 @@ func newMeasures() *measures {
 		running:      desc("running", "1 while the run is under way.", "run"),
 		step:         desc("step", "Updates of the parameters done.", "run"),
 		steps:        desc("steps", "Updates of the parameters that the run is to do.", "run"),
-		elbo:         desc("elbo", "Latest evidence lower bound, in nats.", "run", "split"),
+		objective:    desc("objective", "Latest value of what training maximises: minus the loss.", "run", "split"),
+		elbo:         desc("elbo", "Evidence lower bound of the latest validation, in nats: every divergence with weight 1, schedules at their end.", "run"),
+		importance:   desc("importance_elbo", "Importance-weighted bound of the latest validation, in nats.", "run"),
 		loss:         desc("loss", "Latest loss and its terms, in nats.", "run", "split", "term"),
 		norm:         desc("gradient_norm", "Norm of the latest gradient before clipping.", "run"),
 		rate:         desc("learning_rate", "Latest learning rate.", "run"),
@@ -62,7 +65,7 @@ type collector struct {
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.elbo, c.loss, c.norm, c.rate, c.seconds, c.workers, c.bytes,
+		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate, c.seconds, c.workers, c.bytes,
 		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined, c.rejections,
 	} {
 		out <- d
@@ -109,7 +112,7 @@ func (c collector) run(s sink, run Run) {
 
 // system are the metrics of a record that are not terms of the loss.
 var system = map[string]bool{
-	"elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
+	"objective": true, "elbo": true, "importance_elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
 }
 
 // recorded sends the recorded metrics of a run.
@@ -117,8 +120,12 @@ func (c collector) recorded(s sink, run Run, f *follower) {
 	for _, r := range []runs.Record{f.train, f.check} {
 		for name, v := range r.Values {
 			switch {
+			case name == "objective":
+				s.gauge(c.objective, v, run.Name, r.Split)
 			case name == "elbo":
-				s.gauge(c.elbo, v, run.Name, r.Split)
+				s.gauge(c.elbo, v, run.Name)
+			case name == "importance_elbo":
+				s.gauge(c.importance, v, run.Name)
 			case !system[name]:
 				s.gauge(c.loss, v, run.Name, r.Split, name)
 			}

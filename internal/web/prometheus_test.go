@@ -37,7 +37,8 @@ func TestPrometheus_Values(t *testing.T) {
 	for _, want := range []string{
 		`switchyard_info{version="1.2.3"} 1`, `switchyard_ready 1`, `switchyard_runs{state="running"} 2`, `switchyard_runs{state="finished"} 1`,
 		`switchyard_running{run="mine"} 1`, `switchyard_step{run="mine"} 10`, `switchyard_steps{run="mine"} 1000`,
-		`switchyard_elbo{run="mine",split="train"} 10`, `switchyard_elbo{run="mine",split="validation"} 5`,
+		`switchyard_objective{run="mine",split="train"} 10`, `switchyard_objective{run="mine",split="validation"} 5`, `switchyard_elbo{run="mine"} 4`,
+		`switchyard_importance_elbo{run="mine"} 4.5`,
 		`switchyard_loss{run="mine",split="train",term="loss"} -10`, `switchyard_loss{run="mine",split="train",term="kl"} 20`,
 		`switchyard_gradient_norm{run="mine"} 3`, `switchyard_learning_rate{run="mine"} 0.1`,
 		`switchyard_step_seconds_count{run="mine"} 10`, `switchyard_step_seconds_bucket{run="mine",le="0.01"} 0`, `switchyard_step_seconds_bucket{run="mine",le="0.025"} 10`,
@@ -52,7 +53,7 @@ func TestPrometheus_Values(t *testing.T) {
 			t.Errorf("no line %s", want)
 		}
 	}
-	for _, unwanted := range []string{`run="over"`, `switchyard_waiting{run="other"}`, `term="elbo"`, `term="workers"`} {
+	for _, unwanted := range []string{`run="over"`, `switchyard_waiting{run="other"}`, `term="elbo"`, `term="objective"`, `term="importance_elbo"`, `term="workers"`} {
 		if strings.Contains(body, unwanted) {
 			t.Errorf("there is a line with %s", unwanted)
 		}
@@ -72,7 +73,7 @@ func TestPrometheus_CountsOnce(t *testing.T) {
 	if err := r.Begin(4); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, body := b.ask("GET", "/metrics"); !strings.Contains(body, `switchyard_step_seconds_count{run="a"} 10`+"\n") || !strings.Contains(body, `switchyard_elbo{run="a",split="train"} 4`+"\n") {
+	if _, _, body := b.ask("GET", "/metrics"); !strings.Contains(body, `switchyard_step_seconds_count{run="a"} 10`+"\n") || !strings.Contains(body, `switchyard_objective{run="a",split="train"} 4`+"\n") {
 		t.Error("not 10 steps, the latest record that of step 4")
 	}
 	b.grow(r, 5, 6)

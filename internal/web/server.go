@@ -15,6 +15,7 @@ import (
 // Config says what is served.
 type Config struct {
 	Source  Source       // the runs to show
+	Sweeps  *Sweeps      // the sweeps to show; nil: none
 	Dir     string       // folder of the runs; metrics, configurations and figures are read from it
 	Token   string       // the token of clients, from ReadToken; empty: only loopback addresses, and no run can be stopped
 	Version string       // of this program
@@ -38,7 +39,7 @@ type Server struct {
 	listener net.Listener
 	log      hclog.Logger
 
-	streams chan struct{} // one element for each client of events
+	streams streams       // clients of events
 	reads   chan struct{} // one element for each request that reads a lot
 	poll    time.Duration // time between two checks for changes
 
@@ -60,7 +61,7 @@ func Listen(address string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the page on %s: %w (e.g. 127.0.0.1:8080)", address, err)
 	}
-	if c.Token == "" && !loopback(host) {
+	if c.Token == "" && !Loopback(host) {
 		return nil, fmt.Errorf("%w: other machines can reach %s; give a file with a token (--web-token-file), or listen on 127.0.0.1", ErrToken, address)
 	}
 	l, err := net.Listen("tcp", address)
@@ -79,7 +80,7 @@ func newServer(c Config) *Server {
 	}
 	return &Server{
 		config: c, guard: newGuard(c.Token), log: log,
-		streams: make(chan struct{}, maxStreams), reads: make(chan struct{}, maxReads), poll: pollInterval,
+		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), poll: pollInterval,
 		followers: map[string]*follower{},
 	}
 }
@@ -145,6 +146,8 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /api/runs/{name}/metrics", s.guard.private(s.metrics))
 	mux.Handle("GET /api/runs/{name}/figures/{file...}", s.guard.private(s.figure))
 	mux.Handle("POST /api/runs/{name}/stop", s.guard.private(s.stop))
+	mux.Handle("GET /api/sweeps", s.guard.private(s.listSweeps))
+	mux.Handle("GET /api/sweeps/{name}", s.guard.private(s.showSweep))
 	mux.Handle("GET /api/events", s.guard.private(s.events))
 	return s.guard.harden(mux)
 }

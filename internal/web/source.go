@@ -21,6 +21,21 @@ type Source interface {
 	Stop(name string) error
 }
 
+// Keyed is a Source that tells the keys of workers apart.
+type Keyed interface {
+	// Keys returns the keys that are banned, or of which messages were dropped.
+	Keys() []Key
+}
+
+// Key is a key of workers with which something is wrong.
+type Key struct {
+	Key     string            `json:"key"` // its name, the part behind the @ of a worker's
+	Banned  bool              `json:"banned"`
+	Since   time.Time         `json:"since,omitzero"`
+	Reason  string            `json:"reason,omitempty"`
+	Dropped map[string]uint64 `json:"dropped,omitempty"` // messages by kind
+}
+
 // Run is a run in the form that the page shows.
 type Run struct {
 	runs.Info
@@ -38,6 +53,8 @@ type Live struct {
 	ShardsIssued int64            `json:"shards_issued"`            // shards leased, repetitions included
 	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients became part of a step
 	Speculations int64            `json:"speculations"`             // leases issued again because a worker was slow
+	Reissued     int64            `json:"reissued"`                 // blocks taken back from a worker and given out again
+	Repeated     int64            `json:"steps_repeated"`           // logged steps that were made again with the same parameters
 	Audits       int64            `json:"audits"`                   // blocks computed a second time as a check
 	Disputes     int64            `json:"disputes"`                 // blocks of which two workers sent different bits
 	Rollbacks    int64            `json:"rollbacks"`                // times that the run returned to an earlier step because a worker had sent wrong bits

@@ -121,10 +121,10 @@ func (b *bench) grow(r *runs.Run, from, to uint64) {
 	for s := from; s <= to; s++ {
 		v := float64(s)
 		at := start.Add(time.Duration(s) * time.Second)
-		values := runs.Values{"elbo": v, "loss": -v, "kl": 2 * v, "gradient_norm": 3, "learning_rate": 0.1, "step_seconds": 0.02, "workers": 2, "bytes_in": 10, "bytes_out": 20}
+		values := runs.Values{"objective": v, "loss": -v, "kl": 2 * v, "gradient_norm": 3, "learning_rate": 0.1, "step_seconds": 0.02, "workers": 2, "bytes_in": 10, "bytes_out": 20}
 		err := r.Append(runs.Record{Step: s, Split: "train", Time: at, Values: values})
 		if s%10 == 0 {
-			err = errors.Join(err, r.Append(runs.Record{Step: s, Split: "validation", Time: at, Values: runs.Values{"elbo": v / 2, "loss": -v / 2}}))
+			err = errors.Join(err, r.Append(runs.Record{Step: s, Split: "validation", Time: at, Values: runs.Values{"objective": v / 2, "elbo": v/2 - 1, "importance_elbo": v/2 - 0.5, "loss": -v / 2}}))
 		}
 		if err != nil {
 			b.t.Fatal(err)
@@ -185,7 +185,7 @@ func TestRuns_LatestFirstWithTheirMetrics(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "new" || all[1].Name != "old" {
 		t.Fatalf("got %+v", all)
 	}
-	if r := all[1]; r.Step != 5 || r.Steps != 1000 || r.ELBO == nil || *r.ELBO != 5 || r.Members != 2 || r.State != runs.Running || r.Live != nil {
+	if r := all[1]; r.Step != 5 || r.Steps != 1000 || r.Objective == nil || *r.Objective != 5 || r.Members != 2 || r.State != runs.Running || r.Live != nil {
 		t.Errorf("got %+v", r)
 	}
 	if r := all[0]; r.Members != 0 || r.Live == nil || r.Live.Waiting != "a worker" || r.Live.Workers == nil {
@@ -261,7 +261,7 @@ func TestFigures_StayInTheirFolder(t *testing.T) {
 func TestMetrics_AllRecords(t *testing.T) {
 	b := newBench(t, "")
 	r := b.run("a", 25)
-	if err := r.Append(runs.Record{Step: 26, Split: "train", Time: start, Values: runs.Values{"elbo": math.NaN(), "extra": 1}}); err != nil {
+	if err := r.Append(runs.Record{Step: 26, Split: "train", Time: start, Values: runs.Values{"objective": math.NaN(), "extra": 1}}); err != nil {
 		t.Fatal(err)
 	}
 	s := get[Series](b, "/api/runs/a/metrics")
@@ -269,8 +269,8 @@ func TestMetrics_AllRecords(t *testing.T) {
 	if s.From != 1 || s.To != 26 || s.Width != 1 || s.Position != "26.1" || len(train.Step) != 26 || len(check.Step) != 2 {
 		t.Fatalf("got %+v, %d and %d points", s, len(train.Step), len(check.Step))
 	}
-	elbo := train.Values["elbo"]
-	if *elbo.Mean[24] != 25 || elbo.Mean[25] != nil || elbo.Low != nil || train.Time[0] != float64(start.Unix()+1) || check.Step[1] != 20 {
+	objective := train.Values["objective"]
+	if *objective.Mean[24] != 25 || objective.Mean[25] != nil || objective.Low != nil || train.Time[0] != float64(start.Unix()+1) || check.Step[1] != 20 {
 		t.Errorf("got %+v", train)
 	}
 	if extra := train.Values["extra"]; len(extra.Mean) != 26 || extra.Mean[0] != nil || *extra.Mean[25] != 1 {
@@ -285,9 +285,9 @@ func TestMetrics_ThinnedOutAndCut(t *testing.T) {
 	b := newBench(t, "")
 	b.run("a", 1000)
 	s := get[Series](b, "/api/runs/a/metrics?points=10")
-	elbo := s.Splits["train"].Values["elbo"]
-	if s.Width != 100 || len(elbo.Mean) != 10 || *elbo.Mean[0] != 50.5 || *elbo.Low[0] != 1 || *elbo.High[0] != 100 || s.Splits["train"].Step[9] != 1000 {
-		t.Errorf("got width %d, %d points", s.Width, len(elbo.Mean))
+	objective := s.Splits["train"].Values["objective"]
+	if s.Width != 100 || len(objective.Mean) != 10 || *objective.Mean[0] != 50.5 || *objective.Low[0] != 1 || *objective.High[0] != 100 || s.Splits["train"].Step[9] != 1000 {
+		t.Errorf("got width %d, %d points", s.Width, len(objective.Mean))
 	}
 	s = get[Series](b, "/api/runs/a/metrics?from=500&to=509")
 	if train := s.Splits["train"]; s.Width != 1 || len(train.Step) != 10 || train.Step[0] != 500 || train.Step[9] != 509 {

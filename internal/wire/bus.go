@@ -15,6 +15,11 @@ type Bus interface {
 	// Subscribe calls handle for each message on subject, one at a time and in order, from a goroutine of the bus. The
 	// handler owns the data. It should return quickly: what waits is bounded, and messages beyond are lost.
 	Subscribe(subject string, handle func(data []byte)) (Subscription, error)
+	// Hear is Subscribe for what the holders of all keys say on subject, see By. The handler is told who spoke: the name
+	// of a key, which the broker has proved, or NoKey.
+	Hear(subject string, handle func(key string, data []byte)) (Subscription, error)
+	// Key is the name of the key that this party connects with; NoKey if it has none.
+	Key() string
 	// MaxPayload is the largest message in bytes.
 	MaxPayload() int
 }
@@ -41,11 +46,17 @@ func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
 // Subjects are the subjects of one run. Data and control have subjects of their own, so that a heartbeat never waits
 // behind a gradient.
 type Subjects struct {
-	Control string // to the coordinator: everything but chunks
-	Data    string // to the coordinator: chunks
+	Control string // to the coordinator, see By: everything but chunks
+	Data    string // to the coordinator, see By: chunks
 	Theta   string // to all workers: parameters
 	All     string // to all workers: Introduce and End
 	worker  string
+}
+
+// By returns the subjects on which the holder of a key speaks.
+func (s Subjects) By(key string) Subjects {
+	s.Control, s.Data = By(s.Control, key), By(s.Data, key)
+	return s
 }
 
 // How the subjects of all runs begin, and those of their vectors end.
@@ -56,7 +67,7 @@ const (
 	thetaSubject = ".theta"
 )
 
-// carries reports whether a subject is the one of a run with that end. A worker's has one part more.
+// carries reports whether a subject is the one of a run with that end. A worker's has two parts more.
 func carries(subject, end string) bool {
 	return strings.HasPrefix(subject, prefixOfRuns) && strings.HasSuffix(subject, end) && strings.Count(subject, ".") == 2
 }
@@ -77,14 +88,27 @@ func SubjectsOf(run string) (Subjects, error) {
 // or '_'.
 const Pool = "-pool"
 
-// SeekSubject is where workers of the pool say that they serve no run.
+// SeekSubject is where workers of the pool say that they serve no run; see By.
 const SeekSubject = "sypool.seek"
 
-// AssignSubject is where a worker of the pool hears which run to serve.
-func AssignSubject(id string) string { return "sypool.worker." + id }
+// BansSubject is where brokers of ours hear, from a coordinator, the names of the keys to let in no more, as a JSON list.
+const BansSubject = "sybroker.bans"
 
-// Worker is the subject of one worker: control and the chunks that it asked for.
-func (s Subjects) Worker(id string) string { return s.worker + id }
+// AssignSubject is where a worker of the pool hears which run to serve. It is called by its Name.
+func AssignSubject(name string) string { return direct("sypool.worker.", name) }
+
+// OldAssignSubject is AssignSubject in protocol versions before FirstKeyed. Such a worker is told that it is too old.
+func OldAssignSubject(id string) string { return "sypool.worker." + id }
+
+// Worker is the subject of one worker, called by its Name: control and the chunks that it asked for.
+func (s Subjects) Worker(name string) string { return direct(s.worker, name) }
+
+// direct is the subject of a worker. The key comes first, so that a key may subscribe to the subjects of its workers and
+// to no others.
+func direct(prefix, name string) string {
+	id, key := SplitName(name)
+	return prefix + key + "." + id
+}
 
 // CheckName returns what is wrong with a name that is to be part of a subject.
 func CheckName(name string) error { return names.Check(name) }

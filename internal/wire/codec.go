@@ -40,6 +40,7 @@ type Prefix struct {
 	Kind    Kind
 	Run     string
 	From    string
+	Token   uint64 // 0 from a version before FirstKeyed, and in a Refusal
 }
 
 // Encoder writes messages into a buffer that it reuses. One goroutine at a time may use it.
@@ -72,8 +73,10 @@ func (e *Encoder) Encode(m Message) ([]byte, error) {
 	c.number(&kind)
 	c.text(&h.Run, MaxName)
 	c.text(&h.From, MaxName)
-	c.number(&h.Term)
-	if m.Kind() != KindRefusal {
+	if m.Kind() == KindRefusal { // its form is for ever, and has one number here
+		c.number(&h.Token)
+	} else {
+		c.number(&h.Term)
 		c.number(&h.Token)
 	}
 	m.fields(c)
@@ -90,7 +93,14 @@ func Peek(data []byte) (Prefix, error) {
 	if !sealed(data) {
 		return Prefix{}, fmt.Errorf("%w: it was changed on its way", ErrMalformed)
 	}
-	p, _, err := newReader(data).prefix()
+	c := newReader(data)
+	p, n, err := c.prefix()
+	if err == nil && p.Version >= FirstKeyed && p.Kind != KindRefusal && n >= prefix+1 {
+		var term uint64
+		c.number(&term)
+		c.number(&p.Token)
+		err = c.err
+	}
 	return p, err
 }
 
@@ -132,8 +142,10 @@ func Decode(data []byte) (Message, error) {
 	}
 	h := m.Head()
 	h.Run, h.From = p.Run, p.From
-	c.number(&h.Term)
-	if p.Kind != KindRefusal {
+	if p.Kind == KindRefusal {
+		c.number(&h.Token)
+	} else {
+		c.number(&h.Term)
 		c.number(&h.Token)
 	}
 	m.fields(c)
@@ -149,6 +161,15 @@ func Decode(data []byte) (Message, error) {
 		return nil, fmt.Errorf("%w: %d bytes after the message", ErrMalformed, c.r.Len())
 	}
 	return m, nil
+}
+
+// DecodeFrom is Decode for a message of a worker with that key. The header names the worker by its Name.
+func DecodeFrom(key string, data []byte) (Message, error) {
+	m, err := Decode(data)
+	if err == nil {
+		m.Head().From = Name(m.Head().From, key)
+	}
+	return m, err
 }
 
 func newMessage(k Kind) Message {

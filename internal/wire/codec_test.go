@@ -19,7 +19,7 @@ func samples() []Message {
 		&Introduce{h},
 		&Hello{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}, {"gemm", 7}}},
 		&Welcome{h, 150_000, 262_144, time.Second, []byte("job"), HashData(nil), MaxData, Int16, 1 << 63, 8, []int{256, 7}},
-		&Refusal{Header{Run: h.Run, From: h.From, Term: h.Term}, "reason", "remedy"},
+		&Refusal{Header{Run: h.Run, From: h.From, Token: h.Token}, "reason", "remedy"},
 		&Fetch{h, HashData(nil), []Range{{3, 1}, {5, 9}}},
 		&Piece{h, 3, 0xfeed, []byte{5, 6, 7}},
 		&Ready{h, 150_000, []string{"loss", "kl"}, HashData(nil), HashData([]byte{1})},
@@ -32,8 +32,8 @@ func samples() []Message {
 		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}},
 		&Bye{h},
 		&End{h, "done"},
-		&Seek{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}}},
-		&Assign{h, "run-2"},
+		&Seek{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}}, "run-1", 7},
+		&Assign{h, "run-2", 7, 1 << 40},
 	}
 }
 
@@ -59,7 +59,11 @@ func TestDecode_RoundTrip(t *testing.T) {
 			continue
 		}
 		p, err := Peek(data)
-		if want := (Prefix{Version, m.Kind(), "run-1", "w1"}); err != nil || p != want {
+		want := Prefix{Version, m.Kind(), "run-1", "w1", m.Head().Token}
+		if m.Kind() == KindRefusal {
+			want.Token = 0
+		}
+		if err != nil || p != want {
 			t.Errorf("%T: Peek: got %+v, %v; want %+v", m, p, err, want)
 		}
 	}

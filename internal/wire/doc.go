@@ -40,8 +40,9 @@
 //	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages
 //	                    <--- End{reason} ---   to all, at the end of the run
 //
-// A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs while it has none,
-// and goes where an Assign{run} sends it, also away from the run that it serves.
+// A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs, often while it has
+// none and now and then while it serves one, and goes where an Assign{run} sends it, also away from the run that it
+// serves. An Assign answers one Seek, the worker's newest: one that was delayed, or repeated, sends nobody anywhere.
 //
 // A step whose integers did not fit their scales, or that somebody spoilt, opens once more: a further pass of the step,
 // which ends what was done in the one before.
@@ -52,10 +53,14 @@
 // a worker delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator
 // raises its term and introduces itself, as if it had been started anew.
 //
+// Workers speak on subjects that end in the name of their key, and are addressed on subjects with that name, see By. At a
+// broker with keys, each key may use its own only: who hears a message knows which key spoke, whatever the message says.
+// So a worker is known by its Name, the id that it claims and the key that it has proved.
+//
 // A token binds a worker's messages to the one who said Hello: under the same id, another token is another worker. What
 // the coordinator sends to one worker bears the mark of its token, so that another one under that id knows that it is
-// not meant. A Refusal cannot: it is not sent where an id is in doubt. Ready shows that the worker has built the
-// program of the run's job and that it computes the same bits: the run's golden shard.
+// not meant; a Refusal has it in the place of the term, and nobody else believes it. Ready shows that the worker has
+// built the program of the run's job and that it computes the same bits: the run's golden shard.
 //
 // Any message may be lost, repeated, delayed or reordered. A lost Hello or Ready is repeated with the heartbeat; a lost
 // Lease or Result shows when a heartbeat does not list the lease, and the Lease is sent again: a worker starts a lease

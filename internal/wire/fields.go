@@ -132,8 +132,12 @@ func (m *Seek) fields(c *codec) {
 	c.text(&m.Build, MaxText)
 	c.count(&m.Slots, MaxLeases)
 	numerics(c, &m.Numerics)
+	c.text(&m.Serving, MaxName)
+	c.number(&m.Number)
 }
 
 func (m *Assign) fields(c *codec) {
 	c.text(&m.To, MaxName)
+	c.number(&m.Number)
+	c.number(&m.Order)
 }

@@ -11,7 +11,7 @@ import (
 // many changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
 type InProcess struct {
 	lending sync.RWMutex
-	readers map[string]func(data []byte) // of gradients, by subject
+	readers map[string]func(key string, data []byte) // of gradients, by subject
 	// sharing has a lock of its own: a reader may let its publisher wait for a party that puts a message into a queue.
 	sharing queues // of parameters
 	limit   int    // bytes that may wait in a queue
@@ -19,7 +19,7 @@ type InProcess struct {
 
 // NewInProcess returns the carrier of one process.
 func NewInProcess() *InProcess {
-	return &InProcess{readers: make(map[string]func([]byte)), limit: queueBytes}
+	return &InProcess{readers: make(map[string]func(string, []byte)), limit: queueBytes}
 }
 
 // Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
@@ -30,9 +30,9 @@ func (p *InProcess) Bus(over Bus, outside bool) Bus {
 
 // Lender is a Bus that can lend its messages.
 type Lender interface {
-	// Lend is Subscribe for a handler that keeps nothing of data when it returns, and that several goroutines may call
+	// Lend is Hear for a handler that keeps nothing of data when it returns, and that several goroutines may call
 	// at the same time: those of publishers, who wait for it.
-	Lend(subject string, handle func(data []byte)) (Subscription, error)
+	Lend(subject string, handle func(key string, data []byte)) (Subscription, error)
 }
 
 type inProcessBus struct {
@@ -49,7 +49,7 @@ func (b *inProcessBus) Publish(subject string, data []byte) error {
 		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), b.MaxPayload())
 	}
 	switch {
-	case carries(subject, dataSubject) && b.process.lend(subject, data):
+	case carries(base(subject), dataSubject) && b.process.lend(subject, data):
 		return nil
 	case carries(subject, thetaSubject):
 		b.process.share(subject, data)
@@ -63,14 +63,14 @@ func (b *inProcessBus) Publish(subject string, data []byte) error {
 // Subscribe implements Bus. Parameters come from this process alone.
 func (b *inProcessBus) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
 	if carries(subject, thetaSubject) {
-		return b.process.sharing.subscribe(subject, b.process.limit, handle), nil
+		return b.process.sharing.subscribe(subject, b.process.limit, plain(handle)), nil
 	}
 	return b.Bus.Subscribe(subject, handle)
 }
 
 // Lend implements Lender, for the one subscriber that a subject of gradients has.
-func (b *inProcessBus) Lend(subject string, handle func(data []byte)) (Subscription, error) {
-	over, err := b.Bus.Subscribe(subject, handle)
+func (b *inProcessBus) Lend(subject string, handle func(key string, data []byte)) (Subscription, error) {
+	over, err := b.Bus.Hear(subject, handle)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (b *inProcessBus) Lend(subject string, handle func(data []byte)) (Subscript
 func (p *InProcess) lend(subject string, data []byte) bool {
 	p.lending.RLock()
 	defer p.lending.RUnlock()
-	handle := p.readers[subject]
+	handle := p.readers[base(subject)]
 	if handle == nil {
 		return false
 	}
-	handle(data)
+	handle(last(subject), data)
 	return true
 }
 
@@ -116,7 +116,7 @@ func (p *InProcess) share(subject string, data []byte) {
 	}
 	data = bytes.Clone(data)
 	for _, q := range subscribers {
-		q.put(data)
+		q.put(subject, data)
 	}
 }
 

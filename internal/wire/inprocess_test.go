@@ -37,19 +37,19 @@ func TestInProcess_LendsGradients(t *testing.T) {
 	process := NewInProcess()
 	lead, hand := process.Bus(broker, true), process.Bus(broker, true)
 	var got []string
-	sub, err := lead.(Lender).Lend("sy.run.data", func(data []byte) { got = append(got, string(data)) })
+	sub, err := lead.(Lender).Lend("sy.run.data", func(_ string, data []byte) { got = append(got, string(data)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish(t, hand, "sy.run.data", "chunk") // the handler has run when it returns
+	publish(t, hand, "sy.run.data.open", "chunk") // the handler has run when it returns
 	if !slices.Equal(got, []string{"chunk"}) || len(carried()) != 0 {
 		t.Errorf("got %q, the broker carried %q", got, carried())
 	}
 	if err := sub.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, hand, "sy.run.data", "late")
-	if len(got) != 1 || !slices.Equal(carried(), []string{"sy.run.data"}) {
+	publish(t, hand, "sy.run.data.open", "late")
+	if len(got) != 1 || !slices.Equal(carried(), []string{"sy.run.data.open"}) {
 		t.Errorf("got %q, the broker carried %q", got, carried())
 	}
 }
@@ -58,12 +58,12 @@ func TestInProcess_LendsGradients(t *testing.T) {
 func TestInProcess_HearsGradientsFromOutside(t *testing.T) {
 	broker, _ := recorder()
 	got := make(chan string, 1)
-	sub, err := NewInProcess().Bus(broker, true).(Lender).Lend("sy.run.data", func(data []byte) { got <- string(data) })
+	sub, err := NewInProcess().Bus(broker, true).(Lender).Lend("sy.run.data", func(_ string, data []byte) { got <- string(data) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Unsubscribe()
-	publish(t, broker, "sy.run.data", "from afar")
+	publish(t, broker, "sy.run.data.open", "from afar")
 	if s := <-got; s != "from afar" {
 		t.Errorf("got %q", s)
 	}

@@ -41,7 +41,7 @@ func (m *Memory) Publish(subject string, data []byte) error {
 	subscribers := m.subscribers.of(subject)
 	if m.fault == nil {
 		for _, q := range subscribers {
-			q.put(bytes.Clone(data))
+			q.put(subject, bytes.Clone(data))
 		}
 		return nil
 	}
@@ -50,9 +50,9 @@ func (m *Memory) Publish(subject string, data []byte) error {
 		for _, q := range subscribers {
 			own := bytes.Clone(data)
 			if delay == 0 {
-				q.put(own)
+				q.put(subject, own)
 			} else {
-				time.AfterFunc(delay, func() { q.put(own) })
+				time.AfterFunc(delay, func() { q.put(subject, own) })
 			}
 		}
 	}
@@ -61,5 +61,35 @@ func (m *Memory) Publish(subject string, data []byte) error {
 
 // Subscribe implements Bus. Any number of messages may wait.
 func (m *Memory) Subscribe(subject string, handle func(data []byte)) (Subscription, error) {
-	return m.subscribers.subscribe(subject, 0, handle), nil
+	return m.subscribers.subscribe(subject, 0, plain(handle)), nil
+}
+
+// Hear implements Bus.
+func (m *Memory) Hear(subject string, handle func(key string, data []byte)) (Subscription, error) {
+	return m.subscribers.subscribe(By(subject, AnyKey), 0, keyed(handle)), nil
+}
+
+// Key implements Bus.
+func (m *Memory) Key() string { return NoKey }
+
+// With is the bus for the holder of a key.
+func (m *Memory) With(key string) Bus { return memoryOf{m, key} }
+
+// memoryOf is a Memory of one party.
+type memoryOf struct {
+	*Memory
+	key string
+}
+
+// Key implements Bus.
+func (m memoryOf) Key() string { return m.key }
+
+// plain is a handler of messages that need no subject.
+func plain(handle func(data []byte)) func(subject string, data []byte) {
+	return func(_ string, data []byte) { handle(data) }
+}
+
+// keyed is a handler of messages by keys.
+func keyed(handle func(key string, data []byte)) func(subject string, data []byte) {
+	return func(subject string, data []byte) { handle(last(subject), data) }
 }

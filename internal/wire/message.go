@@ -9,8 +9,11 @@ import (
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
 // that this program still reads: parties whose versions lie in each other's range work together.
 const (
-	Version = 4
-	Oldest  = 4
+	Version = 5
+	Oldest  = 5
+	// FirstKeyed is the first version with keys in subjects. From it on term and token of what a worker says have their
+	// places for ever, as what comes before them.
+	FirstKeyed = 5
 )
 
 // Kind names a message's type on the wire.
@@ -58,10 +61,10 @@ const (
 
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
 // to nobody but the coordinator, who alone may subscribe to what workers publish: no other worker can speak in its
-// name. A Refusal carries none.
+// name.
 type Header struct {
 	Run   string // name of the run; Pool for the messages of the pool
-	From  string // id of the worker; empty for the coordinator
+	From  string // id of the worker; empty for the coordinator. Who hears it puts the worker's Name in its place
 	Term  uint64 // incarnation of the coordinator, 0 from a worker that has not met it yet
 	Token uint64 // secret of the worker; from the coordinator its Mark, or 0 if the message is for anyone
 }
@@ -115,7 +118,8 @@ type Welcome struct {
 	Tensors   []int
 }
 
-// Refusal turns a worker away, with the reason and what can be done about it. Its form is the same in all versions.
+// Refusal turns a worker away, with the reason and what can be done about it. Its form is the same in all versions: in
+// the place of the term it has the Mark of the worker's token, and nobody else believes it.
 type Refusal struct {
 	Header
 	Reason, Remedy string
@@ -261,18 +265,24 @@ type End struct {
 	Reason string
 }
 
-// Seek says that a worker of the pool serves no run, and what it is: see Hello.
+// Seek says what a worker of the pool is, see Hello, and which run it serves; empty if it needs one. Number counts what
+// the worker's process has said: one that is not above all before was repeated, or is late.
 type Seek struct {
 	Header
 	Build    string
 	Slots    int
 	Numerics []Numeric
+	Serving  string
+	Number   uint64
 }
 
-// Assign sends a worker of the pool to a run, away from the one that it serves. An empty To lets it rest.
+// Assign sends a worker of the pool to a run, away from the one that it serves. An empty To lets it rest. It answers the
+// Seek of that Number; Order counts the answers. A worker obeys only what answers its newest Seek, in ascending order.
 type Assign struct {
 	Header
-	To string
+	To     string
+	Number uint64
+	Order  uint64
 }
 
 // Kind identifies the message.

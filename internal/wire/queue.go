@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // queues are the subscribers within this process, by subject. The zero value has none.
 type queues struct {
@@ -9,7 +12,7 @@ type queues struct {
 }
 
 // subscribe starts a queue of messages on a subject, of which up to limit bytes wait; 0: any number.
-func (s *queues) subscribe(subject string, limit int, handle func([]byte)) *queue {
+func (s *queues) subscribe(subject string, limit int, handle func(subject string, data []byte)) *queue {
 	q := &queue{from: s, subject: subject, limit: limit, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.mu.Lock()
 	if s.all == nil {
@@ -22,12 +25,23 @@ func (s *queues) subscribe(subject string, limit int, handle func([]byte)) *queu
 	return q
 }
 
-// of returns the queues of a subject as they are at the moment. The caller does not change the slice.
+// of returns the queues of a subject as they are at the moment, those of AnyKey among them. The caller does not change
+// the slice.
 func (s *queues) of(subject string) []*queue {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.all[subject]
+	exact := s.all[subject]
+	if any := s.all[By(base(subject), AnyKey)]; len(any) > 0 {
+		return append(exact[:len(exact):len(exact)], any...)
+	}
+	return exact
 }
+
+// base is a subject without its last part.
+func base(subject string) string { return subject[:max(strings.LastIndexByte(subject, '.'), 0)] }
+
+// last is the last part of a subject.
+func last(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // remove takes a queue out, and reports whether it was there. What was returned by of stays as it was.
 func (s *queues) remove(q *queue) bool {
@@ -53,17 +67,23 @@ type queue struct {
 	done    sync.WaitGroup
 
 	mu    sync.Mutex
-	waits [][]byte
+	waits []waiting
 	bytes int
 }
 
 var _ Subscription = (*queue)(nil)
 
+// waiting is a message that was not taken yet.
+type waiting struct {
+	subject string
+	data    []byte
+}
+
 // put adds a message, which the handler owns from then on.
-func (q *queue) put(data []byte) {
+func (q *queue) put(subject string, data []byte) {
 	q.mu.Lock()
 	if q.limit == 0 || q.bytes+len(data) <= q.limit {
-		q.waits = append(q.waits, data)
+		q.waits = append(q.waits, waiting{subject, data})
 		q.bytes += len(data)
 	}
 	q.mu.Unlock()
@@ -73,9 +93,9 @@ func (q *queue) put(data []byte) {
 	}
 }
 
-func (q *queue) run(handle func([]byte)) {
+func (q *queue) run(handle func(subject string, data []byte)) {
 	defer q.done.Done()
-	var batch [][]byte
+	var batch []waiting
 	for {
 		select {
 		case <-q.stop:
@@ -85,13 +105,13 @@ func (q *queue) run(handle func([]byte)) {
 		q.mu.Lock()
 		batch, q.waits, q.bytes = q.waits, batch[:0], 0
 		q.mu.Unlock()
-		for i, data := range batch {
-			batch[i] = nil
+		for i, m := range batch {
+			batch[i] = waiting{}
 			select {
 			case <-q.stop:
 				return
 			default:
-				handle(data)
+				handle(m.subject, m.data)
 			}
 		}
 	}

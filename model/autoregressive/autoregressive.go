@@ -89,12 +89,15 @@ func (n Noise) SD(t *autodiff.Tape, rows int) autodiff.Tensor {
 	return t.Repeat(t.Softplus(t.Param(n.sd), statespace.SDFloor), rows)
 }
 
+// Bound says what the ELBO of these models is: nothing is latent, so it is no bound but exact.
+const Bound = "exact: the log likelihood of each observation given those before it, in the mean without the first"
+
 // Terms are what Loss reports.
 func Terms() []model.Term {
 	const unit = "nats per sequence and predicted time step"
 	return []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "prediction", Label: "error of the prediction", Short: "pred", Unit: unit, Weight: 1},
+		{Name: "prediction", Label: "error of the prediction", Short: "pred", Unit: unit, Weight: 1, Bound: 1},
 	}
 }
 

@@ -91,13 +91,12 @@ func (m *Model) Params() *autodiff.Params { return m.params }
 
 // posterior is one pass of inference over a batch.
 type posterior struct {
-	z               autodiff.Tensor // draws, [T·B, nz]
-	firstMean       autodiff.Tensor // of q(w_1), [B, nz]
-	firstVariance   autodiff.Tensor
-	w               autodiff.Tensor // draws of w_t from the second time step on, [(T−1)·B, nz]
-	mean, variance  autodiff.Tensor // of q(w_t)
-	weights         autodiff.Tensor // α_t
-	controls, steps int             // columns of u, and time steps with a transition
+	z               autodiff.Tensor  // draws, [T·B, nz]
+	first           statespace.Start // the draw of w_1
+	w               autodiff.Tensor  // draws of w_t from the second time step on, [(T−1)·B, nz]
+	mean, variance  autodiff.Tensor  // of q(w_t)
+	weights         autodiff.Tensor  // α_t
+	controls, steps int              // columns of u, and time steps with a transition
 }
 
 // infer draws noise and state of all time steps. Order of the noise: w_1, then w_t step by step.
@@ -105,7 +104,8 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) poster
 	nz, steps := m.dims.NZ, b.T-1
 	p := posterior{z: t.New(b.T*b.B, nz), w: t.New(steps*b.B, nz), controls: b.NU, steps: steps}
 	eps := statespace.Normals(t, noise, b.T*b.B, nz)
-	p.firstMean, p.firstVariance = m.initial.Infer(t, p.z.Block(0, b.B), b, eps.Block(0, b.B))
+	p.first.Noise = eps.Block(0, b.B)
+	p.first.Mean, p.first.Variance = m.initial.Infer(t, p.z.Block(0, b.B), b, p.first.Noise)
 	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
 	q := m.recognition.steps(t, b, p.z, u)
 	move := m.begin(t, p.z, u, p.w, b.B)

@@ -99,6 +99,7 @@ var system = modeltest.LinearGaussian{Start: 1.3, A: -0.2, B: 0.7, C: 0.8, Q: 0.
 // TestLoss_AgainstDenseGaussian: reduced to a linear-Gaussian system and its exact posterior, the bound is the log evidence.
 func TestLoss_AgainstDenseGaussian(t *testing.T) {
 	system.CheckBound(t, exact(system), 2)
+	system.CheckImportance(t, exact(system))
 }
 
 // TestForecast_AgainstDenseGaussian: mean and variance of paths with a pass of inference each are those of the exact
@@ -200,7 +201,7 @@ func TestLoss_Annealed(t *testing.T) {
 			want += unit * (cross - entropy + constant)
 		}
 	}
-	add(p.firstMean, p.firstVariance)
+	add(p.first.Mean, p.first.Variance)
 	add(p.mean, p.variance)
 	if got := float64(terms[0]); math.Abs(got-want) > 1e-4*math.Abs(want) {
 		t.Errorf("loss %v, want %v", got, want)

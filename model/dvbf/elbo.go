@@ -3,6 +3,7 @@ package dvbf
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -27,9 +28,9 @@ func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
 	return []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_1", Unit: unit, Weight: 1},
-		{Name: "kl_noise", Label: "KL noise", Short: "kl_w", Unit: unit, Weight: 1},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_1", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_noise", Label: "KL noise", Short: "kl_w", Unit: unit, Weight: 1, Bound: 1},
 	}
 }
 
@@ -46,19 +47,32 @@ func (m *Model) Terms() []model.Term {
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.z)
-	klInitial := t.StandardKL(p.firstMean, p.firstVariance)
+	klInitial := t.StandardKL(p.first.Mean, p.first.Variance)
 	klNoise := t.StandardKL(p.mean, p.variance)
 
 	unit, c := 1/float32(b.T*b.B), m.anneal.At(step)
 	first, rest := klInitial, klNoise
 	if c < 1 {
-		first, rest = tempered(t, p.firstMean, p.firstVariance, c), tempered(t, p.mean, p.variance, c)
+		first, rest = tempered(t, p.first.Mean, p.first.Variance, c), tempered(t, p.mean, p.variance, c)
 	}
 	weights := [3]float32{float32(unit * c), unit, unit}
 	loss := t.WeightedSum(weights[:], nll, first, rest)
 	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * klInitial.Value[0], unit * klNoise.Value[0]}
 	copy(terms, values[:])
 	return loss
+}
+
+var _ model.Weighing = (*Model)(nil)
+
+// LogWeights draws the noise of every sequence and writes Σ_t log p(x_t|z_t) + Σ_t log p(w_t)/q(w_t), with c = 1.
+func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
+	clear(dst)
+	w := statespace.LogWeights{Tape: t, Sums: dst}
+	p := m.infer(t, b, &noise)
+	m.emission.LogLikelihood(w, b, p.z)
+	w.Start(p.first)
+	w.Standard(p.w, 1)
+	w.Gaussian(p.w, p.mean, p.variance, -1)
 }
 
 // tempered is the scalar Σ KL[N(mean, variance) ‖ N(0, 1/c)].

@@ -67,8 +67,8 @@ func (s *Settings) encoderHidden() int {
 // Describe says what is inferred.
 func (s *Settings) Describe() model.Description {
 	return model.Description{
-		Text:    fmt.Sprintf("inferred noise, softmax weights that are a function of the past, %d systems", s.Switches),
-		Variant: "dvbf",
+		Text:  fmt.Sprintf("inferred noise, softmax weights that are a function of the past, %d systems", s.Switches),
+		Bound: "ELBO with c = 1", Variant: "dvbf",
 	}
 }
 

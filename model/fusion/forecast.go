@@ -52,14 +52,20 @@ func (f *forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise 
 	z := t.New((q.Horizon+1)*rows, f.m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
 	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
-	u := rollout.Controls(t, q, f.m.dims.NU, g)
+	weights := f.roll(z, rollout.Controls(t, q, f.m.dims.NU, g), eps, rows)
+	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
+	return rollout.Paths{Mean: mean, SD: sd, Weights: weights}
+}
+
+// roll draws all blocks of z but the first from p(z_t | z_{t−1}, u_t) with noise eps, and returns the mixing weights.
+func (f *forecaster) roll(z, u, eps autodiff.Tensor, rows int) autodiff.Tensor {
+	t := f.tape
 	mixing := f.m.mixing.Steps(t, z, u, rows)
 	transition := f.m.transition.Steps(t, mixing.Weights, z, u, rows)
-	for i := range q.Horizon {
+	for i := range u.Rows / rows {
 		mixing.Step(i)
 		transition.Step(i)
 		t.Draw(z.Block(i+1, rows), transition.Mean.Block(i, rows), transition.Q.Block(i, rows), eps.Block(i+1, rows))
 	}
-	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
-	return rollout.Paths{Mean: mean, SD: sd, Weights: mixing.Weights}
+	return mixing.Weights
 }

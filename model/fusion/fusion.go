@@ -33,6 +33,10 @@ type Model struct {
 	params    *autodiff.Params
 	inference rollout.Inference
 
+	observations int // that q(h) reads
+	weights      statespace.Weights
+	sketch       statespace.Sketch // what Graphs need to know of the parts
+
 	initial    statespace.Initial
 	encoder    statespace.Encoder
 	mixing     statespace.Mixing
@@ -50,16 +54,22 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
 	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, inference: s.Eval.Inference}
-	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
-		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
-		Net: s.Initial,
-	}, &draws)
+	m.observations, m.weights = s.InitialObservations, s.Weights
+	m.sketch = statespace.Sketch{
+		Residual: s.Residual, Floor: float32(s.VarianceFloor),
+		Initial: statespace.InitialConfig{
+			NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
+			Net: s.Initial,
+		},
+		Emission: statespace.EmissionConfig{
+			Density: s.Emission, SD: s.EmissionSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
+		},
+	}
+	m.initial = statespace.NewInitial(p, m.sketch.Initial, &draws)
 	m.encoder = statespace.NewEncoder(p, d.NX, s.encoderHidden(), s.Blocks, s.Latent, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
 	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)
-	m.emission = statespace.NewEmission(p, statespace.EmissionConfig{
-		Density: s.Emission, SD: s.EmissionSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
-	}, &draws)
+	m.emission = statespace.NewEmission(p, m.sketch.Emission, &draws)
 	p.Pack()
 	return m
 }
@@ -72,9 +82,9 @@ func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
 	return []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1},
-		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
 	}
 }
 
@@ -100,6 +110,7 @@ type posterior struct {
 	rollout.Posterior
 	transition statespace.Transition
 	weights    autodiff.Tensor // α_t from the second time step on
+	start      statespace.Start
 	klInitial  autodiff.Tensor
 }
 
@@ -108,7 +119,9 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) poster
 	nz, steps := m.dims.NZ, b.T-1
 	p := posterior{Posterior: rollout.Posterior{Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz), Variance: t.New(steps*b.B, nz)}}
 	eps := statespace.Normals(t, noise, b.T*b.B, nz)
-	p.klInitial = t.StandardKL(m.initial.Infer(t, p.Z.Block(0, b.B), b, eps.Block(0, b.B)))
+	p.start.Noise = eps.Block(0, b.B)
+	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)
+	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
 	meas := m.encoder.Measure(t, b).From(b.B)
 	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
 	mixing := m.mixing.Steps(t, p.Z, u, b.B)
@@ -126,4 +139,20 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) poster
 		})
 	}
 	return p
+}
+
+var _ model.Weighing = (*Model)(nil)
+
+// LogWeights draws h and z of every sequence and writes
+//
+//	Σ_t log p(x_t|z_t) + log p(h)/q(h) + Σ_{t≥2} log p(z_t|z_{t−1},u_t)/q(z_t)
+func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
+	clear(dst)
+	w := statespace.LogWeights{Tape: t, Sums: dst}
+	p := m.infer(t, b, &noise)
+	m.emission.LogLikelihood(w, b, p.Z)
+	w.Start(p.start)
+	z := p.Z.Slice(b.B, p.Z.Rows)
+	w.Gaussian(z, p.transition.Mean, p.transition.Q, 1)
+	w.Gaussian(z, p.Mean, p.Variance, -1)
 }

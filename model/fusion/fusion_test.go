@@ -44,7 +44,7 @@ func variants() map[string]modeltest.Case {
 		s := tiny(change)
 		list[name] = modeltest.Case{
 			New: func(testing.TB) modeltest.Model { return newModel(s, nx, nu) },
-			NX:  nx, NU: nu, Binary: s.Emission == statespace.Bernoulli, First: s.InitialObservations, Golden: golden[name],
+			NX:  nx, NU: nu, Binary: s.Emission == statespace.Bernoulli, First: s.InitialObservations, Golden: golden[name], Unswitched: true,
 		}
 	}
 	add("sigmoid", 3, 2, nil)
@@ -69,6 +69,7 @@ func TestLoss_AgainstDenseGaussian(t *testing.T) {
 	o := modeltest.LinearGaussian{Start: 1.3, A: -0.2, B: 0.7, C: 0.8, Q: 0.3, R: 0.2}
 	m := exact(o)
 	o.CheckBound(t, m, 2)
+	o.CheckImportance(t, exact(o))
 }
 
 // exact is the model of the system, with two equal base systems: q(h | x_1, x_2) is the true one, and so is

@@ -69,8 +69,8 @@ func (s *Settings) encoderHidden() int {
 func (s *Settings) Describe() model.Description {
 	other := map[statespace.Weights]statespace.Weights{statespace.Softmax: statespace.Sigmoid, statespace.Sigmoid: statespace.Softmax}[s.Weights]
 	return model.Description{
-		Text:    fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
-		Variant: "fusion", Others: []string{"model.weights=" + string(other)},
+		Text:  fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
+		Bound: "ELBO, which is the objective", Variant: "fusion", Others: []string{"model.weights=" + string(other)},
 	}
 }
 

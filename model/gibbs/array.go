@@ -2,6 +2,7 @@ package gibbs
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/model"
@@ -14,9 +15,12 @@ import (
 //	posterior/…         the sums of the kept parameters
 //	draws/…             kept draws, with room for all
 //	trace               the scalars of each sweep, with room for all
+//	backtest/…          errors of forecasts of the recordings, if chains are stacked
 //	states, regimes     x, and z with six steps in a number
+//	occupancy           how often each step had each regime, if that is kept; see occupancy.go
+//	ends                the sums of π at the last step of each recording, likewise
 //
-// All but the last two do not depend on the recordings. The averages of states and regimes are not kept.
+// All but the last four do not depend on the recordings. The averages of states are not kept.
 type array struct {
 	cfg Config
 	dims
@@ -26,15 +30,6 @@ type array struct {
 // packed is the number of regimes that one float64 holds: 6·8 bits are an integer below 2⁴⁸.
 const packed = 6
 
-// kept is the number of draws of the whole schedule.
-func (f array) kept() int {
-	every := f.schedule.every()
-	if every == 0 {
-		return 0
-	}
-	return (f.schedule.Sweeps - f.schedule.BurnIn) / every
-}
-
 // head are the parts that do not depend on the recordings.
 func (f array) head() []model.Part {
 	parts := []model.Part{{Name: "progress", Shape: []int{1 + len(ScalarNames())}}}
@@ -42,20 +37,40 @@ func (f array) head() []model.Part {
 	for _, of := range []struct {
 		name  string
 		shape []int
-	}{{"present", nil}, {"posterior", nil}, {"draws", []int{f.kept()}}} {
+	}{{"present", nil}, {"posterior", nil}, {"draws", []int{f.schedule.kept()}}} {
 		for _, t := range theta {
 			parts = append(parts, model.Part{Name: of.name + "/" + t.Name, Shape: slices.Concat(of.shape, t.Shape)})
 		}
 	}
-	return append(parts, model.Part{Name: "trace", Shape: []int{f.schedule.Sweeps, len(ScalarNames())}})
+	parts = append(parts, model.Part{Name: "trace", Shape: []int{f.schedule.Sweeps, len(ScalarNames())}})
+	if f.schedule.Stacked {
+		horizons := len(backtestHorizons())
+		parts = append(parts,
+			model.Part{Name: "backtest/errors", Shape: []int{backtestStarts, horizons, f.Dy}},
+			model.Part{Name: "backtest/squares", Shape: []int{f.schedule.kept(), horizons}})
+	}
+	return parts
 }
 
-// layout are all parts, for recordings of so many steps together.
-func (f array) layout(steps int) []model.Part {
-	return append(f.head(),
+// layout are all parts, for recordings of these lengths.
+func (f array) layout(lengths []int) []model.Part {
+	steps := total(lengths)
+	parts := append(f.head(),
 		model.Part{Name: "states", Shape: []int{steps, f.D}},
 		model.Part{Name: "regimes", Shape: []int{(steps + packed - 1) / packed}},
 	)
+	if f.schedule.Regimes {
+		parts = append(parts, model.Part{Name: "occupancy", Shape: []int{f.words(steps)}}, model.Part{Name: "ends", Shape: []int{len(lengths), f.K}})
+	}
+	return parts
+}
+
+func total(lengths []int) int {
+	n := 0
+	for _, length := range lengths {
+		n += length
+	}
+	return n
 }
 
 func size(parts []model.Part) int {
@@ -81,7 +96,7 @@ func (p *pen) read(values []float64)  { copy(values, p.next(len(values))) }
 // draws is the place of the draws: of each tensor those of all draws, one after the other.
 func (f array) draws(p *pen, draws []Params, do func(place, values []float64)) {
 	for i, t := range newParams(f.cfg, f.dims).parts(f.dims) {
-		place := p.next(f.kept() * len(t.Values))
+		place := p.next(f.schedule.kept() * len(t.Values))
 		for j, draw := range draws {
 			do(place[j*len(t.Values):(j+1)*len(t.Values)], draw.parts(f.dims)[i].Values)
 		}
@@ -101,6 +116,8 @@ func (f array) write(dst []float64, fit *Fit) {
 	}
 	f.draws(p, fit.posterior.draws, func(place, values []float64) { copy(place, values) })
 	copy(p.next(f.schedule.Sweeps*len(ScalarNames())), fit.trace)
+	p.write(fit.errors)
+	p.write(fit.squares)
 	p.write(c.x)
 	for from := 0; from < len(c.z); from += packed {
 		v := 0.0
@@ -108,6 +125,9 @@ func (f array) write(dst []float64, fit *Fit) {
 			v = float64(v*256) + float64(k)
 		}
 		p.write([]float64{v})
+	}
+	if f.schedule.Regimes {
+		f.writeOccupancy(p, fit.posterior.probabilities, c.spans, len(c.z))
 	}
 }
 
@@ -138,16 +158,21 @@ func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, e
 	}
 	f.draws(p, posterior.draws, func(place, values []float64) { copy(values, place) })
 	trace = slices.Clone(p.next(f.schedule.Sweeps * len(ScalarNames()))[:int(sweeps)*len(ScalarNames())])
+	if f.schedule.Stacked {
+		horizons := len(backtestHorizons())
+		posterior.errors, posterior.squares = p.next(backtestStarts*horizons*f.Dy), p.next(f.schedule.kept()*horizons)
+	}
 	if posterior.count == 0 {
 		posterior.count, posterior.mean = 1, present
 	}
 	return posterior, trace, nil
 }
 
-// tensors are a state as RestoreFit takes it, for recordings of so many steps. The averages of states and regimes are
-// zero.
-func (f array) tensors(src []float64, steps int) ([]Tensor, error) {
-	if need := size(f.layout(steps)); len(src) != need {
+// tensors are a state as RestoreFit takes it, for recordings of these lengths. The averages of states are zero, and those
+// of regimes unless they are kept.
+func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
+	steps := total(lengths)
+	if need := size(f.layout(lengths)); len(src) != need {
 		return nil, fmt.Errorf("%w: %d values, want %d", ErrState, len(src), need)
 	}
 	p := &pen{src}
@@ -160,16 +185,20 @@ func (f array) tensors(src []float64, steps int) ([]Tensor, error) {
 		}
 	}
 	for _, t := range newParams(f.cfg, f.dims).parts(f.dims) {
-		for i := range f.kept() {
+		for i := range f.schedule.kept() {
 			tensors = append(tensors, Tensor{fmt.Sprintf("draw/%d/%s", i, t.Name), t.Shape, p.next(len(t.Values))})
 		}
 	}
 	done := int(min(max(sweep[0], 0), float64(f.schedule.Sweeps)))
+	tensors = append(tensors, Tensor{"trace", []int{done, n}, p.next(f.schedule.Sweeps * n)[:done*n]})
+	if f.schedule.Stacked {
+		for _, part := range f.head()[len(f.head())-2:] {
+			tensors = append(tensors, Tensor{part.Name, part.Shape, p.next(part.Size())})
+		}
+	}
 	tensors = append(tensors,
-		Tensor{"trace", []int{done, n}, p.next(f.schedule.Sweeps * n)[:done*n]},
 		Tensor{"states", []int{steps, f.D}, p.next(steps * f.D)},
 		Tensor{"posterior/states", []int{steps, f.D}, make([]float64, steps*f.D)},
-		Tensor{"posterior/regimes", []int{steps, f.K}, make([]float64, steps*f.K)},
 	)
 	z := make([]float64, steps)
 	for from := 0; from < steps; from += packed {
@@ -182,5 +211,12 @@ func (f array) tensors(src []float64, steps int) ([]Tensor, error) {
 			z[t], v = float64(v&255), v>>8
 		}
 	}
-	return append(tensors, Tensor{"regimes", []int{steps}, z}), nil
+	occupancy := make([]float64, steps*f.K)
+	if f.schedule.Regimes {
+		var err error
+		if occupancy, err = f.readOccupancy(p, lengths, math.Max(0, float64(done-f.schedule.BurnIn))); err != nil {
+			return nil, err
+		}
+	}
+	return append(tensors, Tensor{"regimes", []int{steps}, z}, Tensor{"posterior/regimes", []int{steps, f.K}, occupancy}), nil
 }

@@ -2,16 +2,21 @@ package gibbs
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Ensemble predicts from the posteriors of several chains of one model, which count the same. As chains number their
-// regimes as they like, parameters are averaged within a chain, and forecasts over chains. It serves one goroutine.
+// Ensemble predicts from the posteriors of several chains of one model, which count the same or have weights. As chains
+// number their regimes as they like, parameters are averaged within a chain, and forecasts over chains. It serves one
+// goroutine.
 type Ensemble struct {
-	chains  []*Forecaster
+	chains  []*Forecaster // the one that counts most first
+	weights []float64     // in their order; nil: equal
 	rollout Rollout
+	given   int            // controls of a query; the chains ignore them if they have none
 	part    model.Forecast // of a chain
 }
 
@@ -24,6 +29,7 @@ var (
 func NewEnsemble(posteriors []*Posterior, rollout Rollout) (*Ensemble, error) {
 	e := &Ensemble{rollout: rollout}
 	for i, p := range posteriors {
+		e.given = p.Du
 		f, err := p.NewForecaster(rollout)
 		if err != nil {
 			return nil, fmt.Errorf("forecaster of chain %d: %w", i, err)
@@ -33,19 +39,56 @@ func NewEnsemble(posteriors []*Posterior, rollout Rollout) (*Ensemble, error) {
 	return e, nil
 }
 
-// Dims returns the dimensions.
-func (e *Ensemble) Dims() model.Dims { return e.chains[0].Dims() }
+// weigh gives the chains weights, which are 1 together; nil: equal ones.
+func (e *Ensemble) weigh(weights []float64) {
+	if e.weights = slices.Clone(weights); weights == nil {
+		return
+	}
+	lead := 0
+	for i, w := range weights {
+		if w > weights[lead] {
+			lead = i
+		}
+	}
+	e.chains[0], e.chains[lead] = e.chains[lead], e.chains[0]
+	e.weights[0], e.weights[lead] = e.weights[lead], e.weights[0]
+}
+
+// share returns the weight of a chain, and its rollouts among so many.
+func (e *Ensemble) share(chain, samples int) (weight float64, from, to int) {
+	n := len(e.chains)
+	weight, from, to = 1/float64(n), chain*samples/n, (chain+1)*samples/n
+	if e.weights != nil {
+		before := 0.0
+		for _, w := range e.weights[:chain] {
+			before += w
+		}
+		weight = e.weights[chain]
+		from, to = int(math.Round(before*float64(samples))), int(math.Round((before+weight)*float64(samples)))
+	}
+	if chain == 0 {
+		return weight, from, max(to, 1) // whose rollout gives switches and draws
+	}
+	return weight, max(from, min(1, to)), to
+}
+
+// Dims returns the dimensions, with the controls of a query.
+func (e *Ensemble) Dims() model.Dims {
+	d := e.chains[0].Dims()
+	d.NU = e.given
+	return d
+}
 
 // Clone returns a Forecaster for another goroutine.
 func (e *Ensemble) Clone() model.Forecaster {
-	c := &Ensemble{rollout: e.rollout}
+	c := &Ensemble{rollout: e.rollout, given: e.given, weights: e.weights}
 	for _, f := range e.chains {
 		c.chains = append(c.chains, f.Clone().(*Forecaster))
 	}
 	return c
 }
 
-// Forecast asks each chain, for an equal share of the rollouts. Switches are those of the first chain.
+// Forecast asks each chain for its share of the rollouts. Switches are those of the chain that counts most.
 func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	if len(e.chains) == 1 {
 		e.chains[0].Forecast(dst, q)
@@ -57,13 +100,8 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	path, plan := q.Horizon*q.Prefix.B*dims.NX, q.Horizon*q.Prefix.B*dims.NU
 	seeds := q.Noise
 	for i, chain := range e.chains {
-		from, to := i*q.Samples/len(e.chains), (i+1)*q.Samples/len(e.chains)
-		if i == 0 {
-			to = max(to, 1) // whose rollout gives switches and draws
-		} else {
-			from = max(from, min(1, to))
-		}
-		if from == to && e.rollout == RolloutSample {
+		weight, from, to := e.share(i, q.Samples)
+		if from == to && (e.rollout == RolloutSample || weight == 0) {
 			continue
 		}
 		part := q
@@ -75,7 +113,7 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 			part.Controls = q.Controls[:plan]
 		}
 		chain.Forecast(&e.part, part)
-		share := 1 / float32(len(e.chains))
+		share := float32(weight)
 		if e.rollout == RolloutSample {
 			share = float32(to-from) / float32(q.Samples)
 		}
@@ -83,6 +121,7 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 			dst.Mean[j] += share * v
 		}
 		copy(dst.Paths[from*path:to*path], e.part.Paths)
+		copy(dst.SD[from*path:to*path], e.part.SD)
 		if i == 0 {
 			copy(dst.Draw, e.part.Draw)
 			copy(dst.Switches, e.part.Switches)
@@ -90,7 +129,7 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	}
 }
 
-// Filter infers states and regimes by the first chain.
+// Filter infers states and regimes by the chain that counts most.
 func (e *Ensemble) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	e.chains[0].Filter(dst, prefix, noise)
 }

@@ -16,6 +16,9 @@ type Schedule struct {
 	Sweeps int // in all
 	BurnIn int // first sweeps of which nothing is kept
 	Draws  int // parameters kept after the burn-in, at equal distances; at most that many
+
+	Stacked bool // after the last sweep the recordings are forecast, so that chains can be weighed by how well they do it
+	Regimes bool // how often each step had each regime is part of the state, for at most 65,535 kept sweeps
 }
 
 func (s Schedule) validate() error {
@@ -24,6 +27,8 @@ func (s Schedule) validate() error {
 	}
 	if kept := s.Sweeps - s.BurnIn; s.Draws < 0 || s.Draws > kept {
 		return fmt.Errorf("%w: %d draws of %d sweeps after the burn-in", ErrSchedule, s.Draws, kept)
+	} else if s.Regimes && kept > mostKept {
+		return fmt.Errorf("%w: regimes of %d sweeps after the burn-in, at most %d can be counted", ErrSchedule, kept, mostKept)
 	}
 	return nil
 }
@@ -36,6 +41,14 @@ func (s Schedule) every() int {
 	return (s.Sweeps - s.BurnIn + s.Draws - 1) / s.Draws
 }
 
+// kept is the number of draws of the whole schedule.
+func (s Schedule) kept() int {
+	if s.Draws == 0 {
+		return 0
+	}
+	return (s.Sweeps - s.BurnIn) / s.every()
+}
+
 // Fit is a chain on its way through a schedule, with what is kept of it. It is a pure function of the arguments of NewFit and
 // of the number of steps done, and serves one goroutine.
 type Fit struct {
@@ -43,6 +56,10 @@ type Fit struct {
 	chain     *Chain
 	posterior *Posterior
 	trace     []float64 // [sweeps done, scalars]
+
+	// Of the backtest, zeros before it; empty without one.
+	errors  []float64 // [starts, horizons, Dy]
+	squares []float64 // [draws, horizons]
 }
 
 // NewFit returns the fit of one chain before its first sweep.
@@ -54,7 +71,16 @@ func NewFit(cfg Config, schedule Schedule, data Data, key rng.Key, index uint32)
 	if err != nil {
 		return nil, err
 	}
-	return &Fit{schedule: schedule, chain: chain, posterior: NewPosterior(chain, schedule.every())}, nil
+	return emptyFit(schedule, chain), nil
+}
+
+func emptyFit(schedule Schedule, chain *Chain) *Fit {
+	f := &Fit{schedule: schedule, chain: chain, posterior: NewPosterior(chain, schedule.every())}
+	if schedule.Stacked {
+		horizons := len(backtestHorizons())
+		f.errors, f.squares = make([]float64, backtestStarts*horizons*chain.Dy), make([]float64, schedule.kept()*horizons)
+	}
+	return f
 }
 
 // Done reports whether the schedule is through.
@@ -69,11 +95,26 @@ func (f *Fit) Step() error {
 	if f.chain.sweep > uint64(f.schedule.BurnIn) {
 		f.posterior.Add(f.chain)
 	}
+	if f.schedule.Stacked && f.Done() {
+		return f.backtest()
+	}
 	return nil
 }
 
 // Chain is the fit's chain.
 func (f *Fit) Chain() *Chain { return f.chain }
+
+// Bytes is the memory of the chain and of what is kept of it.
+func (f *Fit) Bytes() int {
+	p := f.posterior
+	n := cap(f.trace) + cap(p.states) + cap(p.probabilities) + cap(f.errors) + cap(f.squares)
+	for _, draw := range p.draws {
+		for _, t := range draw.parts(p.dims) {
+			n += cap(t.Values)
+		}
+	}
+	return f.chain.Bytes() + 8*n
+}
 
 // Posterior is what was kept up to now.
 func (f *Fit) Posterior() *Posterior { return f.posterior }
@@ -91,13 +132,23 @@ func (f *Fit) Trace(scalar int) []float64 {
 // State returns all that the rest of the fit depends on beside the arguments of NewFit.
 func (f *Fit) State() []Tensor {
 	tensors := f.chain.State()
-	n := len(ScalarNames())
-	parts := append(f.posterior.parts(), Tensor{"trace", []int{len(f.trace) / n, n}, f.trace})
-	for _, t := range parts {
+	for _, t := range f.parts() {
 		t.Values = append([]float64(nil), t.Values...)
 		tensors = append(tensors, t)
 	}
 	return tensors
+}
+
+// parts are the tensors of the fit beside those of the chain.
+func (f *Fit) parts() []Tensor {
+	n, horizons := len(ScalarNames()), len(backtestHorizons())
+	parts := append(f.posterior.parts(), Tensor{"trace", []int{len(f.trace) / n, n}, f.trace})
+	if f.schedule.Stacked {
+		parts = append(parts,
+			Tensor{"backtest/errors", []int{backtestStarts, horizons, f.chain.Dy}, f.errors},
+			Tensor{"backtest/squares", []int{f.schedule.kept(), horizons}, f.squares})
+	}
+	return parts
 }
 
 // RestoreFit returns the fit of which State returned the tensors, given the arguments that it was made from. It returns
@@ -113,16 +164,14 @@ func RestoreFit(cfg Config, schedule Schedule, data Data, key rng.Key, index uin
 	if chain.sweep > uint64(schedule.Sweeps) {
 		return nil, fmt.Errorf("%w: %d sweeps are done, the schedule has %d", ErrState, chain.sweep, schedule.Sweeps)
 	}
-	f := &Fit{schedule: schedule, chain: chain, posterior: NewPosterior(chain, schedule.every())}
+	f := emptyFit(schedule, chain)
 	p := f.posterior
 	p.count = math.Max(0, float64(chain.sweep)-float64(schedule.BurnIn))
 	for i := 1; p.every > 0 && i*p.every <= int(p.count); i++ {
 		p.draws = append(p.draws, zeroParams(cfg, p.dims))
 	}
-	n := len(ScalarNames())
-	f.trace = make([]float64, int(chain.sweep)*n)
-	err = restore(append(p.parts(), Tensor{"trace", []int{int(chain.sweep), n}, f.trace}), state)
-	if err != nil {
+	f.trace = make([]float64, int(chain.sweep)*len(ScalarNames()))
+	if err := restore(f.parts(), state); err != nil {
 		return nil, err
 	}
 	return f, nil

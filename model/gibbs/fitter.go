@@ -3,6 +3,7 @@ package gibbs
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -11,6 +12,7 @@ var (
 	_ model.Fitter      = (*Model)(nil)
 	_ model.Forecasting = (*Model)(nil)
 	_ model.Diagnosed   = (*Model)(nil)
+	_ model.Weighted    = (*Model)(nil)
 )
 
 // ErrNotBegun is returned for parameters of which no chain has begun.
@@ -33,16 +35,16 @@ func (m *Model) array() array {
 
 // Layout lists the parts of the state of a chain.
 func (m *Model) Layout(recordings []model.Batch) []model.Part {
-	return m.array().layout(totalSteps(recordings))
+	return m.array().layout(lengths(recordings))
 }
 
-// totalSteps is the number of steps of all recordings.
-func totalSteps(recordings []model.Batch) int {
-	n := 0
+// lengths are the steps of each recording.
+func lengths(recordings []model.Batch) []int {
+	var list []int
 	for _, r := range recordings {
-		n += r.T * r.B
+		list = append(list, slices.Repeat([]int{r.T}, r.B)...)
 	}
-	return n
+	return list
 }
 
 // fitted is a Fit as a model.Chain.
@@ -65,7 +67,7 @@ func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (
 		}
 		return &fitted{fit, f}, nil
 	}
-	tensors, err := f.tensors(state, totalSteps(recordings))
+	tensors, err := f.tensors(state, lengths(recordings))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func (f *fitted) State(dst []float64) { f.write(dst, f.Fit) }
 
 // Install gives the model the posteriors of its chains.
 func (m *Model) Install(states [][]float64) error {
-	m.posteriors, m.traces = nil, nil
+	m.posteriors, m.traces, m.tails, m.weights = nil, nil, nil, nil
 	for i, state := range states {
 		if state == nil {
 			continue
@@ -101,14 +103,24 @@ func (m *Model) Install(states [][]float64) error {
 			return fmt.Errorf("chain %d: %w", i, err)
 		}
 		m.posteriors, m.traces = append(m.posteriors, posterior), append(m.traces, trace)
+		m.tails = append(m.tails, state[size(m.array().head()):])
 	}
 	if len(m.posteriors) == 0 {
 		return ErrNotBegun
+	}
+	if m.backtested() {
+		var errors [][]float64
+		for _, p := range m.posteriors {
+			errors = append(errors, p.errors)
+		}
+		m.weights = stack(errors)
 	}
 	ensemble, err := NewEnsemble(m.posteriors, m.rollout)
 	if err != nil {
 		return err
 	}
+	ensemble.weigh(m.weights)
+	ensemble.given = m.given
 	m.forecaster = ensemble
 	return nil
 }
@@ -124,23 +136,15 @@ func (m *Model) NewForecaster() model.Forecaster {
 // Posteriors are those of the chains that were installed. They have no averages of states and regimes.
 func (m *Model) Posteriors() []*Posterior { return m.posteriors }
 
-// Diagnose compares the traces of the chains after the burn-in.
-func (m *Model) Diagnose() []model.Diagnosis {
-	var list []model.Diagnosis
-	n := len(ScalarNames())
-	for i, name := range ScalarNames() {
-		traces := make([][]float64, len(m.traces))
-		for j, trace := range m.traces {
-			for at := m.schedule.BurnIn*n + i; at < len(trace); at += n {
-				traces[j] = append(traces[j], trace[at])
-			}
+// backtested reports whether every chain has come to its end and forecast its recordings.
+func (m *Model) backtested() bool {
+	for _, trace := range m.traces {
+		if len(trace) < m.schedule.Sweeps*len(ScalarNames()) {
+			return false
 		}
-		c := Converge(traces)
-		d := model.Diagnosis{Name: name, RHat: c.RHat, Bulk: c.Bulk, Tail: c.Tail}
-		if len(traces) > 0 {
-			d.Size = len(traces[0])
-		}
-		list = append(list, d)
 	}
-	return list
+	return m.schedule.Stacked
 }
+
+// Weights are those of the chains in a forecast; nil: they count the same.
+func (m *Model) Weights() []float64 { return m.weights }

@@ -145,10 +145,82 @@ func TestFitter_ForecastsWithoutRecordings(t *testing.T) {
 				}
 			}
 		}
-		d := m.Diagnose()
-		if want := max(0, sweeps-5); len(d) != 3 || d[0].Size != want || want > 0 && d[0].RHat != Converge([][]float64{fits[0].Trace(0), fits[1].Trace(0)}).RHat {
+		d := map[string]model.Diagnosis{}
+		for _, v := range m.Diagnose() {
+			d[v.Name] = v
+		}
+		if want := max(0, sweeps-5); len(d) != 5+2*(sweeps/12) || d["transition"].Size != want || want > 0 && d["transition"].RHat != Converge([][]float64{fits[0].Trace(0), fits[1].Trace(0)}).RHat {
 			t.Errorf("after %d sweeps: %+v", sweeps, d)
 		}
+		if sweeps < 12 {
+			continue
+		}
+		var density [][]float64
+		for _, f := range fits {
+			sum := f.Trace(0)
+			addScaled(sum, 2, f.Trace(1))
+			density = append(density, sum)
+		}
+		if got, want := d["density"].RHat, Converge(density).RHat; math.Abs(got-want) > 1e-12 || d["spectral_radius"].Size != 2 || d["r2_1"].Size != 2 {
+			t.Errorf("density: R̂ %v, want %v; %+v", got, want, d)
+		}
+	}
+}
+
+// TestFitter_ControlsWithheld: the chains are those of data without controls, and forecasts take plans of controls and
+// ignore them.
+func TestFitter_ControlsWithheld(t *testing.T) {
+	withheld := fitter(t, func(s *Settings) { s.Controls = Withheld })
+	s := DefaultSettings(true)
+	s.Leaves, s.Sweeps, s.BurnIn, s.Draws = withheld.cfg.Leaves, withheld.schedule.Sweeps, withheld.schedule.BurnIn, withheld.schedule.Draws
+	built, err := s.New(model.Data{NX: 2}, rng.New(1, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := built.(*Model)
+	blind := recordings()
+	for i := range blind {
+		blind[i].NU, blind[i].Controls = 0, nil
+	}
+	states := [2][]float64{}
+	for i, of := range []struct {
+		m          *Model
+		recordings []model.Batch
+	}{{withheld, recordings()}, {without, blind}} {
+		c, err := of.m.NewChain(of.recordings, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			if err := c.Sweep(make([]float64, 4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		states[i] = state(of.m, c)
+		if err := of.m.Install([][]float64{states[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(states[0], states[1]) {
+		t.Error("a chain of withheld controls has other states than one without")
+	}
+	f := withheld.NewForecaster()
+	if d := f.Dims(); d.NU != 1 {
+		t.Errorf("a forecast takes %d controls, the data have 1", d.NU)
+	}
+	var means [2][]float32
+	for i, u := range []float32{0, 7} {
+		q := model.Query{Prefix: recordings()[0], Horizon: 4, Samples: 2, Controls: slices.Repeat([]float32{u}, 4), Noise: rng.New(5, rng.Noise).At(0, 0, 0)}
+		var answer model.Forecast
+		f.Forecast(&answer, q)
+		means[i] = append(slices.Clone(answer.Mean), answer.Paths...)
+	}
+	if !slices.Equal(means[0], means[1]) {
+		t.Error("withheld controls change a forecast")
+	}
+	own := []Recording{{Y: slices.Repeat([]float64{1, 2, 3}, 8), U: make([]float64, 12)}}
+	if _, err := withheld.NewFit(own, 0); err != nil || len(own[0].U) != 12 {
+		t.Errorf("%v; the caller's recording has %d controls left of 12", err, len(own[0].U))
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 // Forecaster predicts from a fitted model. It serves one goroutine; Clone gives another one that shares the parameters.
 type Forecaster struct {
 	dims
+	cfg     Config
 	mean    *system
 	draws   []*system
 	rollout Rollout
@@ -41,7 +42,7 @@ func (p *Posterior) NewForecaster(rollout Rollout) (*Forecaster, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Forecaster{dims: p.dims, mean: mean, rollout: rollout}
+	f := &Forecaster{dims: p.dims, cfg: p.cfg, mean: mean, rollout: rollout}
 	for _, theta := range p.Draws() {
 		s, err := newSystem(p.cfg, p.dims, theta)
 		if err != nil {
@@ -64,7 +65,7 @@ func (f *Forecaster) allocate() {
 
 // Clone returns a Forecaster for another goroutine.
 func (f *Forecaster) Clone() model.Forecaster {
-	c := &Forecaster{dims: f.dims, mean: f.mean, draws: f.draws, rollout: f.rollout}
+	c := &Forecaster{dims: f.dims, cfg: f.cfg, mean: f.mean, draws: f.draws, rollout: f.rollout}
 	c.allocate()
 	return c
 }
@@ -183,7 +184,8 @@ func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s 
 		at := h*q.Prefix.B + n
 		dst.Switches[at*f.K+k] += share
 		for j, v := range f.y {
-			dst.Paths[((i*q.Horizon+h)*q.Prefix.B+n)*f.Dy+j] = float32(v)
+			path := ((i*q.Horizon+h)*q.Prefix.B+n)*f.Dy + j
+			dst.Paths[path], dst.SD[path] = float32(v), float32(math.Sqrt(system.theta.Measuring[j]))
 			dst.Mean[at*f.Dy+j] += share * float32(v)
 			if i == 0 {
 				dst.Draw[at*f.Dy+j] = float32(v + float64(math.Sqrt(system.theta.Measuring[j])*s.normal()))

@@ -14,6 +14,8 @@ type Posterior struct {
 	states        []float64 // [N,D] sums
 	probabilities []float64 // [N,K] sums
 	draws         []Params
+
+	errors, squares []float64 // of the backtest; only of what is read from a state
 }
 
 // NewPosterior returns an empty Posterior for a chain, which keeps the parameters of each every-th sweep added; 0: of none.

@@ -163,3 +163,85 @@ func TestFit_RecoversATreeOfThreeLeaves(t *testing.T) {
 		}
 	}
 }
+
+// pushed simulates a racetrack whose control u pushes the state by push[k]·u in regime k, in recordings of unequal length,
+// of which a fifth of the values is missing. states are those of all recordings, one after the other.
+func pushed(s *source, push [2][2]float64) (data Data, regimes [][]int, states []float64) {
+	m := racetrack()
+	data = Data{Observed: 2, Controls: 1}
+	for i, x := range [][2]float64{{2, 0}, {-1.5, 0.5}, {0.5, 1}, {-2, 0}} {
+		var r Recording
+		var z []int
+		u := 0.0 // that led to x
+		for range 150 + 100*i {
+			for _, v := range x {
+				states = append(states, v)
+				v += 0.02 * s.normal()
+				if s.stream.IntN(5) == 0 {
+					v = math.NaN()
+				}
+				r.Y = append(r.Y, v)
+			}
+			r.U = append(r.U, u)
+			k := m.regime(x)
+			z = append(z, k)
+			u = s.normal()
+			a, b := m.a[k], m.b[k]
+			x = [2]float64{
+				a[0]*x[0] + a[1]*x[1] + b[0] + push[k][0]*u + m.sd*s.normal(),
+				a[2]*x[0] + a[3]*x[1] + b[1] + push[k][1]*u + m.sd*s.normal(),
+			}
+		}
+		regimes, data.Recordings = append(regimes, z), append(data.Recordings, r)
+	}
+	return data, regimes, states
+}
+
+// TestFit_RecoversControlsAndMissingValues: what the control does in each regime is found, and hidden values are known
+// much better than from their neighbours in time.
+func TestFit_RecoversControlsAndMissingValues(t *testing.T) {
+	push := [2][2]float64{{0.3, 0}, {0, -0.2}}
+	for name, hierarchical := range map[string]bool{"rslds": false, "trslds": true} {
+		s := testSource(4100)
+		data, regimes, states := pushed(&s, push)
+		cfg := DefaultConfig(hierarchical)
+		cfg.Leaves = 2
+		fit, err := NewFit(cfg, Schedule{Sweeps: 200, BurnIn: 100, Draws: 8}, data, rng.New(1, rng.Noise), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filled := fit.chain.filled()
+		for !fit.Done() {
+			if err := fit.Step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := accuracy(fit.chain, fit.posterior, regimes); got < 0.95 {
+			t.Errorf("%s: %.3f of the regimes are right, want at least 0.95", name, got)
+		}
+		mean, apart := fit.posterior.Mean(), math.Inf(1)
+		for _, order := range [][2]int{{0, 1}, {1, 0}} {
+			worst := 0.0
+			for k, to := range order {
+				w := mean.leaf(k, fit.chain.dims)
+				worst = math.Max(worst, math.Hypot(w[2]-push[to][0], w[fit.chain.P+2]-push[to][1]))
+			}
+			apart = math.Min(apart, worst)
+		}
+		if apart > 0.02 {
+			t.Errorf("%s: B is %.3f from the truth", name, apart)
+		}
+		found, between, missing := 0.0, 0.0, 0
+		for j, x := range fit.posterior.States() {
+			if math.IsNaN(fit.chain.y[j]) {
+				missing++
+				found += (x - states[j]) * (x - states[j])
+				between += (filled[j] - states[j]) * (filled[j] - states[j])
+			}
+		}
+		t.Logf("%s: B is %.4f apart; of %d hidden values the squared error is %.5f, that of interpolation %.5f", name, apart, missing, found/float64(missing), between/float64(missing))
+		if missing < 300 || found > between/4 {
+			t.Errorf("%s: %d hidden values have the squared error %v, interpolation %v", name, missing, found, between)
+		}
+	}
+}

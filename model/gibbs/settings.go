@@ -3,6 +3,7 @@ package gibbs
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
@@ -34,17 +35,48 @@ const (
 	Linear   Emission = "linear"   // y = C x + d + noise
 )
 
+// Controls says what the model makes of the controls of the data.
+type Controls string
+
+// What the model makes of controls.
+const (
+	Given    Controls = "given"    // W has columns B for them
+	Withheld Controls = "withheld" // Du = 0: what they do is noise of the dynamics
+)
+
+// Keep says what is kept of the sweeps after the burn-in.
+type Keep string
+
+// What is kept.
+const (
+	KeepParameters Keep = "parameters" // their mean, and draws
+	KeepRegimes    Keep = "regimes"    // also how often each step of the recordings had each regime
+)
+
+// Combine says how chains are weighed.
+type Combine string
+
+// How chains are weighed in a forecast.
+const (
+	CombineEqual   Combine = "equal"
+	CombineStacked Combine = "stacked" // by how well they forecast the recordings, 1 to 32 steps ahead
+)
+
 // Settings are the keys of both families. Sources are Nassar et al. (2019) and their published code.
 type Settings struct {
 	Leaves   int      `yaml:"leaves" want:"[1,256]" doc:"regimes K, the leaves of the tree" source:"published code, FHN: 4"`
 	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"form of the tree: balanced halves, or a caterpillar, which is stick-breaking" source:"published code, FHN: balanced; rSLDS: caterpillar"`
 	Emission Emission `yaml:"observation" values:"identity linear" doc:"observation of the state: y = x, or y = C x + d with C and d drawn; both with noise" source:"published code, FHN: identity"`
 	Latent   int      `yaml:"latent" only:"model.observation=linear" want:"[1,256]" doc:"dimensions of the state x; with identity those of the observation"`
+	Controls Controls `yaml:"controls" was:"given" values:"given withheld" doc:"whether the model is given the controls; withheld, they are noise to it. With env.kind=fhn they are withheld unless this is set: the published models never see the stimulus" source:"paper, FHN: withheld"`
 	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps of each chain" source:"paper: 1000"`
 	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"first sweeps of which nothing is kept"`
 	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own"`
 	Exchange int      `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between two exchanges with the coordinator; divides sweeps"`
 	Draws    int      `yaml:"draws" want:"[0,100000]" doc:"draws of the parameters that each chain keeps for forecasts, at most"`
+
+	Keep    Keep    `yaml:"keep" was:"parameters" values:"parameters regimes" doc:"what is kept of the sweeps after the burn-in: parameters, or also how often each step of the recordings had each regime"`
+	Combine Combine `yaml:"combine" was:"equal" values:"equal stacked" doc:"weights of the chains in a forecast: equal, or stacked: those that forecast the recordings best"`
 
 	Prior PriorSettings   `yaml:"prior" doc:"the constants of the prior"`
 	Eval  RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -74,8 +106,8 @@ type RolloutSettings struct {
 func DefaultSettings(hierarchical bool) *Settings {
 	c := DefaultConfig(hierarchical)
 	return &Settings{
-		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent,
-		Sweeps: 1000, BurnIn: 500, Chains: 5, Exchange: 50, Draws: 32,
+		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent, Controls: Given,
+		Sweeps: 1000, BurnIn: 500, Chains: 5, Exchange: 50, Draws: 32, Keep: KeepRegimes, Combine: CombineStacked,
 		Prior:        PriorSettings(c.Prior),
 		Eval:         RolloutSettings{Rollout: RolloutMode},
 		hierarchical: hierarchical,
@@ -85,7 +117,16 @@ func DefaultSettings(hierarchical bool) *Settings {
 var (
 	_ model.Sweeping = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
+	_ model.Choosing = (*Settings)(nil)
 )
+
+// Choose withholds the stimulus of the oscillator, as Nassar et al. (2019) and Becker-Ehmck et al. (2019) do.
+func (s *Settings) Choose(env string) map[string]string {
+	if env == "fhn" {
+		return map[string]string{"model.controls": string(Withheld)}
+	}
+	return nil
+}
 
 // Config is the model that the settings describe for observations of the given dimension.
 func (s *Settings) Config(observed int) Config {
@@ -101,7 +142,7 @@ func (s *Settings) Config(observed int) Config {
 
 // Schedule is how long each chain runs.
 func (s *Settings) Schedule() Schedule {
-	return Schedule{Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws}
+	return Schedule{Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws, Stacked: s.Combine == CombineStacked, Regimes: s.Keep == KeepRegimes}
 }
 
 // SweepPlan says how the chains work.
@@ -115,15 +156,23 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 		return nil, err
 	}
 	c := s.Config(d.NX)
-	if err := c.validate(Data{Observed: d.NX, Controls: d.NU}); err != nil {
+	m := &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, given: d.NU, key: key, rollout: s.Eval.Rollout}
+	if s.Controls == Withheld {
+		m.controls = 0
+	}
+	if err := c.validate(Data{Observed: d.NX, Controls: m.controls}); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, key: key, rollout: s.Eval.Rollout}, nil
+	return m, nil
 }
 
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("%d regimes on a %s tree, %d chains of %d sweeps", s.Leaves, s.Shape, s.Chains, s.Sweeps)}
+	text := fmt.Sprintf("%d regimes on a %s tree, %d chains of %d sweeps", s.Leaves, s.Shape, s.Chains, s.Sweeps)
+	if s.Controls == Withheld {
+		text += ", controls withheld"
+	}
+	return model.Description{Text: text}
 }
 
 // mostIdentity is the largest number of latent dimensions without a projection. A sweep factors a matrix of that order
@@ -143,6 +192,9 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	} else if kept := s.Sweeps - s.BurnIn; s.Draws > kept {
 		faults = append(faults, model.Faultf([]string{"model.draws", "model.sweeps", "model.burn_in"}, "",
 			"%d draws of %d sweeps after the burn-in", s.Draws, kept))
+	} else if s.Keep == KeepRegimes && kept > mostKept {
+		faults = append(faults, model.Faultf([]string{"model.keep", "model.sweeps", "model.burn_in"}, "set model.keep=parameters, or a longer burn-in",
+			"regimes are counted over at most %d sweeps, and %d are left after the burn-in", mostKept, kept))
 	}
 	return faults
 }
@@ -152,13 +204,16 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 type Model struct {
 	cfg                Config
 	schedule           Schedule
-	observed, controls int
+	observed, controls int // of the model
+	given              int // controls of the data: those of the model, unless they are withheld
 	key                rng.Key
 	rollout            Rollout
 
 	// Of the states that were installed.
 	posteriors []*Posterior
 	traces     [][]float64 // [chains][sweeps done, scalars]
+	tails      [][]float64 // what depends on the recordings
+	weights    []float64   // of the chains; nil: equal
 	forecaster model.Forecaster
 }
 
@@ -176,6 +231,12 @@ func (m *Model) RestoreFit(recordings []Recording, chain uint32, state []Tensor)
 }
 
 func (m *Model) data(recordings []Recording) Data {
+	if m.controls != m.given {
+		recordings = slices.Clone(recordings)
+		for i := range recordings {
+			recordings[i].U = nil
+		}
+	}
 	return Data{Observed: m.observed, Controls: m.controls, Recordings: recordings}
 }
 

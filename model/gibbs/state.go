@@ -39,6 +39,16 @@ func (c *Chain) parts() []Tensor {
 	return append(c.theta.parts(c.dims), Tensor{"states", []int{len(c.z), c.D}, c.x})
 }
 
+// Bytes is the memory of the arrays whose length is that of the data. All others are small.
+func (c *Chain) Bytes() int {
+	f := c.states
+	n := cap(c.spans)*2 + cap(c.z)
+	for _, v := range [][]float64{c.y, c.u, c.x, c.omega, f.factor, f.gain, f.shift, f.noise} {
+		n += cap(v)
+	}
+	return 8 * n
+}
+
 // Restore returns the chain of which State returned the tensors, given the arguments that it was made from. It returns
 // ErrState if the tensors are not those of such a chain.
 func Restore(cfg Config, data Data, key rng.Key, index uint32, state []Tensor) (*Chain, error) {

@@ -38,7 +38,7 @@ func (m *Model) Terms() []model.Term {
 		{Name: "transition", Label: "negative log density of the states", Short: "trans", Unit: unit, Weight: 1},
 		{Name: "emission", Label: "negative log density of the code given the state", Short: "emit", Unit: unit, Weight: 1},
 		{Name: "smoothing", Label: "negative sum of the entropies of the states", Short: "smooth", Unit: unit, Weight: 1},
-		{Name: "negative_elbo", Label: "negative ELBO", Short: "nelbo", Unit: unit},
+		{Name: "negative_elbo", Label: "negative ELBO", Short: "nelbo", Unit: unit, Bound: 1},
 	}
 }
 

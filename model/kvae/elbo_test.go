@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/modeltest"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // restated are the terms of the loss in float64, from the dense Gaussian and the same noise. The auto-encoder is the
@@ -178,6 +179,22 @@ func TestLoss_BoundOfAnExactPosterior(t *testing.T) {
 	modeltest.Set(m, "encoder.mean.bias", 0.5)
 	if got := bound(); got > want-0.1 {
 		t.Errorf("with a wrong posterior the bound is %v, log evidence %v", got, want)
+	}
+	b = modeltest.Case{NX: 1}.Batch(1, 2000)
+	want = 0
+	for _, x := range b.Observations {
+		want += logNormal([]float64{float64(x)}, []float64{0}, 0.7*0.7*2+0.3+noise*noise) / 2000
+	}
+	weighted, last := new(model.Importance), math.Inf(-1)
+	for _, samples := range []int{1, 8, 400} {
+		got := weighted.Bound(m, autodiff.NewInferenceTape(m.params), b, samples, func(k int) rng.Stream { return modeltest.Noise(uint64(k)) })
+		if got < last || got > want+0.02 {
+			t.Errorf("%d draws: %v after %v, log evidence %v", samples, got, last, want)
+		}
+		last = got
+	}
+	if math.Abs(last-want) > 0.02 {
+		t.Errorf("400 draws: %v, log evidence %v", last, want)
 	}
 }
 

@@ -21,8 +21,8 @@ type forecaster struct {
 }
 
 var (
-	_ model.Filterer = (*forecaster)(nil)
-	_ model.Smoother = (*forecaster)(nil)
+	_ model.Filterer     = (*forecaster)(nil)
+	_ model.Interpolator = (*forecaster)(nil)
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
@@ -84,6 +84,9 @@ func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stre
 		scatter(dst.Switches, p.weights, g, prefix.B)
 	})
 }
+
+// Interpolates says that Smooth infers gaps from both sides.
+func (f *forecaster) Interpolates() {}
 
 // Smooth infers all states from all observations that were seen, and decodes their means.
 func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {

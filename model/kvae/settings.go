@@ -53,7 +53,17 @@ func DefaultSettings() *Settings {
 var (
 	_ model.Settings = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
+	_ model.Choosing = (*Settings)(nil)
+	_ model.Ignoring = (*Settings)(nil)
 )
+
+// Choose predicts images as the authors do: by the path of the means, which is what a single rollout is.
+func (s *Settings) Choose(env string) map[string]string {
+	if env == "ball" {
+		return map[string]string{"eval.samples": "1"}
+	}
+	return nil
+}
 
 // New builds the model that the settings describe.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
@@ -82,8 +92,8 @@ func (s *Settings) codes(d model.Data) int {
 // Describe names the parts.
 func (s *Settings) Describe() model.Description {
 	return model.Description{
-		Text:    fmt.Sprintf("Kalman filter and smoother behind an auto-encoder, %d systems mixed by an LSTM", s.Switches),
-		Variant: "kvae",
+		Text:  fmt.Sprintf("Kalman filter and smoother behind an auto-encoder, %d systems mixed by an LSTM", s.Switches),
+		Bound: "ELBO with the reconstruction's weight 1 and the states integrated out by the Kalman filter", Variant: "kvae",
 	}
 }
 
@@ -100,6 +110,25 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	if s.Emission != statespace.Bernoulli {
 		faults = append(faults, model.Faultf([]string{"model.emission", "model.convolutions"}, "use bernoulli, or model.convolutions=0",
 			"convolutions decode to binary pixels"))
+	}
+	return faults
+}
+
+// Ignored returns the settings without effect: the codec is either convolutional or residual.
+func (s *Settings) Ignored(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	ignored := func(hint, reason string, keys ...string) {
+		for _, key := range keys {
+			faults = append(faults, model.Faultf([]string{key, "model.convolutions", "env.kind"}, hint, "%s", reason))
+		}
+	}
+	switch {
+	case s.convolves(setup.Image):
+		ignored("leave it out, or set model.convolutions=0", "images are encoded by convolutions, not by residual networks", "model.hidden", "model.blocks", "model.encoder_hidden")
+	case s.Convolutions == 0:
+		ignored("leave it out, or set model.convolutions", "there are no convolutions with model.convolutions=0", "model.channels")
+	case setup.Data.NX > 0:
+		ignored("leave it out", "observations of env.kind="+setup.Env+" are vectors, which have no convolutions", "model.convolutions", "model.channels")
 	}
 	return faults
 }

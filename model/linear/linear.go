@@ -94,7 +94,7 @@ func (*Settings) New(d model.Data, _ rng.Key) (model.Model, error) { return New(
 
 // Describe says what the model is.
 func (*Settings) Describe() model.Description {
-	return model.Description{Text: "linear in the last observation and the control", Variant: "linear"}
+	return model.Description{Text: "linear in the last observation and the control", Bound: autoregressive.Bound, Variant: "linear"}
 }
 
 // Check returns what does not fit together.

@@ -40,7 +40,7 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return 
 
 // Describe says what is predicted.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission), Variant: "lstm"}
+	return model.Description{Text: fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission), Bound: autoregressive.Bound, Variant: "lstm"}
 }
 
 // Check returns what does not fit together.

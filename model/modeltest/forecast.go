@@ -27,8 +27,8 @@ func (c Case) forecast(t *testing.T) {
 	var first, second model.Forecast
 	f.Forecast(&first, q)
 	f.Clone().Forecast(&second, q)
-	lists := func(a *model.Forecast) [][]float32 { return [][]float32{a.Mean, a.Paths, a.Draw, a.Switches} }
-	for i, size := range []int{5 * 3 * c.NX, 2 * 5 * 3 * c.NX, 5 * 3 * c.NX, 5 * 3 * d.M} {
+	lists := func(a *model.Forecast) [][]float32 { return [][]float32{a.Mean, a.Paths, a.Draw, a.Switches, a.SD} }
+	for i, size := range []int{5 * 3 * c.NX, 2 * 5 * 3 * c.NX, 5 * 3 * c.NX, 5 * 3 * d.M, 2 * 5 * 3 * c.NX} {
 		if len(lists(&first)[i]) != size {
 			t.Errorf("list %d of the forecast has %d values, want %d", i, len(lists(&first)[i]), size)
 		}

@@ -115,13 +115,7 @@ func (o LinearGaussian) CheckBound(t *testing.T, m Model, gap float64) {
 // of the draws.
 func Bound(m Model, x, u []float64) (mean, sd float64) {
 	const n, repeats = 2000, 10
-	b := model.Batch{}
-	b.Resize(len(x), n, 1, 1)
-	for s := range x {
-		for i := range n {
-			b.Observations[s*n+i], b.Controls[s*n+i] = float32(x[s]), float32(u[s])
-		}
-	}
+	b := copies(x, u, n)
 	tape, terms := autodiff.NewInferenceTape(m.Params()), make([]float32, len(m.Terms()))
 	var values []float64
 	for k := range repeats {

@@ -31,6 +31,7 @@ type Case struct {
 
 	IgnoresControls bool // controls have no influence
 	Smooths         bool // an observation has influence on states before it
+	Unswitched      bool // weights follow from the state, and no switch goes on from step to step
 	Real            bool // draws are real numbers, of binary observations too
 
 	Golden string // what Bits returns
@@ -42,9 +43,12 @@ func (c Case) Run(t *testing.T) {
 	t.Run("terms", c.terms)
 	t.Run("golden", c.golden)
 	t.Run("missing", c.missing)
+	t.Run("weights", c.weights)
 	t.Run("forecast", c.forecast)
 	t.Run("plan", c.plan)
 	t.Run("future", c.future)
+	t.Run("answers", c.answers)
+	t.Run("graphs", c.graphs)
 	t.Run("allocations", c.allocations)
 }
 

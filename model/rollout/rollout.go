@@ -116,7 +116,11 @@ func Collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.St
 			if m > 0 {
 				addTo(dst.Switches[(h*q.Prefix.B+g.First)*m:], p.Weights.Block(h*q.Samples+path, n).Value)
 			}
-			copy(dst.Paths[((path*q.Horizon+h)*q.Prefix.B+g.First)*nx:], x.Value)
+			at := ((path*q.Horizon+h)*q.Prefix.B + g.First) * nx
+			copy(dst.Paths[at:], x.Value)
+			if p.SD.Cols > 0 {
+				copy(dst.SD[at:], p.SD.Block(h*q.Samples+path, n).Value)
+			}
 		}
 		p.draw(dst.Draw[(h*q.Prefix.B+g.First)*nx:][:n*nx], h*q.Samples*n, noise)
 	}

@@ -1,17 +1,23 @@
 package slds
 
-import "github.com/switchyard-ml/switchyard/model"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
 
 // Anneal is the schedule of the Concrete temperatures and the weight of the switch divergence:
 //
 //	λ(i) = λ_end · max(1, Start·Rate^⌊i/Every⌋)
 //
 // with one factor for posterior and prior, so that a run begins with nearly uniform mixing weights,
-// a globally linear model (paper, appendix "Training").
+// a globally linear model (paper, appendix "Training"). With an End the n multiplications by Rate that lead from Start
+// to 1 are spread evenly over the first End updates, whatever Every is: ⌊i·n/End⌋ of them before update i.
 type Anneal struct {
 	Posterior, Prior float64 // final temperatures
 	Start, Rate      float64
 	Every            uint64
+	End              uint64  // 0: Every counts
 	KLSwitch         float64 // β
 }
 
@@ -24,15 +30,30 @@ func (a Anneal) At(i uint64) Temperatures {
 	if i == model.EndOfSchedule {
 		return a.Final()
 	}
-	factor := max(1, a.Start)
-	for range i / max(a.Every, 1) {
-		factor *= a.Rate
-		if factor <= 1 {
-			factor = 1
-			break
-		}
+	times := i / max(a.Every, 1)
+	switch {
+	case a.End > 0 && i >= a.End:
+		return a.Final()
+	case a.End > 0:
+		_, n := a.after(math.MaxUint64)
+		times = i * n / a.End
 	}
+	factor, _ := a.after(times)
 	return Temperatures{float32(factor * a.Posterior), float32(factor * a.Prior)}
+}
+
+// after is the factor on the temperatures after so many multiplications by Rate, and how many there were: none follows
+// the one that leads to 1.
+func (a Anneal) after(times uint64) (factor float64, made uint64) {
+	factor = max(1, a.Start)
+	if a.Rate >= 1 {
+		return factor, 0
+	}
+	for made < times && factor > 1 {
+		factor = max(1, float64(factor*a.Rate))
+		made++
+	}
+	return factor, made
 }
 
 // Final returns the temperatures at the end of the schedule, which validation, filtering and forecasts

@@ -60,6 +60,8 @@ type Config struct {
 	EmissionSD statespace.SD
 
 	Residual      bool    // z + A·z rather than A·z
+	Offset        bool    // every base system adds a constant cᵢ
+	SwitchSD      float64 // Normal: standard deviations of the switch at the beginning; 0: as dense layers are drawn
 	Gate          bool    // Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
 	Hard          bool    // Concrete: one-hot forward pass with the relaxed gradient (straight-through)
 	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
@@ -68,6 +70,13 @@ type Config struct {
 	Inference     rollout.Inference // of the paths of a forecast
 
 	Anneal Anneal
+}
+
+// spread starts a head of standard deviations of a Normal switch.
+func (c Config) spread(head model.Dense) {
+	if c.SwitchSD > 0 {
+		head.B.FillSoftplusInverse(c.SwitchSD)
+	}
 }
 
 // transitionBlocks is the number of residual blocks of the switch transition.
@@ -110,6 +119,9 @@ func (c Config) Validate() error {
 	}
 	if c.VarianceFloor <= 0 {
 		fault("variance floor is %g, want a positive number", c.VarianceFloor)
+	}
+	if c.SwitchSD < 0 || c.SwitchSD > 1 {
+		fault("initial standard deviation of the switch is %g, want 0 to 1", c.SwitchSD)
 	}
 	choice(fault, "switching", c.Switching, Concrete, Normal, Deterministic)
 	choice(fault, "weights", c.Weights, statespace.Softmax, statespace.Sigmoid)

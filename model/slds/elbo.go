@@ -9,23 +9,26 @@ import (
 )
 
 // Terms are what Loss reports: the loss, its four terms before weighting, so that
-// loss = reconstruction + kl_initial + kl_state + β·kl_switch. A deterministic switch has no divergence.
+// loss = reconstruction + kl_initial + kl_state + β·kl_switch. The bound has β = 1, so −loss is an objective and no bound
+// unless β = 1. A deterministic switch has no divergence.
 func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
 	terms := []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1},
-		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
 	}
 	if m.cfg.Switching != Deterministic {
-		terms = append(terms, model.Term{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch})
+		kl := model.Term{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch, Bound: 1}
+		kl.Note, kl.Remedy = m.note, m.cfg.divergenceRemedy()
+		terms = append(terms, kl)
 	}
 	return terms
 }
 
-// Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B
-// and time steps T:
+// Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the switches, divided
+// by the numbers of sequences B and time steps T:
 //
 //	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},s_t,u_t)] + β·Σ_{t≥2} KL[q(s_t)‖p(s_t|·)] }
 //
@@ -58,6 +61,7 @@ type posterior struct {
 	rollout.Posterior // of z
 	dynamics          dynamics
 	switches          switches
+	start             statespace.Start
 	klInitial         autodiff.Tensor
 }
 
@@ -69,7 +73,9 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps 
 		Z: t.New(b.T*b.B, c.NZ), Mean: t.New(steps*b.B, c.NZ), Variance: t.New(steps*b.B, c.NZ),
 	}}
 	eps := statespace.Normals(t, noise, b.T*b.B, c.NZ)
-	p.klInitial = t.StandardKL(m.initial.Infer(t, p.Z.Block(0, b.B), b, eps.Block(0, b.B)))
+	p.start.Noise = eps.Block(0, b.B)
+	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)
+	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
 	meas := m.recognition.measure(t, c, b).from(b.B)
 	u := t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU)
 	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, b.B)

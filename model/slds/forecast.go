@@ -60,17 +60,24 @@ func (f *Forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise 
 	z := t.New((q.Horizon+1)*rows, c.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, c.NZ)
 	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
-	previous := f.lastSwitch(p, rows, g.Batch.B)
-	d := f.m.transition.begin(t, z, rollout.Controls(t, q, c.NU, g), previous, rows)
-	s := c.newSwitches(&d, c.Anneal.Final(), measurement{}, f.rolloutNoise(noise, q.Horizon*rows))
-	for i := range q.Horizon {
+	previous, u := f.lastSwitch(p, rows, g.Batch.B), rollout.Controls(t, q, c.NU, g)
+	d := f.roll(z, u, eps, previous, rows, f.rolloutNoise(noise, q.Horizon*rows))
+	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
+	return rollout.Paths{Mean: mean, SD: sd, Weights: d.weights}
+}
+
+// roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches. Without
+// columns, previous says that a sequence begins.
+func (f *Forecaster) roll(z, u, eps, previous autodiff.Tensor, rows int, noise autodiff.Tensor) dynamics {
+	d := f.m.transition.begin(f.tape, z, u, previous, rows)
+	s := f.m.cfg.newSwitches(&d, f.m.cfg.Anneal.Final(), measurement{}, noise)
+	for i := range d.steps() {
 		d.proposeSwitch(i, s.draws())
 		s.prior(&d, i)
 		d.state.Step(i)
-		t.Draw(z.Block(i+1, rows), d.state.Mean.Block(i, rows), d.state.Q.Block(i, rows), eps.Block(i+1, rows))
+		f.tape.Draw(z.Block(i+1, rows), d.state.Mean.Block(i, rows), d.state.Q.Block(i, rows), eps.Block(i+1, rows))
 	}
-	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
-	return rollout.Paths{Mean: mean, SD: sd, Weights: d.weights}
+	return d
 }
 
 // lastSwitch is the switch that led to the end of the prefix, for so many rows of paths; nothing after a single step.

@@ -30,6 +30,7 @@ import (
 type Model struct {
 	cfg    Config
 	params *autodiff.Params
+	note   string // about the divergence of the switches
 
 	initial     statespace.Initial
 	recognition recognitionNet
@@ -49,7 +50,7 @@ func New(cfg Config, key rng.Key) (*Model, error) {
 	}
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{cfg: cfg, params: p}
+	m := &Model{cfg: cfg, params: p, note: cfg.divergenceNote()}
 	m.initial = statespace.NewInitial(p, cfg.initial(), &draws)
 	m.recognition = newRecognitionNet(p, cfg, &draws)
 	m.transition = newTransitionNet(p, cfg, &draws)

@@ -45,6 +45,7 @@ func TestLoss_AgainstDenseGaussian(t *testing.T) {
 	for _, switching := range []Switching{Concrete, Normal, Deterministic} {
 		o.CheckBound(t, exact(t, o, switching), 2)
 	}
+	o.CheckImportance(t, exact(t, o, Deterministic)) // the others have a posterior of the switch that is not exact
 }
 
 // TestForecast_AgainstDenseGaussian: paths with a pass of inference each have the moments of the exact prediction.

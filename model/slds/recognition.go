@@ -35,6 +35,7 @@ func newRecognitionNet(p *autodiff.Params, c Config, draws *rng.Stream) recognit
 	if c.Switching == Normal {
 		n.first = model.NewDense(p, "switch.measurement.mean", c.Hidden, c.M, draws)
 		n.other = model.NewDense(p, "switch.measurement.sd", c.Hidden, c.M, draws)
+		c.spread(n.other)
 		return n
 	}
 	n.first = model.NewDense(p, "switch.measurement.logits", c.Hidden, c.M, draws)

@@ -34,6 +34,8 @@ type Settings struct {
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
+	Offset              bool                  `yaml:"offset" was:"false" doc:"base systems with a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
+	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"standard deviations of a normal switch at the first update, of prior, inference and measurement; 0: as the layers are drawn, about 0.7"`
 	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
 	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
 	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
@@ -43,13 +45,15 @@ type Settings struct {
 	Eval   RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
 }
 
-// AnnealSettings are the temperature lambda*max(1, start*rate^floor(i/every)) of update i, and the weight of the switch KL.
+// AnnealSettings are the temperature lambda*max(1, start*rate^floor(i/every)) of update i, or with until the same powers
+// spread evenly up to that share of the horizon, and the weight of the switch KL.
 type AnnealSettings struct {
 	Posterior float64 `yaml:"posterior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the posterior over switches" source:"paper, appendix table of hyperparameters: 0.67"`
-	Prior     float64 `yaml:"prior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the prior over switches" source:"paper, appendix table of hyperparameters: 2"`
+	Prior     float64 `yaml:"prior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the prior over switches; beside another one of the posterior the switch KL cannot be 0, and the plan says what the least is" source:"paper, appendix table of hyperparameters: 2"`
 	Start     float64 `yaml:"start" only:"model.switching=concrete" want:"[1,1000000]" doc:"factor on both temperatures at the first update"`
 	Rate      float64 `yaml:"rate" only:"model.switching=concrete" want:"(0,1]" doc:"factor on the temperatures" source:"paper, appendix table of hyperparameters: 0.95"`
 	Every     uint64  `yaml:"every" only:"model.switching=concrete" want:"[1,1000000000]" doc:"updates between two factors" source:"paper, appendix table of hyperparameters: 100"`
+	Until     float64 `yaml:"until" only:"model.switching=concrete" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the temperatures reach their ends, in even steps of rate; 0: every says when"`
 	KLSwitch  float64 `yaml:"kl_switch" want:"[0,1000]" doc:"weight of the switch KL in the loss" source:"paper, section Training: 0.1"`
 }
 
@@ -73,6 +77,7 @@ func DefaultSettings() *Settings {
 var (
 	_ model.Settings = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
+	_ model.Ignoring = (*Settings)(nil)
 )
 
 // New builds the model that the settings describe.
@@ -93,11 +98,11 @@ func (s *Settings) config(d model.Data) Config {
 		Dims:      model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
 		Switching: s.Switching, Weights: s.Weights, Hidden: s.Hidden, EncoderHidden: encoder, Blocks: s.Blocks,
 		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial, InitialObservations: s.InitialObservations,
-		Emission: s.Emission, EmissionSD: s.EmissionSD, Residual: s.Residual, Gate: s.Gate, Hard: s.Hard,
+		Emission: s.Emission, EmissionSD: s.EmissionSD, Residual: s.Residual, Offset: s.Offset, SwitchSD: s.SwitchSD, Gate: s.Gate, Hard: s.Hard,
 		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout, Inference: s.Eval.Inference,
 		Anneal: Anneal{
 			Posterior: s.Anneal.Posterior, Prior: s.Anneal.Prior, Start: s.Anneal.Start,
-			Rate: s.Anneal.Rate, Every: s.Anneal.Every, KLSwitch: s.Anneal.KLSwitch,
+			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)), KLSwitch: s.Anneal.KLSwitch,
 		},
 	}
 }
@@ -106,8 +111,20 @@ func (s *Settings) config(d model.Data) Config {
 func (s *Settings) Describe() model.Description {
 	other := map[Switching]Switching{Concrete: Normal, Normal: Concrete, Deterministic: Normal}[s.Switching]
 	return model.Description{
-		Text:    fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches),
-		Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
+		Text:  fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches),
+		Bound: s.bound(), Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
+	}
+}
+
+// bound says what the ELBO is.
+func (s *Settings) bound() string {
+	switch s.Switching {
+	case Concrete:
+		return "ELBO at the final temperatures, every divergence with weight 1"
+	case Normal:
+		return "ELBO, every divergence with weight 1"
+	default:
+		return "ELBO"
 	}
 }
 
@@ -121,16 +138,8 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 		fault([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
 			"softmax weights of a single system are constant")
 	}
-	if s.Switching == Deterministic {
-		usual := DefaultSettings()
-		without := func(key string, changed bool) {
-			if changed {
-				fault([]string{key, "model.switching"}, "leave it out, or use another model.switching", "a deterministic switch is not inferred and has no divergence")
-			}
-		}
-		without("model.measurement", s.Measurement != usual.Measurement)
-		without("model.measurement_controls", s.MeasurementControls != usual.MeasurementControls)
-		without("anneal.kl_switch", s.Anneal.KLSwitch != usual.Anneal.KLSwitch)
+	if s.Switching == Concrete && s.Anneal.Until > 0 && s.Anneal.Rate == 1 && s.Anneal.Start > 1 {
+		fault([]string{"anneal.until", "anneal.rate"}, "e.g. anneal.rate=0.97", "temperatures with anneal.rate=1 never reach their ends")
 	}
 	if s.Hard && s.Switching != Concrete {
 		fault([]string{"model.hard", "model.switching"}, "set model.switching=concrete or model.hard=false",
@@ -138,6 +147,27 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	}
 	if s.Eval.Rollout == RolloutMode && s.Switching != Concrete {
 		fault([]string{"eval.rollout", "model.switching"}, "use mean", "only a concrete switch has a most likely system")
+	}
+	return faults
+}
+
+// Ignored returns the settings without effect.
+func (s *Settings) Ignored(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	ignored := func(key, by, hint, format string, args ...any) {
+		faults = append(faults, model.Faultf([]string{key, by}, hint, format, args...))
+	}
+	if s.Switching == Deterministic {
+		for _, key := range []string{"model.measurement", "model.measurement_controls", "anneal.kl_switch"} {
+			ignored(key, "model.switching", "leave it out, or use another model.switching", "a deterministic switch is not inferred and has no divergence")
+		}
+		ignored("eval.rollout", "model.switching", "leave it out, or use another model.switching", "a deterministic switch has nothing to draw: every rollout has the same weights after the same states")
+	}
+	if setup.Data.NX > 0 && setup.Data.NU == 0 {
+		ignored("model.measurement_controls", "env.kind", "leave it out", "env.kind=%s has no controls", setup.Env)
+	}
+	if s.Anneal.Rate >= 1 {
+		ignored("anneal.every", "anneal.rate", "leave it out, or set anneal.rate below 1", "with anneal.rate=1 the temperatures never move")
 	}
 	return faults
 }

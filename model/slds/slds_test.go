@@ -49,6 +49,9 @@ func variants() map[string]Config {
 		"concrete/initial lstm": change(func(c *Config) { c.Initial = statespace.LSTM }),
 		"concrete/apart":        change(func(c *Config) { c.Inference = rollout.Apart }),
 		"normal/apart":          change(func(c *Config) { c.Switching = Normal; c.Inference = rollout.Apart }),
+		"concrete/offset":       change(func(c *Config) { c.Offset = true }),
+		"concrete/offset, no u": change(func(c *Config) { c.Offset = true; c.NU = 0 }),
+		"normal/narrow":         change(func(c *Config) { c.Switching = Normal; c.SwitchSD = 0.2 }),
 		"normal/constant":       change(func(c *Config) { c.Switching = Normal; c.EmissionSD = statespace.ConstantSD; c.Residual = false }),
 	}
 }
@@ -71,6 +74,9 @@ var golden = map[string]string{
 	"concrete/initial lstm": "7ca3317180afc8a4",
 	"concrete/apart":        "d7145b1b08ab61d8",
 	"normal/apart":          "2a2cba95e2c16a92",
+	"concrete/offset":       "2f3434a7bc16d4ff",
+	"concrete/offset, no u": "5cfd67d70089431e",
+	"normal/narrow":         "6d2cd12311e8547d",
 }
 
 // contract is a configuration as the checks of all families want it.
@@ -150,10 +156,17 @@ func TestMeasurement_SeesWhatItMay(t *testing.T) {
 }
 
 // TestDynamics_IsTheStatedRecursion: with hard-wired mixing weights the mean of a transition is
-// z + Σ wᵢ(z·Aᵢ + u·Bᵢ), step by step.
+// z + Σ wᵢ(z·Aᵢ + u·Bᵢ), step by step, and + Σ wᵢcᵢ with an offset.
 func TestDynamics_IsTheStatedRecursion(t *testing.T) {
-	c := tiny()
-	c.Switching, c.Rollout = Normal, RolloutMean
+	for _, offset := range []bool{false, true} {
+		c := tiny()
+		c.Switching, c.Rollout, c.Offset = Normal, RolloutMean, offset
+		checkRecursion(t, c)
+	}
+}
+
+func checkRecursion(t *testing.T, c Config) {
+	t.Helper()
 	m := newModel(t, c)
 	for _, w := range []*autodiff.Weight{m.transition.mixing.W, m.transition.mixing.B} {
 		w.Fill(0) // equal weights 1/M whatever s is
@@ -188,7 +201,10 @@ func TestDynamics_IsTheStatedRecursion(t *testing.T) {
 }
 
 func recursion(m *Model, z, u []float32) []float64 {
-	c := m.cfg
+	c, inputs := m.cfg, u
+	if c.Offset {
+		inputs = append(slices.Clone(u), 1)
+	}
 	next := make([]float64, c.NZ)
 	for j := range next {
 		next[j] = float64(z[j])
@@ -196,8 +212,8 @@ func recursion(m *Model, z, u []float32) []float64 {
 			for k, v := range z {
 				next[j] += float64(v) * float64(m.transition.state.A.Values()[(i*c.NZ+k)*c.NZ+j]) / float64(c.M)
 			}
-			for k, v := range u {
-				next[j] += float64(v) * float64(m.transition.state.B.Values()[(i*c.NU+k)*c.NZ+j]) / float64(c.M)
+			for k, v := range inputs {
+				next[j] += float64(v) * float64(m.transition.state.B.Values()[(i*len(inputs)+k)*c.NZ+j]) / float64(c.M)
 			}
 		}
 	}
@@ -242,8 +258,36 @@ func TestAnneal(t *testing.T) {
 			t.Errorf("step %d: %v", test.step, got)
 		}
 	}
+	// Four halvings and a bit lead from 10 to 1: with an end they are spread evenly, and the last is at the end.
+	a.End = 1000
+	for _, test := range []struct {
+		step      uint64
+		posterior float32
+	}{{0, 5}, {249, 5}, {250, 2.5}, {500, 1.25}, {749, 1.25}, {750, 0.625}, {999, 0.625}, {1000, 0.5}, {5000, 0.5}, {math.MaxUint64, 0.5}} {
+		if got := a.At(test.step); got.Posterior != test.posterior || got.Prior != 4*test.posterior {
+			t.Errorf("with an end, step %d: %v", test.step, got)
+		}
+	}
+	a.End = 2 // fewer updates than powers
+	if got := []Temperatures{a.At(0), a.At(1), a.At(2)}; got[0].Posterior != 5 || got[1].Posterior != 1.25 || got[2].Posterior != 0.5 {
+		t.Errorf("with an end at 2: %v", got)
+	}
 	flat := Anneal{Posterior: 0.5, Prior: 2, Start: 10, Rate: 1, Every: 1}
 	if got := flat.At(math.MaxUint64); got.Posterior != 5 {
 		t.Errorf("a rate of 1 leaves posterior temperature %v, want 5", got.Posterior)
+	}
+}
+
+// A Normal switch begins with the deviations that are asked for: softplus(bias) of each head.
+func TestSwitchSD(t *testing.T) {
+	c := tiny()
+	c.Switching, c.SwitchSD = Normal, 0.2
+	m := newModel(t, c)
+	for _, head := range []model.Dense{m.transition.next.heads[1], m.transition.next.heads[2], m.transition.first.heads[1], m.transition.first.heads[2], m.recognition.other} {
+		for _, b := range head.B.Values() {
+			if sd := math.Log1p(math.Exp(float64(b))); math.Abs(sd-0.2) > 1e-6 {
+				t.Errorf("%s: a deviation of %v, want 0.2", head.B.Name, sd)
+			}
+		}
 	}
 }

@@ -15,14 +15,19 @@ type transitionNet struct {
 	state            statespace.LocallyLinear
 	mixing           model.Dense // Normal: weights from s
 	nz, nu, switches int
+	offset           bool // u has one more column, of ones, for the transition of z
 }
 
 func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitionNet {
+	inputs := c.NU
+	if c.Offset {
+		inputs++
+	}
 	n := transitionNet{
 		next:  newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU, c, draws),
 		first: newSwitchNet(p, "switch.first", c.NZ+c.NU, c, draws),
-		state: statespace.NewLocallyLinear(p, c.M, c.NZ, c.NU, c.Residual, c.VarianceFloor, draws),
-		nz:    c.NZ, nu: c.NU, switches: c.M,
+		state: statespace.NewLocallyLinear(p, c.M, c.NZ, inputs, c.Residual, c.VarianceFloor, draws),
+		nz:    c.NZ, nu: c.NU, switches: c.M, offset: c.Offset,
 	}
 	if c.Switching == Normal {
 		n.mixing = model.NewDense(p, "switch.mixing", c.M, c.M, draws)
@@ -46,6 +51,9 @@ func newSwitchNet(p *autodiff.Params, name string, in int, c Config, draws *rng.
 	}
 	for i, head := range names {
 		n.heads[i] = model.NewDense(p, name+head, c.Hidden, c.M, draws)
+		if i > 0 {
+			c.spread(n.heads[i])
+		}
 	}
 	n.count = len(names)
 	return n
@@ -117,8 +125,22 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 		d.first = n.first.steps(t, start, n.nz+n.nu, block)
 	}
 	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu, block)
-	d.state = n.state.Steps(t, d.weights, z, u, block)
+	d.state = n.state.Steps(t, d.weights, z, n.inputs(t, u, rows), block)
 	return d
+}
+
+// inputs are what acts on z in so many steps: the controls, and with an offset a one behind them.
+func (n *transitionNet) inputs(t *autodiff.Tape, u autodiff.Tensor, rows int) autodiff.Tensor {
+	if !n.offset {
+		return u
+	}
+	x := t.NewConstant(rows, n.nu+1)
+	for i := range rows {
+		row := x.Value[i*(n.nu+1):][:n.nu+1]
+		copy(row, u.Value[i*n.nu:][:n.nu])
+		row[n.nu] = 1
+	}
+	return x
 }
 
 func (d *dynamics) steps() int { return d.weights.Rows / d.block }

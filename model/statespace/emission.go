@@ -94,3 +94,16 @@ func (n Emission) Predict(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodif
 	}
 	return mean, sd
 }
+
+// Emit writes what Predict returns for rows of z; the deviations of a Bernoulli emission are zeros.
+func (n Emission) Emit(t *autodiff.Tape, mean, sd, z []float32) {
+	t.Reset()
+	nz := n.width()
+	m, s := n.Predict(t, t.Constant(z, len(z)/nz, nz))
+	copy(mean, m.Value)
+	clear(sd)
+	copy(sd, s.Value)
+}
+
+// width is the number of latent dimensions.
+func (n Emission) width() int { return n.body.In }

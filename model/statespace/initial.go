@@ -61,9 +61,14 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 	h := t.New(b.B, n.cfg.NZ)
 	t.Variance(variance, n.sd.Apply(t, features), SDFloor)
 	t.Draw(h, mean, variance, noise)
-	hidden := t.Linear(h, n.hidden.W, n.hidden.B, autodiff.ReLU)
-	n.out.Steps(t, z1, hidden, b.B).Step(0)
+	n.Start(t, z1, h)
 	return mean, variance
+}
+
+// Start writes z_1 = t(h). Standard normal h are draws from the prior.
+func (n Initial) Start(t *autodiff.Tape, z1, h autodiff.Tensor) {
+	hidden := t.Linear(h, n.hidden.W, n.hidden.B, autodiff.ReLU)
+	n.out.Steps(t, z1, hidden, h.Rows).Step(0)
 }
 
 // features reads the first k pairs (x_t, u_t).

@@ -82,7 +82,7 @@ func (*Settings) New(d model.Data, _ rng.Key) (model.Model, error) { return New(
 
 // Describe says what the model is.
 func (*Settings) Describe() model.Description {
-	return model.Description{Text: "the last observation, with learned noise", Variant: "static"}
+	return model.Description{Text: "the last observation, with learned noise", Bound: autoregressive.Bound, Variant: "static"}
 }
 
 // Check returns what does not fit together.

@@ -28,7 +28,10 @@ func Family() model.Family {
 
 // Describe is for the plan of a run.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("%d affine maps, weighed by %d hidden units", s.Regimes, s.Hidden), Variant: "regimes"}
+	return model.Description{
+		Text: fmt.Sprintf("%d affine maps, weighed by %d hidden units", s.Regimes, s.Hidden), Variant: "regimes",
+		Bound: "exact: the log likelihood of what follows the first observation",
+	}
 }
 
 // New declares the parameters and draws their initial values.
@@ -54,7 +57,7 @@ type mixture struct {
 func (m *mixture) Params() *autodiff.Params { return m.params }
 
 func (m *mixture) Terms() []model.Term {
-	return []model.Term{{Name: "loss", Label: "negative log-likelihood", Unit: "nats per step"}}
+	return []model.Term{{Name: "loss", Label: "negative log-likelihood", Unit: "nats per step", Bound: 1}}
 }
 
 // predict returns, for every row, mean and standard deviation of the next observation and the weights of the regimes.

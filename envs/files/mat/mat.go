@@ -1,9 +1,9 @@
 // Package mat reads the numeric variables of MATLAB files of version 5 (save -v6 and -v7), as "MAT-File Level 5 File
-// Format" describes them: real arrays of every numeric class and of any number of dimensions, logicals, texts, and cell
+// Format" describes them, and of version 4: real arrays of every numeric class and of any number of dimensions, logicals, texts, and cell
 // arrays of those; compressed or not, in either byte order. Other classes (structs, sparse and complex arrays, objects)
 // are listed with the reason why they are not read.
 //
-// Files of version 7.3 are HDF5 and of version 4 are older: both are recognised and refused. Nothing is allocated on
+// Files of version 7.3 are HDF5: they are recognised and refused. Nothing is allocated on
 // the word of a length alone. What variables mean is not known here.
 package mat
 
@@ -26,7 +26,7 @@ var (
 	ErrFormat = errors.New("not a valid MATLAB file")
 	// ErrTruncated is returned when the file ends within a variable.
 	ErrTruncated = errors.New("ends too early")
-	// ErrVersion is returned for MATLAB files of other versions than 5.
+	// ErrVersion is returned for MATLAB files of other versions than 4 and 5.
 	ErrVersion = errors.New("is of a MATLAB version that is not read")
 	// ErrLimit is returned when the data exceed what the reader is allowed to hold.
 	ErrLimit = errors.New("is larger than the limit")
@@ -64,6 +64,9 @@ type reader struct {
 func Read(r io.Reader, limit int64, want func(name string) bool) ([]Variable, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	m := &reader{want: want, budget: limit}
+	if begin, err := in.Peek(20); err == nil && isVersion4(begin) {
+		return m.version4(in)
+	}
 	if err := m.header(in); err != nil {
 		return nil, err
 	}
@@ -98,9 +101,6 @@ func (m *reader) header(in io.Reader) error {
 	case "MI":
 		m.order = binary.BigEndian
 	default:
-		if h[0] == 0 || h[1] == 0 || h[2] == 0 || h[3] == 0 {
-			return fmt.Errorf("%w: version 4", ErrVersion)
-		}
 		return fmt.Errorf("%w: it begins with %q", ErrFormat, h[:10])
 	}
 	if v := m.order.Uint16(h[124:]); v != 0x0100 {

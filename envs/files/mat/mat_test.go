@@ -69,17 +69,57 @@ func TestRead_OnlyWhatIsWanted(t *testing.T) {
 	}
 }
 
-func TestRead_OtherVersions(t *testing.T) {
-	old, err := os.ReadFile("testdata/scipy_v4.mat")
+// Version 4 as scipy writes it, in both byte orders, with every storage; what is no array of real numbers is listed.
+func TestRead_Version4(t *testing.T) {
+	scipy, err := os.ReadFile("testdata/scipy_v4.mat")
 	if err != nil {
 		t.Fatal(err)
 	}
+	list, err := Read(bytes.NewReader(scipy), 1<<20, nil)
+	if err != nil || len(list) != 1 || list[0].Array == nil {
+		t.Fatalf("scipy's file: %+v, %v", list, err)
+	}
+	for m, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		var b []byte
+		add := func(storage, text, complex int, values ...byte) {
+			for _, v := range []uint32{uint32(1000*m + 10*storage + text), 1, 2, uint32(complex), 2} {
+				b = order.AppendUint32(b, v)
+			}
+			b = append(append(b, byte('a'+len(b)%26), 0), values...)
+		}
+		add(5, 0, 0, 7, 200)
+		two := order.AppendUint16(order.AppendUint16(nil, 3), 0xfffe)
+		add(3, 0, 0, two...)
+		add(0, 1, 0, make([]byte, 16)...)
+		add(1, 0, 1, make([]byte, 16)...)
+		list, err := Read(bytes.NewReader(b), 1<<10, nil)
+		if err != nil || len(list) != 4 {
+			t.Fatalf("order %d: %+v, %v", m, list, err)
+		}
+		if got := list[0].Array.Float64s(); !slices.Equal(got, []float64{7, 200}) {
+			t.Errorf("bytes: %v", got)
+		}
+		if got := list[1].Array.Float64s(); !slices.Equal(got, []float64{3, -2}) {
+			t.Errorf("16 bits: %v", got)
+		}
+		if list[2].Unread == "" || list[3].Unread == "" {
+			t.Errorf("text and complex numbers: %+v", list[2:])
+		}
+		for n := 1; n < len(b); n++ {
+			if got, err := Read(bytes.NewReader(b[:n]), 1<<10, nil); err == nil && len(got) == 4 {
+				t.Fatalf("%d of %d bytes were read", n, len(b))
+			}
+		}
+	}
+}
+
+func TestRead_OtherVersions(t *testing.T) {
 	hdf := append(bytes.Repeat([]byte(" "), 124), 0, 2, 'I', 'M')
 	for name, c := range map[string]struct {
 		data []byte
 		want error
 	}{
-		"v4": {append(old, make([]byte, 128)...), ErrVersion}, "v7.3": {hdf, ErrVersion},
+		"v7.3": {hdf, ErrVersion},
 		"text": {bytes.Repeat([]byte("x"), 200), ErrFormat}, "empty": {nil, ErrFormat},
 	} {
 		if _, err := Read(bytes.NewReader(c.data), 1<<20, nil); !errors.Is(err, c.want) {

@@ -63,8 +63,11 @@ func read(r io.Reader, limit, available int64) (*ndarray.Array, error) {
 		return nil, err
 	}
 	var one [1]byte
-	if n, _ := io.ReadFull(r, one[:]); n > 0 {
+	switch n, err := io.ReadFull(r, one[:]); {
+	case n > 0:
 		return nil, fmt.Errorf("%w: bytes follow the %d of shape %v", ErrFormat, size, a.Shape)
+	case !errors.Is(err, io.EOF): // of an archive: the checksum is wrong
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return a, nil
 }

@@ -61,6 +61,16 @@ func WriteFloat32s(w io.Writer, data []float32) error {
 	return nil
 }
 
+// WriteFloat64s writes data of the type Float64.
+func WriteFloat64s(w io.Writer, data []float64) error {
+	buffer := make([]byte, 0, 8*len(data))
+	for _, v := range data {
+		buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(v))
+	}
+	_, err := w.Write(buffer)
+	return err
+}
+
 // WriteInts writes data of the type Int64.
 func WriteInts(w io.Writer, data []int64) error {
 	buffer := make([]byte, 0, 8*len(data))

@@ -61,7 +61,7 @@ export class Chart {
     this.listen();
   }
 
-  // set takes the lines: {name, color, x, y, low, high, dots}, x rising, y with null for none.
+  // set takes the lines: {name, note, color, x, y, low, high, dots}, x rising, y with null for none.
   set(series) {
     const names = series.map((s) => s.name).join();
     this.series = series;
@@ -75,7 +75,7 @@ export class Chart {
 
   entry(s) {
     const value = el('output', {});
-    const b = el('button', { type: 'button', 'aria-pressed': 'true', title: 'Show or hide' },
+    const b = el('button', { type: 'button', 'aria-pressed': 'true', class: s.note ? 'noted' : '', title: s.note ? `${s.note}. Click to show or hide.` : 'Show or hide' },
       el('i', { class: s.dots ? 'dot' : '' }), this.series.length > 1 ? el('span', {}, s.name) : null, value);
     b.firstChild.style.setProperty('--c', `var(--${s.color})`);
     b.addEventListener('click', () => {

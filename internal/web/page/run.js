@@ -7,16 +7,18 @@ import { Store } from './store.js';
 import { stateOf, dot } from './table.js';
 import { workersPanel, faultsPanel } from './cluster.js';
 
-const system = new Set(['elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
+const system = new Set(['objective', 'elbo', 'importance_elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
 // termLabel is what a term of the loss is called, with its weight in the loss where that is not 1. A run of an older
 // release does not say.
 function termLabel(run, name) {
-  const term = (run?.terms ?? []).find((t) => t.name === name);
+  const term = termOf(run, name);
   if (!term) return name.replaceAll('_', ' ');
   return term.weight === 1 ? term.label : `${term.label} (× ${number(term.weight)} in the loss)`;
 }
+
+const termOf = (run, name) => (run?.terms ?? []).find((t) => t.name === name);
 
 // remembered options of the charts.
 function options() {
@@ -45,7 +47,8 @@ export class RunView {
 
   charts() {
     const g = this.group;
-    this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats' });
+    this.objective = new Chart(g, { title: 'Objective', unit: 'minus the loss' });
+    this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats, at validation' });
     this.terms = new Chart(g, { title: 'Terms of the loss', unit: 'nats' });
     this.norm = new Chart(g, { title: 'Gradient norm', unit: 'before clipping' });
     this.rate = new Chart(g, { title: 'Learning rate', smoothing: false });
@@ -126,9 +129,12 @@ export class RunView {
     const { store } = this;
     const { time } = this.group.options;
     const line = (split, metric, name, color, more = {}, map = undefined) => ({ name, color, ...store.line(split, metric, time, map), ...more });
-    this.elbo.set([line('train', 'elbo', 'train', 'c1'), line('validation', 'elbo', 'validation', 'c2', { dots: true })]);
+    this.objective.set([line('train', 'objective', 'train', 'c1'), line('validation', 'objective', 'validation', 'c2', { dots: true })]);
+    const bounds = [['elbo', 'ELBO', 'c2'], ['importance_elbo', 'importance-weighted', 'c3']].filter(([metric]) => store.has('validation', metric));
+    this.elbo.node.hidden = bounds.length === 0;
+    this.elbo.set(bounds.map(([metric, name, color]) => line('validation', metric, name, color, { dots: true })));
     const terms = store.names('train').filter((n) => !system.has(n));
-    this.terms.set(terms.map((n, i) => line('train', n, termLabel(this.latest, n), hues[i % hues.length])));
+    this.terms.set(terms.map((n, i) => line('train', n, termLabel(this.latest, n), hues[i % hues.length], { note: termOf(this.latest, n)?.note })));
     this.norm.set([line('train', 'gradient_norm', 'norm', 'c1')]);
     this.rate.set([line('train', 'learning_rate', 'rate', 'c1')]);
     const inverse = line('train', 'step_seconds', 'steps/s', 'c1', {}, (s) => (s > 0 ? 1 / s : null));
@@ -155,8 +161,9 @@ export class RunView {
     const m = r.metrics ?? {};
     const rate = state === 'running' ? r.steps_per_second : 0;
     this.fact('Step', `${count(r.step)} of ${count(r.steps)}`);
-    this.fact('ELBO', number(r.elbo), 'latest step, training');
-    this.fact('Best', number(m.best_validation_elbo), m.best_step ? `validation at step ${count(m.best_step)}` : 'no validation yet');
+    this.fact('Objective', number(r.objective), 'latest step, training', 'minus the loss: what training maximises');
+    this.fact('Best', number(m.best_validation_objective), m.best_step ? `objective, validation at step ${count(m.best_step)}` : 'no validation yet');
+    if (m.validation_elbo !== undefined) this.fact('ELBO', number(m.validation_elbo), 'latest validation', 'evidence lower bound: every divergence with weight 1, schedules at their end');
     this.fact('Speed', rate ? `${number(rate)} steps/s` : '–', rate ? `${span((r.steps - r.step) / rate)} left` : '');
     this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? `${count((r.live.workers ?? []).reduce((n, w) => n + w.slots, 0))} slots` : '');
     this.fact('Checkpoint', r.checkpoint_step ? `step ${count(r.checkpoint_step)}` : '–', r.params_sha256 ? `sha256 ${r.params_sha256.slice(0, 12)}` : '', r.params_sha256);

@@ -78,6 +78,8 @@ export class Store {
     return line;
   }
 
+  has(split, metric) { return this.splits[split]?.values[metric] !== undefined; }
+
   // names are the metrics of a split.
   names(split) { return Object.keys(this.splits[split]?.values ?? {}); }
 

@@ -11,14 +11,14 @@ export const stateOf = (r) => (r.state === 'running' && r.live?.waiting ? 'waiti
 // dot shows a state.
 export function dot(state) { return el('span', { class: 'dot', data: { state }, title: states[state] ?? state, role: 'img', 'aria-label': state }); }
 
-const best = (r) => r.metrics?.best_validation_elbo;
+const best = (r) => r.metrics?.best_validation_objective;
 
 // columns: key, title, sort value, and how a cell is filled.
 const columns = [
   ['name', 'Run', (r) => r.name, (td, r) => td.replaceChildren(dot(stateOf(r)), el('a', { href: `#/run/${encodeURIComponent(r.name)}` }, r.name))],
   ['preset', 'Preset', (r) => r.preset, (td, r) => text(td, r.preset)],
   ['step', 'Step', (r) => r.step / Math.max(1, r.steps), progress],
-  ['elbo', 'ELBO', (r) => r.elbo ?? -Infinity, (td, r) => text(td, number(r.elbo))],
+  ['objective', 'Objective', (r) => r.objective ?? -Infinity, (td, r) => text(td, number(r.objective))],
   ['best', 'Best', (r) => best(r) ?? -Infinity, (td, r) => {
     text(td, number(best(r)));
     td.title = r.metrics?.best_step ? `best validation, at step ${count(r.metrics.best_step)}` : '';
@@ -57,16 +57,18 @@ export class Table {
     this.body = el('tbody');
     this.heads = columns.map(([key, title]) => el('th', { scope: 'col', class: key }, el('button', { type: 'button', onclick: () => this.by(key) }, title)));
     this.empty = el('p', { class: 'empty', hidden: true });
+    this.keys = el('ul', { class: 'offenders', hidden: true });
     this.node = el('div', { class: 'runs' },
-      el('div', { class: 'top' }, el('h1', {}, 'Runs'), this.summary, this.filter),
+      el('div', { class: 'top' }, el('h1', {}, 'Runs'), this.summary, this.filter), this.keys,
       el('table', {}, el('thead', {}, el('tr', {}, ...this.heads)), this.body), this.empty);
   }
 
   async open() {
     const all = await get('api/runs');
     this.take(all.runs.map((r) => r.name), all.runs);
+    this.name(all.keys);
     listen('api/events', { signal: this.stop.signal, state: this.state, on: (name, data) => {
-      if (name === 'runs') this.take(data.order, data.runs);
+      if (name === 'runs') { this.take(data.order, data.runs); this.name(data.keys); }
       if (name === 'error') this.fail?.(data);
     } });
     this.clock = setInterval(() => { for (const r of this.rows.values()) this.fill(r); }, 10000);
@@ -89,6 +91,16 @@ export class Table {
     }
     for (const name of [...this.rows.keys()]) if (!order.includes(name)) this.rows.delete(name);
     this.arrange();
+  }
+
+  // name names the keys with which something is wrong.
+  name(keys = []) {
+    this.keys.hidden = keys.length === 0;
+    this.keys.replaceChildren(...keys.map((k) => {
+      const dropped = Object.entries(k.dropped ?? {}).map(([kind, n]) => `${count(n)} ${kind}`).join(', ');
+      const what = k.banned ? `is banned since ${moment(k.since)}: ${k.reason}` : `sends more than workers do; dropped: ${dropped}`;
+      return el('li', { data: { banned: String(k.banned) } }, 'Key ', el('code', {}, k.key), ` ${what}`);
+    }));
   }
 
   fill({ run, tr, cells }) {

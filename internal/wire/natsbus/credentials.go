@@ -32,7 +32,7 @@ func (b *Bus) credentials(cfg Config) ([]nats.Option, error) {
 		if readableByAll(cfg.NKeyFile) {
 			b.log.Warn("everybody on this machine can read the key", "file", cfg.NKeyFile, "remedy", "chmod 600")
 		}
-		options = append(options, nats.Nkey(b.identity, func(nonce []byte) ([]byte, error) { return b.sign(cfg.NKeyFile, nonce) }))
+		options = append(options, nats.Nkey(b.identity, func(nonce []byte) ([]byte, error) { return b.sign(cfg, nonce) }))
 	}
 	if cfg.CAFile != "" {
 		roots, err := readRoots(cfg.CAFile)
@@ -45,13 +45,17 @@ func (b *Bus) credentials(cfg Config) ([]nats.Option, error) {
 }
 
 // sign answers the broker's challenge. The key is read each time, so that it is in memory no longer than needed.
-func (b *Bus) sign(file string, nonce []byte) ([]byte, error) {
+func (b *Bus) sign(cfg Config, nonce []byte) ([]byte, error) {
+	file := cfg.NKeyFile
 	pair, err := readSeed(file)
 	if err != nil {
 		return nil, err
 	}
 	defer pair.Wipe()
 	if public, err := pair.PublicKey(); err != nil || public != b.identity {
+		if cfg.Changed != nil {
+			b.changed.Do(cfg.Changed)
+		}
 		return nil, fmt.Errorf("%w: %s holds another key than at the start: start this program again", ErrCredentials, file)
 	}
 	return pair.Sign(nonce)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,9 @@ type Config struct {
 	Name   string // shown by the broker
 	// NKeyFile holds the seed of the nkey that proves who this is. Empty: nothing does.
 	NKeyFile string
+	// Changed is called once if the broker asks for proof and the file holds another key than at the start. The caller
+	// is to connect anew. May be nil.
+	Changed func()
 	// CAFile holds the certificates, in PEM, of the authorities that the broker's certificate may be signed by; without
 	// TLS there is no connection then. Empty: TLS if the broker wants it, with the authorities of the system.
 	CAFile string
@@ -61,6 +65,7 @@ type Bus struct {
 	log      hclog.Logger
 	closed   atomic.Bool // by Close
 	identity string      // public part of the nkey
+	changed  sync.Once   // Config.Changed was called
 	troubles troubles
 }
 
@@ -186,10 +191,22 @@ func (b *Bus) Publish(subject string, data []byte) error {
 	return nil
 }
 
+// Key implements wire.Bus.
+func (b *Bus) Key() string { return wire.KeyName(b.identity) }
+
 // Subscribe implements wire.Bus. When it returns, the broker has seen the subscription, unless it is away.
 func (b *Bus) Subscribe(subject string, handle func(data []byte)) (wire.Subscription, error) {
+	return b.subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
+}
+
+// Hear implements wire.Bus, as Subscribe.
+func (b *Bus) Hear(subject string, handle func(key string, data []byte)) (wire.Subscription, error) {
+	return b.subscribe(wire.By(subject, wire.AnyKey), func(m *nats.Msg) { handle(m.Subject[len(subject)+1:], m.Data) })
+}
+
+func (b *Bus) subscribe(subject string, handle nats.MsgHandler) (wire.Subscription, error) {
 	done := make(chan struct{})
-	sub, err := b.Conn().Subscribe(subject, func(m *nats.Msg) { handle(m.Data) })
+	sub, err := b.Conn().Subscribe(subject, handle)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}

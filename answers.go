@@ -1,0 +1,270 @@
+package switchyard
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Filtering is what a series tells about the latent state at each time step, along one path that is drawn from the
+// posterior.
+type Filtering struct {
+	Mean, SD [][]float64 // of the latent state
+	Weights  [][]float64 // of the base systems; zeros at the first step, because no system leads to it
+}
+
+// Filter infers the latent states of a series. The same seed gives the same path.
+func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
+	f, err := trained.Ask[model.Filterer](r.trained, trained.Filters)
+	if err != nil {
+		return Filtering{}, err
+	}
+	prefix, err := r.batch(f.(model.Forecaster).Dims(), s)
+	if err != nil {
+		return Filtering{}, err
+	}
+	var answer model.Filtering
+	f.Filter(&answer, prefix, rng.New(seed, rng.Evaluation).At(0, 0, 0))
+	return Filtering{Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: rows(answer.Switches, answer.M)}, nil
+}
+
+// Smoothing is what a whole series tells about each of its time steps.
+type Smoothing struct {
+	Observations [][]float64 // what the model expects there, in the units of the data, whether it was observed or not
+	Mean, SD     [][]float64 // of the latent state
+}
+
+// Smooth infers the latent states of a series from all of it, and fills its gaps.
+func (r *Run) Smooth(s Series) (Smoothing, error) {
+	f, err := trained.Ask[model.Smoother](r.trained, trained.Smooths)
+	if err != nil {
+		return Smoothing{}, err
+	}
+	b, err := r.batch(f.(model.Forecaster).Dims(), s)
+	if err != nil {
+		return Smoothing{}, err
+	}
+	var answer model.Smoothing
+	f.Smooth(&answer, b)
+	return Smoothing{Observations: r.observations(answer.Observations, answer.NX), Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ)}, nil
+}
+
+// Segmentation is the regimes of a series.
+type Segmentation struct {
+	// Probability is [step][regime]; rows sum to 1. Row t is about the transition that leads to step t; the first row,
+	// to which none leads, is that of the second.
+	Probability [][]float64
+	Regime      []int // the most likely one of each step
+}
+
+// segmentPaths is how many paths of the posterior a segmentation averages.
+const segmentPaths = 32
+
+// Segment divides a series into regimes. The same seed gives the same answer.
+func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
+	f, err := trained.Ask[model.Segmenter](r.trained, trained.Segments)
+	if err != nil {
+		return Segmentation{}, err
+	}
+	b, err := r.batch(f.(model.Forecaster).Dims(), s)
+	if err != nil {
+		return Segmentation{}, err
+	}
+	var answer model.Segmentation
+	f.Segment(&answer, b, segmentPaths, rng.New(seed, rng.Evaluation).At(0, 0, 0))
+	out := Segmentation{Probability: rows(answer.Probability, answer.M)}
+	for _, p := range out.Probability {
+		best := 0
+		for k, v := range p {
+			if v > p[best] {
+				best = k
+			}
+		}
+		out.Regime = append(out.Regime, best)
+	}
+	return out, nil
+}
+
+// Simulation is a series that the model made up.
+type Simulation struct {
+	Observations [][]float64 // drawn, in the units of the data
+	Mean         [][]float64 // their means along the drawn states
+	States       [][]float64 // drawn latent states
+	Weights      [][]float64 // of the base systems; zeros at the first step
+}
+
+// SimulateQuery asks for series that a model makes up.
+type SimulateQuery struct {
+	Steps, Episodes int
+	Controls        [][]float64 // a row for each step, the same for all episodes; nil: zeros
+	Seed            uint64      // the same seed gives the same series
+}
+
+// Simulate draws series from the model alone.
+func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
+	f, err := trained.Ask[model.Sampler](r.trained, trained.Samples)
+	if err != nil {
+		return nil, err
+	}
+	if q.Steps < 1 || q.Episodes < 1 {
+		return nil, fmt.Errorf("%w: %d episodes of %d steps; it takes at least one of each", ErrSeries, q.Episodes, q.Steps)
+	}
+	d := f.(model.Forecaster).Dims()
+	controls, err := r.controls(d, q.Controls, q.Steps)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]float32, 0, len(controls)*q.Episodes)
+	for t := range q.Steps {
+		for range q.Episodes {
+			all = append(all, controls[t*d.NU:(t+1)*d.NU]...)
+		}
+	}
+	var a model.Sampling
+	f.Sample(&a, model.SampleQuery{T: q.Steps, B: q.Episodes, Controls: all, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0)})
+	list := make([]Simulation, q.Episodes)
+	for i := range list {
+		of := func(x []float32, width int) []float32 {
+			var one []float32
+			for t := range q.Steps {
+				one = append(one, x[(t*q.Episodes+i)*width:][:width]...)
+			}
+			return one
+		}
+		list[i] = Simulation{
+			Observations: r.observations(of(a.Draw, a.NX), a.NX), Mean: r.observations(of(a.Mean, a.NX), a.NX),
+			States: rows(of(a.States, a.NZ), a.NZ), Weights: rows(of(a.Switches, a.M), a.M),
+		}
+	}
+	return list, nil
+}
+
+// System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the data.
+type System struct {
+	A, B [][]float64 // [state][state] and [state][control]
+	Bias []float64
+	Q    [][]float64
+	// Modes are the eigenvalues of A. Their times are in the unit of dt, or in steps where that is unknown.
+	Modes []eval.Mode
+}
+
+// Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between two
+// steps; 0: times are in steps.
+func (r *Run) Systems(dt float64) ([]System, error) {
+	f, err := trained.Ask[model.Systematic](r.trained, trained.Decomposes)
+	if err != nil {
+		return nil, err
+	}
+	s := f.Systems()
+	var list []System
+	for k := range s.M {
+		weights := make([]float64, s.M)
+		weights[k] = 1
+		one, err := r.system(s.Mix(weights), dt)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// system takes scaled controls out of a single system of the model.
+func (r *Run) system(s model.Systems, dt float64) (System, error) {
+	y := System{A: square(s.A, s.NZ), B: square(s.B, s.NU), Bias: s.Bias, Q: square(s.Q, s.NZ)}
+	if s.NU == 0 {
+		y.B = nil
+	}
+	if scale := r.trained.Scale.Controls; len(scale.Mean) > 0 {
+		for i, row := range y.B {
+			for j := range row {
+				row[j] /= scale.SD[j]
+				y.Bias[i] -= row[j] * scale.Mean[j]
+			}
+		}
+	}
+	if dt == 0 {
+		dt = 1
+	}
+	var err error
+	y.Modes, err = eval.Modes(s.A, s.NZ, dt)
+	return y, err
+}
+
+// square are the rows of a matrix of the given width.
+func square(x []float64, width int) [][]float64 {
+	var list [][]float64
+	for i := 0; width > 0 && i < len(x); i += width {
+		list = append(list, x[i:i+width])
+	}
+	return list
+}
+
+// Linearization is the linear system that leads to a time step of a series, and what the latent state shows.
+type Linearization struct {
+	System
+	State   []float64   // the latent state that the filter infers at the step
+	Weights []float64   // of the base systems
+	C       [][]float64 // [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data; nil: the model has none
+}
+
+// Linearize filters a series and returns the system that leads to each step but the first: that of the mixing weights
+// there, which are taken as they are (they depend on the state themselves). dt is as for Systems.
+func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, error) {
+	f, err := trained.Ask[model.Systematic](r.trained, trained.Decomposes)
+	if err != nil {
+		return nil, err
+	}
+	states, err := r.Filter(s, seed)
+	if err != nil {
+		return nil, err
+	}
+	systems := f.Systems()
+	var list []Linearization
+	for t := 1; t < len(states.Mean); t++ {
+		l := Linearization{State: states.Mean[t], Weights: states.Weights[t]}
+		if l.System, err = r.system(systems.Mix(l.Weights), dt); err != nil {
+			return nil, err
+		}
+		l.C = r.sensitivity(f, l.State)
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// differenceStep is the step of the latent state for differences of the decoder's mean.
+const differenceStep = 1e-2
+
+// sensitivity is ∂x/∂z by central differences, in the units of the data.
+func (r *Run) sensitivity(f any, state []float64) [][]float64 {
+	emitter, ok := f.(model.Emitter)
+	if !ok {
+		return nil
+	}
+	nz, nx := len(state), f.(model.Forecaster).Dims().NX
+	z, mean := make([]float32, 2*nz*nz), make([]float32, 2*nz*nx)
+	for j := range nz {
+		for side, h := range []float64{differenceStep, -differenceStep} {
+			row := z[(2*j+side)*nz:][:nz]
+			for i, v := range state {
+				row[i] = float32(v)
+			}
+			row[j] = float32(state[j] + h)
+		}
+	}
+	emitter.Emit(mean, make([]float32, len(mean)), z)
+	c := make([][]float64, nx)
+	for i := range c {
+		c[i] = make([]float64, nz)
+		for j := range nz {
+			c[i][j] = float64(mean[2*j*nx+i]-mean[(2*j+1)*nx+i]) / (2 * differenceStep)
+			if sd := r.trained.Scale.Observations.SD; len(sd) > 0 {
+				c[i][j] *= sd[i]
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,219 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+)
+
+// npz reads arrays of a file: shapes and values by name.
+func npz(t *testing.T, path string) (shapes map[string][]int, values map[string][]float64) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := npy.OpenArchive(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes, values = map[string][]int{}, map[string][]float64{}
+	for _, name := range archive.Names() {
+		x, err := archive.Read(name, files.DefaultLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes[name], values[name] = x.Shape, x.Float64s()
+	}
+	return shapes, values
+}
+
+func wantShape(t *testing.T, shapes map[string][]int, name string, want ...int) {
+	t.Helper()
+	got, ok := shapes[name]
+	if !ok || len(got) != len(want) {
+		t.Errorf("%s has the shape %v, want %v", name, got, want)
+		return
+	}
+	for i, n := range want {
+		if got[i] != n {
+			t.Errorf("%s has the shape %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestAsk_EveryQuestionInEveryForm asks a trained model everything, about one recording and about several.
+func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	one := filepath.Join(data, "e03.csv")
+	d, err := files.Read([]string{one}, files.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	T, nx, nu := d.Episodes[0].T, d.Spec.Observation, d.Spec.Control
+	out := t.TempDir()
+	ask := func(question string, arguments ...string) map[string][]int {
+		t.Helper()
+		var paths []string
+		for _, ending := range answer.Endings {
+			paths = append(paths, filepath.Join(out, question+ending))
+		}
+		r := c.must(append([]string{question, "own", "--out", strings.Join(paths, ",")}, arguments...)...)
+		if !strings.Contains(r.out, "wrote    "+paths[0]) {
+			t.Errorf("%s says\n%s", question, r.out)
+		}
+		shapes, _ := npz(t, paths[0])
+		text, err := os.ReadFile(paths[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := json.Unmarshal(text, &object); err != nil || len(object) != len(shapes) {
+			t.Errorf("%s: JSON has %d members, npz %d arrays: %v", question, len(object), len(shapes), err)
+		}
+		for _, path := range paths[3:] {
+			if info, err := os.Stat(path); err != nil || info.Size() < 1000 {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		if r := c.must(append([]string{question, "own", "--json"}, arguments...)...); r.out != string(text) {
+			t.Errorf("%s: --json prints something else than the file", question)
+		}
+		return shapes
+	}
+	shapes := ask("forecast", "--data", one, "--horizon", "7", "--quantiles", "0.9,0.1")
+	wantShape(t, shapes, "mean", 7, nx)
+	wantShape(t, shapes, "quantiles", 2, 7, nx)
+	wantShape(t, shapes, "levels", 2)
+	_, values := npz(t, filepath.Join(out, "forecast.npz"))
+	for i, low := range values["quantiles"][:7*nx] {
+		if low >= values["quantiles"][7*nx+i] || values["levels"][0] != 0.1 {
+			t.Fatalf("quantiles %v of levels %v cross", values["quantiles"], values["levels"])
+		}
+	}
+	shapes = ask("forecast", "--horizon", "3")
+	wantShape(t, shapes, "mean", 12, 3, nx)
+
+	shapes = ask("segment", "--in", one)
+	wantShape(t, shapes, "probability", T, 3)
+	wantShape(t, shapes, "regime", T)
+	wantShape(t, shapes, "A", 3, 3, 3)
+	wantShape(t, shapes, "B", 3, 3, nu)
+	wantShape(t, shapes, "transitions", 3, 3)
+	shapes = ask("segment", "--part", "training")
+	wantShape(t, shapes, "length", 10)
+
+	shapes = ask("filter", "--in", one)
+	wantShape(t, shapes, "mean", T, 3)
+	shapes = ask("smooth", "--data", one)
+	wantShape(t, shapes, "observations", T, nx)
+	shapes = ask("linearize", "--data", one)
+	wantShape(t, shapes, "A", T, 3, 3)
+	wantShape(t, shapes, "B", T, 3, nu)
+	wantShape(t, shapes, "C", T, nx, 3)
+	shapes = ask("simulate", "--steps", "9")
+	wantShape(t, shapes, "y", 9, nx)
+	shapes = ask("simulate", "--in", data)
+	wantShape(t, shapes, "states", 12, 24, 3)
+	if _, err := files.Read([]string{filepath.Join(out, "simulate.npz")}, files.Options{}); err != nil {
+		t.Errorf("what was simulated cannot be read as data: %v", err)
+	}
+
+	plan := c.write("plan.csv", "t,"+d.ControlName(0)+"\n1,0.5\n2,0.5\n3,0.5\n")
+	with := c.must("forecast", "own", "--data", one, "--horizon", "3", "--controls", plan)
+	without := c.must("forecast", "own", "--data", one, "--horizon", "3")
+	if with.out == without.out || with.err != "" || !strings.Contains(without.err, "are zero from the end") {
+		t.Errorf("controls have no effect, or say so: %q, %q", with.err, without.err)
+	}
+	if r := c.must("predict", "own", "--in", one, "--horizon", "3"); r.out != without.out {
+		t.Error("predict is not forecast")
+	}
+}
+
+func TestAsk_Refuses(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	c.must("train", "fhn/smoke", "model.kind=linear", "train.steps=1", "--name", "linear", "--quiet")
+	other := c.write("other.csv", "t,y\n0,1\n1,2\n2,1\n")
+	short := c.write("short.csv", "u_force\n1\n")
+	text := c.write("text.csv", "u_force\none\n")
+	for _, test := range []struct {
+		line string
+		code int
+		want []string
+	}{
+		{"forecast nowhere", exitUsage, []string{"nowhere"}},
+		{"forecast own --horizon -1", exitData, []string{"a horizon of -1 steps"}},
+		{"forecast own --quantiles 1.5", exitUsage, []string{"a quantile lies between 0 and 1"}},
+		{"forecast own --out x.xlsx", exitUsage, []string{"no such format is written", "end the name in .npz"}},
+		{"forecast own --checkpoint newest", exitUsage, []string{"it takes best or last"}},
+		{"forecast own --part holdout", exitUsage, []string{"it takes training, validation or test"}},
+		{"forecast own --data " + other, exitData, []string{"1 observed columns", "the model takes 2"}},
+		{"forecast own --horizon 3 --controls " + short, exitUsage, []string{"has 1 rows, and the horizon is 3"}},
+		{"forecast own --horizon 1 --controls " + text, exitData, []string{"line 2, column u_force", `"one" is no number`}},
+		{"forecast own --horizon 1 --controls " + other, exitData, []string{"there is no column u_force"}},
+		{"forecast linear", exitUsage, []string{"was trained on a simulator", "data generate fhn --episodes 1"}},
+		{"segment linear --data " + other, exitData, []string{"the model takes 2"}},
+		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds and trslds do"}},
+		{"forecast own --data a.csv --in b.csv", exitUsage, []string{"give one of them"}},
+	} {
+		r := c.run(strings.Fields(test.line)...)
+		if r.code != test.code {
+			t.Errorf("%s: exit code %d, want %d: %s", test.line, r.code, test.code, r.err)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%s: %q is missing in %q", test.line, want, r.err)
+			}
+		}
+	}
+}
+
+// TestFilter_LineByLine: observations on stdin are answered one by one, a missing one too, and a wrong one by its line.
+func TestFilter_LineByLine(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	ask := func(lines string) (result, []lineAnswer) {
+		var out, errs buffer
+		a := &app{kinds: registry.Builtin().Kinds(), out: &out, err: &errs, in: strings.NewReader(lines), environ: []string{"SWITCHYARD_RUNS_DIR=" + c.dir}, invoked: "switchyard", cores: 1}
+		code := a.run([]string{"filter", "own", "--in", "-"})
+		var list []lineAnswer
+		for line := range strings.Lines(out.String()) {
+			var y lineAnswer
+			if err := json.Unmarshal([]byte(line), &y); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			list = append(list, y)
+		}
+		return result{code, out.String(), errs.String()}, list
+	}
+	r, list := ask("[1.0, 0.1]\n\n{\"observation\": [null, 0.2], \"controls\": [0.5]}\n[1.1, 0.1]\n[1, 0]\n[1, 0]\n")
+	if r.code != exitOK || len(list) != 5 || list[4].Step != 5 || len(list[4].Mean) != 3 || len(list[4].Expected) != 2 {
+		t.Errorf("exit code %d: %+v %s", r.code, list, r.err)
+	}
+	if r, list := ask("[1.0, 0.1]\n[1.0]\n"); r.code != exitData || len(list) != 1 || !strings.Contains(r.err, "stdin: line 2") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	if r, _ := ask("[1.0, x]\n"); r.code != exitData || !strings.Contains(r.err, "stdin: line 1") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+}

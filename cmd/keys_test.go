@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+)
+
+func TestKeys_Commands(t *testing.T) {
+	c := newCLI(t)
+	dir := filepath.Join(t.TempDir(), "secrets")
+	first := c.must("init", "--dir", dir, "--workers", "2")
+	for _, want := range []string{"worker-1.nk     made", "worker-2.nk     made", "--nkey worker-1.nk"} {
+		if !strings.Contains(first.out, want) {
+			t.Errorf("%q is missing in\n%s", want, first.out)
+		}
+	}
+	if strings.Contains(first.out, " worker.nk") {
+		t.Errorf("there is a key for all workers:\n%s", first.out)
+	}
+	list := func() (names []string) {
+		var lines []keyLine
+		if err := json.Unmarshal([]byte(c.must("keys", "ls", "--dir", dir, "--json").out), &lines); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lines {
+			if len(l.Key) != 12 || l.Created.IsZero() || l.Seen != nil {
+				t.Errorf("got %+v", l)
+			}
+			names = append(names, l.Name+" "+l.Role)
+		}
+		return names
+	}
+	c.must("keys", "add", "lab", "--dir", dir)
+	c.must("keys", "revoke", "1", "--dir", dir)
+	rotated := c.must("keys", "rotate", "2", "coordinator", "--dir", dir)
+	if want := []string{"coordinator coordinator", "operator operator", "worker-2 worker", "worker-lab worker"}; !slices.Equal(list(), want) {
+		t.Errorf("got %q, want %q", list(), want)
+	}
+	if !strings.Contains(rotated.out, "replaced 2\nreplaced coordinator\n") || !strings.Contains(rotated.out, "--signal reload") {
+		t.Errorf("rotate says\n%s", rotated.out)
+	}
+	if text := c.must("keys", "ls", "--dir", dir).out; !strings.Contains(text, "worker-lab") || !strings.Contains(text, "not known") {
+		t.Errorf("ls says\n%s", text)
+	}
+	for _, secret := range secrets(t, dir) {
+		if strings.Contains(rotated.out+first.out, secret) {
+			t.Error("a secret is printed")
+		}
+	}
+	for line, want := range map[string]string{
+		"keys revoke 1":           "hint: see which there are with: switchyard keys ls",
+		"keys revoke coordinator": "can be replaced, but not revoked",
+		"keys add lab":            "there is such a key already",
+		"keys add a/b":            "only letters, digits",
+		"keys rotate":             "NAME",
+		"init --workers -1":       "between 0 and 1000",
+	} {
+		r := c.run(append(strings.Fields(line), "--dir", dir)...)
+		if r.code != exitUsage || !strings.Contains(r.err, want) {
+			t.Errorf("%s: exit code %d, want %q in\n%s", line, r.code, want, r.err)
+		}
+	}
+}
+
+// A worker takes a key that is free. When that key is replaced, the worker is cut off and goes on with the new one. One
+// more worker than there are keys is told so.
+func TestWorker_KeyOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	c := newCLI(t)
+	c.must("init", "--dir", dir, "--workers", "1")
+	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, keys.Auth), Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Shutdown)
+	p := &process{t: t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
+	a := &app{kinds: registry.Builtin().Kinds(), out: &buffer{}, err: p.err, signals: p.signals, invoked: "switchyard", cores: 1}
+	go func() { p.code <- a.run([]string{"worker", "--nats", b.URL(), "--nkey", dir, "--id", "w"}) }()
+	connected := func() string {
+		list, err := b.Keys()
+		if err != nil || len(list) != 1 {
+			return ""
+		}
+		return list[0]
+	}
+	await(t, func() bool { return connected() != "" })
+	first := connected()
+	if r := c.run("worker", "--nats", b.URL(), "--nkey", dir); r.code != exitUsage || !strings.Contains(r.err, "all keys of workers are taken: 1 in "+dir) || !strings.Contains(r.err, "init --workers N") {
+		t.Errorf("a second worker: exit code %d\n%s", r.code, r.err)
+	}
+	c.must("keys", "rotate", "worker-1", "--dir", dir)
+	await(t, func() bool { return connected() != "" && connected() != first })
+	p.says("the key has changed: connecting with the new one")
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/paper"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/report"
+	"github.com/switchyard-ml/switchyard/internal/study"
+)
+
+type paperFlags struct {
+	size     string
+	seeds    int
+	only     []string
+	out      string
+	parallel int
+	dry      bool
+}
+
+// Limits of flags.
+const (
+	maxSeeds    = 1000
+	maxParallel = 1024
+)
+
+func (a *app) paperCommand() *cobra.Command {
+	var f paperFlags
+	c := &cobra.Command{
+		Use:   "paper",
+		Short: "Reproduce the tables, figures and claims of the paper",
+		Long: `Train every model of the paper on every environment, measure them and write one report: index.html, which
+opens from disk, report.md, numbers.csv, runs.csv and figures. It first says what it will train and how long that
+takes here. It may be stopped at any time: the same command goes on where it was.
+
+Sizes:
+  smoke     minutes: every table and figure is written, nothing is learned
+  quick     hours on two cores
+  faithful  the paper's sizes and schedules, weeks on two cores
+
+Parts: ` + listOf(paper.Parts()),
+		Example: "  " + a.invoked + " paper --size smoke -o report\n  " + a.invoked + " paper --size quick --only table1,fhn -o report --dry-run",
+		Args:    exactly(),
+		RunE:    func(*cobra.Command, []string) error { return a.paper(f) },
+	}
+	c.Flags().StringVar(&f.size, "size", string(paper.Smoke), "size of the runs: "+listOf(paper.Sizes()))
+	c.Flags().IntVar(&f.seeds, "seeds", 3, "seeds of each model: 1, 2, …")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "parts to reproduce (default: all)")
+	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs")
+	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs that are trained at the same time, with one worker each")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be trained, and train nothing")
+	c.RegisterFlagCompletionFunc("size", completeWords(paper.Sizes())) // they fail for a flag that does not exist
+	c.RegisterFlagCompletionFunc("only", completeWords(paper.Parts()))
+	return c
+}
+
+// listOf writes words in a row.
+func listOf[T ~string](words []T) string {
+	var list []string
+	for _, w := range words {
+		list = append(list, string(w))
+	}
+	return strings.Join(list, ", ")
+}
+
+func completeWords[T ~string](words []T) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var list []cobra.Completion
+		for _, w := range words {
+			list = append(list, string(w))
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// parts checks the flags and returns the parts that are asked for.
+func (f paperFlags) parts() ([]paper.Part, error) {
+	if !slices.Contains(paper.Sizes(), paper.Size(f.size)) {
+		return nil, advice.Usagef("--size %s: it takes %s", f.size, listOf(paper.Sizes()))
+	}
+	if f.seeds < 1 || f.seeds > maxSeeds {
+		return nil, advice.Usagef("--seeds %d: it takes 1 to %d", f.seeds, maxSeeds)
+	}
+	if f.parallel < 1 || f.parallel > maxParallel {
+		return nil, advice.Usagef("--parallel %d: it takes 1 to %d", f.parallel, maxParallel)
+	}
+	if len(f.only) == 0 {
+		return paper.Parts(), nil
+	}
+	var parts []paper.Part
+	for _, name := range f.only {
+		if !slices.Contains(paper.Parts(), paper.Part(name)) {
+			return nil, advice.Usagef("--only %s: there are %s", name, listOf(paper.Parts()))
+		}
+		parts = append(parts, paper.Part(name))
+	}
+	return parts, nil
+}
+
+func (a *app) paper(f paperFlags) error {
+	parts, err := f.parts()
+	if err != nil {
+		return err
+	}
+	plan, err := paper.NewPlan(a.kinds, paper.Size(f.size), f.seeds, parts)
+	if err != nil {
+		return err
+	}
+	screen := a.screen()
+	log := a.logger(screen, hclog.Warn)
+	s := &study.Study{
+		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
+		Version: release.Version(), Log: log, Command: a.command, Show: func(study.Progress) {},
+	}
+	if plan.Size == paper.Smoke {
+		s.Episodes = smokeEpisodes
+	}
+	if err := s.Check(); err != nil {
+		return err
+	}
+	began := time.Now()
+	err = a.untilInterrupted(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
+		defer screen.Finish()
+		costs, err := a.estimate(ctx, s, plan)
+		if err != nil || f.dry {
+			return err
+		}
+		s.Show = func(p study.Progress) { screen.Status(p.Line(lineWidth(screen))) }
+		return s.Run(ctx, costs)
+	})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return advice.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted), "the same command goes on")
+	case err != nil && !errors.Is(err, study.ErrFailed), f.dry:
+		return err
+	}
+	return errors.Join(a.writePaper(plan, s, f, began), err)
+}
+
+// smokeEpisodes is the number of test episodes where nothing is to be learned.
+const smokeEpisodes = 40
+
+// estimate says what is left to train, and returns the cost of each trial, in seconds of one core where speeds are
+// measured, else in updates.
+func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) ([]float64, error) {
+	costs := make([]float64, len(plan.Trials))
+	speeds := map[string]float64{} // by configuration without its seed
+	total, left := 0.0, 0
+	for i, t := range plan.Trials {
+		remaining := s.Remaining(t)
+		if remaining > 0 {
+			left++
+		}
+		costs[i] = float64(remaining)
+		if plan.Size == paper.Smoke || remaining == 0 {
+			continue
+		}
+		c := t.Config.Clone()
+		c.Seed = 0
+		speed, known := speeds[c.Digest()]
+		if !known {
+			var err error
+			if speed, err = s.Speed(ctx, t); err != nil {
+				return nil, err
+			}
+			speeds[c.Digest()] = speed
+		}
+		if speed > 0 {
+			costs[i] /= speed
+		}
+		total += costs[i]
+	}
+	text := "minutes in all"
+	if total > 0 {
+		longest := slices.Max(costs)
+		text = fmt.Sprintf("about %s of training with %s, and the measurements after each",
+			readable.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))), readable.Count(s.Parallel, "run")+" at a time")
+	}
+	if left == 0 {
+		text = "all are trained"
+	}
+	_, err := fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, readable.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
+	return costs, err
+}
+
+// writePaper writes the report and prints the claims.
+func (a *app) writePaper(plan *paper.Plan, s *study.Study, f paperFlags, began time.Time) error {
+	results, err := paper.Read(plan, s.RunsDir)
+	if err != nil {
+		return err
+	}
+	words := []string{"paper", "--size", f.size, "--seeds", fmt.Sprint(f.seeds)}
+	if len(f.only) > 0 {
+		words = append(words, "--only", strings.Join(f.only, ","))
+	}
+	command := append([]string{"switchyard"}, words...)
+	if err := results.Write(f.out, []report.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
+		return err
+	}
+	table := readable.NewTable("claim", "judgement").Left(1)
+	for _, c := range paper.Claims() {
+		if v := results.Judge(c); v.Judgement != paper.NotMeasured {
+			table.Row(c.ID, string(v.Judgement))
+		}
+	}
+	var b strings.Builder
+	table.WriteTo(&b) // a Builder takes everything
+	return a.printf("%s\nreport   %s, after %s\n", b.String(), filepath.Join(f.out, "index.html"), readable.Short(time.Since(began)))
+}

@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/runreport"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var out string
+	var wanted []string
+	c := &cobra.Command{
+		Use:   "report NAME...",
+		Short: "Write settings, training, measurements and figures of runs as one page",
+		Long: `Write one report of runs: index.html, which opens from disk, report.md, numbers.csv and figures. It shows
+what was measured; --protocol measures more, where a run has no such measurement yet.`,
+		Args:              atLeastOne("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.reportRuns(args, wanted, out) },
+	}
+	c.Flags().StringVarP(&out, "out", "o", "report", "folder of the report")
+	c.Flags().StringSliceVar(&wanted, "protocol", nil, "evaluation protocols that the report is to have")
+	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
+	return c
+}
+
+func (a *app) reportRuns(names, protocols []string, out string) error {
+	var list []runreport.Run
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return advice.Usagef("run %s is named twice", name)
+		}
+		info, err := runs.Load(a.runsDir, name)
+		if err != nil {
+			return a.missingRun(err)
+		}
+		overrides, err := os.ReadFile(filepath.Join(a.runsDir, name, "overrides.txt"))
+		if err != nil {
+			return fmt.Errorf("read the settings of run %s: %w", name, err)
+		}
+		list = append(list, runreport.Run{Info: info, Overrides: strings.Fields(string(overrides))})
+	}
+	err := a.untilInterrupted(a.err, "finishing the measurement", func(ctx context.Context) error {
+		for _, name := range names {
+			for _, p := range protocols {
+				if _, err := os.Stat(filepath.Join(a.runsDir, name, "tables", p+".json")); err == nil || ctx.Err() != nil {
+					continue
+				}
+				if _, err := a.evaluateRun(name, measurement{protocol: p, checkpoint: "best"}); err != nil {
+					return err
+				}
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	if err := runreport.Write(out, a.runsDir, list); err != nil {
+		return err
+	}
+	return a.printf("report   %s\n", filepath.Join(out, "index.html"))
+}

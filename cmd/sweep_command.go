@@ -1,0 +1,244 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/trials"
+	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// sweepFlags are the flags of the sweep command.
+type sweepFlags struct {
+	train     trainFlags
+	page      webFlags
+	pageSaid  bool
+	name, dir string
+	many, dry bool
+}
+
+func (a *app) sweepCommand() *cobra.Command {
+	flags := &sweepFlags{}
+	c := &cobra.Command{
+		Use:   "sweep FILE.yaml | -m PRESET key=value,value...",
+		Short: "Search for good settings on this machine",
+		Long: `Search for good settings: many runs, most of which are stopped early, on the workers
+of this machine and of others that join (--listen). The file has the keys of a W&B
+sweep, see docs/sweeps.md; -m makes a grid from the command line instead.
+
+First it says what it will do. Ctrl-C, or any other end, loses nothing: the same
+command goes on, and the trials and their results are the same as if it had never
+stopped, on any number of workers.`,
+		Example: "  " + a.invoked + " sweep rates.yaml --dry-run\n  " + a.invoked + " sweep rates.yaml --name first --workers 8\n" +
+			"  " + a.invoked + " sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'\n  " + a.invoked + " sweep best first",
+		Args:              atLeastOne("FILE.yaml, or -m PRESET key=value,value"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE: func(c *cobra.Command, args []string) error {
+			flags.pageSaid = c.Flags().Changed("web")
+			return a.sweep(args, *flags)
+		},
+	}
+	flags.train.add(c, a.cores)
+	flags.page.add(c)
+	c.Flags().StringVar(&flags.name, "name", "", "name of the sweep (default: that of the file)")
+	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "a grid of the values that are given as key=value,value, key=range(0,3) or key=choice(a,b)")
+	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
+	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweeps")
+	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags), a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
+	for _, o := range orders {
+		c.AddCommand(a.sweepOrderCommand(flags, o))
+	}
+	return c
+}
+
+// request is the sweep that the arguments ask for.
+func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, error) {
+	r := trials.Request{Kinds: a.kinds, Environment: a.settings(), Folder: trials.Folder{Dir: flags.dir, Name: flags.name}}
+	if flags.many {
+		text, err := sweepfile.FromArguments(args)
+		if err != nil {
+			return r, err
+		}
+		r.Path, r.Text = "command line", text
+		if r.Folder.Name == "" {
+			r.Folder.Name = strings.ReplaceAll(args[0], "/", "-") + "-sweep"
+		}
+		return r, nil
+	}
+	r.Path = args[0]
+	if len(args) > 1 {
+		return r, advice.Hint(advice.Usagef("a sweep file stands alone, and %q follows it", args[1]), "fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m PRESET key=value,value")
+	}
+	data, err := os.ReadFile(r.Path)
+	if err != nil {
+		hint := "a sweep file is YAML, see docs/sweeps.md; a grid without a file: " + a.invoked + " sweep -m PRESET key=value,value"
+		if near := names.Nearest(r.Path, []string{"ls", "show", "best", "stop", "pause", "resume", "extend", "submit"}); near != "" {
+			hint = "did you mean sweep " + near + "?"
+		}
+		return r, advice.Hint(advice.Usagef("read the sweep: %w", err), "%s", hint)
+	}
+	r.Text = data
+	if r.Folder.Name == "" {
+		r.Folder.Name = strings.TrimSuffix(filepath.Base(r.Path), filepath.Ext(r.Path))
+	}
+	return r, nil
+}
+
+func (a *app) sweep(args []string, flags sweepFlags) error {
+	if err := flags.train.check(); err != nil {
+		return err
+	}
+	request, err := a.sweepRequest(args, flags)
+	if err != nil {
+		return err
+	}
+	j, err := trials.Prepare(request)
+	if err != nil {
+		return err
+	}
+	if flags.dry {
+		return a.sweepPlan(j, flags, a.out)
+	}
+	return a.leadSweep(j, flags, 0)
+}
+
+// leadSweep leads a sweep with workers of this process.
+func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
+	screen := a.screen()
+	if !a.quiet {
+		if err := a.sweepPlan(j, flags, screen); err != nil {
+			return err
+		}
+	}
+	log := a.logger(screen, hclog.Warn) // the screen says what runs do
+	transport, err := brokerFlags{listen: flags.train.listen, keys: flags.train.keys}.transport(a.logger(screen, hclog.Info), a.invoked+" init")
+	if err != nil {
+		return err
+	}
+	defer transport.Close()
+	if err := j.Begin(); err != nil {
+		return err
+	}
+	show := newSweepScreen(screen, j, flags.train.workers, a)
+	var swept error
+	ctx, done := context.WithCancel(context.Background())
+	defer done()
+	var h *host.Host
+	h = host.New(host.Config{
+		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: log,
+		Connect: transport.Plain,
+		Direct:  transport.Direct,
+		Ready: func(ready context.Context) {
+			swept = j.Lead(ready, trials.Leader{
+				Host: h, RunsDir: j.Folder.Runs(), Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log,
+			}, extend)
+			done()
+		},
+	})
+	if err := h.Connect(); err != nil {
+		return err
+	}
+	defer h.Close()
+	page, err := a.sweepPage(h, j, flags, screen)
+	if err != nil {
+		return err
+	}
+	dismiss, err := a.hire(transport.Connect, flags.train, log)
+	if err != nil {
+		return err
+	}
+	err = a.untilInterrupted(screen, "writing checkpoints of the trials under way", func(interrupted context.Context) error {
+		stop := context.AfterFunc(interrupted, done)
+		defer stop()
+		defer screen.Finish()
+		return h.Serve(ctx, page, nil)
+	})
+	if errors.Is(err, errAborted) {
+		return advice.Hint(err, "nothing is lost: the same command goes on")
+	}
+	dismiss()
+	return a.swept(j, errors.Join(err, swept), flags)
+}
+
+// hire starts the workers of this process, which go where there is work.
+func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, log hclog.Logger) (dismiss func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, flags.workers)
+	for n := range flags.workers {
+		name := fmt.Sprintf("local-%d", n+1)
+		bus, err := connect(name)
+		if err == nil {
+			var agent *worker.Agent
+			agent, err = worker.NewAgent(worker.AgentConfig{
+				ID: name, Slots: flags.slots, Info: release.Name(), Numerics: job.Numerics(), Build: job.Build(a.kinds),
+			}, bus, log.Named("worker"))
+			if err == nil {
+				go func() { ended <- agent.Run(ctx) }()
+				continue
+			}
+		}
+		cancel()
+		return nil, fmt.Errorf("start worker %d: %w", n+1, err)
+	}
+	return func() {
+		cancel()
+		for range flags.workers {
+			if err := <-ended; err != nil {
+				log.Warn("a worker ended with an error", "error", err)
+			}
+		}
+	}, nil
+}
+
+// sweepPage listens for the page of the sweep. Where the usual port is taken, and no other one was asked for, it takes a
+// free one.
+func (a *app) sweepPage(h *host.Host, j *trials.Job, flags sweepFlags, screen *terminal.Screen) (*web.Server, error) {
+	log := a.logger(screen, hclog.Warn)
+	flags.page.sweeps = sweepsOf(j.Folder.Dir)
+	server, err := flags.page.open(h.Page(), j.Folder.Runs(), log)
+	if err != nil && !flags.pageSaid && errors.Is(err, syscall.EADDRINUSE) {
+		flags.page.listen = "127.0.0.1:0"
+		server, err = flags.page.open(h.Page(), j.Folder.Runs(), log)
+	}
+	if err == nil && server != nil && !a.quiet {
+		fmt.Fprintf(screen, "page      %ssweeps.html#/%s\n\n", server.URL(), j.Folder.Name)
+	}
+	return server, err
+}
+
+// swept says how a sweep ended.
+func (a *app) swept(j *trials.Job, err error, flags sweepFlags) error {
+	again := a.invoked + " sweep show " + j.Folder.Name
+	if flags.dir != "sweeps" {
+		again += " --sweeps-dir " + flags.dir
+	}
+	if errors.Is(err, sweep.ErrInterrupted) {
+		return advice.Hint(err, "the same command goes on with it; what there is: %s", again)
+	}
+	if err != nil {
+		return err
+	}
+	state, err := j.Folder.State()
+	if err != nil {
+		return err
+	}
+	return writeSweep(a.out, j.Folder, state)
+}

@@ -1,0 +1,242 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/trials"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// sweepPlan writes what a sweep will do.
+func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
+	p, err := j.Plan()
+	if err != nil {
+		return err
+	}
+	s := &j.File.Spec
+	facts := []fact{
+		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed, j.Base.Config.Preset)},
+		{"trials", fmt.Sprintf("%s, %s in all", readable.Count(p.Work.Trials, "trial"), readable.Count(p.Work.Runs, "run"))},
+	}
+	for _, m := range s.Metrics {
+		facts = append(facts, fact{"metric", fmt.Sprintf("%s %s", m.Goal, m.Name)})
+	}
+	for i := range s.Parameters {
+		facts = append(facts, fact{"search", s.Parameters[i].Key + ": " + s.Parameters[i].String()})
+	}
+	share := 100 * p.Work.Updates / p.Work.Most
+	facts = append(facts,
+		fact{"stopping", stopText(s)},
+		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take", readable.Group(int64(p.Work.Updates)), share)},
+		fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; validation comes on top",
+			hours(p.Seconds), readable.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots, 1))*float64(time.Second))),
+			stepTime(p.PerStep), readable.Count(p.Measured, "configuration"))},
+		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", readable.Bytes(p.Most), j.Folder.Path(), keepText(string(j.File.Keep)))},
+	)
+	for _, n := range j.File.Notes {
+		facts = append(facts, fact{"note", n})
+	}
+	if s.Stop.Type.Timed() {
+		facts = append(facts, fact{"note", string(s.Stop.Type) + " judges trials by those that were faster: the result depends on timing; halving does not"})
+	}
+	if flags.dry {
+		for i, c := range p.First {
+			facts = append(facts, fact{fmt.Sprintf("trial %d", i+1), strings.Join(c.Arguments(), " ")})
+		}
+		if n := s.Trials - len(p.First); n > 0 {
+			facts = append(facts, fact{"", fmt.Sprintf("and %s more", readable.Group(n))})
+		}
+	}
+	return writeFacts(w, facts)
+}
+
+func stopText(s *sweep.Spec) string {
+	t := s.Stop
+	if t.Type == sweep.NoStop {
+		return "none: every trial makes " + readable.Group(t.Rungs[0]) + " updates"
+	}
+	var rungs []string
+	for _, r := range t.Rungs {
+		rungs = append(rungs, readable.Group(r))
+	}
+	text := fmt.Sprintf("%s at updates %s", t.Type, strings.Join(rungs, ", "))
+	switch t.Type {
+	case sweep.Halving:
+		text += fmt.Sprintf(": the best 1/%d of each cohort of %d goes on", t.Eta, t.Cohort)
+	case sweep.Hyperband, sweep.ASHA:
+		text += fmt.Sprintf(": the best 1/%d goes on", t.Eta)
+	case sweep.MedianStop:
+		text += fmt.Sprintf(": what is below the median of at least %d goes no further", t.Grace)
+	}
+	if c := s.Confirm; c.Top > 0 {
+		text += fmt.Sprintf("; then the best %d again with %s", c.Top, readable.Count(c.Seeds, "fresh seed"))
+	}
+	return text
+}
+
+func keepText(keep string) string {
+	return map[string]string{"complete": "trials that reach the end", "best": "the best trial", "all": "all trials"}[keep]
+}
+
+func hours(s float64) string { return strconv.FormatFloat(s/3600, 'g', 2, 64) }
+
+func stepTime(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.0f µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3g s", s)
+}
+
+// sweepScreen shows a sweep while it goes on: on a terminal one line for each trial under way, which changes in place;
+// elsewhere a line for each trial that ends.
+type sweepScreen struct {
+	screen  *terminal.Screen
+	job     *trials.Job
+	workers int
+	quiet   bool
+	records bool // the log has records
+	log     func(text string, fields ...any)
+}
+
+// linesMost is the largest number of trials that the terminal shows at a time.
+const linesMost = 16
+
+func newSweepScreen(screen *terminal.Screen, j *trials.Job, workers int, a *app) *sweepScreen {
+	log := a.logger(screen, 0)
+	return &sweepScreen{screen: screen, job: j, workers: workers, quiet: a.quiet, records: a.logFormat == "json", log: log.Info}
+}
+
+// changed shows what has happened.
+func (v *sweepScreen) changed(s *sweep.State, list []sweep.Record) {
+	if v.quiet {
+		return
+	}
+	for _, r := range list {
+		switch r.Kind {
+		case sweep.KindDecision:
+			for _, id := range slices.Concat(r.Kept, r.Pruned) {
+				v.judged(s, s.Trial(id))
+			}
+		case sweep.KindExhausted:
+			v.say("there are no further configurations: " + r.Reason)
+		case sweep.KindOrder:
+			v.say("order: " + string(r.Order))
+		case sweep.KindFault:
+			if r.Fate == sweep.Failed {
+				v.say(fmt.Sprintf("trial %d, run %d failed: %s", r.Trial, r.Replicate, r.Reason))
+			}
+		}
+	}
+	v.screen.Status(v.status(s))
+}
+
+// judged says that a trial has ended.
+func (v *sweepScreen) judged(s *sweep.State, t *sweep.Trial) {
+	if !t.Status.Final() {
+		return
+	}
+	if v.records {
+		fields := []any{"trial", t.ID, "state", string(t.Status), "update", t.Step()}
+		for _, m := range s.Spec.Metrics {
+			if x, ok := s.Value(t, m); ok {
+				fields = append(fields, m.Name, x)
+			}
+		}
+		v.log("trial ended", fields...)
+		return
+	}
+	if t.Status == sweep.StatusPruned && v.screen.Terminal() {
+		return // the terminal has the line while it is under way
+	}
+	v.say(trialLine(s, t))
+}
+
+func (v *sweepScreen) say(text string) {
+	if v.records {
+		v.log(text)
+		return
+	}
+	fmt.Fprintln(v.screen, text)
+}
+
+// status is the picture of the sweep: a line for each trial under way, and a sum.
+func (v *sweepScreen) status(s *sweep.State) string {
+	sum := sweepSum(s)
+	if !v.screen.Terminal() {
+		return sum
+	}
+	var lines []string
+	for _, t := range s.Trials {
+		if t.Status == sweep.StatusRunning {
+			lines = append(lines, trialLine(s, t))
+		}
+	}
+	if more := len(lines) - linesMost; more > 0 {
+		lines = append(lines[:linesMost], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(append(lines, sum), "\n")
+}
+
+// trialLine is a trial in one line.
+func trialLine(s *sweep.State, t *sweep.Trial) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%4d  %-11s %8s", t.ID, t.Status, readable.Group(t.Step()))
+	for _, m := range s.Spec.Metrics {
+		if x, ok := s.Value(t, m); ok {
+			fmt.Fprintf(&b, "  %s", metricText(x))
+		} else {
+			b.WriteString("  -")
+		}
+	}
+	fmt.Fprintf(&b, "  %s", strings.Join(t.Settings.Arguments(), " "))
+	if t.Of > 0 {
+		fmt.Fprintf(&b, "  (confirms %d)", t.Of)
+	}
+	if t.Status == sweep.StatusDiverged || t.Status == sweep.StatusFailed {
+		b.WriteString("  " + t.Reason)
+	}
+	return b.String()
+}
+
+// metricText is a value with five digits.
+func metricText(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 5, 64)
+}
+
+// sweepSum says in one line how far a sweep is.
+func sweepSum(s *sweep.State) string {
+	count := map[sweep.Status]int{}
+	for _, t := range s.Trials {
+		count[t.Status]++
+	}
+	parts := []string{fmt.Sprintf("%d/%d trials", len(s.Trials), max(s.Spec.Trials, len(s.Trials)))}
+	for _, status := range []sweep.Status{
+		sweep.StatusRunning, sweep.StatusWaiting, sweep.StatusPreempted, sweep.StatusInterrupted, sweep.StatusComplete, sweep.StatusPruned, sweep.StatusDiverged, sweep.StatusFailed,
+	} {
+		if n := count[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", status, n))
+		}
+	}
+	if best, _ := s.Best(); len(best) == 1 {
+		if x, ok := s.Value(best[0], s.Spec.Metrics[0]); ok {
+			parts = append(parts, fmt.Sprintf("best %s (trial %d)", metricText(x), best[0].ID))
+		}
+	} else if len(best) > 1 {
+		parts = append(parts, fmt.Sprintf("%d on the Pareto front", len(best)))
+	}
+	return strings.Join(parts, "  ")
+}

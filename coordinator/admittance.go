@@ -1,0 +1,72 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// maxMembersOfKey is the largest number of members with one key: what the holder of one key does never keeps out the
+// workers of others.
+const maxMembersOfKey = maxMembers / 4
+
+// welcome reports whether a message goes to the machine: all do, but for the Hello of one more worker with a key that has
+// too many. It may come in later.
+func (c *Coordinator) welcome(key string, msg wire.Message) bool {
+	hello, ok := msg.(*wire.Hello)
+	if !ok || key == wire.NoKey || c.machine.members.get(hello.From, hello.Token) != nil {
+		return true
+	}
+	if c.present[key] >= maxMembersOfKey {
+		c.machine.out.reject("", ReasonWorker, "there are %d workers with key %s already", maxMembersOfKey, key)
+		return false
+	}
+	c.present[key]++
+	return true
+}
+
+// inspect tells the gate who has delivered, and gives up the members whose key is banned.
+func (c *Coordinator) inspect(now time.Duration) {
+	if c.gate == nil || !c.machine.life.active() {
+		return
+	}
+	clear(c.present)
+	crew := make(map[string]int)
+	for _, w := range slices.Clone(c.machine.members.list) {
+		_, key := wire.SplitName(w.id)
+		if c.machine.life.active() && c.gate.Banned(key) {
+			c.machine.run.remove(now, w, "its key is banned")
+			continue
+		}
+		c.present[key]++
+		if w.accepted > 0 {
+			crew[key]++
+		}
+	}
+	c.gate.Crew(c.machine.cfg.Run, crew)
+}
+
+// expect tells the gate what a message to a worker asks for.
+func (c *Coordinator) expect(to string, msg wire.Message) {
+	if c.gate == nil || to == "" {
+		return
+	}
+	_, key := wire.SplitName(to)
+	switch msg := msg.(type) {
+	case *wire.Lease:
+		c.gate.Expect(key, wire.KindResult, 4)
+	case *wire.Pull:
+		c.gate.Expect(key, wire.KindChunk, 2*msg.Count)
+	}
+}
+
+// affordable reports whether parameters may be sent to a worker alone. If not, they count as lost: they come with the
+// next step, or are asked for again.
+func (c *Coordinator) affordable(cmd thetaCommand) bool {
+	if cmd.to == "" {
+		return true
+	}
+	_, key := wire.SplitName(cmd.to)
+	return c.gate.State(key, float64(cmd.count)/float64(max(c.machine.run.chunks.Count(), 1)))
+}

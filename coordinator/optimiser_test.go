@@ -1,0 +1,30 @@
+package coordinator
+
+import (
+	"slices"
+	"testing"
+)
+
+// A run that goes back to its initial parameters, which have no checkpoint, begins with them as their average.
+func TestOptimiser_BackToTheBeginning(t *testing.T) {
+	cfg := Config{Average: 0.9, Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1, ClipFactor: 3}}
+	initial := []float32{1, -2, 3}
+	o := newOptimiser(&cfg, slices.Clone(initial))
+	step := func() {
+		t.Helper()
+		if _, _, err := o.update([]float32{3, 1, -4}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	first := slices.Clone(o.average.Values)
+	step()
+	o.restore(&Checkpoint{Theta: initial})
+	if o.step != 0 || !slices.Equal(o.theta, initial) || !slices.Equal(o.average.Values, initial) {
+		t.Fatalf("step %d, parameters %v, average %v", o.step, o.theta, o.average.Values)
+	}
+	step()
+	if !slices.Equal(o.average.Values, first) {
+		t.Errorf("the first update again gives the average %v, want %v", o.average.Values, first)
+	}
+}

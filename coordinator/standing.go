@@ -1,0 +1,210 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// A member that takes leases and does not deliver costs the time until others get its blocks. Members in good standing
+// have delivered. As long as there are some, a member that has let a block wait before its first delivery, or several
+// after it, is given copies of blocks that those in good standing compute anyway, which cost the run nothing. A copy
+// that is right in time brings it back; each one in vain makes it rest longer. One of which nothing is known shares the
+// work like all others, unless such members have let blocks wait lately: then it shows first what it can do, too. What
+// they have cost is paid for, so that it stays a small part of the time, however many of them come.
+// None of this changes a bit: it only decides who computes what.
+
+const (
+	// debt is for how long nobody is believed without having delivered, in multiples of what it has cost to believe.
+	debt = 10
+	// maxRests bounds how often the rest of a member is doubled.
+	maxRests = 8
+)
+
+// standing is what the blocks that a member was given say about it.
+type standing struct {
+	proven     bool          // it has delivered
+	misses     int           // blocks that it let wait, since it was last forgiven
+	forgivenAt time.Duration // when the misses of a proven member count no more
+	restUntil  time.Duration // until then it is given no copies
+}
+
+// sound reports whether a member delivers, as far as is known.
+func (s *standing) sound(now time.Duration) bool {
+	return s.proven && (s.misses < 2 || now >= s.forgivenAt)
+}
+
+// untried reports whether nothing is known of a member.
+func (s *standing) untried() bool { return !s.proven && s.misses == 0 }
+
+// delivers notes that a member has delivered. What a proven member let wait before is not forgotten: it could deliver in
+// order to let the next block wait.
+func (s *standing) delivers() {
+	if !s.proven {
+		*s = standing{proven: true}
+	}
+	s.restUntil = 0
+}
+
+// miss notes that a member did not deliver in time, and what that has cost. The first time of a proven member may be
+// chance.
+func (s *standing) miss(now, cost, rest time.Duration) {
+	borne := 0
+	if s.proven {
+		borne = 1
+		if now >= s.forgivenAt {
+			s.misses = 0
+		}
+	}
+	s.misses++
+	s.forgivenAt = max(now, s.forgivenAt) + debt*cost
+	if n := s.misses - borne; n > 0 {
+		s.restUntil = now + rest<<min(n-1, maxRests)
+	}
+}
+
+// field is what all workers that are given leases can do together.
+func (s *leasing) field(now time.Duration) field { return s.members.field(now, now >= s.calmAt) }
+
+// vouched reports whether one in good standing has computed what a worker has just announced.
+func vouched(now time.Duration, l *lease) bool {
+	return !l.task.contradicted() && slices.ContainsFunc(l.task.claims, func(c *claim) bool {
+		return c.account != l.owner.account && c.account.sound(now)
+	})
+}
+
+// missed notes that a block is given to another worker because the owner of a lease took too long.
+func (s *leasing) missed(now time.Duration, l *lease) {
+	cost := now - l.givenAt
+	if l.owner.untried() && s.field(now).sound > 0 {
+		s.calmAt = max(s.calmAt, now+debt*cost) // several at a time cost as much as one
+	}
+	l.owner.miss(now, cost, s.timing.patience())
+	l.owner.doubtedAt = now
+}
+
+// trials are the members that are to be given copies of what others compute.
+func (s *leasing) trials(now time.Duration, f *field) (list []*member) {
+	if f.sound == 0 {
+		return nil
+	}
+	for _, w := range s.members.list {
+		if w.ready && w.busy == 0 && !f.counts(w) && now >= w.restUntil {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// try gives members on trial copies of the smallest block that one in good standing has just been given.
+func (s *leasing) try(now time.Duration, r *round, trials []*member) {
+	var given *lease
+	for _, l := range r.leases {
+		fresh := l.state == leased && l.givenAt == now && !l.audit && !l.shadow && l.owner.sound(now)
+		if fresh && !l.audited && l.phase == open && (given == nil || l.block.Count < given.block.Count) {
+			given = l
+		}
+	}
+	if given == nil {
+		return
+	}
+	for _, w := range trials {
+		if given.mayCopy(w) {
+			s.issue(now, w, given.task, false)
+			s.leases[len(s.leases)-1].shadow = true
+		}
+	}
+}
+
+// endTrials notes which members on trial had no answer by the end of a step.
+func (s *leasing) endTrials(now time.Duration) {
+	for _, l := range s.leases {
+		if l.shadow && l.state == leased {
+			l.owner.miss(now, 0, s.timing.patience())
+		}
+	}
+}
+
+// reliable reports whether a member in good standing is to deliver a block as well.
+func (s *leasing) reliable(now time.Duration, l *lease) bool {
+	return slices.ContainsFunc(l.task.leases, func(o *lease) bool {
+		return o != l && o.audit == l.audit && o.out() && o.owner.sound(now)
+	})
+}
+
+// cover gives blocks that are held by nobody who is known to deliver, for longer than they should take, to others who
+// have nothing to do.
+func (s *leasing) cover(now time.Duration) {
+	f := s.field(now)
+	for _, r := range s.rounds {
+		if r.done || len(r.free) > 0 || len(r.queue) > 0 {
+			continue
+		}
+		for i := range len(s.leases) { // it grows meanwhile
+			l := s.leases[i]
+			if l.round != r || !l.out() || l.phase.inTree() || l.phase.judged() || !s.lags(now, l, &f) {
+				continue
+			}
+			for range s.wanted(l, &f) {
+				w := s.substitute(now, l, &f)
+				if w == nil {
+					break
+				}
+				s.missed(now, l)
+				l.task.reissued++
+				s.figures.Speculated++
+				s.issue(now, w, l.task, l.audit)
+			}
+		}
+	}
+}
+
+// lags reports whether a lease needs another worker: nobody who is known to deliver computes its block, and it takes
+// longer than it should. As long as nobody is known to deliver, nobody knows either how long that is.
+func (s *leasing) lags(now time.Duration, l *lease, f *field) bool {
+	tried := !l.owner.untried() || l.shadow
+	switch {
+	case l.owner.sound(now), l.audit && l.state == announced, !l.audit && l.task.copy != nil:
+		return false
+	case l.state == pulling && now-max(l.movedAt, s.transfer.arrivedAt) < s.timing.soon():
+		return false
+	case f.sound > 0:
+		return tried && now-l.givenAt > s.timing.due(l) && !s.reliable(now, l)
+	}
+	wait := s.timing.soon()
+	if l.task.attempts == 1 {
+		wait = max(s.timing.detection, s.timing.due(l)) // replicas say how far they are
+	}
+	return !slices.ContainsFunc(l.task.leases, func(o *lease) bool { return o.audit == l.audit && now-o.givenAt < wait })
+}
+
+// wanted is how many workers more are given the block of a lease that lags: as long as nobody is known to deliver, as
+// many as have it already.
+func (s *leasing) wanted(l *lease, f *field) int {
+	if f.sound > 0 {
+		return 1
+	}
+	return max(1, len(l.task.leases))
+}
+
+// substitute is the fastest member in good standing that has nothing to do and may take a block that somebody else has.
+// As long as there is none in good standing, it is the first that was given nothing in this step.
+func (s *leasing) substitute(now time.Duration, l *lease, f *field) *member {
+	var best *member
+	for _, w := range s.members.list {
+		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.sound(now) || f.sound == 0 && w.asked {
+			continue
+		}
+		if best == nil || f.speed(w) > f.speed(best) {
+			best = w
+		}
+	}
+	return best
+}
+
+// spare reports whether an announced block is not to be pulled from its worker, because one that is better known to
+// deliver is about to have it, too.
+func (s *leasing) spare(now time.Duration, l *lease) bool {
+	return l.round.work == wire.Gradient && !l.owner.sound(now) && s.reliable(now, l)
+}

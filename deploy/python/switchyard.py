@@ -1,0 +1,160 @@
+"""Runs models that `switchyard export NAME --format npz|safetensors -o DIR` wrote. It needs numpy alone.
+
+    import numpy as np, switchyard
+    model = switchyard.load("DIR")
+    state = model.begin(x[:model.warmup], u[:model.warmup])      # x [T,nx], u [T,nu] in the units of the data
+    for t in range(1, len(x)):
+        state = model.filter(state, x[t], u[t])                  # NaN in x[t]: missing
+    mean = model.predict(state, controls)                        # [horizon,nx], without noise
+    paths = model.sample(state, controls, paths=100, seed=1)     # [paths,horizon,nx] with noise, observations too
+    print(state["mean"], state["weights"], model.emission(state["z_next"]))
+
+`python3 switchyard.py DIR` prints what the model takes and gives.
+"""
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+
+OPERATIONS = {
+    "Gemm": lambda x, w, b: x @ w + b,
+    "MatMul": lambda x, w: x @ w,
+    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide,
+    "Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh, "Sqrt": np.sqrt, "Identity": lambda x: x,
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Softplus": lambda x: np.logaddexp(x, 0),
+    "Softmax": lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(x - x.max(-1, keepdims=True))),
+    "Concat": lambda *x: np.concatenate(x, -1),
+}
+
+
+def read_safetensors(path):
+    """Reads the float32 tensors of a safetensors file."""
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        body = f.read()
+    return {name: np.frombuffer(body[slice(*t["data_offsets"])], "<f4").reshape(t["shape"])
+            for name, t in header.items() if name != "__metadata__"}
+
+
+class Model:
+    """A model whose steps are graphs. Rows of a batch go through a graph together."""
+
+    def __init__(self, description, weights):
+        if description["format"] != "switchyard model 1":
+            raise ValueError(f"model.json has the format {description['format']!r}, this program reads 'switchyard model 1'")
+        self.description, self.weights = description, weights
+        self.graphs = {g["name"]: g for g in description["graphs"]}
+        self.nx, self.nu, self.nz, self.m = (description[k] for k in ("nx", "nu", "nz", "m"))
+        self.warmup, self.horizon = description["warmup"], description["horizon"]
+
+    def run(self, name, **inputs):
+        """Computes a graph: arrays [rows, width] by name, or [width] for a single row. What it does not take is left out."""
+        if name not in self.graphs:
+            raise ValueError(f"the model (family {self.description['family']}) has no graph {name}; it has {sorted(self.graphs)}")
+        graph = self.graphs[name]
+        single = all(np.ndim(inputs[v["name"]]) < 2 for v in graph["inputs"])
+        values = dict(self.weights)
+        for v in graph["inputs"]:
+            x = np.atleast_2d(np.asarray(inputs[v["name"]], np.float64))
+            if x.shape[-1] != v["width"]:
+                raise ValueError(f"{name}: {v['name']} has {x.shape[-1]} columns, want {v['width']}: {v['doc']}")
+            values[v["name"]] = x
+        for node in graph["nodes"]:
+            values[node["output"]] = OPERATIONS[node["op"]](*(values[i] for i in node["inputs"]))
+        outputs = {v["name"]: values[v["name"]] for v in graph["outputs"]}
+        return {k: x[0] for k, x in outputs.items()} if single else outputs
+
+    def begin(self, x, u=None):
+        """The first latent state of a sequence from its first observations [<= warmup, nx] and controls."""
+        x = np.asarray(x, np.float64).reshape(-1, self.nx)[: self.warmup]
+        u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, np.float64).reshape(-1, self.nu)[: len(x)]
+        scale = self.description["scale"]
+        x = np.where(np.isnan(x), scale["observations"]["mean"] or 0, x)  # missing: 0 in the model's units
+        if self.nu and len(u):  # the first control acted before the sequence
+            u = np.concatenate([np.broadcast_to(scale["controls"]["mean"] or 0, (1, self.nu)), u[1:]])
+        rows = [min(i, len(x) - 1) for i in range(self.warmup)]
+        z = self.run("initial", first=np.concatenate([x[rows], u[rows]], 1).ravel())["z"]
+        return {"z_next": z, "mean": z, "variance": np.zeros_like(z), "s_next": None, "weights": np.zeros(self.m)}
+
+    def _step(self, name, state, rng=None, **inputs):
+        if state.get("s_next") is None and "first_" + name in self.graphs:
+            name = "first_" + name
+        inputs.update(z=state["z_next"], s=state.get("s_next"))
+        rows = np.shape(state["z_next"])[:-1]
+        for v in self.graphs[name]["inputs"]:
+            if v["name"].startswith("noise"):
+                inputs[v["name"]] = np.zeros(rows + (v["width"],)) if rng is None else draw(rng, v["doc"], rows + (v["width"],))
+        out = self.run(name, **inputs)
+        out.setdefault("s_next", out["weights"])
+        return out
+
+    def filter(self, state, x, u=None):
+        """The state after the next observation; u acted since the last one."""
+        x = np.asarray(x, np.float64)
+        seen = ~np.isnan(x).any(-1, keepdims=True)
+        u = np.zeros(x.shape[:-1] + (self.nu,)) if u is None else u
+        return self._step("filter_step", state, x=np.where(np.isnan(x), 0, x), u=u, seen=seen.astype(float))
+
+    def advance(self, state, u=None, rng=None):
+        """The next state without an observation; with noise if rng is a numpy Generator."""
+        u = np.zeros(np.shape(state["z_next"])[:-1] + (self.nu,)) if u is None else u
+        return self._step("transition", state, rng, u=u)
+
+    def emission(self, z):
+        """Mean (x) and standard deviation (sd) of an observation."""
+        return self.run("emission", z=z)
+
+    def encoder(self, x):
+        """What an observation alone says of the latent state: mean and variance."""
+        return self.run("encoder", x=x)
+
+    def predict(self, state, controls=None, horizon=None):
+        """The means of coming observations [horizon, nx] under controls [horizon, nu], without noise."""
+        horizon = horizon or (len(controls) if controls is not None else self.horizon)
+        path = []
+        for h in range(horizon):
+            state = self.advance(state, None if controls is None else controls[h])
+            path.append(self.emission(state["z_next"])["x"])
+        return np.array(path)
+
+    def sample(self, state, controls=None, horizon=None, paths=100, seed=None):
+        """Drawn coming observations [paths, horizon, nx]."""
+        rng = np.random.default_rng(seed)
+        horizon = horizon or (len(controls) if controls is not None else self.horizon)
+        wide = {k: None if v is None else np.tile(v, (paths, 1)) for k, v in state.items()}
+        wide["z_next"] = wide["mean"] + np.sqrt(wide["variance"]) * rng.standard_normal(wide["mean"].shape)
+        out = []
+        for h in range(horizon):
+            wide = self.advance(wide, None if controls is None else np.tile(controls[h], (paths, 1)), rng)
+            seen = self.emission(wide["z_next"])
+            out.append(seen["x"] + seen["sd"] * rng.standard_normal(seen["x"].shape) if "sd" in seen else rng.random(seen["x"].shape) < seen["x"])
+        return np.array(out).swapaxes(0, 1)
+
+
+def draw(rng, doc, shape):
+    """Noise of the kind that the input's description names."""
+    if doc.startswith("Gumbel"):
+        return rng.gumbel(size=shape)
+    return rng.logistic(size=shape) if doc.startswith("logistic") else rng.standard_normal(shape)
+
+
+def load(folder):
+    """Reads the folder of an export."""
+    with open(os.path.join(folder, "model.json"), encoding="utf-8") as f:
+        description = json.load(f)
+    path = os.path.join(folder, description.get("weights") or "weights.npz")
+    weights = read_safetensors(path) if path.endswith(".safetensors") else dict(np.load(path))
+    return Model(description, {name: w.astype(np.float64) for name, w in weights.items()})
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 switchyard.py DIR")
+    for g in load(sys.argv[1]).graphs.values():
+        print(f"{g['name']}: {g['doc']}")
+        for word in ("inputs", "outputs"):
+            for v in g[word]:
+                print(f"  {word[:-1]:6} {v['name']:10} [{v['width']}] {v['doc']}")

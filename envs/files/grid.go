@@ -1,0 +1,206 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// jitter is the part of a step by which times may miss an even grid. Measured times are rounded; times that miss by more
+// are uneven.
+const jitter = 0.05
+
+// mostRounding is the part of a step that rounding to the decimals of the file may explain.
+const mostRounding = 0.25
+
+// sparse is how many times the rows that are there a grid may have: beyond, times are not those of one recording.
+const sparse = 200
+
+// even finds the grid on which rows lie: the one of all recordings, or if that is not known yet, their own. times ascend.
+// It returns the step at which each row lies, counted from the first, or an error that says where the times are uneven.
+func (c *clock) even(times []float64, common calendar) (calendar, []int, error) {
+	if len(times) < 2 {
+		return calendar{}, make([]int, len(times)), nil
+	}
+	grids := []calendar{common}
+	if common.step == 0 {
+		grids = c.candidates(times)
+	}
+	for _, grid := range grids {
+		if at, dt, bad := steps(times, grid, c.rounding()); bad < 0 {
+			grid.step = dt
+			return grid, at, nil
+		}
+	}
+	row := 1
+	for _, grid := range grids {
+		if _, _, bad := steps(times, grid, c.rounding()); bad > row {
+			row = bad
+		}
+	}
+	return calendar{}, nil, &unevenError{row: row, from: c.text(times[row-1]), to: c.text(times[row]), usual: c.gap(median(gaps(times)))}
+}
+
+// unevenError says which time is off every grid.
+type unevenError struct {
+	row             int
+	from, to, usual string
+	step            string // a step to resample with
+}
+
+// ResampleStep returns a step by which rows can be brought to an even grid, if err says that their times are uneven.
+func ResampleStep(err error) (step string, uneven bool) {
+	var e *unevenError
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	return e.step, true
+}
+
+func (e *unevenError) Error() string {
+	return fmt.Sprintf("t goes from %s to %s, where %s is usual", e.from, e.to, e.usual)
+}
+
+// rounding is the largest error by rounding to the decimals that the column has.
+func (c *clock) rounding() float64 {
+	if c.dates || c.digits == 0 {
+		return 0
+	}
+	return 0.5 * math.Pow10(-c.digits)
+}
+
+// candidates are the grids that the times may lie on, the finest unit last.
+func (c *clock) candidates(times []float64) []calendar {
+	smallest, usual := slices.Min(gaps(times)), median(gaps(times))
+	if !c.dates {
+		return []calendar{{step: usual}, {step: smallest}}
+	}
+	var list []calendar
+	if smallest >= 27*day {
+		list = append(list, monthGrids(times)...)
+	}
+	if businessDays(times) {
+		list = append(list, calendar{1, "business day"})
+	}
+	for _, gap := range []float64{usual, smallest} {
+		unit := "s"
+		for _, u := range []string{"min", "h", "day"} {
+			if math.Mod(gap, secondsOf[u]) == 0 {
+				unit = u
+			}
+		}
+		list = append(list, calendar{gap / secondsOf[unit], unit})
+	}
+	return list
+}
+
+// monthGrids are grids of whole months, if all times are at the same place of their months: the same day, or the last.
+func monthGrids(times []float64) []calendar {
+	months := make([]int, len(times))
+	same, last := true, true
+	first := time.Unix(int64(times[0]), 0).UTC()
+	for i, t := range times {
+		d := time.Unix(int64(t), 0).UTC()
+		months[i] = month(t)
+		same = same && d.Day() == first.Day()
+		last = last && d.AddDate(0, 0, 1).Day() == 1
+	}
+	if !same && !last {
+		return nil
+	}
+	step := 0
+	for i := 1; i < len(months); i++ {
+		step = gcd(step, months[i]-months[i-1])
+	}
+	return []calendar{{float64(step), "month"}}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// businessDays reports whether times are days from Monday to Friday over more than a week, mostly one after the other.
+func businessDays(times []float64) bool {
+	if len(times) < 6 || median(gaps(times)) != day {
+		return false
+	}
+	for _, t := range times {
+		weekday := time.Unix(int64(t), 0).UTC().Weekday()
+		if math.Mod(t, day) != 0 || weekday == time.Saturday || weekday == time.Sunday {
+			return false
+		}
+	}
+	return times[len(times)-1]-times[0] > 7*day
+}
+
+// steps counts the steps of a grid between the rows. dt is the step that fits all rows best. bad is the first row that
+// is off the grid, −1 if there is none.
+func steps(times []float64, grid calendar, rounding float64) (at []int, dt float64, bad int) {
+	at = make([]int, len(times))
+	if !(grid.step > 0) {
+		return nil, 0, 1
+	}
+	for i := 1; i < len(times); i++ {
+		n := math.Round((grid.position(times[i]) - grid.position(times[i-1])) / grid.step)
+		if grid.unit == "month" { // months are of unequal lengths: whole ones are counted
+			n = math.Round(float64(month(times[i])-month(times[i-1])) / grid.step)
+		}
+		if n < 1 || n > 1<<40 {
+			return nil, 0, i
+		}
+		at[i] = at[i-1] + int(n)
+	}
+	if grid.unit == "month" || grid.unit == "business day" {
+		return at, grid.step, -1
+	}
+	start := grid.position(times[0])
+	dt = (grid.position(times[len(times)-1]) - start) / float64(at[len(at)-1])
+	allowed := max(jitter, min(rounding/dt, mostRounding)) * dt * (1 + 1e-9)
+	for i, t := range times {
+		if math.Abs(grid.position(t)-start-float64(at[i])*dt) > allowed {
+			return nil, 0, max(i, 1)
+		}
+	}
+	return at, dt, -1
+}
+
+func gaps(t []float64) []float64 {
+	list := make([]float64, len(t)-1)
+	for i := range list {
+		list[i] = t[i+1] - t[i]
+	}
+	return list
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// text is a time as the file has it.
+func (c *clock) text(t float64) string {
+	if !c.dates {
+		return fmt.Sprint(t)
+	}
+	d := time.Unix(int64(math.Floor(t)), 0).UTC()
+	if math.Mod(t, day) == 0 {
+		return d.Format(time.DateOnly)
+	}
+	return d.Format(time.DateTime)
+}
+
+// gap is a duration in the unit of the times.
+func (c *clock) gap(v float64) string {
+	switch {
+	case !c.dates:
+		return fmt.Sprintf("%.6g", v)
+	case v >= day:
+		return fmt.Sprintf("%.6g d", v/day)
+	}
+	return fmt.Sprintf("%.6g s", v)
+}

@@ -1,0 +1,159 @@
+package files
+
+import (
+	"maps"
+	"slices"
+)
+
+// Options say how files are read. The zero value reads them by the convention.
+type Options struct {
+	// Observe, Control and Label name the columns (of arrays: the array) that are observations, controls and labels. If
+	// Observe is given, no other column is an observation; Control and Label alike.
+	Observe, Control, Label []string
+	// Time names the column of times: numbers or dates. ID names the column that tells recordings apart.
+	Time, ID string
+	// Rename maps names of arrays and columns in the file to names of the convention.
+	Rename map[string]string
+	// ControlsAfter is set if u[t] acts between steps t and t+1, as in reinforcement learning. Controls are then moved
+	// by one step.
+	ControlsAfter bool
+	// Resample is the step of an even grid to which rows are brought: a number in the unit of the times, or of dates a
+	// duration such as 15min, 1h, 1d, 1w, 1mo, 1q or 1y. Empty: rows have to lie on a grid already.
+	Resample string
+	// Transform is what is done to observations before they are scaled, such as log, diff or log-diff12; see
+	// ParseTransforms. Scale.Units undoes it.
+	Transform string
+	// Cut divides episodes into pieces of at most this many steps. A rest of one step is dropped. 0: episodes stay
+	// whole.
+	Cut int
+	// DT is the time between two steps for files that do not contain it; 0: unknown.
+	DT float64
+	// Limit is the largest size of the data of all files together, in bytes. 0: 2 GiB.
+	Limit int64
+
+	seen *names // if not nil, collects the names that renamed has seen
+}
+
+// names are the names of columns or arrays, in the order of the files.
+type names struct {
+	order []string
+	known map[string]bool
+}
+
+func (n *names) add(name string) {
+	if n != nil && !n.known[name] {
+		n.order, n.known[name] = append(n.order, name), true
+	}
+}
+
+// DefaultLimit is the limit of Options in bytes.
+const DefaultLimit = 2 << 30
+
+func (o Options) limit() int64 {
+	if o.Limit == 0 {
+		return DefaultLimit
+	}
+	return o.Limit
+}
+
+// asked are the names that an option mentions, with the option.
+func (o Options) asked() []struct{ flag, name string } {
+	var list []struct{ flag, name string }
+	add := func(flag string, names ...string) {
+		for _, n := range names {
+			if n != "" {
+				list = append(list, struct{ flag, name string }{flag, n})
+			}
+		}
+	}
+	add("observe", o.Observe...)
+	add("control", o.Control...)
+	add("label", o.Label...)
+	add("time", o.Time)
+	add("id", o.ID)
+	add("rename", slices.Sorted(maps.Keys(o.Rename))...)
+	return list
+}
+
+// column is the role of a column, and its name in the convention.
+func (o Options) column(name string) (role, string) {
+	o.seen.add(name)
+	switch {
+	case slices.Contains(o.Observe, name):
+		return observation, conventional("y", name)
+	case slices.Contains(o.Control, name):
+		return control, conventional("u", name)
+	case slices.Contains(o.Label, name):
+		return label, conventional("label", name)
+	case o.Time != "" && name == o.Time:
+		return timeOf, "t"
+	case o.ID != "" && name == o.ID:
+		return episodeID, "episode"
+	}
+	to, renamed := o.Rename[name]
+	if !renamed {
+		to = name
+	}
+	r := roleOf(to)
+	replaced := r == observation && o.Observe != nil || r == control && o.Control != nil || r == label && o.Label != nil ||
+		r == timeOf && o.Time != "" || r == episodeID && o.ID != ""
+	if replaced && !renamed {
+		r = unused
+	}
+	return r, to
+}
+
+// conventional is the name in the convention for a column that was chosen by name.
+func conventional(word, name string) string {
+	if roleOf(name) == roleOf(word) {
+		return name
+	}
+	return word + "_" + name
+}
+
+// array is the name in the convention for an array.
+func (o Options) array(name string) string {
+	o.seen.add(name)
+	switch {
+	case slices.Contains(o.Observe, name):
+		if name == "images" {
+			return name
+		}
+		return "y"
+	case slices.Contains(o.Control, name):
+		return "u"
+	case slices.Contains(o.Label, name):
+		return "labels"
+	}
+	if to, ok := o.Rename[name]; ok {
+		return to
+	}
+	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil || name == "labels" && o.Label != nil
+	if replaced {
+		return ""
+	}
+	return name
+}
+
+// checkNames returns an error if an option names what no file contains. kind says whether the names are those of columns
+// or arrays.
+func (o Options) checkNames(kind string) error {
+	for _, a := range o.asked() {
+		if !o.seen.known[a.name] {
+			return faultf("--"+a.flag+" "+a.name, "", "there is no such %s; there are %s", kind, list(o.seen.order))
+		}
+	}
+	return nil
+}
+
+// checkRoles returns an error if an option gives one name two roles.
+func (o Options) checkRoles() error {
+	first := map[string]string{}
+	for _, a := range o.asked() {
+		if other, twice := first[a.name]; twice {
+			return faultf("--"+a.flag+" "+a.name, "give every column one meaning", "it is given as --%s too", other)
+		}
+		first[a.name] = a.flag
+	}
+	return nil
+}

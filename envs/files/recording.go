@@ -1,0 +1,309 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard/envs"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// close makes an episode from the rows of a recording.
+func (t *table) close(e *rows) error {
+	d := t.data
+	if len(e.lines) == 1 && len(t.list) > 1 && t.hasID {
+		t.dropped++
+		return nil
+	}
+	from, to := slices.Min(e.lines), slices.Max(e.lines)
+	if err := t.interval(e); err != nil {
+		return err
+	}
+	T := len(e.observations) / d.Spec.Observation
+	episode := Episode{
+		Episode: envs.Episode{
+			T: T, Observations: rounded32(e.observations), Controls: rounded32(e.controls), States: rounded32(e.states), Labels: rounded32(e.labels),
+		},
+		Levels: e.observations, Part: e.part, Name: e.id, Source: fmt.Sprintf("%ss %d to %d", t.in.what(), from, to),
+	}
+	for _, z := range e.modes {
+		episode.Modes = append(episode.Modes, int32(z))
+	}
+	if e.id != "" {
+		episode.Source = fmt.Sprintf("episode %s (%s)", e.id, episode.Source)
+	}
+	if t.options.ControlsAfter {
+		episode.Controls = shifted(episode.Controls[:max(0, T-1)*d.Spec.Control], T, d.Spec.Control)
+	}
+	if e.mask != nil {
+		nx := d.Spec.Observation
+		episode.Mask = make([]float32, T*nx)
+		for i := range episode.Mask {
+			episode.Mask[i] = float32(e.mask[i/nx])
+		}
+	}
+	d.Episodes = append(d.Episodes, episode)
+	return nil
+}
+
+func rounded32(values []float64) []float32 {
+	if values == nil {
+		return nil
+	}
+	list := make([]float32, len(values))
+	for i, v := range values {
+		list[i] = float32(v)
+	}
+	return list
+}
+
+// grids puts the rows of all recordings in the order of their times, and finds the finest grid that one of them needs:
+// the grid of all.
+func (t *table) grids() error {
+	if !t.hasTime {
+		return nil
+	}
+	for _, e := range t.list {
+		if err := t.order(e); err != nil {
+			return err
+		}
+		if len(e.time) < 2 || t.options.Resample != "" {
+			continue
+		}
+		grid, _, err := t.grid(e)
+		if err != nil {
+			return err
+		}
+		if t.common.step == 0 || grid.length() < t.common.length()*(1-1e-6) {
+			t.common = grid
+		}
+	}
+	return nil
+}
+
+// interval brings the rows of a recording to the even grid.
+func (t *table) interval(e *rows) error {
+	if !t.hasTime || len(e.time) < 2 {
+		return nil
+	}
+	grid, at, err := t.grid(e)
+	if err != nil {
+		return err
+	}
+	if n := at[len(at)-1] + 1; n > len(at) || t.options.Resample != "" {
+		if n/sparse > len(at) {
+			return faultf(t.rowPlace(e, len(at)-1), "is the column one of times?", "%d rows lie on an even grid of %d steps", len(at), n)
+		}
+		if *t.left -= int64(n-len(at)) * int64(8*len(t.roles)+16); *t.left < 0 {
+			return formatFault("", errLimit)
+		}
+		t.added += n - len(slices.Compact(slices.Clone(at)))
+		e.spread(t.data.Spec, at, n)
+	}
+	if grid = grid.named(); t.data.Spec.DT == 0 {
+		t.data.Spec.DT, t.data.TimeUnit = rounded(grid.step), grid.unit
+	}
+	return nil
+}
+
+func (t *table) rowPlace(e *rows, i int) string {
+	return fmt.Sprintf("%s %d", t.in.what(), e.lines[min(i, len(e.lines)-1)])
+}
+
+// order puts the rows in the order of their times. Without a column that tells recordings apart, times that go back are
+// a fault, unless they go back from the first row to the last.
+func (t *table) order(e *rows) error {
+	n := len(e.time)
+	ascending, descending := slices.IsSorted(e.time), true
+	for i := 1; i < n; i++ {
+		descending = descending && e.time[i] < e.time[i-1]
+	}
+	if !ascending {
+		if !t.hasID && !descending {
+			i := 1
+			for e.time[i] > e.time[i-1] {
+				i++
+			}
+			return faultf(t.rowPlace(e, i), "sort the rows by time, or name the column that tells recordings apart: --id NAME (env.id)",
+				"t goes from %s to %s", t.clock.text(e.time[i-1]), t.clock.text(e.time[i]))
+		}
+		t.sorted++
+		e.sort(t.data.Spec)
+	}
+	for i := 1; i < n; i++ {
+		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
+			return faultf(t.rowPlace(e, i), "leave one of them out, or name the column that tells recordings apart: --id NAME (env.id)",
+				"the time %s is there twice", t.clock.text(e.time[i]))
+		}
+	}
+	return nil
+}
+
+// grid finds the even grid of a recording, or the one that was asked for, and the step of each row.
+func (t *table) grid(e *rows) (calendar, []int, error) {
+	if t.options.Resample == "" {
+		grid, at, err := t.clock.even(e.time, t.common)
+		var uneven *unevenError
+		if errors.As(err, &uneven) {
+			uneven.step = t.clock.suggestedStep(e.time)
+			return grid, nil, &Error{
+				Place: t.rowPlace(e, uneven.row), Problem: uneven.Error() + ": steps have to be equally long", cause: uneven,
+				Remedy: fmt.Sprintf("bring them to a grid with --resample (env.resample), e.g. --resample %s, or leave the times out", uneven.step),
+			}
+		}
+		return grid, at, err
+	}
+	grid, err := parseStep(t.options.Resample, t.clock.dates)
+	if err != nil {
+		return grid, nil, faultf("--resample", "", "%v", err)
+	}
+	position := func(i int) float64 { return grid.position(e.time[i]) / grid.step }
+	first := position(0)
+	nearest := grid.step*median(gaps(e.time)) > 0 && medianStep(e.time, grid) > 0.5 // else rows are averaged
+	if !nearest || t.clock.dates {
+		first = math.Floor(first + 1e-9)
+	}
+	at := make([]int, len(e.time))
+	for i := range at {
+		v := position(i) - first
+		if nearest {
+			v += 0.5
+		}
+		if v > 1<<40 {
+			return grid, nil, faultf("--resample", "is the column one of times?", "%s takes too many steps", t.options.Resample)
+		}
+		at[i] = int(math.Floor(v + 1e-9))
+	}
+	if at[0] > 0 {
+		for i := len(at) - 1; i >= 0; i-- {
+			at[i] -= at[0]
+		}
+	}
+	return grid, at, nil
+}
+
+// medianStep is the usual distance of rows in steps of a grid.
+func medianStep(times []float64, grid calendar) float64 {
+	var list []float64
+	for i := 1; i < len(times); i++ {
+		list = append(list, (grid.position(times[i])-grid.position(times[i-1]))/grid.step)
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// suggestedStep is a step to resample with: the usual one.
+func (c *clock) suggestedStep(times []float64) string {
+	gap := median(gaps(times))
+	switch {
+	case !c.dates:
+		return strconv.FormatFloat(rounded(gap), 'g', 3, 64)
+	case gap >= 360*day:
+		return "1y"
+	case gap >= 27*day:
+		return "1mo"
+	case gap >= day:
+		return strconv.Itoa(int(math.Round(gap/day))) + "d"
+	}
+	return strconv.FormatFloat(gap, 'f', -1, 64) + "s"
+}
+
+// rounded returns v with six significant digits: in the mean of many intervals the last digits are inexact.
+func rounded(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// columns are the values of the rows, each with its width; mean says that the values of a step are averaged.
+func (e *rows) columns(s envs.Spec) []struct {
+	values *[]float64
+	width  int
+	mean   bool
+} {
+	type column = struct {
+		values *[]float64
+		width  int
+		mean   bool
+	}
+	return []column{
+		{&e.observations, s.Observation, true},
+		{&e.controls, s.Control, true},
+		{&e.states, s.State, true},
+		{&e.labels, len(s.Labels), false},
+		{&e.mask, 1, false},
+		{&e.modes, 1, false},
+	}
+}
+
+// sort puts the rows in the order of their times.
+func (e *rows) sort(s envs.Spec) {
+	order := make([]int, len(e.time))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case e.time[a] < e.time[b]:
+			return -1
+		case e.time[a] > e.time[b]:
+			return 1
+		}
+		return 0
+	})
+	for _, c := range e.columns(s) {
+		if old := *c.values; old != nil {
+			list := make([]float64, 0, len(old))
+			for _, i := range order {
+				list = append(list, old[i*c.width:(i+1)*c.width]...)
+			}
+			*c.values = list
+		}
+	}
+	time, lines := make([]float64, len(order)), make([]int, len(order))
+	for to, from := range order {
+		time[to], lines[to] = e.time[from], e.lines[from]
+	}
+	e.time, e.lines = time, lines
+}
+
+// spread puts row i at step at[i] of n steps. Several rows of a step are averaged, the last one counts for labels, masks
+// and modes. Steps without a row have no observations; everything else is as in the step before.
+func (e *rows) spread(s envs.Spec, at []int, n int) {
+	for k, c := range e.columns(s) {
+		old := *c.values
+		if old == nil {
+			continue
+		}
+		list, count := make([]float64, n*c.width), make([]float64, n*c.width)
+		for i, step := range at {
+			for j := range c.width {
+				v, to := old[i*c.width+j], step*c.width+j
+				switch {
+				case math.IsNaN(v):
+				case c.mean:
+					count[to]++
+					list[to] += (v - list[to]) / count[to]
+				default:
+					list[to], count[to] = v, 1
+				}
+			}
+		}
+		for to := range list {
+			switch {
+			case count[to] > 0:
+			case k == 0 || to < c.width:
+				list[to] = math.NaN()
+			default:
+				list[to] = list[to-c.width]
+			}
+		}
+		*c.values = list
+	}
+}

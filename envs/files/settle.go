@@ -1,0 +1,166 @@
+package files
+
+import (
+	"math"
+	"slices"
+)
+
+// Values of a channel that are large beside their range are stored as differences to an origin: float32 has 24 bits, and
+// at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
+const (
+	coarse   = 1 << 10
+	constant = 1e-13
+)
+
+// settle transforms the observations, finds the origins, and rounds to float32.
+func (d *Dataset) settle(t Transforms) error {
+	transforms, err := t.of(d)
+	if err != nil {
+		return err
+	}
+	d.Transforms = transforms
+	if d.Images() {
+		return nil
+	}
+	values := make([][]float64, len(d.Episodes)) // nil: those of the episode are right
+	exact := false
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		if e.Levels == nil && transforms == nil {
+			continue
+		}
+		exact = true
+		e.level()
+		values[i] = e.Levels
+		if transforms != nil {
+			if values[i], err = d.transformed(e); err != nil {
+				return err
+			}
+		}
+	}
+	if !exact {
+		return nil
+	}
+	d.Origins = d.origins(values)
+	for i := range d.Episodes {
+		if d.Origins != nil {
+			d.Episodes[i].level()
+		}
+		d.Episodes[i].round(values[i], d.Origins, d.Spec.Observation)
+		if d.Origins == nil && transforms == nil {
+			d.Episodes[i].Levels = nil
+		}
+	}
+	if !slices.ContainsFunc(d.Episodes, func(e Episode) bool { return e.observes() }) {
+		return faultf("--transform", "take another one", "it leaves no value: every difference is beside a missing value")
+	}
+	return nil
+}
+
+// level fills in the levels of an episode, and marks what is missing.
+func (e *Episode) level() {
+	if e.Levels == nil {
+		e.Levels = make([]float64, len(e.Observations))
+		for i, v := range e.Observations {
+			e.Levels[i] = float64(v)
+		}
+	}
+	for i := range e.Mask {
+		if e.Mask[i] == 0 {
+			e.Levels[i] = math.NaN()
+		}
+	}
+}
+
+func (d *Dataset) transformed(e *Episode) ([]float64, error) {
+	values := slices.Clone(e.Levels)
+	nx := d.Spec.Observation
+	for c, t := range d.Transforms {
+		if bad := t.apply(values, nx, c); bad >= 0 {
+			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ObservationName(c)+"=none", "%s, step %d: %v has no logarithm",
+				e.Source, bad, e.Levels[bad*nx+c])
+		}
+	}
+	return values, nil
+}
+
+// origins are the smallest values of the channels that float32 would round too coarsely, and zero for the others; nil if
+// there is no such channel.
+func (d *Dataset) origins(values [][]float64) []float64 {
+	nx := d.Spec.Observation
+	low, high := slices.Repeat([]float64{math.Inf(1)}, nx), slices.Repeat([]float64{math.Inf(-1)}, nx)
+	for i := range d.Episodes {
+		for j := range d.Episodes[i].Observations {
+			v := float64(d.Episodes[i].Observations[j])
+			if values[i] != nil {
+				v = values[i][j]
+			} else if m := d.Episodes[i].Mask; m != nil && m[j] == 0 {
+				continue
+			}
+			if !math.IsNaN(v) {
+				low[j%nx], high[j%nx] = min(low[j%nx], v), max(high[j%nx], v)
+			}
+		}
+	}
+	var origins []float64
+	for c := range nx {
+		width, size := high[c]-low[c], max(math.Abs(low[c]), math.Abs(high[c]))
+		if width > constant*size && size > coarse*width && !math.IsInf(size, 0) {
+			if origins == nil {
+				origins = make([]float64, nx)
+			}
+			origins[c] = low[c]
+		}
+	}
+	return origins
+}
+
+// round sets the observations, relative to the origins, from values, or from themselves if values is nil.
+func (e *Episode) round(values, origins []float64, nx int) {
+	if values == nil && origins == nil {
+		return
+	}
+	observations := make([]float32, len(e.Observations))
+	missing := false
+	mask := slices.Repeat([]float32{1}, len(observations))
+	for j := range observations {
+		v := float64(e.Observations[j])
+		if values != nil {
+			v = values[j]
+		} else if e.Mask != nil && e.Mask[j] == 0 {
+			v = math.NaN()
+		}
+		if math.IsNaN(v) {
+			mask[j], missing = 0, true
+			continue
+		}
+		if origins != nil {
+			v -= origins[j%nx]
+		}
+		observations[j] = float32(v)
+	}
+	e.Observations, e.Mask = observations, nil
+	if missing {
+		e.Mask = mask
+	}
+}
+
+// Values returns n values of a channel of an episode, in the units of the files and before transforms, up to step end
+// (excluded): what Transform.Undo asks for. Values before the first step, and missing ones, are NaN. d is as it was
+// read, not scaled.
+func (d *Dataset) Values(e *Episode, channel, end, n int) []float64 {
+	list := make([]float64, n)
+	nx := d.Spec.Observation
+	for i := range list {
+		at := (end-n+i)*nx + channel
+		switch {
+		case at < 0 || e.Levels == nil && e.Mask != nil && e.Mask[at] == 0:
+			list[i] = math.NaN()
+		case e.Levels != nil:
+			list[i] = e.Levels[at]
+		default:
+			list[i] = float64(e.Observations[at])
+		}
+	}
+	return list
+}

@@ -1,0 +1,313 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// rowSource gives the rows of a table, the header first.
+type rowSource interface {
+	next() ([]string, error) // io.EOF after the last row
+	row() int                // number of the last row, for messages
+	what() string            // what a row is called: line or row
+	decimalCommas() bool     // whether 1,5 may be a number
+}
+
+// table collects the rows of a table into recordings.
+type table struct {
+	in      rowSource
+	options Options
+	left    *int64 // bytes that may still be held
+	header  []string
+	roles   []role
+	data    *Dataset
+	clock   clock
+
+	list    []*rows // in the order of their first rows
+	byID    map[string]*rows
+	last    *rows
+	hasTime bool
+	hasID   bool
+	comma   bool // a number had a decimal comma
+	point   bool // a number had a decimal point
+	added   int  // rows that gaps of the time gave
+	sorted  int  // recordings whose rows were put in the order of time
+	dropped int  // recordings of one row
+	blanks  int  // blank lines of a table of one column
+	common  calendar
+}
+
+// rows are the rows of one recording.
+type rows struct {
+	id    string
+	lines []int
+	time  []float64
+	part  Part
+	observations, controls,
+	states, labels, mask, modes []float64
+}
+
+// readTable reads the rows of a table.
+func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
+	t := &table{in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}}, byID: map[string]*rows{}}
+	if err := t.readHeader(); err != nil {
+		return nil, err
+	}
+	for {
+		record, err := t.in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := t.blank(); err != nil {
+			return nil, err
+		}
+		if err := t.row(record); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.list) == 0 {
+		return nil, faultf("", "", "there are no rows below the header")
+	}
+	if err := t.grids(); err != nil {
+		return nil, err
+	}
+	for _, r := range t.list {
+		if err := t.close(r); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.data.Episodes) == 0 {
+		return nil, faultf("", "name another column with --id (env.id)", "every recording has one row")
+	}
+	t.notes()
+	return t.data, nil
+}
+
+// notes say what was done to the rows.
+func (t *table) notes() {
+	note := func(n int, format string, args ...any) {
+		if n > 0 {
+			t.data.Notes = append(t.data.Notes, fmt.Sprintf(format, args...))
+		}
+	}
+	note(t.sorted, "rows of %s were put in the order of their times", readable.Count(t.sorted, "recording"))
+	note(t.blanks, "%s: missing values", readable.Count(t.blanks, "blank line"))
+	note(t.dropped, "%s of one row left out", readable.Count(t.dropped, "recording"))
+	note(t.added, "the even grid has %s without a row: observations are missing there", readable.Count(t.added, "step"))
+}
+
+func (t *table) place() string { return fmt.Sprintf("%s %d", t.in.what(), t.in.row()) }
+
+func (t *table) readHeader() error {
+	header, err := t.in.next()
+	if errors.Is(err, io.EOF) {
+		return faultf("", "begin with a line of column names, e.g. t,y1,y2,u1", "it is empty")
+	}
+	if err != nil {
+		return err
+	}
+	columns := map[role][]string{}
+	seen := map[string]bool{}
+	for i, cell := range header {
+		name := columnName(cell, i)
+		r, column := t.options.column(name)
+		if r != unused && seen[column] {
+			return faultf("line 1", "give every column its own name", "column %s is there twice", column)
+		}
+		seen[column] = true
+		if r == unused {
+			t.data.Notes = append(t.data.Notes, fmt.Sprintf("column %s is not used", name))
+		}
+		t.header, t.roles = append(t.header, name), append(t.roles, r)
+		columns[r] = append(columns[r], column)
+	}
+	if len(columns[observation]) == 0 {
+		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s", list(t.header))
+	}
+	d := t.data
+	d.Spec.Observation, d.ObservationNames = len(columns[observation]), channelNames(columns[observation])
+	d.Spec.Control, d.ControlNames = len(columns[control]), channelNames(columns[control])
+	d.Spec.State, d.StateNames = len(columns[state]), channelNames(columns[state])
+	for i, c := range columns[label] {
+		if names := channelNames(columns[label]); names != nil {
+			c = names[i]
+		}
+		d.Spec.Labels = append(d.Spec.Labels, c)
+	}
+	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(columns[episodeID]) > 0
+	if t.options.Resample != "" && !t.hasTime {
+		return faultf("--resample "+t.options.Resample, "name the column of times: --time NAME", "no column holds the times")
+	}
+	return nil
+}
+
+// blank adds the rows of blank lines, which a reader of tables skips: in a table of one column they are missing values.
+func (t *table) blank() error {
+	line := t.in.row()
+	if len(t.header) > 1 || t.last == nil {
+		return nil
+	}
+	for before := t.last.lines[len(t.last.lines)-1]; line-before > 1; before++ {
+		t.blanks++
+		if err := t.row([]string{""}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row adds a row to its recording.
+func (t *table) row(record []string) error {
+	if *t.left -= int64(8*len(t.roles) + 16); *t.left < 0 {
+		return formatFault("", errLimit)
+	}
+	id := ""
+	for i, r := range t.roles {
+		if r == episodeID {
+			if id = readable.Plain(strings.TrimSpace(record[i])); id == "" {
+				return faultf(t.place(), "number the episodes", "the episode is empty")
+			}
+		}
+	}
+	e := t.last
+	if e == nil || e.id != id {
+		known := false
+		if e, known = t.byID[id]; known && !t.hasTime {
+			return faultf(t.place(), "sort the rows by episode", "episode %s goes on after another one began", id)
+		} else if !known {
+			e = &rows{id: id, part: Unassigned}
+			t.byID[id], t.list = e, append(t.list, e)
+		}
+		t.last = e
+	}
+	e.lines = append(e.lines, t.in.row())
+	for i, cell := range record {
+		if err := t.cell(i, strings.TrimSpace(cell)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cell adds the value of column i to the recording of the row.
+func (t *table) cell(i int, text string) error {
+	e, r := t.last, t.roles[i]
+	switch r {
+	case unused, episodeID:
+		return nil
+	case partOf:
+		part, ok := parsePart(text)
+		if !ok {
+			return t.cellFault(i, "use training, validation or test", "%q is no part of a split", text)
+		}
+		if len(e.lines) > 1 && part != e.part {
+			return t.cellFault(i, "split by episode", "the episode began as %s", e.part)
+		}
+		e.part = part
+		return nil
+	case timeOf:
+		at, err := t.clock.read(text)
+		if errors.Is(err, errAmbiguous) {
+			return t.cellFault(i, "write dates as year-month-day, e.g. 2024-12-31", "%v", err)
+		}
+		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
+			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59", "%q is no time", text)
+		}
+		e.time = append(e.time, at)
+		return nil
+	}
+	v, err := t.number(text)
+	if err != nil {
+		remedy := "leave missing values empty"
+		if strings.Contains(text, ",") {
+			remedy = "write decimals with a point, or separate the columns by semicolons"
+		}
+		return t.cellFault(i, remedy, "%q is no number", text)
+	}
+	return t.value(i, text, v)
+}
+
+// number reads a number. All numbers of a file have the same decimal sign.
+func (t *table) number(text string) (float64, error) {
+	if strings.Contains(text, ",") {
+		if !t.in.decimalCommas() || t.point {
+			return 0, strconv.ErrSyntax
+		}
+		t.comma = true
+	} else if strings.Contains(text, ".") {
+		if t.comma {
+			return 0, strconv.ErrSyntax
+		}
+		t.point = true
+	}
+	return parseNumber(text, t.in.decimalCommas())
+}
+
+func (t *table) value(i int, text string, v float64) error {
+	e, r := t.last, t.roles[i]
+	if math.IsInf(float64(float32(v)), 0) {
+		return t.cellFault(i, "leave it empty if it is missing, or scale the channel", "the value %v is beyond the range of float32", v)
+	}
+	if math.IsNaN(v) && (r == state || r == label) {
+		return t.cellFault(i, "leave the column out, or fill it in", "the value is missing")
+	}
+	switch r {
+	case observation:
+		e.observations = append(e.observations, v)
+	case control:
+		e.controls = append(e.controls, v)
+	case state:
+		e.states = append(e.states, v)
+	case label:
+		if v != 0 && v != 1 {
+			return t.cellFault(i, "use 0 and 1", "the label is %q", text)
+		}
+		e.labels = append(e.labels, v)
+	case maskOf:
+		if v != 0 && v != 1 {
+			return t.cellFault(i, "use 1 for observed and 0 for missing", "the value is %q", text)
+		}
+		e.mask = append(e.mask, v)
+	case modeOf:
+		if _, ok := wholeNumber(v, math.MinInt16, math.MaxInt16); !ok {
+			return t.cellFault(i, "number the modes 0, 1, 2, …", "the mode is %q", text)
+		}
+		e.modes = append(e.modes, v)
+	}
+	return nil
+}
+
+func (t *table) cellFault(i int, remedy, format string, args ...any) error {
+	return faultf(fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i]), remedy, format, args...)
+}
+
+// parseNumber reads a number, or true or false as 1 or 0. The usual texts for a missing value give NaN. commas says
+// that decimals may be written with a comma.
+func parseNumber(text string, commas bool) (float64, error) {
+	switch strings.ToLower(text) {
+	case "", "na", "n/a", "nan", "null", "none", "?":
+		return math.NaN(), nil
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	if commas && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // an infinity; it is refused later, with its name
+	}
+	return v, err
+}

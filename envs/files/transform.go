@@ -1,0 +1,194 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Transform is what is done to the values of a channel before they are scaled: the logarithm, if Log is set, and then
+// the difference to the value Lag steps before, if Lag is not zero. The first Lag values of a recording, and those beside
+// missing ones, are missing.
+type Transform struct {
+	Log bool
+	Lag int
+}
+
+// String is the name of the transform: none, log, diff, diff12 or log-diff.
+func (t Transform) String() string {
+	var parts []string
+	if t.Log {
+		parts = append(parts, "log")
+	}
+	switch {
+	case t.Lag == 1:
+		parts = append(parts, "diff")
+	case t.Lag > 1:
+		parts = append(parts, "diff"+itoa(t.Lag))
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, "-")
+}
+
+// MarshalText returns the name of the transform.
+func (t Transform) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads the name of a transform.
+func (t *Transform) UnmarshalText(text []byte) (err error) {
+	*t, err = parseTransform(string(text))
+	return err
+}
+
+// maxLag is the largest lag of a difference.
+const maxLag = 1 << 20
+
+func parseTransform(name string) (Transform, error) {
+	t := Transform{}
+	rest, ok := strings.CutPrefix(name, "log")
+	if ok {
+		t.Log = true
+		rest = strings.TrimPrefix(rest, "-")
+	}
+	if lag, ok := strings.CutPrefix(rest, "diff"); ok {
+		t.Lag = 1
+		if lag != "" {
+			n, err := strconv.Atoi(lag)
+			if err != nil || n < 1 || n > maxLag {
+				return Transform{}, fmt.Errorf("%q: the lag of a difference is a whole number", name)
+			}
+			t.Lag = n
+		}
+		rest = ""
+	}
+	if rest == "none" && !t.Log {
+		rest = ""
+	}
+	if rest != "" || name == "" || strings.HasSuffix(name, "-") {
+		return Transform{}, fmt.Errorf("%q is no transform: there are none, log, diff, log-diff, and differences over several steps, e.g. diff12", name)
+	}
+	return t, nil
+}
+
+// Transforms are the transforms of channels: one for all, or those of channels by name.
+type Transforms struct {
+	All   Transform
+	Named map[string]Transform
+}
+
+// ParseTransforms reads one transform for all channels, or a list NAME=TRANSFORM,…; a transform without a name is that
+// of the channels that are not named. An empty text is no transform.
+func ParseTransforms(text string) (Transforms, error) {
+	t := Transforms{Named: map[string]Transform{}}
+	if strings.TrimSpace(text) == "" {
+		return t, nil
+	}
+	for _, part := range strings.Split(text, ",") {
+		name, what, named := strings.Cut(strings.TrimSpace(part), "=")
+		if !named {
+			name, what = "", name
+		}
+		parsed, err := parseTransform(what)
+		if err != nil {
+			return t, faultf("--transform "+text, "", "%v", err)
+		}
+		if named {
+			t.Named[name] = parsed
+		} else {
+			t.All = parsed
+		}
+	}
+	return t, nil
+}
+
+// of returns the transforms of the channels of a data set; nil if none has one.
+func (t Transforms) of(d *Dataset) ([]Transform, error) {
+	if t.All == (Transform{}) && len(t.Named) == 0 {
+		return nil, nil
+	}
+	if d.Images() {
+		return nil, faultf("--transform", "leave it out", "images are not transformed")
+	}
+	list := slices.Repeat([]Transform{t.All}, d.Spec.Observation)
+	var known []string
+	for c := range list {
+		name := d.ObservationName(c)
+		plain := name
+		if c < len(d.ObservationNames) {
+			plain = d.ObservationNames[c]
+		}
+		for _, n := range []string{name, plain} {
+			if own, ok := t.Named[n]; ok {
+				list[c] = own
+			}
+		}
+		known = append(known, name, plain)
+	}
+	for name := range t.Named {
+		if !slices.Contains(known, name) {
+			return nil, faultf("--transform "+name, "", "there is no such observation; there are %s", strings.Join(slices.Compact(known), ", "))
+		}
+	}
+	if !slices.ContainsFunc(list, func(t Transform) bool { return t != Transform{} }) {
+		return nil, nil
+	}
+	return list, nil
+}
+
+// Undo returns the values in the units of the files for a path of transformed values. before are the values, in the
+// units of the files, of at least Lag steps before the path, the last of them directly before it. A value that depends on
+// one that is missing is NaN.
+func (t Transform) Undo(path, before []float64) []float64 {
+	values := slices.Clone(path)
+	level := func(i int) float64 {
+		if i >= 0 {
+			return values[i]
+		}
+		if len(before)+i < 0 {
+			return math.NaN()
+		}
+		if t.Log {
+			return math.Log(before[len(before)+i])
+		}
+		return before[len(before)+i]
+	}
+	if t.Lag > 0 {
+		for i := range values {
+			values[i] += level(i - t.Lag)
+		}
+	}
+	if t.Log {
+		for i, v := range values {
+			values[i] = math.Exp(v)
+		}
+	}
+	return values
+}
+
+// apply transforms channel c of an episode of nx channels. It returns the first step whose value has no logarithm, or
+// −1.
+func (t Transform) apply(values []float64, nx, c int) (bad int) {
+	n := len(values) / nx
+	if t.Log {
+		for i := range n {
+			v := values[i*nx+c]
+			if v <= 0 {
+				return i
+			}
+			values[i*nx+c] = math.Log(v)
+		}
+	}
+	if t.Lag > 0 {
+		for i := n - 1; i >= 0; i-- {
+			before := math.NaN()
+			if i >= t.Lag {
+				before = values[(i-t.Lag)*nx+c]
+			}
+			values[i*nx+c] -= before
+		}
+	}
+	return -1
+}

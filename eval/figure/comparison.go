@@ -1,0 +1,206 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Comparison is a figure of several models, each trained with several seeds, beside published figures.
+type Comparison struct {
+	Name   string // of the files
+	Panels []ComparisonPanel
+}
+
+// ComparisonPanel is one panel of a Comparison.
+type ComparisonPanel struct {
+	Name, Title string // Name: of its CSV file
+	X, Y        string // labels of the axes, with units
+	LogX, LogY  bool
+	Lines       []ComparisonLine
+}
+
+// ComparisonLine is a model: its mean over the seeds is a line, their range a band.
+type ComparisonLine struct {
+	Name      string
+	X         []float64
+	Seeds     [][]float64 // [seed][len(X)]; NaN: missing
+	Reference bool        // what the models are compared with: a dashed line
+	PaperX    []float64   // published values, drawn as rings of the same colour
+	PaperY    []float64
+}
+
+// mean, low and high are over the seeds, at each x.
+func (l ComparisonLine) spread() (mean, low, high []point) {
+	for i, x := range l.X {
+		sum, n, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
+		for _, seed := range l.Seeds {
+			if v := seed[i]; !math.IsNaN(v) {
+				sum, n, lo, hi = sum+v, n+1, min(lo, v), max(hi, v)
+			}
+		}
+		if n > 0 {
+			mean, low, high = append(mean, point{x, sum / n}), append(low, point{x, lo}), append(high, point{x, hi})
+		}
+	}
+	return mean, low, high
+}
+
+func (l ComparisonLine) published() []point {
+	var data []point
+	for i, x := range l.PaperX {
+		data = append(data, point{x, l.PaperY[i]})
+	}
+	return data
+}
+
+// Figure draws the comparison. The same name has the same colour in every panel.
+func (c Comparison) Figure() Figure {
+	var names []string // of lines that are no reference, for their colours
+	var samples []sample
+	printed := false
+	for _, p := range c.Panels {
+		for _, l := range p.Lines {
+			if !l.Reference && !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+			printed = printed || len(l.PaperX) > 0
+		}
+	}
+	colors := categories(len(names))
+	for i, name := range names {
+		samples = append(samples, sample{text: name, line: line(colors[i], 1.7)})
+	}
+	f := Figure{Name: c.Name, width: vg.Length(len(c.Panels))*3.9*vg.Inch + 1.9*vg.Inch, height: 3.9 * vg.Inch}
+	var panels []*plot.Plot
+	for _, p := range c.Panels {
+		drawn, references := p.plot(names, colors)
+		panels = append(panels, drawn)
+		for _, s := range references {
+			if !slices.ContainsFunc(samples, func(o sample) bool { return o.text == s.text }) {
+				samples = append(samples, s)
+			}
+		}
+		f.tables = append(f.tables, namedTable{p.Name, p.table()})
+	}
+	if printed {
+		samples = append(samples, sample{text: "the paper", glyph: paperSign(ink)})
+	}
+	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
+	f.draw = func(canvas draw.Canvas) { c.draw(canvas, panels, samples) }
+	return f
+}
+
+func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []sample) {
+	whiten(canvas)
+	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 132, PadX: 34}
+	for j, at := range plot.Align([][]*plot.Plot{panels}, tiles, canvas)[0] {
+		panels[j].Draw(at)
+		data := panels[j].DataCanvas(at)
+		title(canvas, string(rune('a'+j)), c.Panels[j].Title, vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
+		if j < len(panels)-1 {
+			continue
+		}
+		for i, s := range samples {
+			s.draw(canvas, vg.Point{X: data.Max.X + 14, Y: data.Max.Y - rowHeight*vg.Length(i+1)})
+		}
+	}
+}
+
+// paperSign is the sign of published figures.
+func paperSign(c color.Color) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.RingGlyph{}}
+}
+
+// plot makes the panel, and the samples of its references.
+func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot, []sample) {
+	var references []sample
+	var plotters []plot.Plotter
+	var all [][]point
+	for _, l := range p.Lines {
+		mean, low, high := l.spread()
+		style := line(ink, 1, 4, 2)
+		if l.Reference {
+			references = append(references, sample{text: l.Name, line: style})
+		} else {
+			c := colors[slices.Index(names, l.Name)]
+			style = line(c, 1.7)
+			if len(l.Seeds) > 1 {
+				plotters = append(plotters, band{p.scaled(low), p.scaled(high), translucent(c, 0.25)})
+			}
+			plotters = append(plotters, markers{p.scaled(l.published()), paperSign(c)})
+			if len(mean) < 8 {
+				plotters = append(plotters, markers{p.scaled(mean), draw.GlyphStyle{Color: c, Radius: 2, Shape: draw.CircleGlyph{}}})
+			}
+		}
+		plotters = append(plotters, curve{p.scaled(mean), style})
+		all = append(all, mean, low, high, l.published())
+	}
+	x, y := p.axes(all)
+	drawn := newPlot(x, y)
+	if p.LogX {
+		drawn.X.Tick.Marker = decades{}
+	}
+	if p.LogY {
+		drawn.Y.Tick.Marker = decades{}
+	}
+	drawn.Add(plotters...)
+	return drawn, references
+}
+
+// scaled maps data to the axes, of which some have logarithms.
+func (p ComparisonPanel) scaled(data []point) []point {
+	mapped := make([]point, len(data))
+	for i, d := range data {
+		if p.LogX {
+			d.x = math.Log10(d.x)
+		}
+		if p.LogY {
+			d.y = math.Log10(d.y)
+		}
+		mapped[i] = d
+	}
+	return mapped
+}
+
+// axes hold all data, with a margin.
+func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
+	x, y = axis{p.X, math.Inf(1), math.Inf(-1), 6}, axis{p.Y, math.Inf(1), math.Inf(-1), 6}
+	for _, data := range all {
+		for _, d := range p.scaled(data) {
+			if !math.IsInf(d.x, 0) && !math.IsInf(d.y, 0) && !math.IsNaN(d.y) {
+				x.min, x.max, y.min, y.max = min(x.min, d.x), max(x.max, d.x), min(y.min, d.y), max(y.max, d.y)
+			}
+		}
+	}
+	for _, a := range []*axis{&x, &y} {
+		if a.min > a.max {
+			a.min, a.max = 0, 1
+		}
+		margin := 0.04*(a.max-a.min) + 1e-3
+		a.min, a.max = a.min-margin, a.max+margin
+	}
+	return x, y
+}
+
+// table holds the numbers of the panel.
+func (p ComparisonPanel) table() eval.Table {
+	t := eval.Table{Corner: "line", Columns: []string{"x", "mean", "low", "high"}}
+	for _, l := range p.Lines {
+		mean, low, high := l.spread()
+		for i, m := range mean {
+			t.Rows = append(t.Rows, eval.Row{Name: l.Name, Values: []float64{m.x, m.y, low[i].y, high[i].y}})
+		}
+		for _, d := range l.published() {
+			t.Rows = append(t.Rows, eval.Row{Name: fmt.Sprintf("%s, the paper", l.Name), Values: []float64{d.x, d.y, math.NaN(), math.NaN()}})
+		}
+	}
+	return t
+}

@@ -1,0 +1,324 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Timelines are series over time side by side, each with its channels below each other and, if they are known, its regimes
+// as a strip. All have the same channels, of which the first are drawn.
+type Timelines struct {
+	Name    string // of the files
+	Columns []Timeline
+	Regimes int // how many there are; 0: none are drawn
+	Caption string
+	Means   string // what the dashed line is; empty: there is none
+	Bands   string // what the band is; empty: there is none
+}
+
+// Timeline is one series.
+type Timeline struct {
+	Title   string
+	First   int     // time step of the first values
+	Unit    float64 // time between two steps; 0: steps are counted
+	Tracks  []Track
+	Regimes []int // of each step from First on; nil: unknown
+}
+
+// Track is one channel of a series.
+type Track struct {
+	Name         string
+	Truth        []float64 // from First on; NaN: missing
+	Start        int       // the time step, counted from First, of the first of what follows
+	Mean         []float64
+	Lower, Upper []float64 // a band around the mean; nil: none
+}
+
+// shownTimelines and shownTracks are the most columns and rows of a page.
+const (
+	shownTimelines = 3
+	shownTracks    = 8
+)
+
+// Figure lays the timelines out. There must be at least one.
+func (t Timelines) Figure() Figure {
+	t.Columns = t.Columns[:min(len(t.Columns), shownTimelines)]
+	rows := min(len(t.Columns[0].Tracks), shownTracks)
+	strip := vg.Length(0)
+	if t.Regimes > 0 {
+		strip = 0.4
+	}
+	width := 1.0 + 3.1*vg.Length(len(t.Columns))
+	if len(t.Columns) == 1 {
+		width = 6.4
+	}
+	return Figure{
+		Name: t.Name, width: width * vg.Inch, height: (max(0.85*vg.Length(rows), 1.7) + strip + 1) * vg.Inch,
+		draw:   func(c draw.Canvas) { t.draw(c, rows) },
+		tables: []namedTable{{"series", t.table(rows)}},
+	}
+}
+
+func (t Timelines) draw(c draw.Canvas, rows int) {
+	whiten(c)
+	var plots [][]*plot.Plot
+	for i := range rows {
+		plots = append(plots, t.row(i))
+	}
+	heights := rows
+	if t.Regimes > 0 {
+		var strips []*plot.Plot
+		for _, s := range t.Columns {
+			p := newPlot(s.axis(), axis{"", 0, 1, 1})
+			p.Y.Tick.Marker = plot.ConstantTicks{}
+			p.Add(strip{s, categories(t.Regimes)})
+			strips = append(strips, p)
+		}
+		plots = append(plots, strips)
+		heights++
+	}
+	for i, row := range plots[:heights-1] {
+		for j := range row {
+			plots[i][j].X.Label.Text, plots[i][j].X.Tick.Marker = "", unlabelled{plots[i][j].X.Tick.Marker}
+		}
+	}
+	top := vg.Length(28) + rowHeight*vg.Length(len(t.keys()))
+	body := draw.Crop(c, 0, 0, 20, -top)
+	strips := vg.Length(0)
+	if t.Regimes > 0 {
+		strips = 0.55 * vg.Inch
+	}
+	// Two groups of rows, aligned with each other by the width of what stands left of the widest.
+	groups := [][][]*plot.Plot{plots[:rows]}
+	areas := []draw.Canvas{draw.Crop(body, 0, 0, strips, 0)}
+	if t.Regimes > 0 {
+		groups = append(groups, plots[rows:])
+		areas = append(areas, draw.Crop(body, 0, 0, 0, -(body.Max.Y-body.Min.Y-strips)))
+	}
+	left := leftOf(plots)
+	for g, group := range groups {
+		tiles := draw.Tiles{Rows: len(group), Cols: len(t.Columns), PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2}
+		for i, row := range group {
+			for j, p := range row {
+				at := tiles.At(areas[g], j, i)
+				p.Draw(draw.Crop(at, left-leftOf([][]*plot.Plot{{p}}), 0, 0, 0))
+				if g == 0 && i == 0 {
+					data := p.DataCanvas(draw.Crop(at, left-leftOf([][]*plot.Plot{{p}}), 0, 0, 0))
+					c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 6}, t.Columns[j].Title)
+				}
+			}
+		}
+	}
+	for i, samples := range t.keys() {
+		drawRow(c, samples, c.Max.X-12, c.Max.Y-10-rowHeight*vg.Length(i))
+	}
+	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, t.Caption)
+}
+
+// leftOf is the widest space between the left edge of a plot and its data.
+func leftOf(plots [][]*plot.Plot) vg.Length {
+	widest := vg.Length(0)
+	for _, row := range plots {
+		for _, p := range row {
+			c := draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}}
+			widest = max(widest, p.DataCanvas(c).Min.X)
+		}
+	}
+	return widest
+}
+
+// keys explain the signs, row by row.
+func (t Timelines) keys() [][]sample {
+	var signs []sample
+	if t.Columns[0].Tracks[0].Truth != nil {
+		signs = append(signs, sample{text: "data", line: line(ink, 1.2)})
+	}
+	if t.Means != "" {
+		signs = append(signs, sample{text: t.Means, line: t.Columns[0].Tracks[0].meanStyle()})
+	}
+	if t.Bands != "" {
+		signs = append(signs, sample{text: t.Bands, fill: translucent(blue, 0.25)})
+	}
+	rows := [][]sample{signs}
+	if t.Regimes > 0 && t.Regimes <= 12 {
+		var regimes []sample
+		for k, color := range categories(t.Regimes) {
+			text := strconv.Itoa(k)
+			if k == 0 {
+				text = "regime 0"
+			}
+			regimes = append(regimes, sample{text: text, fill: color})
+		}
+		rows = append(rows, regimes)
+	}
+	return rows
+}
+
+// row are the panels of a channel, over the same range.
+func (t Timelines) row(i int) []*plot.Plot {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range t.Columns {
+		k := s.Tracks[i]
+		for _, list := range [][]float64{k.Truth, k.Mean, k.Lower, k.Upper} {
+			for _, v := range list {
+				if !math.IsNaN(v) && !math.IsInf(v, 0) {
+					lo, hi = min(lo, v), max(hi, v)
+				}
+			}
+		}
+	}
+	if lo > hi {
+		lo, hi = -1, 1
+	}
+	margin := 0.08 * (hi - lo)
+	if margin == 0 {
+		margin = 0.5
+	}
+	var row []*plot.Plot
+	for j, s := range t.Columns {
+		y := axis{s.Tracks[i].Name, lo - margin, hi + margin, 4}
+		if j > 0 {
+			y.label = ""
+		}
+		row = append(row, s.panel(i, y))
+	}
+	return row
+}
+
+// length is the number of steps that are drawn.
+func (s Timeline) length() int {
+	n := len(s.Regimes)
+	for _, k := range s.Tracks {
+		n = max(n, len(k.Truth), k.Start+len(k.Mean))
+	}
+	return n
+}
+
+func (s Timeline) at(step int) float64 {
+	if s.Unit > 0 {
+		return s.Unit * float64(s.First+step)
+	}
+	return float64(s.First + step)
+}
+
+func (s Timeline) axis() axis {
+	label := "step"
+	if s.Unit > 0 {
+		label = "time"
+	}
+	return axis{label, s.at(0), s.at(max(s.length()-1, 1)), 6}
+}
+
+func (s Timeline) panel(i int, y axis) *plot.Plot {
+	k := s.Tracks[i]
+	p := newPlot(s.axis(), y)
+	along := func(values []float64, start int) []point {
+		var list []point
+		for t, v := range values {
+			list = append(list, point{s.at(start + t), v})
+		}
+		return list
+	}
+	if k.Lower != nil {
+		p.Add(band{along(k.Lower, k.Start), along(k.Upper, k.Start), translucent(blue, 0.25)})
+	}
+	if k.Start > 0 && len(k.Mean) > 0 {
+		p.Add(curve{[]point{{s.at(k.Start - 1), y.min}, {s.at(k.Start - 1), y.max}}, line(grey, 0.8, 2, 2)})
+	}
+	for _, run := range whole(along(k.Truth, 0)) {
+		if len(run) == 1 {
+			p.Add(markers{run, draw.GlyphStyle{Color: ink, Radius: 1.2, Shape: draw.CircleGlyph{}}})
+		}
+		p.Add(curve{run, line(ink, 1.1)})
+	}
+	p.Add(curve{along(k.Mean, k.Start), k.meanStyle()})
+	return p
+}
+
+// meanStyle is dashed beside the truth.
+func (k Track) meanStyle() draw.LineStyle {
+	if k.Truth == nil {
+		return line(blue, 1.2)
+	}
+	return line(blue, 1.5, 4, 2)
+}
+
+// whole are the runs of points without gaps.
+func whole(data []point) [][]point {
+	var runs [][]point
+	for from := 0; from < len(data); {
+		to := from
+		for to < len(data) && !math.IsNaN(data[to].y) {
+			to++
+		}
+		if to > from {
+			runs = append(runs, data[from:to])
+		}
+		from = max(to, from+1)
+	}
+	return runs
+}
+
+// strip colours the steps by their regime. What leads to a step is drawn left of it.
+type strip struct {
+	series  Timeline
+	palette []color.NRGBA
+}
+
+// Plot implements plot.Plotter.
+func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	regimes := s.series.Regimes
+	for from := 0; from < len(regimes); {
+		to := from
+		for to < len(regimes) && regimes[to] == regimes[from] {
+			to++
+		}
+		left, right := x(s.series.at(max(from-1, 0))), x(s.series.at(to-1))
+		c.FillPolygon(s.palette[regimes[from]%len(s.palette)], []vg.Point{{X: left, Y: y(0)}, {X: right, Y: y(0)}, {X: right, Y: y(1)}, {X: left, Y: y(1)}})
+		from = to
+	}
+}
+
+// table holds what is drawn, a row for each step of each series.
+func (t Timelines) table(rows int) eval.Table {
+	all := eval.Table{Corner: "series", Columns: []string{"step"}}
+	for i := range rows {
+		name := t.Columns[0].Tracks[i].Name
+		all.Columns = append(all.Columns, name, name+"_mean", name+"_lower", name+"_upper")
+	}
+	if t.Regimes > 0 {
+		all.Columns = append(all.Columns, "regime")
+	}
+	of := func(values []float64, i int) float64 {
+		if i < 0 || i >= len(values) {
+			return math.NaN()
+		}
+		return values[i]
+	}
+	for j, s := range t.Columns {
+		for step := range s.length() {
+			row := eval.Row{Name: fmt.Sprint(j), Values: []float64{float64(s.First + step)}}
+			for _, k := range s.Tracks[:rows] {
+				row.Values = append(row.Values, of(k.Truth, step), of(k.Mean, step-k.Start), of(k.Lower, step-k.Start), of(k.Upper, step-k.Start))
+			}
+			if t.Regimes > 0 {
+				regime := math.NaN()
+				if step < len(s.Regimes) {
+					regime = float64(s.Regimes[step])
+				}
+				row.Values = append(row.Values, regime)
+			}
+			all.Rows = append(all.Rows, row)
+		}
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+package eval
+
+import (
+	"math"
+	"slices"
+)
+
+// Mixture is a predictive distribution: equally likely Gaussians, one for each path of a forecast. A deviation of zero is a
+// point.
+type Mixture struct{ Means, Deviations []float64 }
+
+// Quantile is the smallest value such that at least this share of the distribution does not exceed it. Of points alone it
+// is one of them.
+func (m Mixture) Quantile(level float64) float64 {
+	if !slices.ContainsFunc(m.Deviations, func(sd float64) bool { return sd > 0 }) {
+		values := slices.Sorted(slices.Values(m.Means))
+		at := int(math.Ceil(level*float64(len(values)))) - 1
+		return values[min(max(at, 0), len(values)-1)]
+	}
+	if level <= 0 || level >= 1 {
+		return math.Inf(int(math.Copysign(1, level-0.5)))
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, mean := range m.Means {
+		reach := 40 * m.Deviations[i]
+		low, high = min(low, mean-reach), max(high, mean+reach)
+	}
+	for range 200 {
+		middle := low + (high-low)/2
+		if middle <= low || middle >= high {
+			break
+		}
+		if m.cumulative(middle) < level {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// cumulative is the share of the distribution that does not exceed x.
+func (m Mixture) cumulative(x float64) float64 {
+	sum := 0.0
+	for i, mean := range m.Means {
+		switch sd := m.Deviations[i]; {
+		case sd > 0:
+			sum += 0.5 * math.Erfc((mean-x)/(sd*math.Sqrt2))
+		case mean <= x:
+			sum++
+		}
+	}
+	return sum / float64(len(m.Means))
+}
+
+// CRPS is the continuous ranked probability score of the distribution for the value x, in the unit of x; less is better,
+// and of a point it is the absolute error. With A(m, s) = E|N(m, s²)| it is (Grimit et al. 2006)
+//
+//	(1/n)·Σᵢ A(x − μᵢ, σᵢ) − (1/2n²)·Σᵢⱼ A(μᵢ − μⱼ, √(σᵢ² + σⱼ²))
+func (m Mixture) CRPS(x float64) float64 {
+	n := float64(len(m.Means))
+	score := 0.0
+	for i, a := range m.Means {
+		score += absolute(x-a, m.Deviations[i]) / n
+		pairs := 0.5 * absolute(0, math.Sqrt2*m.Deviations[i])
+		for j, b := range m.Means[:i] {
+			pairs += absolute(a-b, math.Hypot(m.Deviations[i], m.Deviations[j]))
+		}
+		score -= pairs / (n * n)
+	}
+	return score
+}
+
+// absolute is E|N(m, s²)|.
+func absolute(m, s float64) float64 {
+	if s == 0 {
+		return math.Abs(m)
+	}
+	z := m / s
+	return s*math.Sqrt(2/math.Pi)*math.Exp(-0.5*z*z) + m*math.Erf(z/math.Sqrt2)
+}

@@ -1,0 +1,248 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// summarise makes estimates and scores of the sums.
+func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
+	names := []string{"model"}
+	for _, base := range b.list {
+		names = append(names, base.name())
+	}
+	perHorizon := newTally(sums.n, r.Horizon*width)
+	for n := range sums.n {
+		for i, v := range sums.row(n) {
+			perHorizon.row(n)[i/(nx*width)*width+i%width] += v
+		}
+	}
+	place := func(predictor int) int { return recordedFirst + predictor*recordedSums + sumSquare }
+	for k := range r.Horizon {
+		ratio := func(a, b int) Estimate {
+			return perHorizon.estimate(func(s []float64) float64 { return s[k*width+a] / s[k*width+b] })
+		}
+		r.Model = append(r.Model, ratio(place(0), recordedCount))
+		r.Persistence = append(r.Persistence, ratio(place(1), recordedCount))
+		for i, name := range names {
+			if name == "linear least squares" {
+				r.Linear = append(r.Linear, ratio(place(i), recordedCount))
+			}
+		}
+		r.OverPersistence = append(r.OverPersistence, ratio(place(0), place(1)))
+	}
+	all := sums.total()
+	for i, name := range names {
+		s := r.scoreOf(all, i, nx, width, b.scale)
+		s.Name = name
+		r.Scores = append(r.Scores, s)
+	}
+	for k := range r.Horizon {
+		rmse := make([]float64, nx)
+		for c := range rmse {
+			at := all[(k*nx+c)*width:]
+			rmse[c] = math.Sqrt(at[place(0)]/at[recordedCount]) * r.unit(c)
+		}
+		r.RMSE = append(r.RMSE, rmse)
+	}
+}
+
+// unit is a channel's unit in the data's own.
+func (r *RecordedReport) unit(c int) float64 {
+	if r.Options.Deviations == nil {
+		return 1
+	}
+	return r.Options.Deviations[c]
+}
+
+// scoreOf averages the sums of a predictor over channels that were measured.
+func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale []float64) Score {
+	s := Score{Coverage: make([][]float64, len(Levels))}
+	for k := range r.Horizon {
+		var absolute, square, scaled, ranked, channels float64
+		covered, byChannel := make([]float64, len(Levels)), make([]float64, nx)
+		for c := range nx {
+			at := all[(k*nx+c)*width:]
+			n, own := at[recordedCount], at[recordedFirst+predictor*recordedSums:]
+			byChannel[c] = own[sumAbsolute] / n * r.unit(c)
+			if n == 0 {
+				continue
+			}
+			channels++
+			absolute += own[sumAbsolute] / n
+			square += own[sumSquare] / n
+			ranked += own[sumRanked] / n
+			scaled += own[sumAbsolute] / n / scale[c]
+			for l := range Levels {
+				covered[l] += own[sumCovered+l] / n
+			}
+		}
+		s.MAE, s.RMSE = append(s.MAE, absolute/channels), append(s.RMSE, math.Sqrt(square/channels))
+		s.MASE, s.MAEByChannel = append(s.MASE, scaled/channels), append(s.MAEByChannel, byChannel)
+		if nx > mostDistributed {
+			ranked = math.NaN()
+		}
+		s.CRPS = append(s.CRPS, ranked/channels)
+		for l := range Levels {
+			if nx > mostDistributed {
+				covered[l] = math.NaN()
+			}
+			s.Coverage[l] = append(s.Coverage[l], covered[l]/channels)
+		}
+	}
+	return s
+}
+
+// average is the mean of what is finite.
+func average(v []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, x := range v {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / n
+}
+
+// shownHorizons are up to ten, the first and the last among them.
+func shownHorizons(horizon int) []int {
+	var list []int
+	for i := range min(horizon, 10) {
+		k := 1 + i*(horizon-1)/max(min(horizon, 10)-1, 1)
+		list = append(list, k)
+	}
+	return list
+}
+
+// Table shows the squared error at up to ten horizons, then the averages of all scores over horizons.
+func (r RecordedReport) Table() Table {
+	t := Table{Title: "recordings, squared error of predictions k steps ahead", Corner: "k", Digits: 3}
+	shown := shownHorizons(r.Horizon)
+	for _, k := range shown {
+		t.Columns = append(t.Columns, strconv.Itoa(k))
+	}
+	add := func(name string, at func(k int) float64) {
+		row := Row{Name: name}
+		for _, k := range shown {
+			row.Values = append(row.Values, at(k-1))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for i, s := range r.Scores {
+		add(s.Name, func(k int) float64 { return s.RMSE[k] * s.RMSE[k] })
+		if i == 0 && len(r.Options.Test) > 1 {
+			add("  standard error", func(k int) float64 { return r.Model[k].SE })
+		}
+	}
+	add("model / persistence", func(k int) float64 { return r.OverPersistence[k].Value })
+	if len(r.Options.Test) > 1 {
+		add("  standard error", func(k int) float64 { return r.OverPersistence[k].SE })
+	}
+	o := r.Options
+	season := "No season was found."
+	if r.Season > 1 {
+		season = fmt.Sprintf("Season: %d steps.", r.Season)
+	}
+	t.Notes = []string{
+		fmt.Sprintf("%d starts in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", r.Starts, r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		"Per channel, in the units that the model was trained in. Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
+	}
+	if len(o.Test) > 1 {
+		t.Notes = append(t.Notes, "Standard errors are over recordings.")
+	}
+	return t
+}
+
+// ScoreTable has a row for each predictor: its scores averaged over horizons.
+func (r RecordedReport) ScoreTable() Table {
+	t := Table{Title: fmt.Sprintf("scores, averaged over %d horizons and all channels", r.Horizon), Corner: "predictor", Digits: 3, Columns: []string{"MAE", "RMSE", "MASE", "CRPS"}}
+	for _, level := range Levels {
+		t.Columns = append(t.Columns, fmt.Sprintf("in %g %%", 100*level))
+	}
+	for _, s := range r.Scores {
+		row := Row{Name: s.Name, Values: []float64{average(s.MAE), average(s.RMSE), average(s.MASE), average(s.CRPS)}}
+		for l := range Levels {
+			row.Values = append(row.Values, 100*average(s.Coverage[l]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes = []string{
+		"MAE, RMSE and CRPS in units of a channel's standard deviation. MASE: MAE over that of the last season, or of the last step, in training.",
+		"in 50 %: share of what was observed that lay in the central 50 % of the predicted distribution, in per cent.",
+	}
+	return t
+}
+
+// column is a predictor's name as one word.
+func (s Score) column() string {
+	word, _, _ := strings.Cut(strings.ToLower(s.Name), "(")
+	word, _, _ = strings.Cut(word, " ")
+	return word
+}
+
+// CurveTable holds every horizon: the squared error with its standard error, the scores of every predictor, and the error of
+// each channel in the data's own units.
+func (r RecordedReport) CurveTable() Table {
+	t := Table{Corner: "k", Columns: []string{"error", "error_se", "persistence", "persistence_se", "linear", "linear_se", "over_persistence", "over_persistence_se"}, Decimals: 6}
+	for _, s := range r.Scores {
+		for _, what := range []string{"mae", "rmse", "mase", "crps"} {
+			t.Columns = append(t.Columns, what+"_"+s.column())
+		}
+		for _, level := range Levels {
+			t.Columns = append(t.Columns, fmt.Sprintf("coverage%g_%s", 100*level, s.column()))
+		}
+	}
+	for _, name := range r.Options.Names {
+		t.Columns = append(t.Columns, "rmse_"+name)
+	}
+	for k := range r.Horizon {
+		row := Row{Name: strconv.Itoa(k + 1)}
+		for _, e := range []Estimate{r.Model[k], r.Persistence[k], r.Linear[k], r.OverPersistence[k]} {
+			row.Values = append(row.Values, e.Value, e.SE)
+		}
+		for _, s := range r.Scores {
+			row.Values = append(row.Values, s.MAE[k], s.RMSE[k], s.MASE[k], s.CRPS[k])
+			for l := range Levels {
+				row.Values = append(row.Values, s.Coverage[l][k])
+			}
+		}
+		row.Values = append(row.Values, r.RMSE[k]...)
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Report returns the figures in the form that scripts read. Lists hold horizons 1, 2, …
+func (r RecordedReport) Report() Report {
+	o := r.Options
+	out := Report{Protocol: "recordings", Metrics: []Metric{
+		count("recordings", len(o.Test)), count("starts", r.Starts), count("prefix", o.Prefix), count("horizon", r.Horizon), count("samples", o.Samples),
+		count("season", r.Season), count("arx_order", r.Order),
+	}}
+	for _, m := range []struct {
+		name string
+		e    []Estimate
+	}{{"error", r.Model}, {"error_persistence", r.Persistence}, {"error_linear", r.Linear}, {"ratio_to_persistence", r.OverPersistence}} {
+		out.Metrics = append(out.Metrics, list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e)))
+	}
+	for i, s := range r.Scores {
+		suffix := "_" + s.column()
+		if i == 0 {
+			suffix = ""
+		}
+		out.Metrics = append(out.Metrics, list("mae"+suffix, s.MAE), list("rmse"+suffix, s.RMSE), list("mase"+suffix, s.MASE), list("crps"+suffix, s.CRPS))
+		for l, level := range Levels {
+			out.Metrics = append(out.Metrics, list(fmt.Sprintf("coverage%g%s", 100*level, suffix), s.Coverage[l]))
+		}
+	}
+	for c, name := range o.Names {
+		channel := make([]float64, r.Horizon)
+		for k := range channel {
+			channel[k] = r.RMSE[k][c]
+		}
+		out.Metrics = append(out.Metrics, list("rmse_"+name, channel))
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package switchyard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard/internal/export"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// ExportOptions say how a model is written for other programs.
+type ExportOptions struct {
+	Format  string // safetensors, npz or onnx
+	Horizon int    // steps of the graph that predicts; 0: as in the run's configuration
+}
+
+// Export writes the model into a folder and returns the paths of the files: the tensors as safetensors or npz with
+// model.json, which describes the steps of the model as graphs that deploy/python/switchyard.py runs; or an ONNX file for
+// each graph. Graphs take and give the units of the data. Not every family has graphs.
+func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
+	if o.Horizon < 0 {
+		return nil, fmt.Errorf("%w: a horizon of %d steps; it takes at least one", ErrSeries, o.Horizon)
+	}
+	if o.Horizon == 0 {
+		o.Horizon = r.Horizon()
+	}
+	m, err := r.exported(o.Horizon)
+	if err != nil {
+		return nil, err
+	}
+	list, err := export.Files(m, export.Format(o.Format))
+	if errors.Is(err, export.ErrGraphs) {
+		_, err = trained.Ask[model.Exporter](r.trained, trained.Exports)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the export: %w", err)
+	}
+	var paths []string
+	for _, f := range list {
+		path := filepath.Join(dir, f.Name)
+		if err := runs.WriteFile(path, f.Data); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// exported is the model as what is exported.
+func (r *Run) exported(horizon int) (export.Model, error) {
+	f, err := r.trained.Forecaster()
+	if err != nil {
+		return export.Model{}, err
+	}
+	d := f.Dims()
+	m := export.Model{Description: export.Description{
+		Family: r.trained.Config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ, M: d.M, Horizon: horizon,
+	}, Scale: r.trained.Scale, Tensors: export.Parameters(r.trained.Model)}
+	if columns, err := r.Columns(); err == nil { // names are a convenience: the files of training may be gone
+		m.Observations, m.Controls, m.DT = columns.Observations, columns.Controls, columns.DT
+	}
+	if e, ok := f.(model.Exporter); ok {
+		m.Warmup, m.Graphs = e.Warmup(), e.Graphs(horizon)
+	}
+	if s, ok := f.(model.Systematic); ok {
+		y := s.Systems()
+		for _, t := range []struct {
+			name  string
+			shape []int
+			of    []float64
+		}{{"systems.A", []int{y.M, y.NZ, y.NZ}, y.A}, {"systems.B", []int{y.M, y.NZ, y.NU}, y.B}, {"systems.bias", []int{y.M, y.NZ}, y.Bias}, {"systems.Q", []int{y.M, y.NZ, y.NZ}, y.Q}} {
+			values := make([]float32, len(t.of))
+			for i, v := range t.of {
+				values[i] = float32(v)
+			}
+			if len(values) > 0 {
+				m.Tensors = append(m.Tensors, export.Tensor{Name: t.name, Shape: t.shape, Values: values})
+			}
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,93 @@
+package switchyard
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Query asks for a forecast of the steps after a series.
+type Query struct {
+	Horizon  int         // time steps
+	Controls [][]float64 // a row for each of these steps; nil: zeros
+	Samples  int         // number of paths; 0: as in the run's configuration
+	Seed     uint64      // of the random paths; the same seed gives the same forecast
+}
+
+// Forecast is a prediction in the units of the data.
+type Forecast struct {
+	Mean  [][]float64   // [Horizon][channel], averaged over the paths
+	Paths [][][]float64 // [Samples][Horizon][channel]: the mean of the observations along one path of latent states
+	SD    [][][]float64 // [Samples][Horizon][channel]: the deviation of an observation from that mean; nil or zeros: none
+	Draw  [][]float64   // [Horizon][channel]: observations drawn along the first path
+}
+
+// At is the predictive distribution of a channel at a step: a Gaussian for each path.
+func (f Forecast) At(step, channel int) eval.Mixture {
+	m := eval.Mixture{Means: make([]float64, len(f.Paths)), Deviations: make([]float64, len(f.Paths))}
+	for i, path := range f.Paths {
+		m.Means[i] = path[step][channel]
+		if f.SD != nil {
+			m.Deviations[i] = f.SD[i][step][channel]
+		}
+	}
+	return m
+}
+
+// Quantile is the level's quantile of what will be observed, for each step and channel: of the mixture of a Gaussian for
+// each path. Where the paths have no deviation it is the smallest of their values such that at least this share of the
+// paths does not exceed it.
+func (f Forecast) Quantile(level float64) [][]float64 {
+	q := make([][]float64, len(f.Mean))
+	for t := range q {
+		q[t] = make([]float64, len(f.Mean[t]))
+		for c := range q[t] {
+			q[t][c] = f.At(t, c).Quantile(level)
+		}
+	}
+	return q
+}
+
+// Forecast filters a series and predicts what follows it.
+func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
+	f, err := r.trained.Forecaster()
+	if err != nil {
+		return Forecast{}, err
+	}
+	if q.Horizon < 1 || q.Samples < 0 {
+		return Forecast{}, fmt.Errorf("%w: a horizon of %d steps with %d samples; it takes at least one step", ErrSeries, q.Horizon, q.Samples)
+	}
+	if q.Samples == 0 {
+		q.Samples = r.trained.Config.Eval.Samples
+	}
+	prefix, err := r.batch(f.Dims(), s)
+	if err != nil {
+		return Forecast{}, err
+	}
+	controls, err := r.controls(f.Dims(), q.Controls, q.Horizon)
+	if err != nil {
+		return Forecast{}, err
+	}
+	var answer model.Forecast
+	f.Forecast(&answer, model.Query{
+		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
+	})
+	return r.forecast(&answer), nil
+}
+
+// forecast is the answer for a single series in the units of the data.
+func (r *Run) forecast(a *model.Forecast) Forecast {
+	path := a.Horizon * a.NX
+	out := Forecast{Mean: r.observations(a.Mean, a.NX), Draw: r.observations(a.Draw, a.NX)}
+	noisy := slices.ContainsFunc(a.SD, func(sd float32) bool { return sd > 0 })
+	for i := range a.Samples {
+		out.Paths = append(out.Paths, r.observations(a.Paths[i*path:(i+1)*path], a.NX))
+		if noisy {
+			out.SD = append(out.SD, r.deviations(a.SD[i*path:(i+1)*path], a.NX))
+		}
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+// Backtest is the test of a model of recordings. Arrays are mae, rmse, mase and crps [predictors, horizon], coverage
+// [predictors, levels, horizon], levels and predictors, the model first. JSON is that of eval.
+func Backtest(r eval.RecordedReport) (*Answer, error) {
+	a := &Answer{Above: r.ScoreTable(), Table: r.Table(), Rows: r.CurveTable()}
+	var err error
+	if a.Report, err = json.Marshal(r.Report()); err != nil {
+		return nil, fmt.Errorf("encode the report: %w", err)
+	}
+	shape := []int{len(r.Scores), r.Horizon}
+	lists := map[string]*Array{}
+	for _, name := range []string{"mae", "rmse", "mase", "crps"} {
+		lists[name] = &Array{Name: name, Shape: shape}
+	}
+	coverage := Array{Name: "coverage", Shape: []int{len(r.Scores), len(eval.Levels), r.Horizon}}
+	var names []string
+	for _, s := range r.Scores {
+		names = append(names, s.Name)
+		for name, values := range map[string][]float64{"mae": s.MAE, "rmse": s.RMSE, "mase": s.MASE, "crps": s.CRPS} {
+			lists[name].Values = append(lists[name].Values, values...)
+		}
+		for _, c := range s.Coverage {
+			coverage.Values = append(coverage.Values, c...)
+		}
+	}
+	a.Arrays = []Array{
+		*lists["mae"], *lists["rmse"], *lists["mase"], *lists["crps"], coverage,
+		{Name: "levels", Shape: []int{len(eval.Levels)}, Values: eval.Levels},
+		{Name: "predictors", Text: names},
+	}
+	drawn := figure.Recorded(r)
+	a.Figure = &drawn
+	return a, nil
+}

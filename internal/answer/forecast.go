@@ -1,0 +1,133 @@
+package answer
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+// shownRows and shownChannels are the most of a table for the eye.
+const (
+	shownRows     = 10
+	shownChannels = 3
+)
+
+// Forecasts are those of what follows each recording. levels are those of the quantiles, in ascending order. Arrays are
+// mean [H,nx], quantiles [levels,H,nx] and levels, behind an axis of recordings if there are several.
+func Forecasts(past []switchyard.Recording, list []switchyard.Forecast, c switchyard.Columns, levels []float64) *Answer {
+	H, nx := len(list[0].Mean), len(list[0].Mean[0])
+	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
+	for _, name := range c.Observations {
+		a.Rows.Columns = append(a.Rows.Columns, name)
+		for _, level := range levels {
+			a.Rows.Columns = append(a.Rows.Columns, name+"_q"+percent(level))
+		}
+	}
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "forecast", Means: "mean of the forecast", Caption: caption(past)}
+	if len(levels) > 1 {
+		lines.Bands = fmt.Sprintf("%s %% of what is expected", percent(levels[len(levels)-1]-levels[0]))
+	}
+	for i, f := range list {
+		quantiles := make([][][]float64, len(levels))
+		for l, level := range levels {
+			quantiles[l] = f.Quantile(level)
+		}
+		all.add(i, "mean", f.Mean, H, nx)
+		all.cube(i, "quantiles", quantiles, H, nx)
+		for h := range H {
+			row := eval.Row{Name: past[i].Name, Values: []float64{float64(len(past[i].Observations) + h)}}
+			for channel := range c.Observations {
+				row.Values = append(row.Values, f.Mean[h][channel])
+				for l := range levels {
+					row.Values = append(row.Values, quantiles[l][h][channel])
+				}
+			}
+			a.Rows.Rows = append(a.Rows.Rows, row)
+		}
+		lines.Columns = append(lines.Columns, fan(past[i], f.Mean, quantiles, c))
+	}
+	a.Arrays = append(all.arrays, Array{Name: "levels", Shape: []int{len(levels)}, Values: levels}, Array{Name: "names", Text: c.Observations})
+	a.Table = forecastTable(past[0], list[0], c, levels)
+	if len(list) > 1 {
+		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("The first of %d recordings; --out has all.", len(list)))
+	}
+	if len(c.Observations) > 0 { // not of images
+		drawn := lines.Figure()
+		a.Figure = &drawn
+	}
+	return a
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) }
+
+// fan is the end of a recording and what is expected after it.
+func fan(past switchyard.Recording, mean [][]float64, quantiles [][][]float64, c switchyard.Columns) figure.Timeline {
+	from := max(0, len(past.Observations)-max(2*len(mean), 40))
+	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT}
+	for channel, name := range c.Observations {
+		k := figure.Track{Name: name, Truth: column(past.Observations[from:], channel), Start: len(past.Observations) - from, Mean: column(mean, channel)}
+		if len(quantiles) > 1 {
+			k.Lower, k.Upper = column(quantiles[0], channel), column(quantiles[len(quantiles)-1], channel)
+		}
+		line.Tracks = append(line.Tracks, k)
+	}
+	return line
+}
+
+func column(rows [][]float64, i int) []float64 {
+	list := make([]float64, len(rows))
+	for t, row := range rows {
+		list[t] = row[i]
+	}
+	return list
+}
+
+func caption(list []switchyard.Recording) string {
+	if len(list) > 3 {
+		return fmt.Sprintf("the first 3 of %d recordings", len(list))
+	}
+	return ""
+}
+
+func forecastTable(past switchyard.Recording, f switchyard.Forecast, c switchyard.Columns, levels []float64) eval.Table {
+	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean), len(past.Observations)), Corner: "step", Digits: 5}
+	channels := c.Observations[:min(len(c.Observations), shownChannels)]
+	for _, name := range channels {
+		t.Columns = append(t.Columns, name)
+		if len(levels) > 1 {
+			t.Columns = append(t.Columns, percent(levels[0])+" %", percent(levels[len(levels)-1])+" %")
+		}
+	}
+	for _, h := range shown(len(f.Mean)) {
+		row := eval.Row{Name: "+" + strconv.Itoa(h+1)}
+		for i := range channels {
+			row.Values = append(row.Values, f.Mean[h][i])
+			if len(levels) > 1 {
+				m := f.At(h, i)
+				row.Values = append(row.Values, m.Quantile(levels[0]), m.Quantile(levels[len(levels)-1]))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// shown are up to shownRows of n places, the first and the last among them.
+func shown(n int) []int {
+	if n <= shownRows {
+		list := make([]int, n)
+		for i := range list {
+			list[i] = i
+		}
+		return list
+	}
+	var list []int
+	for i := range shownRows {
+		list = append(list, i*(n-1)/(shownRows-1))
+	}
+	return list
+}

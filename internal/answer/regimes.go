@@ -1,0 +1,143 @@
+package answer
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+// Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each. Arrays
+// are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q, eigenvalues
+// (real, imaginary), time_constants and periods, and transitions [M,M].
+func Segmentations(of []switchyard.Recording, list []switchyard.Segmentation, systems []switchyard.System, c switchyard.Columns) *Answer {
+	m := len(list[0].Probability[0])
+	T, lengths := longest(of)
+	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step", "regime"}, probabilities(m)...)}}
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "segment", Caption: caption(of), Regimes: m}
+	var sequences [][]int
+	for i, s := range list {
+		all.add(i, "probability", s.Probability, T, m)
+		all.ints(i, "regime", s.Regime, T)
+		sequences = append(sequences, s.Regime)
+		regimes := make([][]float64, len(s.Regime))
+		for t, k := range s.Regime {
+			regimes[t] = []float64{float64(k)}
+		}
+		a.states(of[i].Name, len(s.Regime), regimes, s.Probability)
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Regimes: s.Regime}
+		for j, name := range c.Observations {
+			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j)})
+		}
+		lines.Columns = append(lines.Columns, line)
+	}
+	dwells, counts := eval.Dwells(sequences, m), eval.Transitions(sequences, m)
+	a.Arrays = append(all.finish(lengths), regimeArrays(dwells, counts, systems)...)
+	a.Table = regimeTable(dwells, counts, systems, c)
+	if len(c.Observations) > 0 {
+		drawn := lines.Figure()
+		a.Figure = &drawn
+	}
+	return a
+}
+
+func probabilities(m int) []string {
+	var list []string
+	for k := range m {
+		list = append(list, "p"+strconv.Itoa(k))
+	}
+	return list
+}
+
+func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []switchyard.System) []Array {
+	m := len(dwells)
+	mean, median := Array{Name: "dwell_mean", Shape: []int{m}}, Array{Name: "dwell_median", Shape: []int{m}}
+	visits, steps := Array{Name: "visits", Shape: []int{m}}, Array{Name: "steps", Shape: []int{m}}
+	transitions := Array{Name: "transitions", Shape: []int{m, m}}
+	for k, d := range dwells {
+		mean.Values, median.Values = append(mean.Values, d.Mean), append(median.Values, d.Median)
+		visits.Ints, steps.Ints = append(visits.Ints, int64(d.Visits)), append(steps.Ints, int64(d.Steps))
+		for _, n := range counts[k] {
+			transitions.Ints = append(transitions.Ints, int64(n))
+		}
+	}
+	list := []Array{mean, median, visits, steps, transitions}
+	if len(systems) == 0 {
+		return list
+	}
+	nz := len(systems[0].A)
+	A, Q := Array{Name: "A", Shape: []int{m, nz, nz}}, Array{Name: "Q", Shape: []int{m, nz, nz}}
+	B, bias := Array{Name: "B"}, Array{Name: "bias", Shape: []int{m, nz}}
+	values := Array{Name: "eigenvalues", Shape: []int{m, nz, 2}}
+	constants, periods := Array{Name: "time_constants", Shape: []int{m, nz}}, Array{Name: "periods", Shape: []int{m, nz}}
+	for _, s := range systems {
+		for i := range nz {
+			A.Values, Q.Values = append(A.Values, s.A[i]...), append(Q.Values, s.Q[i]...)
+			if len(s.B) > 0 {
+				B.Shape, B.Values = []int{m, nz, len(s.B[0])}, append(B.Values, s.B[i]...)
+			}
+			values.Values = append(values.Values, s.Modes[i].Real, s.Modes[i].Imaginary)
+			constants.Values, periods.Values = append(constants.Values, s.Modes[i].TimeConstant), append(periods.Values, s.Modes[i].Period)
+		}
+		bias.Values = append(bias.Values, s.Bias...)
+	}
+	list = append(list, A, bias, Q, values, constants, periods)
+	if B.Shape != nil {
+		list = append(list, B)
+	}
+	return list
+}
+
+// regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning mode,
+// and what follows it.
+func regimeTable(dwells []eval.Dwell, counts [][]int, systems []switchyard.System, c switchyard.Columns) eval.Table {
+	unit, name := c.DT, "time"
+	if unit == 0 {
+		unit, name = 1, "steps"
+	}
+	t := eval.Table{
+		Title: "regimes", Corner: "regime", Digits: 3,
+		Columns: []string{"share %", "visits", "mean dwell", "longest", "|λ| max", "time constant", "period", "mostly to"},
+	}
+	total := 0
+	for _, d := range dwells {
+		total += d.Steps
+	}
+	for k, d := range dwells {
+		row := eval.Row{Name: strconv.Itoa(k), Values: []float64{
+			100 * float64(d.Steps) / float64(max(total, 1)), float64(d.Visits), unit * d.Mean, unit * float64(d.Longest), math.NaN(), math.NaN(), math.NaN(), math.NaN(),
+		}}
+		if len(systems) > 0 {
+			slow := systems[k].Modes[0]
+			row.Values[4], row.Values[5] = slow.Modulus, finite(slow.TimeConstant)
+			for _, m := range systems[k].Modes {
+				if !math.IsInf(m.Period, 0) {
+					row.Values[6] = m.Period
+					break
+				}
+			}
+		}
+		most := 0
+		for j, n := range counts[k] {
+			if j != k && n > most {
+				most, row.Values[7] = n, float64(j)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes = []string{
+		fmt.Sprintf("Dwell, time constant and period in %s. |λ| max: the slowest mode of the base system; a negative time constant grows.", name),
+	}
+	return t
+}
+
+func finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}

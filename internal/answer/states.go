@@ -1,0 +1,271 @@
+package answer
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+// longest is the number of steps of the longest of some recordings, and the steps of all.
+func longest(list []switchyard.Recording) (steps int, lengths []int) {
+	for _, r := range list {
+		steps = max(steps, len(r.Observations))
+		lengths = append(lengths, len(r.Observations))
+	}
+	return steps, lengths
+}
+
+// numbered are names with numbers from 1 on.
+func numbered(word string, n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, word+strconv.Itoa(i+1))
+	}
+	return list
+}
+
+// states adds rows for CSV: a recording's name, the step and the values of several lists side by side.
+func (a *Answer) states(name string, steps int, lists ...[][]float64) {
+	for t := range steps {
+		row := eval.Row{Name: name, Values: []float64{float64(t)}}
+		for _, list := range lists {
+			row.Values = append(row.Values, list[t]...)
+		}
+		a.Rows.Rows = append(a.Rows.Rows, row)
+	}
+}
+
+// short is a table of some rows of what CSV has.
+func (a *Answer) short(title string) {
+	first := a.Rows.Rows[0].Name
+	n := 0
+	for n < len(a.Rows.Rows) && a.Rows.Rows[n].Name == first {
+		n++
+	}
+	columns := min(len(a.Rows.Columns), 9)
+	a.Table = eval.Table{Title: title, Corner: "step", Columns: a.Rows.Columns[1:columns], Digits: 4}
+	for _, t := range shown(n) {
+		row := a.Rows.Rows[t]
+		a.Table.Rows = append(a.Table.Rows, eval.Row{Name: strconv.FormatFloat(row.Values[0], 'g', -1, 64), Values: row.Values[1:columns]})
+	}
+	if columns < len(a.Rows.Columns) || n > shownRows {
+		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("%d of %d steps, %d of %d columns; --out has all.", min(n, shownRows), n, columns-1, len(a.Rows.Columns)-1))
+	}
+}
+
+// Filterings are what recordings tell about the latent state as they go on. Arrays are mean and sd [T,nz] and weights [T,M].
+func Filterings(of []switchyard.Recording, list []switchyard.Filtering) *Answer {
+	nz, m := len(list[0].Mean[0]), 0
+	if len(list[0].Weights) > 0 {
+		m = len(list[0].Weights[0])
+	}
+	T, lengths := longest(of)
+	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step"}, numbered("z", nz)...)}}
+	a.Rows.Columns = append(append(a.Rows.Columns, numbered("sd_z", nz)...), numbered("w", m)...)
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "filter", Caption: caption(of), Regimes: m, Means: "latent state", Bands: "± 2 standard deviations"}
+	for i, f := range list {
+		all.add(i, "mean", f.Mean, T, nz)
+		all.add(i, "sd", f.SD, T, nz)
+		all.add(i, "weights", f.Weights, T, m)
+		a.states(of[i].Name, len(f.Mean), f.Mean, f.SD, f.Weights)
+		line := latent(of[i].Name, f.Mean, f.SD, 0)
+		line.Regimes = largest(f.Weights)
+		lines.Columns = append(lines.Columns, line)
+	}
+	a.Arrays = all.finish(lengths)
+	a.short("latent state and mixing weights of " + of[0].Name)
+	drawn := lines.Figure()
+	a.Figure = &drawn
+	return a
+}
+
+// largest is the place of the largest value of each row.
+func largest(rows [][]float64) []int {
+	list := make([]int, len(rows))
+	for t, row := range rows {
+		for k, v := range row {
+			if v > row[list[t]] {
+				list[t] = k
+			}
+		}
+	}
+	if len(list) > 1 { // no weights lead to the first step
+		list[0] = list[1]
+	}
+	return list
+}
+
+// latent is a timeline of latent states.
+func latent(title string, mean, sd [][]float64, dt float64) figure.Timeline {
+	line := figure.Timeline{Title: title, Unit: dt}
+	for j := range mean[0] {
+		k := figure.Track{Name: "z" + strconv.Itoa(j+1), Mean: column(mean, j)}
+		for t, m := range k.Mean {
+			k.Lower, k.Upper = append(k.Lower, m-2*sd[t][j]), append(k.Upper, m+2*sd[t][j])
+		}
+		line.Tracks = append(line.Tracks, k)
+	}
+	return line
+}
+
+// Smoothings are what whole recordings tell about each step. Arrays are observations [T,nx], mean and sd [T,nz].
+func Smoothings(of []switchyard.Recording, list []switchyard.Smoothing, c switchyard.Columns) *Answer {
+	nx, nz := len(list[0].Observations[0]), len(list[0].Mean[0])
+	T, lengths := longest(of)
+	names := c.Observations
+	if len(names) == 0 { // pixels
+		names = numbered("y", nx)
+	}
+	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step"}, names...)}}
+	a.Rows.Columns = append(append(a.Rows.Columns, numbered("z", nz)...), numbered("sd_z", nz)...)
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "smooth", Caption: caption(of), Means: "smoothed"}
+	for i, s := range list {
+		all.add(i, "observations", s.Observations, T, nx)
+		all.add(i, "mean", s.Mean, T, nz)
+		all.add(i, "sd", s.SD, T, nz)
+		a.states(of[i].Name, len(s.Mean), s.Observations, s.Mean, s.SD)
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT}
+		for j, name := range c.Observations {
+			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j), Mean: column(s.Observations, j)})
+		}
+		lines.Columns = append(lines.Columns, line)
+	}
+	a.Arrays = append(all.finish(lengths), Array{Name: "names", Text: names})
+	a.short("smoothed " + of[0].Name)
+	if len(c.Observations) > 0 {
+		drawn := lines.Figure()
+		a.Figure = &drawn
+	}
+	return a
+}
+
+// Simulations are series that a model made up. Arrays are y and mean [T,nx], states [T,nz] and weights [T,M].
+func Simulations(list []switchyard.Simulation, c switchyard.Columns) *Answer {
+	T, nx, nz := len(list[0].Observations), len(list[0].Observations[0]), len(list[0].States[0])
+	names := c.Observations
+	if len(names) == 0 {
+		names = numbered("y", nx)
+	}
+	a := &Answer{Rows: eval.Table{Corner: "episode", Columns: append([]string{"t"}, names...)}}
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "simulation"}
+	if m := len(list[0].Weights[0]); m > 0 {
+		lines.Regimes = m
+	}
+	for i, s := range list {
+		all.add(i, "y", s.Observations, T, nx)
+		all.add(i, "mean", s.Mean, T, nx)
+		all.add(i, "states", s.States, T, nz)
+		all.add(i, "weights", s.Weights, T, lines.Regimes)
+		a.states(strconv.Itoa(i), T, s.Observations)
+		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Regimes: largest(s.Weights)}
+		for j, name := range c.Observations {
+			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(s.Observations, j)})
+		}
+		lines.Columns = append(lines.Columns, line)
+	}
+	a.Arrays = append(all.arrays, Array{Name: "names", Text: names})
+	if c.DT > 0 {
+		a.Arrays = append(a.Arrays, Array{Name: "dt", Values: []float64{c.DT}})
+		for i, row := range a.Rows.Rows {
+			a.Rows.Rows[i].Values[0] = row.Values[0] * c.DT
+		}
+	}
+	a.short("the first simulated series")
+	if len(c.Observations) > 0 {
+		drawn := lines.Figure()
+		a.Figure = &drawn
+	}
+	return a
+}
+
+// Linearizations are the systems along recordings. Arrays are A [T,nz,nz], B [T,nz,nu], bias [T,nz], C [T,nx,nz] and state
+// [T,nz]; the first row of A, B, bias and C, to whose step no system leads, is NaN.
+func Linearizations(of []switchyard.Recording, list [][]switchyard.Linearization, c switchyard.Columns) *Answer {
+	T, lengths := longest(of)
+	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
+	all := stack{series: len(list)}
+	lines := figure.Timelines{Name: "linearize", Caption: "moduli of the eigenvalues of A", Means: "modulus of an eigenvalue"}
+	for i, series := range list {
+		l := series[0]
+		nz := len(l.A)
+		flat := func(name string, width int, of func(l switchyard.Linearization) [][]float64) [][]float64 {
+			rows := [][]float64{nans(width)}
+			for _, l := range series {
+				var row []float64
+				for _, r := range of(l) {
+					row = append(row, r...)
+				}
+				rows = append(rows, row)
+			}
+			all.add(i, name, rows, T, width)
+			return rows
+		}
+		A := flat("A", nz*nz, func(l switchyard.Linearization) [][]float64 { return l.A })
+		lists := [][][]float64{A}
+		if len(l.B) > 0 {
+			lists = append(lists, flat("B", nz*len(l.B[0]), func(l switchyard.Linearization) [][]float64 { return l.B }))
+		}
+		lists = append(lists, flat("bias", nz, func(l switchyard.Linearization) [][]float64 { return [][]float64{l.Bias} }))
+		if l.C != nil {
+			lists = append(lists, flat("C", nz*len(l.C), func(l switchyard.Linearization) [][]float64 { return l.C }))
+		}
+		flat("state", nz, func(l switchyard.Linearization) [][]float64 { return [][]float64{l.State} })
+		moduli := flat("moduli", nz, func(l switchyard.Linearization) [][]float64 {
+			var row []float64
+			for _, m := range l.Modes {
+				row = append(row, m.Modulus)
+			}
+			return [][]float64{row}
+		})
+		if i == 0 {
+			for _, w := range []struct {
+				word       string
+				rows, cols int
+			}{{"A", nz, nz}, {"B", min(len(l.B), nz), len(c.Controls)}, {"bias", 1, nz}, {"C", len(l.C), nz}} {
+				for r := range w.rows {
+					for k := range w.cols {
+						a.Rows.Columns = append(a.Rows.Columns, fmt.Sprintf("%s[%d,%d]", w.word, r+1, k+1))
+					}
+				}
+			}
+		}
+		a.states(of[i].Name, len(of[i].Observations), lists...)
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT}
+		for j := range nz {
+			line.Tracks = append(line.Tracks, figure.Track{Name: "|λ" + strconv.Itoa(j+1) + "|", Start: 1, Mean: column(moduli, j)[1:]})
+		}
+		lines.Columns = append(lines.Columns, line)
+	}
+	a.Arrays = all.finish(lengths)
+	unflatten(a.Arrays, list[0][0])
+	a.short("the linear system that leads to each step of " + of[0].Name)
+	drawn := lines.Figure()
+	a.Figure = &drawn
+	return a
+}
+
+// unflatten gives matrices their shapes.
+func unflatten(arrays []Array, l switchyard.Linearization) {
+	nz := len(l.A)
+	for i, x := range arrays {
+		rows := map[string]int{"A": nz, "B": nz, "C": len(l.C)}[x.Name]
+		if n := len(x.Shape); rows > 0 {
+			arrays[i].Shape = append(x.Shape[:n-1:n-1], rows, x.Shape[n-1]/rows)
+		}
+	}
+}
+
+func nans(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = math.NaN()
+	}
+	return list
+}

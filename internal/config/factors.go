@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Factor multiplies the learning rate of a group of parameters.
+type Factor struct {
+	Group string // name of a parameter, or the first part of names, up to a dot
+	By    float64
+}
+
+// RateFactors reads optim.factors.
+func (o Optim) RateFactors() ([]Factor, error) {
+	var list []Factor
+	seen := map[string]bool{}
+	for text := range strings.SplitSeq(o.Factors, ",") {
+		if o.Factors == "" {
+			break
+		}
+		group, by, found := strings.Cut(text, "=")
+		group = strings.TrimSpace(group)
+		v, err := strconv.ParseFloat(strings.TrimSpace(by), 64)
+		switch {
+		case !found || group == "":
+			return nil, fmt.Errorf("%q is not of the form group=factor", text)
+		case err != nil || !(v >= 0 && v <= maxFactor):
+			return nil, fmt.Errorf("%s: the factor %q is not a number from 0 to %g", group, by, float64(maxFactor))
+		case seen[group]:
+			return nil, fmt.Errorf("%s stands there twice", group)
+		}
+		seen[group] = true
+		list = append(list, Factor{group, v})
+	}
+	return list, nil
+}
+
+// maxFactor bounds a factor on a learning rate.
+const maxFactor = 1e6
+
+// Covers reports whether a parameter belongs to the group.
+func (f Factor) Covers(parameter string) bool {
+	rest, ok := strings.CutPrefix(parameter, f.Group)
+	return ok && (rest == "" || rest[0] == '.' || strings.HasSuffix(f.Group, "."))
+}
+
+// FactorOf is the factor of a parameter: that of the longest group that covers it, or 1.
+func FactorOf(list []Factor, parameter string) float64 {
+	longest, by := -1, 1.0
+	for _, f := range list {
+		if f.Covers(parameter) && len(f.Group) > longest {
+			longest, by = len(f.Group), f.By
+		}
+	}
+	return by
+}
+
+func faultOfFactors(c *Config) (message, hint string) {
+	if _, err := c.Optim.RateFactors(); err != nil {
+		return err.Error(), "e.g. optim.factors=transition.Q=10,encoder=0.5"
+	}
+	return "", ""
+}
+
+func faultOfClipFactor(c *Config) (message, hint string) {
+	if f := c.Optim.ClipFactor; f != 0 && f < 1 || math.IsNaN(f) {
+		return fmt.Sprintf("%g is below 1: every gradient would be cut, and the running norm with it", f), "e.g. 3, or 0 for no such limit"
+	}
+	return "", ""
+}

@@ -1,0 +1,24 @@
+package job
+
+import (
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+)
+
+// TestOptimizer_OfEveryFamily on every preset is one that a coordinator accepts.
+func TestOptimizer_OfEveryFamily(t *testing.T) {
+	kinds := registry.Builtin().Kinds()
+	for _, p := range config.Presets() {
+		for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds"} {
+			r, err := kinds.Resolve(config.Sources{Preset: p.Name, Arguments: []string{"model.kind=" + family}})
+			if err != nil {
+				continue // the family is not for this environment
+			}
+			if o := optimizer(r.Config, nil); o.Validate() != nil {
+				t.Errorf("%s model.kind=%s: %v", p.Name, family, o.Validate())
+			}
+		}
+	}
+}

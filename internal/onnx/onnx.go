@@ -1,0 +1,249 @@
+// Package onnx writes graphs of package model/graph as ONNX files (opset 13, IR version 8), and reads such files back. It
+// knows no other operations, and nothing of models.
+package onnx
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/switchyard-ml/switchyard/model/graph"
+)
+
+// Opset is the version of the operators, and irVersion that of the file format.
+const (
+	Opset     = 13
+	irVersion = 8
+)
+
+// The fields of onnx.proto that are used.
+const (
+	modelIR, modelProducer, modelGraph, modelOpset = 1, 2, 7, 8
+	opsetVersion                                   = 2
+
+	graphNode, graphName, graphInitializer, graphDoc, graphInput, graphOutput = 1, 2, 5, 10, 11, 12
+
+	nodeInput, nodeOutput, nodeName, nodeOp, nodeAttribute = 1, 2, 3, 4, 5
+	attributeName, attributeInt, attributeType             = 1, 3, 20
+	typeInt                                                = 2
+
+	tensorDims, tensorType, tensorName, tensorRaw = 1, 2, 8, 9
+	float32Type                                   = 1
+
+	infoName, infoType, infoDoc  = 1, 2, 3
+	typeTensor                   = 1
+	tensorElement, tensorShape   = 1, 2
+	shapeDim, dimValue, dimParam = 1, 1, 2
+)
+
+// message is a protobuf message that grows.
+type message []byte
+
+func (m message) text(field protowire.Number, s string) message {
+	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), s)
+}
+
+func (m message) bytes(field protowire.Number, b []byte) message {
+	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), b)
+}
+
+func (m message) number(field protowire.Number, v int) message {
+	return protowire.AppendVarint(protowire.AppendTag(m, field, protowire.VarintType), uint64(v))
+}
+
+// Encode writes a graph. Equal graphs give equal bytes.
+func Encode(g graph.Graph) []byte {
+	var y message
+	for i, n := range g.Nodes {
+		var node message
+		for _, in := range n.Inputs {
+			node = node.text(nodeInput, in)
+		}
+		node = node.text(nodeOutput, n.Output).text(nodeName, fmt.Sprintf("%s_%d", n.Op, i)).text(nodeOp, n.Op)
+		if n.Op == "Concat" || n.Op == "Softmax" {
+			node = node.bytes(nodeAttribute, message(nil).text(attributeName, "axis").number(attributeInt, 1).number(attributeType, typeInt))
+		}
+		y = y.bytes(graphNode, node)
+	}
+	y = y.text(graphName, g.Name)
+	for _, w := range g.Weights {
+		y = y.bytes(graphInitializer, tensor(w))
+	}
+	y = y.text(graphDoc, g.Doc)
+	for _, v := range g.Inputs {
+		y = y.bytes(graphInput, info(v))
+	}
+	for _, v := range g.Outputs {
+		y = y.bytes(graphOutput, info(v))
+	}
+	return message(nil).number(modelIR, irVersion).text(modelProducer, "switchyard").bytes(modelGraph, y).
+		bytes(modelOpset, message(nil).text(1, "").number(opsetVersion, Opset))
+}
+
+func tensor(w graph.Weight) message {
+	var m message
+	if w.Rows > 0 {
+		m = m.number(tensorDims, w.Rows)
+	}
+	m = m.number(tensorDims, w.Cols).number(tensorType, float32Type).text(tensorName, w.Name)
+	raw := make([]byte, 0, 4*len(w.Values))
+	for _, v := range w.Values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return m.bytes(tensorRaw, raw)
+}
+
+// info is the type of an input or output: [batch, width] of float32.
+func info(v graph.Value) message {
+	shape := message(nil).bytes(shapeDim, message(nil).text(dimParam, "batch")).bytes(shapeDim, message(nil).number(dimValue, v.Width))
+	of := message(nil).number(tensorElement, float32Type).bytes(tensorShape, shape)
+	return message(nil).text(infoName, v.Name).bytes(infoType, message(nil).bytes(typeTensor, of)).text(infoDoc, v.Doc)
+}
+
+// ErrFormat is returned for bytes that are no file of Encode.
+var ErrFormat = errors.New("onnx: not a file of this package")
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (graph.Graph, error) {
+	var g graph.Graph
+	err := fields(data, func(field protowire.Number, v uint64, b []byte) error {
+		if field != modelGraph {
+			return nil
+		}
+		return fields(b, func(field protowire.Number, _ uint64, b []byte) error { return decodePart(&g, field, b) })
+	})
+	return g, err
+}
+
+func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
+	switch field {
+	case graphName:
+		g.Name = string(b)
+	case graphDoc:
+		g.Doc = string(b)
+	case graphNode:
+		var n graph.Node
+		g.Nodes = append(g.Nodes, n)
+		at := &g.Nodes[len(g.Nodes)-1]
+		return fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+			switch field {
+			case nodeInput:
+				at.Inputs = append(at.Inputs, string(b))
+			case nodeOutput:
+				at.Output = string(b)
+			case nodeOp:
+				at.Op = string(b)
+			}
+			return nil
+		})
+	case graphInitializer:
+		w, err := decodeTensor(b)
+		g.Weights = append(g.Weights, w)
+		return err
+	case graphInput, graphOutput:
+		v, err := decodeInfo(b)
+		if field == graphInput {
+			g.Inputs = append(g.Inputs, v)
+		} else {
+			g.Outputs = append(g.Outputs, v)
+		}
+		return err
+	}
+	return nil
+}
+
+func decodeTensor(b []byte) (graph.Weight, error) {
+	var w graph.Weight
+	var dims []int
+	err := fields(b, func(field protowire.Number, v uint64, b []byte) error {
+		switch field {
+		case tensorDims:
+			dims = append(dims, int(v))
+		case tensorName:
+			w.Name = string(b)
+		case tensorRaw:
+			for i := 0; i+4 <= len(b); i += 4 {
+				w.Values = append(w.Values, math.Float32frombits(binary.LittleEndian.Uint32(b[i:])))
+			}
+		}
+		return nil
+	})
+	if len(dims) == 0 || len(dims) > 2 {
+		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v", ErrFormat, w.Name, dims))
+	}
+	w.Cols = dims[len(dims)-1]
+	if len(dims) == 2 {
+		w.Rows = dims[0]
+	}
+	if max(w.Rows, 1)*w.Cols != len(w.Values) {
+		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v has %d values", ErrFormat, w.Name, dims, len(w.Values)))
+	}
+	return w, err
+}
+
+func decodeInfo(b []byte) (graph.Value, error) {
+	var y graph.Value
+	down := func(b []byte, want protowire.Number, do func(b []byte) error) error {
+		return fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+			if field == want {
+				return do(b)
+			}
+			return nil
+		})
+	}
+	err := fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+		switch field {
+		case infoName:
+			y.Name = string(b)
+		case infoDoc:
+			y.Doc = string(b)
+		case infoType:
+			return down(b, typeTensor, func(b []byte) error {
+				return down(b, tensorShape, func(b []byte) error {
+					return down(b, shapeDim, func(b []byte) error {
+						return fields(b, func(field protowire.Number, v uint64, _ []byte) error {
+							if field == dimValue && v > 0 {
+								y.Width = int(v)
+							}
+							return nil
+						})
+					})
+				})
+			})
+		}
+		return nil
+	})
+	return y, err
+}
+
+// fields visits the fields of a message; b is nil for a number.
+func fields(data []byte, visit func(field protowire.Number, v uint64, b []byte) error) error {
+	for len(data) > 0 {
+		field, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return fmt.Errorf("%w: %w", ErrFormat, protowire.ParseError(n))
+		}
+		data = data[n:]
+		var v uint64
+		var b []byte
+		switch kind {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(data)
+		case protowire.BytesType:
+			b, n = protowire.ConsumeBytes(data)
+		default:
+			return fmt.Errorf("%w: field %d has the type %d", ErrFormat, field, kind)
+		}
+		if n < 0 {
+			return fmt.Errorf("%w: %w", ErrFormat, protowire.ParseError(n))
+		}
+		data = data[n:]
+		if err := visit(field, v, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// Judgement is what the results say of a claim.
+type Judgement string
+
+// The judgements.
+const (
+	Holds       Judgement = "holds"
+	Fails       Judgement = "does not hold"
+	Undecided   Judgement = "undecided"
+	NotMeasured Judgement = "not measured"
+)
+
+// Verdict is a judgement with the numbers behind it.
+type Verdict struct {
+	Judgement
+	Detail string
+}
+
+// Claim is a statement of the paper that results can support or contradict.
+type Claim struct {
+	ID    string // for scripts
+	Part  Part
+	Text  string
+	judge func(r *Results) Verdict
+}
+
+// both joins the judgements of two statements that a claim makes together.
+func (j Judgement) both(o Judgement) Judgement {
+	for _, worst := range []Judgement{Fails, NotMeasured, Undecided} {
+		if j == worst || o == worst {
+			return worst
+		}
+	}
+	return Holds
+}
+
+// below judges whether the mean of a lies below that of b. The ranges of the seeds have to differ, too: where one range
+// lies within the other, or there is one seed, it is undecided.
+func below(a, b []float64) Judgement {
+	x, y := spreadOf(a), spreadOf(b)
+	switch {
+	case x.n == 0 || y.n == 0:
+		return NotMeasured
+	case x.n == 1 || y.n == 1, x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
+		return Undecided
+	case x.mean < y.mean:
+		return Holds
+	}
+	return Fails
+}
+
+// atLeast judges whether values reach a limit: all of them, none, or some.
+func atLeast(values []float64, limit float64) Judgement {
+	s := spreadOf(values)
+	switch {
+	case s.n == 0:
+		return NotMeasured
+	case s.n == 1:
+		return Undecided
+	case s.low >= limit:
+		return Holds
+	case s.high < limit:
+		return Fails
+	}
+	return Undecided
+}
+
+// Claims lists the claims of the paper, in its order.
+func Claims() []Claim {
+	list := append(table1Claims(), probeClaims()...)
+	return append(append(append(list, fhnClaims()...), ballClaims()...), dtClaims()...)
+}
+
+func table1Claims() []Claim {
+	return []Claim{
+		{"best-maze", Table1, "Maze: Normal predicts best, 1, 5 and 10 steps ahead.", func(r *Results) Verdict { return r.best("maze") }},
+		{"best-reacher", Table1, "Reacher: Normal predicts best, 1, 5 and 10 steps ahead.", func(r *Results) Verdict { return r.best("reacher") }},
+		{"order-maze", Table1, "Maze: Normal below Concrete below Fusion below DVBF below LSTM below Static, 5 and 10 steps ahead.", func(r *Results) Verdict {
+			return r.order("maze", []string{"normal", "concrete", "fusion", "dvbf", "lstm", "static"}, []int{5, 10})
+		}},
+		{"order-reacher", Table1, "Reacher: Normal below Fusion below Concrete below DVBF below LSTM below Static, 5 and 10 steps ahead.", func(r *Results) Verdict {
+			return r.order("reacher", []string{"normal", "fusion", "concrete", "dvbf", "lstm", "static"}, []int{5, 10})
+		}},
+		{"switch-maze", Table1, "Maze: the error of Normal is about 0.27 of that of Fusion, 5 and 10 steps ahead (within a factor of 1.5).", func(r *Results) Verdict {
+			return r.share("maze", 0.27)
+		}},
+		{"switch-reacher", Table1, "Reacher: the error of Normal is about 0.6 of that of Fusion, 5 and 10 steps ahead (within a factor of 1.5).", func(r *Results) Verdict {
+			return r.share("reacher", 0.6)
+		}},
+		{"tenth", Table1, "Normal and Fusion have less than a tenth of the error of Static 10 steps ahead.", func(r *Results) Verdict {
+			v := Verdict{Judgement: Holds}
+			for _, env := range []string{"maze", "reacher"} {
+				for _, key := range []string{"normal", "fusion"} {
+					values := negative(r.values(r.group(Table1, env, key), "table1", "ratio_to_static.10"))
+					v = v.and(Verdict{atLeast(values, -0.1), fmt.Sprintf("%s %s %s", env, key, spreadOf(negative(values)))})
+				}
+			}
+			return v
+		}},
+	}
+}
+
+// negative turns "at most" into "at least".
+func negative(values []float64) []float64 {
+	var list []float64
+	for _, v := range values {
+		list = append(list, -v)
+	}
+	return list
+}
+
+// and joins the verdict of a further statement.
+func (v Verdict) and(o Verdict) Verdict {
+	v.Judgement = v.both(o.Judgement)
+	if v.Detail != "" && o.Detail != "" {
+		v.Detail += "; "
+	}
+	v.Detail += o.Detail
+	return v
+}
+
+// best judges whether Normal is below every other model; the detail names the next.
+func (r *Results) best(env string) Verdict {
+	v := Verdict{Judgement: Holds}
+	for _, k := range eval.Table1Horizons() {
+		metric := horizon("ratio_to_static", k)
+		normal := r.values(r.group(Table1, env, "normal"), "table1", metric)
+		var next *Group
+		for _, g := range r.of(Table1, env) {
+			if g.Key == "normal" {
+				continue
+			}
+			values := r.values(g, "table1", metric)
+			v.Judgement = v.both(below(normal, values))
+			if next == nil || spreadOf(values).mean < spreadOf(r.values(next, "table1", metric)).mean {
+				next = g
+			}
+		}
+		if next == nil {
+			return Verdict{Judgement: NotMeasured}
+		}
+		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next.Label, spreadOf(r.values(next, "table1", metric)))})
+	}
+	return v
+}
+
+// order judges whether the ratios of models to Static ascend.
+func (r *Results) order(env string, keys []string, horizons []int) Verdict {
+	v := Verdict{Judgement: Holds}
+	for _, k := range horizons {
+		var parts []string
+		for i, key := range keys {
+			values := r.values(r.group(Table1, env, key), "table1", horizon("ratio_to_static", k))
+			parts = append(parts, key+" "+spreadOf(values).String())
+			if i > 0 {
+				before := r.values(r.group(Table1, env, keys[i-1]), "table1", horizon("ratio_to_static", k))
+				v.Judgement = v.both(below(before, values))
+			}
+		}
+		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: %s", k, strings.Join(parts, ", "))})
+	}
+	return v
+}
+
+// share judges whether the error of Normal is a share of that of Fusion, within a factor of 1.5.
+func (r *Results) share(env string, want float64) Verdict {
+	v := Verdict{Judgement: Holds}
+	for _, k := range []int{5, 10} {
+		normal := r.values(r.group(Table1, env, "normal"), "table1", horizon("ratio_to_static", k))
+		fusion := r.values(r.group(Table1, env, "fusion"), "table1", horizon("ratio_to_static", k))
+		var logs []float64
+		for i := range min(len(normal), len(fusion)) {
+			logs = append(logs, -math.Abs(math.Log(normal[i]/fusion[i]/want)))
+		}
+		ratio := spreadOf(normal).mean / spreadOf(fusion).mean
+		v = v.and(Verdict{atLeast(logs, -math.Log(1.5)), fmt.Sprintf("k = %d: %s", k, short(ratio))})
+	}
+	return v
+}
+
+// reaches judges whether a metric of a group reaches a limit.
+func (r *Results) reaches(part Part, env, key, protocol, metric string, limit float64) Verdict {
+	values := r.values(r.group(part, env, key), protocol, metric)
+	return Verdict{atLeast(values, limit), fmt.Sprintf("%s %s", key, spreadOf(values))}
+}
+
+func probeClaims() []Claim {
+	return []Claim{
+		{"velocity", Table1, "Maze: velocities can be read linearly out of z with R² 0.92 (at least 0.90).", func(r *Results) Verdict {
+			return r.reaches(Table1, "maze", "normal", "velocity", "r2_z.mean", 0.90)
+		}},
+		{"wall", Table1, "Maze: a tree tells contacts with walls from the switch with F1 0.46, which is above chance.", func(r *Results) Verdict {
+			chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance.mean")
+			v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree.mean", 0.46)
+			return v.and(Verdict{Holds, "every step called a contact " + spreadOf(chance).String()})
+		}},
+		{"limit", Table1, "Reacher: a logistic regression tells contacts with the joint's limit from the switch with F1 0.53.", func(r *Results) Verdict {
+			return r.reaches(Table1, "reacher", "concrete", "contact", "f1_logistic.mean", 0.53)
+		}},
+		{"maps", Table1, "Maze: the switch of Concrete follows the nearness of walls more than the weights of Fusion do.", func(r *Results) Verdict {
+			v := Verdict{Judgement: Holds}
+			for _, side := range []string{"vertical", "horizontal"} {
+				metric := "correlation_ratio_" + side
+				ours := r.values(r.group(Table1, "maze", "concrete"), "switches", metric)
+				fusion := r.values(r.group(Table1, "maze", "fusion"), "switches", metric)
+				v = v.and(Verdict{below(fusion, ours), fmt.Sprintf("%s walls: Concrete %s, Fusion %s", side, spreadOf(ours), spreadOf(fusion))})
+			}
+			return v
+		}},
+		{"activation", Table1, "Reacher: a system's weight depends on the angle of the limited joint more than on that of the free one.", func(r *Results) Verdict {
+			g := r.group(Table1, "reacher", "normal")
+			limited, free := r.values(g, "latent", "correlation_ratio.elbow angle (3 rad)"), r.values(g, "latent", "correlation_ratio.θ (rad)")
+			return Verdict{below(free, limited), fmt.Sprintf("limited %s, free %s", spreadOf(limited), spreadOf(free))}
+		}},
+	}
+}
+
+func fhnClaims() []Claim {
+	r2 := func(r *Results, key string, k int) []float64 {
+		return r.values(r.group(FHN, "fhn", key), "fhn", fmt.Sprintf("r2_unknown.%d", k-1))
+	}
+	compare := func(r *Results, lower, upper string, margin float64, horizons []int) Verdict {
+		v := Verdict{Judgement: Holds}
+		for _, k := range horizons {
+			a, b := r2(r, lower, k), r2(r, upper, k)
+			shifted := make([]float64, len(a))
+			for i := range a {
+				shifted[i] = a[i] - margin
+			}
+			v = v.and(Verdict{below(shifted, b), fmt.Sprintf("k = %d: %s %s, %s %s", k, lower, spreadOf(a), upper, spreadOf(b))})
+		}
+		return v
+	}
+	return []Claim{
+		{"fhn-level", FHN, "Oscillator: R² of Concrete 30 steps ahead is 0.956 (at least 0.946).", func(r *Results) Verdict {
+			return Verdict{atLeast(r2(r, "concrete", 30), 0.946), "Concrete " + spreadOf(r2(r, "concrete", 30)).String()}
+		}},
+		{"fhn-trslds", FHN, "Oscillator: Concrete is not more than 0.02 below TrSLDS at any horizon.", func(r *Results) Verdict {
+			return compare(r, "trslds", "concrete", 0.02, eval.FHNHorizons())
+		}},
+		{"fhn-rslds", FHN, "Oscillator: Concrete and TrSLDS are better than rSLDS from 25 steps on.", func(r *Results) Verdict {
+			return compare(r, "rslds", "concrete", 0, []int{25, 30}).and(compare(r, "rslds", "trslds", 0, []int{25, 30}))
+		}},
+		{"fhn-linear", FHN, "Oscillator: every model is better than a linear one from 5 steps on.", func(r *Results) Verdict {
+			v := Verdict{Judgement: Holds}
+			for _, key := range []string{"concrete", "trslds", "rslds"} {
+				for _, k := range []int{5, 30} {
+					linear := r.values(r.group(FHN, "fhn", key), "fhn", fmt.Sprintf("r2_linear.%d", k-1))
+					v = v.and(Verdict{below(linear, r2(r, key, k)), fmt.Sprintf("k = %d: linear %s, %s %s", k, spreadOf(linear), key, spreadOf(r2(r, key, k)))})
+				}
+			}
+			return v
+		}},
+	}
+}
+
+func ballClaims() []Claim {
+	wrong := func(r *Results, key, metric string, n int) []float64 {
+		return r.values(r.group(Ball, "ball", key), "pixels", horizon(metric, n))
+	}
+	compare := func(r *Results, a, aMetric, b, bMetric string, horizons []int) Verdict {
+		v := Verdict{Judgement: Holds}
+		for _, n := range horizons {
+			x, y := wrong(r, a, aMetric, n), wrong(r, b, bMetric, n)
+			v = v.and(Verdict{below(x, y), fmt.Sprintf("n = %d: %s %s, %s %s", n, a, spreadOf(x), b, spreadOf(y))})
+		}
+		return v
+	}
+	return []Claim{
+		{"ball-smoothed", Ball, "Ball: KVAE smoothed has fewer wrong pixels than ours after 1 and 5 images.", func(r *Results) Verdict {
+			return compare(r, "kvae", "error_smoothed", "normal", "error", []int{1, 5})
+		}},
+		{"ball-generative", Ball, "Ball: ours has fewer wrong pixels than KVAE's generation from 5 images on.", func(r *Results) Verdict {
+			return compare(r, "normal", "error", "kvae", "error", []int{5, 10, 15})
+		}},
+		{"ball-long", Ball, "Ball: ours has fewer wrong pixels than KVAE smoothed after 15 images.", func(r *Results) Verdict {
+			return compare(r, "normal", "error", "kvae", "error_smoothed", []int{15})
+		}},
+	}
+}
+
+func dtClaims() []Claim {
+	at := func(r *Results, key string, dt float64) []float64 {
+		return r.values(r.group(DT, "maze", dtKey(key, dt)), "dt", "error")
+	}
+	return []Claim{
+		{"dt-growth", DT, "The error grows with the duration of a step, for Normal and for Concrete.", func(r *Results) Verdict {
+			v := Verdict{Judgement: Holds}
+			for _, key := range []string{"normal", "concrete"} {
+				steps := eval.DTPaperSteps()
+				for i := 1; i < len(steps); i++ {
+					v.Judgement = v.both(below(at(r, key, steps[i-1]), at(r, key, steps[i])))
+				}
+				v = v.and(Verdict{v.Judgement, fmt.Sprintf("%s: %s at %g s, %s at %g s", key, spreadOf(at(r, key, steps[0])), steps[0], spreadOf(at(r, key, steps[5])), steps[5])})
+			}
+			return v
+		}},
+		{"dt-short", DT, "Concrete is better than Normal at steps of 2 and 5 ms.", func(r *Results) Verdict {
+			return dtCompare(r, at, "concrete", "normal", []float64{.002, .005})
+		}},
+		{"dt-long", DT, "Normal is better than Concrete at steps of 10 ms and more.", func(r *Results) Verdict {
+			return dtCompare(r, at, "normal", "concrete", []float64{.01, .02, .04, .1})
+		}},
+	}
+}
+
+func dtCompare(r *Results, at func(*Results, string, float64) []float64, a, b string, steps []float64) Verdict {
+	v := Verdict{Judgement: Holds}
+	for _, dt := range steps {
+		v = v.and(Verdict{below(at(r, a, dt), at(r, b, dt)), fmt.Sprintf("%g s: %s %s, %s %s", dt, a, spreadOf(at(r, a, dt)), b, spreadOf(at(r, b, dt)))})
+	}
+	return v
+}

@@ -1,0 +1,192 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/study"
+)
+
+// published are results that are the paper's own figures, a little apart for each of two seeds; what the paper does
+// not print is set to agree with its text.
+func published(t *testing.T, size Size) *Results {
+	t.Helper()
+	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, Parts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Results{Plan: p, runsDir: t.TempDir()}
+	for _, trial := range p.Trials {
+		byProtocol := map[string]study.Numbers{}
+		for _, name := range trial.Protocols {
+			byProtocol[name] = study.Numbers{}
+		}
+		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]study.Curves{})
+	}
+	for _, part := range []Part{Table1, FHN, Ball, DT} {
+		for _, env := range []string{"maze", "reacher", "fhn", "ball"} {
+			for _, g := range r.of(part, env) {
+				for seed := range 2 {
+					fill(r, g, seed)
+				}
+			}
+		}
+	}
+	return r
+}
+
+func fill(r *Results, g *Group, seed int) {
+	set := func(protocol, metric string, v float64) {
+		r.numbers[g.trials[seed]][protocol][metric] = v * (1 + 0.0004*float64(seed))
+	}
+	switch g.Part {
+	case Table1:
+		for i, k := range eval.Table1Horizons() {
+			v := 2.0
+			for _, p := range eval.Table1Ratios(g.Environment) {
+				if p.Key == g.Key {
+					v = p.Error[i]
+				}
+			}
+			set("table1", horizon("ratio_to_static", k), v)
+		}
+		ours := map[string]float64{"normal": 1, "concrete": 1}[g.Key]
+		if g.Key == "normal" || g.Key == "concrete" || g.Key == "fusion" {
+			set("velocity", "r2_z.mean", 0.92)
+			set("contact", "f1_tree.mean", 0.46)
+			set("contact", "f1_logistic.mean", 0.53)
+			set("contact", "chance.mean", 0.21)
+			set("switches", "correlation_ratio_vertical", 0.2+0.3*ours)
+			set("switches", "correlation_ratio_horizontal", 0.2+0.3*ours)
+		}
+		if ours > 0 {
+			set("latent", "correlation_ratio.elbow angle (3 rad)", 0.6)
+			set("latent", "correlation_ratio.θ (rad)", 0.1)
+		}
+	case FHN:
+		keys := map[string]int{"concrete": 0, "normal": 0, "trslds": 1, "rslds": 2}
+		for i, k := range eval.FHNHorizons() {
+			set("fhn", fmt.Sprintf("r2_unknown.%d", k-1), eval.FHNPaper()[keys[g.Key]].R2[i])
+		}
+		set("fhn", "r2_linear.4", 0.976)
+		set("fhn", "r2_linear.29", 0.6)
+	case Ball:
+		keys := map[string]int{"kvae": 1, "normal": 2, "concrete": 2}
+		for i, n := range eval.PixelHorizons() {
+			set("pixels", horizon("error", n), eval.PixelPaper("ball")[keys[g.Key]].Wrong[i])
+			if g.Key == "kvae" {
+				set("pixels", horizon("error_smoothed", n), eval.PixelPaper("ball")[0].Wrong[i])
+			}
+		}
+	case DT:
+		for _, p := range eval.DTPaper() {
+			for i, dt := range eval.DTPaperSteps() {
+				if dt == g.X && (strings.Contains(g.Key, p.Key) || strings.Contains(g.Key, "binary")) {
+					set("dt", "error", p.Error[i])
+				}
+			}
+		}
+	}
+}
+
+// TestClaims_HoldForThePaper: results that are the paper's own figures support its claims, but decide nothing at a size
+// at which nothing is learned.
+func TestClaims_HoldForThePaper(t *testing.T) {
+	r := published(t, Quick)
+	for _, c := range Claims() {
+		if v := r.Judge(c); v.Judgement != Holds {
+			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+		}
+	}
+	small := published(t, Smoke)
+	for _, c := range Claims() {
+		if v := small.Judge(c); v.Judgement != Undecided {
+			t.Errorf("size smoke: %s %s", c.ID, v.Judgement)
+		}
+	}
+}
+
+// TestClaims_FailForTheOpposite: results in the opposite order contradict every claim.
+func TestClaims_FailForTheOpposite(t *testing.T) {
+	r := published(t, Quick)
+	for i := range r.numbers {
+		for _, n := range r.numbers[i] {
+			for name, v := range n {
+				if strings.HasPrefix(name, "ratio") || strings.HasPrefix(name, "error") {
+					n[name] = 1 / v
+				} else if !strings.HasPrefix(name, "r2_linear") {
+					n[name] = 5 - 10*v
+				}
+			}
+		}
+	}
+	for _, c := range Claims() {
+		if v := r.Judge(c); v.Judgement != Fails {
+			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+		}
+	}
+}
+
+func TestBelow(t *testing.T) {
+	for _, c := range []struct {
+		a, b []float64
+		want Judgement
+	}{
+		{[]float64{1, 2, 3}, []float64{4, 5, 6}, Holds},
+		{[]float64{1, 2, 3}, []float64{2.5, 5, 6}, Holds}, // the ranges overlap, neither lies within the other
+		{[]float64{4, 5, 6}, []float64{1, 2, 3}, Fails},
+		{[]float64{1, 9, 3}, []float64{4, 5, 6}, Undecided},
+		{[]float64{1}, []float64{4, 5}, Undecided},
+		{nil, []float64{4, 5}, NotMeasured},
+	} {
+		if got := below(c.a, c.b); got != c.want {
+			t.Errorf("%v below %v: %s, want %s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestWrite: the report has every claim, table, figure and run, and is the same each time.
+func TestWrite(t *testing.T) {
+	r := published(t, Quick)
+	one, two := t.TempDir(), t.TempDir()
+	for _, dir := range []string{one, two} {
+		if err := r.Write(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"index.html", "report.md", "numbers.csv", "runs.csv", "figures/dt.svg", "figures/table1-maze.svg", "figures/fhn-r2.png"} {
+		a, err := os.ReadFile(filepath.Join(one, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(two, name))
+		if err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs from one time to the next: %v", name, err)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(one, "numbers.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(rows[0], ","); got != "claim_or_table,row,column,seed,value,paper" {
+		t.Errorf("header %s", got)
+	}
+	found := false
+	for _, row := range rows {
+		found = found || row[0] == "table1-maze" && row[1] == "Ours (Normal)" && row[2] == "ratio_to_static.10" && row[3] == "1" && row[5] != ""
+	}
+	if !found {
+		t.Error("numbers.csv lacks the ratio of Normal on the maze")
+	}
+}

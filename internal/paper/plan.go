@@ -1,0 +1,203 @@
+// Package paper reproduces the tables and figures of Becker-Ehmck, Peters and van der Smagt, "Switching Linear Dynamics
+// for Variational Bayes Filtering" (ICML 2019), and judges its claims. It lists which models are trained on which
+// environments and how each is measured, and writes a report of what was found. Package study trains and measures.
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/study"
+)
+
+// Size says how large models are and how long they are trained.
+type Size string
+
+// The sizes.
+const (
+	Smoke    Size = "smoke"    // minutes in all: everything is written, nothing is learned
+	Quick    Size = "quick"    // hours on two cores
+	Faithful Size = "faithful" // the paper's sizes and schedules: weeks on two cores
+)
+
+// Sizes lists the sizes.
+func Sizes() []Size { return []Size{Smoke, Quick, Faithful} }
+
+// preset is the preset of an environment at a size: that of the size, or the one without a suffix.
+func (s Size) preset(environment string) string {
+	name := environment + "/" + string(s)
+	if slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == name }) {
+		return name
+	}
+	return environment
+}
+
+// Part is a table or a figure of the paper, with the models that it compares.
+type Part string
+
+// The parts.
+const (
+	Table1   Part = "table1"   // prediction of maze and reacher, and what states and switches hold
+	Ablation Part = "ablation" // kinds of switches and weights
+	FHN      Part = "fhn"      // the oscillator
+	Ball     Part = "ball"     // prediction of images
+	DT       Part = "dt"       // duration of a step
+)
+
+// Parts lists the parts.
+func Parts() []Part { return []Part{Table1, Ablation, FHN, Ball, DT} }
+
+// Group is a model on an environment, trained with several seeds.
+type Group struct {
+	Part        Part
+	Environment string
+	Key, Label  string // of the model: in names of runs, and for people
+	Settings    []string
+	Protocols   []string
+	X           float64 // of a curve over groups: the duration of a step
+
+	trials []int // in the plan, one for each seed
+}
+
+// Name begins the names of the runs.
+func (g *Group) Name() string { return g.Environment + "-" + g.Key }
+
+// Plan is what is trained and measured.
+type Plan struct {
+	Size   Size
+	Seeds  int
+	Groups []*Group
+	Trials []study.Trial
+}
+
+// NewPlan resolves the configurations of the parts at a size, for seeds 1 to seeds. Groups with the same configuration
+// share their runs.
+func NewPlan(kinds *config.Kinds, size Size, seeds int, parts []Part) (*Plan, error) {
+	p := &Plan{Size: size, Seeds: seeds}
+	for _, g := range groups() {
+		if !slices.Contains(parts, g.Part) {
+			continue
+		}
+		for seed := 1; seed <= seeds; seed++ {
+			settings := append(slices.Clone(g.Settings), "seed="+strconv.Itoa(seed))
+			if size == Smoke {
+				settings = append(settings, smaller(g)...)
+			}
+			r, err := kinds.Resolve(config.Sources{Preset: size.preset(g.Environment), Arguments: settings})
+			if err != nil {
+				return nil, fmt.Errorf("plan %s: %w", g.Name(), err)
+			}
+			p.add(g, r.Config, settings, seed)
+		}
+		p.Groups = append(p.Groups, g)
+	}
+	return p, nil
+}
+
+// smaller are the settings that only a trial of everything has.
+func smaller(g *Group) []string {
+	if g.Key == "rslds" || g.Key == "trslds" {
+		return []string{"model.sweeps=8", "model.burn_in=4", "model.exchange=4", "model.chains=2", "model.draws=4"}
+	}
+	return nil
+}
+
+// add adds a seed of a group, as a run of its own if there is none of that configuration.
+func (p *Plan) add(g *Group, c config.Config, settings []string, seed int) {
+	for i := range p.Trials {
+		t := &p.Trials[i]
+		if t.Config.Equal(c) {
+			for _, name := range g.Protocols {
+				if !slices.Contains(t.Protocols, name) {
+					t.Protocols = append(t.Protocols, name)
+				}
+			}
+			g.trials = append(g.trials, i)
+			return
+		}
+	}
+	g.trials = append(g.trials, len(p.Trials))
+	p.Trials = append(p.Trials, study.Trial{
+		Name: fmt.Sprintf("%s-%d", g.Name(), seed), Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
+	})
+}
+
+// groups lists the models of all parts, in the order of the report.
+func groups() []*Group {
+	var list []*Group
+	for _, env := range []string{"maze", "reacher"} {
+		list = append(list, table1Groups(env)...)
+	}
+	for _, env := range []string{"maze", "reacher"} {
+		list = append(list, ablationGroups(env)...)
+	}
+	list = append(
+		list,
+		&Group{Part: FHN, Environment: "fhn", Key: "concrete", Label: "Ours (Concrete)", Settings: []string{"model.switching=concrete"}, Protocols: []string{"fhn"}},
+		&Group{Part: FHN, Environment: "fhn", Key: "normal", Label: "Ours (Normal)", Settings: []string{"model.switching=normal"}, Protocols: []string{"fhn"}},
+		&Group{Part: FHN, Environment: "fhn", Key: "trslds", Label: "TrSLDS", Settings: []string{"model.kind=trslds"}, Protocols: []string{"fhn"}},
+		&Group{Part: FHN, Environment: "fhn", Key: "rslds", Label: "rSLDS", Settings: []string{"model.kind=rslds"}, Protocols: []string{"fhn"}},
+		&Group{Part: Ball, Environment: "ball", Key: "normal", Label: "Ours (Normal)", Settings: []string{"model.switching=normal"}, Protocols: []string{"pixels"}},
+		&Group{Part: Ball, Environment: "ball", Key: "concrete", Label: "Ours (Concrete)", Settings: []string{"model.switching=concrete"}, Protocols: []string{"pixels"}},
+		&Group{Part: Ball, Environment: "ball", Key: "kvae", Label: "KVAE", Settings: []string{"model.kind=kvae"}, Protocols: []string{"pixels"}},
+	)
+	return append(list, dtGroups()...)
+}
+
+// table1Groups are the rows of table 1, and the two families that it leaves out.
+func table1Groups(env string) []*Group {
+	row := func(key, label string, protocols []string, settings ...string) *Group {
+		return &Group{Part: Table1, Environment: env, Key: key, Label: label, Settings: settings, Protocols: append([]string{"table1"}, protocols...)}
+	}
+	ours := []string{"velocity", "contact", "switches", "latent", "trajectories"}
+	return []*Group{
+		row("normal", "Ours (Normal)", ours, "model.switching=normal"),
+		row("concrete", "Ours (Concrete)", ours, "model.switching=concrete"),
+		row("fusion", "DVBF Fusion", []string{"velocity", "contact", "switches"}, "model.kind=fusion"),
+		row("dvbf", "DVBF", []string{"velocity", "contact", "switches"}, "model.kind=dvbf"),
+		row("kvae", "KVAE", nil, "model.kind=kvae"),
+		row("lstm", "LSTM", nil, "model.kind=lstm"),
+		row("linear", "Linear", nil, "model.kind=linear"),
+		row("static", "Static", nil, "model.kind=static"),
+	}
+}
+
+// ablationGroups vary the switch and the weights of ours.
+func ablationGroups(env string) []*Group {
+	var list []*Group
+	for _, s := range []struct{ key, label string }{{"normal", "Normal"}, {"concrete", "Concrete"}, {"deterministic", "deterministic"}} {
+		for _, weights := range []string{"softmax", "sigmoid"} {
+			list = append(list, &Group{
+				Part: Ablation, Environment: env, Key: s.key + "-" + weights, Label: s.label + ", " + weights,
+				Settings: []string{"model.switching=" + s.key, "model.weights=" + weights}, Protocols: []string{"table1", "switches"},
+			})
+		}
+	}
+	return list
+}
+
+// dtGroups are one agent in the maze at several durations of a step.
+func dtGroups() []*Group {
+	var list []*Group
+	for _, s := range []struct{ key, label, switching, weights string }{
+		{"normal", "Normal", "normal", "softmax"},
+		{"concrete", "Concrete, softmax", "concrete", "softmax"},
+		{"binary", "Concrete, sigmoid", "concrete", "sigmoid"},
+	} {
+		for _, dt := range eval.DTPaperSteps() {
+			text := strconv.FormatFloat(dt, 'g', -1, 64)
+			list = append(list, &Group{
+				Part: DT, Environment: "maze", Key: dtKey(s.key, dt), Label: s.label, X: dt,
+				Settings:  []string{"env.balls=1", "env.dt=" + text, "model.switching=" + s.switching, "model.weights=" + s.weights},
+				Protocols: []string{"dt"},
+			})
+		}
+	}
+	return list
+}
+
+// dtKey names a model at a duration of a step.
+func dtKey(key string, dt float64) string { return fmt.Sprintf("one-%s-%gms", key, 1000*dt) }

@@ -1,0 +1,42 @@
+package paper
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+)
+
+// TestNewPlan: every part at every size resolves, groups of one configuration share runs, and names are taken once.
+func TestNewPlan(t *testing.T) {
+	for _, size := range Sizes() {
+		p, err := NewPlan(registry.Builtin().Kinds(), size, 2, Parts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken []string
+		for _, trial := range p.Trials {
+			if slices.Contains(taken, trial.Name) {
+				t.Errorf("%s: two runs are called %s", size, trial.Name)
+			}
+			if err := names.CheckRun(trial.Name); err != nil {
+				t.Error(err)
+			}
+			taken = append(taken, trial.Name)
+			if len(trial.Protocols) == 0 {
+				t.Errorf("%s: nothing measures %s", size, trial.Name)
+			}
+		}
+		seeds := 0
+		for _, g := range p.Groups {
+			seeds += len(g.trials)
+			if len(g.trials) != 2 {
+				t.Errorf("%s: %s has %d runs, want 2", size, g.Name(), len(g.trials))
+			}
+		}
+		if seeds == len(p.Trials) {
+			t.Errorf("%s: no runs are shared", size)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"github.com/switchyard-ml/switchyard/internal/study"
+)
+
+// Results are the numbers of all runs of a plan that were measured.
+type Results struct {
+	Plan    *Plan
+	runsDir string
+	numbers []map[string]study.Numbers // [trial][protocol]
+	curves  []map[string]study.Curves
+}
+
+// Read reads what was measured of a plan in a folder of runs.
+func Read(p *Plan, runsDir string) (*Results, error) {
+	r := &Results{Plan: p, runsDir: runsDir}
+	for _, t := range p.Trials {
+		numbers, curves := map[string]study.Numbers{}, map[string]study.Curves{}
+		for _, name := range t.Protocols {
+			var err error
+			if numbers[name], err = study.ReadNumbers(r.folder(t), name); err != nil {
+				return nil, err
+			}
+			if curves[name], err = study.ReadCurves(r.folder(t), name); err != nil {
+				return nil, err
+			}
+		}
+		r.numbers, r.curves = append(r.numbers, numbers), append(r.curves, curves)
+	}
+	return r, nil
+}
+
+func (r *Results) folder(t study.Trial) string { return filepath.Join(r.runsDir, t.Name) }
+
+// measured counts the runs of which every protocol has results.
+func (r *Results) measured() int {
+	n := 0
+	for i, t := range r.Plan.Trials {
+		whole := true
+		for _, name := range t.Protocols {
+			whole = whole && r.numbers[i][name] != nil
+		}
+		if whole {
+			n++
+		}
+	}
+	return n
+}
+
+// group finds a group; nil if the plan has none.
+func (r *Results) group(part Part, env, key string) *Group {
+	for _, g := range r.Plan.Groups {
+		if g.Part == part && g.Environment == env && g.Key == key {
+			return g
+		}
+	}
+	return nil
+}
+
+// of lists the groups of a part and an environment.
+func (r *Results) of(part Part, env string) []*Group {
+	var list []*Group
+	for _, g := range r.Plan.Groups {
+		if g.Part == part && g.Environment == env {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// values are a metric of a group for each seed that was measured and has it.
+func (r *Results) values(g *Group, protocol, metric string) []float64 {
+	if g == nil {
+		return nil
+	}
+	var list []float64
+	for _, i := range g.trials {
+		if v := r.numbers[i][protocol].Get(metric); !math.IsNaN(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// column is a column of the curves of a group for each seed that was measured.
+func (r *Results) column(g *Group, protocol, name string) [][]float64 {
+	var list [][]float64
+	for _, i := range g.trials {
+		if c := r.curves[i][protocol][name]; c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// spread is the mean of values and their range.
+type spread struct {
+	mean, low, high float64
+	n               int
+}
+
+func spreadOf(values []float64) spread {
+	s := spread{mean: math.NaN(), low: math.Inf(1), high: math.Inf(-1), n: len(values)}
+	if s.n == 0 {
+		return s
+	}
+	s.mean = 0
+	for _, v := range values {
+		s.mean += v / float64(s.n)
+		s.low, s.high = min(s.low, v), max(s.high, v)
+	}
+	return s
+}
+
+// String is the mean, with the range in brackets if there are several values.
+func (s spread) String() string {
+	switch s.n {
+	case 0:
+		return "–"
+	case 1:
+		return short(s.mean)
+	}
+	return fmt.Sprintf("%s (%s to %s)", short(s.mean), short(s.low), short(s.high))
+}
+
+// short writes a number with three significant digits, those next to 1 with three decimals.
+func short(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case math.Abs(v) >= 1e5:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	digits := 2
+	if v != 0 {
+		digits = 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	}
+	return strconv.FormatFloat(v, 'f', min(max(digits, 0), 6), 64)
+}
+
+// horizon is the member of an object of metrics.
+func horizon(metric string, k int) string { return fmt.Sprintf("%s.%d", metric, k) }

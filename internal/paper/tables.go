@@ -1,0 +1,218 @@
+package paper
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/report"
+)
+
+// A column of a table is a metric of a protocol, with the published figure of each row where there is one.
+type column struct {
+	heading, protocol, metric string
+	paper                     func(g *Group) (float64, bool)
+}
+
+// table lays a metric for each column out, a row for each group, and lists the published figures in brackets. name is
+// that of the table in numbers.csv.
+type table struct {
+	name, caption string
+	groups        []*Group
+	columns       []column
+	notes         []string
+}
+
+const spreadNote = "Each cell is the mean over the seeds, with their range; the paper's figure is in square brackets."
+
+func (r *Results) block(t table) report.Block {
+	out := &report.Table{Caption: t.caption, Columns: []string{""}, Notes: append([]string{spreadNote}, t.notes...)}
+	for _, c := range t.columns {
+		out.Columns = append(out.Columns, c.heading)
+	}
+	for _, g := range t.groups {
+		row := []string{g.Label}
+		for _, c := range t.columns {
+			text := spreadOf(r.values(g, c.protocol, c.metric)).String()
+			if v, ok := c.published(g); ok {
+				text += " [" + short(v) + "]"
+			}
+			row = append(row, text)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return report.Block{Table: out}
+}
+
+func (c column) published(g *Group) (float64, bool) {
+	if c.paper == nil {
+		return 0, false
+	}
+	return c.paper(g)
+}
+
+// tables lists the tables of a part.
+func (r *Results) tables(part Part) []table {
+	switch part {
+	case Table1:
+		var list []table
+		for _, env := range []string{"maze", "reacher"} {
+			list = append(list, r.ratios(env), r.errorsOf(env), r.probes(env))
+		}
+		return list
+	case Ablation:
+		return []table{r.ablation("maze"), r.ablation("reacher")}
+	case FHN:
+		return []table{r.oscillator()}
+	case Ball:
+		return []table{r.pixels("frames", "Mean share of wrong pixels in n predicted images", "error", true), r.pixels("last", "Share of wrong pixels in the n-th image alone", "error_last", false)}
+	case DT:
+		return []table{r.durations()}
+	}
+	return nil
+}
+
+func (r *Results) ratios(env string) table {
+	t := table{
+		name: "table1-" + env, caption: "Squared error of predictions k steps ahead over that of Static, " + env, groups: r.of(Table1, env),
+		notes: []string{"Static repeats the last observation seen. The paper does not say how its errors add up over steps: compare ratios."},
+	}
+	for i, k := range eval.Table1Horizons() {
+		t.columns = append(t.columns, column{fmt.Sprintf("k = %d", k), "table1", horizon("ratio_to_static", k), func(g *Group) (float64, bool) {
+			for _, p := range eval.Table1Ratios(env) {
+				if p.Key == g.Key && p.Key != "static" {
+					return p.Error[i], true
+				}
+			}
+			return 0, false
+		}})
+	}
+	return t
+}
+
+func (r *Results) errorsOf(env string) table {
+	t := table{
+		name: "errors-" + env, caption: "Squared error, and the same over the predicted variance, " + env, groups: r.of(Table1, env),
+		notes: []string{"Predictive mean of the rollouts after four observations, with true controls. Error over variance: 1 is right, more is too sure."},
+	}
+	for _, c := range []struct{ heading, metric string }{{"error", "error"}, {"over variance", "calibration"}} {
+		for _, k := range eval.Table1Horizons() {
+			t.columns = append(t.columns, column{heading: fmt.Sprintf("%s, k = %d", c.heading, k), protocol: "table1", metric: horizon(c.metric, k)})
+		}
+	}
+	return t
+}
+
+func only(key string, v float64) func(*Group) (float64, bool) {
+	return func(g *Group) (float64, bool) { return v, g.Key == key && v > 0 }
+}
+
+func (r *Results) probes(env string) table {
+	var groups []*Group
+	for _, key := range []string{"normal", "concrete", "fusion", "dvbf"} {
+		if g := r.group(Table1, env, key); g != nil {
+			groups = append(groups, g)
+		}
+	}
+	f1, classifier := eval.ContactPaper(env)
+	velocity := 0.0
+	if env == "maze" {
+		velocity = eval.VelocityPaper
+	}
+	t := table{name: "probes-" + env, caption: "What states and switches hold, " + env, groups: groups, columns: []column{
+		{"velocity R², from z", "velocity", "r2_z.mean", only("normal", velocity)},
+		{"velocity R², from x and the x before", "velocity", "r2_xx.mean", nil},
+		{"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact", "f1_" + classifier + ".mean", only("concrete", f1)},
+		{"chance", "contact", "chance.mean", nil},
+		{"systems in use (perplexity)", "switches", "perplexity", nil},
+	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
+	if env == "reacher" {
+		t.columns = append(t.columns[:1:1], append([]column{{"velocity R², from z × (1, cos θ, sin θ)", "velocity", "r2_z_turned.mean", nil}}, t.columns[1:]...)...)
+		return t
+	}
+	t.columns = append(t.columns, column{"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical", nil},
+		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil})
+	return t
+}
+
+func (r *Results) ablation(env string) table {
+	t := table{name: "ablation-" + env, caption: "Switches and weights of ours, " + env, groups: r.of(Ablation, env)}
+	for _, k := range eval.Table1Horizons() {
+		t.columns = append(t.columns, column{heading: fmt.Sprintf("ratio to Static, k = %d", k), protocol: "table1", metric: horizon("ratio_to_static", k)})
+	}
+	t.columns = append(t.columns, column{"systems in use (perplexity)", "switches", "perplexity", nil})
+	return t
+}
+
+func (r *Results) oscillator() table {
+	t := table{
+		name: "fhn", caption: "R² of predictions k steps ahead, oscillator, stimulus unknown", groups: r.of(FHN, "fhn"),
+		notes: []string{"Held-out ends of the training trajectories. The paper's figures for Ours are of Concrete."},
+	}
+	keys := map[string]string{"ours": "concrete", "TrSLDS": "trslds", "rSLDS": "rslds"}
+	for i, k := range eval.FHNHorizons() {
+		t.columns = append(t.columns, column{fmt.Sprintf("k = %d", k), "fhn", "r2_unknown." + strconv.Itoa(k-1), func(g *Group) (float64, bool) {
+			for _, p := range eval.FHNPaper() {
+				if keys[p.Name] == g.Key {
+					return p.R2[i], true
+				}
+			}
+			return 0, false
+		}})
+	}
+	return t
+}
+
+func (r *Results) pixels(name, caption, metric string, published bool) table {
+	t := table{name: "ball-" + name, caption: caption, groups: r.of(Ball, "ball")}
+	for _, suffix := range []string{"", "_smoothed"} {
+		for i, n := range eval.PixelHorizons() {
+			heading := fmt.Sprintf("n = %d", n)
+			if suffix != "" {
+				heading += ", smoothed"
+			}
+			c := column{heading: heading, protocol: "pixels", metric: horizon(metric+suffix, n)}
+			if published {
+				c.paper = func(g *Group) (float64, bool) {
+					key := map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]
+					if suffix != "" {
+						key = map[string]string{"kvae": "kvae_smoothed"}[g.Key]
+					}
+					for _, p := range eval.PixelPaper("ball") {
+						if p.Key == key {
+							return p.Wrong[i], true
+						}
+					}
+					return 0, false
+				}
+			}
+			t.columns = append(t.columns, c)
+		}
+	}
+	return t
+}
+
+// durations has a row for each model and duration.
+func (r *Results) durations() table {
+	t := table{name: "dt", caption: "Absolute error per dimension over ten steps, one agent in the maze"}
+	for _, g := range r.of(DT, "maze") {
+		row := *g
+		row.Label = fmt.Sprintf("%s, %g s", g.Label, g.X)
+		t.groups = append(t.groups, &row)
+	}
+	t.columns = []column{
+		{"error", "dt", "error", func(g *Group) (float64, bool) {
+			for _, p := range eval.DTPaper() {
+				for i, dt := range eval.DTPaperSteps() {
+					if strings.HasPrefix(g.Key, "one-"+p.Key) && dt == g.X {
+						return p.Error[i], true
+					}
+				}
+			}
+			return 0, false
+		}},
+		{"over Static", "dt", "ratio_to_static", nil},
+	}
+	return t
+}

@@ -1,0 +1,204 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/report"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results
+// give the same files.
+func (r *Results) Write(dir string, facts []report.Fact) error {
+	figures := filepath.Join(dir, "figures")
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	d, err := r.document(figures)
+	if err != nil {
+		return err
+	}
+	d.Facts = append(facts, report.Fact{Name: "runs", Text: fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)})
+	numbers, runList, err := r.csv()
+	if err != nil {
+		return err
+	}
+	var html, markdown bytes.Buffer
+	return errors.Join(
+		d.WriteHTML(&html), d.WriteMarkdown(&markdown),
+		runs.WriteFile(filepath.Join(dir, "index.html"), html.Bytes()),
+		runs.WriteFile(filepath.Join(dir, "report.md"), markdown.Bytes()),
+		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers),
+		runs.WriteFile(filepath.Join(dir, "runs.csv"), runList),
+	)
+}
+
+// titles are the headings of the parts.
+var titles = map[Part]string{
+	Table1:   "Table 1: maze and reacher",
+	Ablation: "Kinds of switches and weights",
+	FHN:      "FitzHugh–Nagumo oscillator",
+	Ball:     "Image ball in a box",
+	DT:       "Duration of a step",
+}
+
+// document lays the report out, and writes its figures into a folder.
+func (r *Results) document(figures string) (*report.Document, error) {
+	d := &report.Document{
+		Title: "Switching Linear Dynamics for Variational Bayes Filtering, reproduced",
+		Lead: fmt.Sprintf("The tables, figures and claims of Becker-Ehmck, Peters and van der Smagt (ICML 2019), size %s. "+
+			"A claim holds when the means are ordered as it says and no model's range over the seeds lies within the other's. "+
+			"With one seed, or at size smoke, where nothing is learned, it is undecided.", r.Plan.Size),
+		Sections: []report.Section{{Title: "Claims", Blocks: []report.Block{{Table: r.claims()}}}},
+	}
+	for _, part := range Parts() {
+		if !slices.ContainsFunc(r.Plan.Groups, func(g *Group) bool { return g.Part == part }) {
+			continue
+		}
+		s := report.Section{Title: titles[part]}
+		for _, t := range r.tables(part) {
+			s.Blocks = append(s.Blocks, r.block(t))
+		}
+		for _, c := range r.comparisons(part) {
+			if _, err := c.Figure().Write(figures); err != nil {
+				return nil, err
+			}
+			caption := c.Panels[0].Title + ". Lines are means over seeds, bands their range."
+			s.Blocks = append(s.Blocks, report.Picture(c.Name, caption))
+		}
+		more, err := r.examples(part, figures)
+		if err != nil {
+			return nil, err
+		}
+		d.Sections = append(d.Sections, report.Section{Title: s.Title, Blocks: append(s.Blocks, more...)})
+	}
+	d.Sections = append(d.Sections, report.Section{Title: "Runs", Blocks: []report.Block{{Table: r.runTable()}}})
+	return d, nil
+}
+
+// examples copies figures of single runs.
+func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
+	var blocks []report.Block
+	for _, e := range examples() {
+		g := r.group(e.part, e.env, e.key)
+		if e.part != part || g == nil {
+			continue
+		}
+		complete := true
+		for _, extension := range []string{".png", ".svg"} {
+			data, err := os.ReadFile(filepath.Join(r.folder(r.Plan.Trials[g.trials[0]]), "figures", e.file+extension))
+			if errors.Is(err, fs.ErrNotExist) {
+				complete = false
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("copy a figure: %w", err)
+			}
+			if err := runs.WriteFile(filepath.Join(figures, e.name()+extension), data); err != nil {
+				return nil, err
+			}
+		}
+		if complete {
+			blocks = append(blocks, report.Picture(e.name(), e.caption+" (seed 1)."))
+		}
+	}
+	return blocks, nil
+}
+
+func (r *Results) claims() *report.Table {
+	t := &report.Table{Columns: []string{"claim of the paper", "judgement", "measured"}, Words: true}
+	for _, c := range Claims() {
+		v := r.Judge(c)
+		t.Rows = append(t.Rows, []string{c.Text, string(v.Judgement), v.Detail})
+	}
+	return t
+}
+
+// Judge judges a claim. A claim about parts that the plan lacks is not measured; models of size Smoke decide nothing.
+func (r *Results) Judge(c Claim) Verdict {
+	if !slices.ContainsFunc(r.Plan.Groups, func(g *Group) bool { return g.Part == c.Part }) {
+		return Verdict{Judgement: NotMeasured}
+	}
+	v := c.judge(r)
+	switch {
+	case v.Judgement == NotMeasured:
+		v.Detail = ""
+	case r.Plan.Size == Smoke:
+		v.Judgement = Undecided
+	}
+	return v
+}
+
+func (r *Results) runTable() *report.Table {
+	t := &report.Table{Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"}, Words: true}
+	for _, row := range r.runRows() {
+		t.Rows = append(t.Rows, []string{row[0], row[1] + ": " + row[2], row[4], row[5], row[6]})
+	}
+	return t
+}
+
+// runRows has name, preset, settings, seed, updates, state and digest of each run.
+func (r *Results) runRows() [][]string {
+	var rows [][]string
+	for _, t := range r.Plan.Trials {
+		row := []string{t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0", "not begun", ""}
+		if info, err := runs.Load(r.runsDir, t.Name); err == nil {
+			row[4], row[5], row[6] = strconv.FormatUint(info.Step, 10), string(info.State), info.ParametersSHA256
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// csv is the content of numbers.csv and runs.csv.
+func (r *Results) csv() (numbers, list []byte, err error) {
+	var a, b bytes.Buffer
+	w := csv.NewWriter(&a)
+	w.Write([]string{"claim_or_table", "row", "column", "seed", "value", "paper"}) // csv keeps the first error for Error
+	for _, c := range Claims() {
+		v := r.Judge(c)
+		w.Write([]string{"claim " + c.ID, c.Text, string(v.Judgement), "", "", ""})
+	}
+	for _, part := range Parts() {
+		for _, t := range r.tables(part) {
+			for _, g := range t.groups {
+				for _, c := range t.columns {
+					r.writeCells(w, t, g, c)
+				}
+			}
+		}
+	}
+	w.Flush()
+	rows := csv.NewWriter(&b)
+	rows.Write([]string{"run", "preset", "settings", "seed", "updates", "state", "params_sha256"})
+	rows.WriteAll(r.runRows())
+	if err := errors.Join(w.Error(), rows.Error()); err != nil {
+		return nil, nil, fmt.Errorf("write CSV: %w", err)
+	}
+	return a.Bytes(), b.Bytes(), nil
+}
+
+// writeCells writes a metric of a group, a line for each seed.
+func (r *Results) writeCells(w *csv.Writer, t table, g *Group, c column) {
+	published := ""
+	if v, ok := c.published(g); ok {
+		published = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	for i, trial := range g.trials {
+		text := ""
+		if v := r.numbers[trial][c.protocol].Get(c.metric); !math.IsNaN(v) {
+			text = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		w.Write([]string{t.name, g.Label, c.metric, strconv.Itoa(i + 1), text, published})
+	}
+}

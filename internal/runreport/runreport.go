@@ -1,0 +1,201 @@
+// Package runreport writes what single runs reached as one document: their settings, how training went, what was
+// measured and the figures. It measures nothing, and does not know what the protocols ask.
+package runreport
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/report"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/study"
+)
+
+// Run is a run to report.
+type Run struct {
+	Info      runs.Info
+	Overrides []string // settings on top of the preset
+}
+
+// Write writes index.html, report.md, numbers.csv and figures of runs, which are in runsDir, into a folder.
+func Write(dir, runsDir string, list []Run) error {
+	figures := filepath.Join(dir, "figures")
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	var names []string
+	for _, r := range list {
+		names = append(names, r.Info.Name)
+	}
+	d := &report.Document{
+		Title:    strings.Join(names, ", "),
+		Lead:     "Settings, training, measurements and figures of " + readable.Count(len(list), "run") + ".",
+		Sections: []report.Section{{Title: "Runs", Blocks: []report.Block{{Table: settings(list)}}}},
+	}
+	training, err := curves(figures, runsDir, names)
+	if err != nil {
+		return err
+	}
+	d.Sections = append(d.Sections, training)
+	var numbers bytes.Buffer
+	w := csv.NewWriter(&numbers)
+	w.Write([]string{"run", "protocol", "metric", "value"}) // csv keeps the first error for Error
+	for _, name := range names {
+		s, err := measured(w, figures, filepath.Join(runsDir, name), name)
+		if err != nil {
+			return err
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	w.Flush()
+	var html, markdown bytes.Buffer
+	return errors.Join(
+		w.Error(), d.WriteHTML(&html), d.WriteMarkdown(&markdown),
+		runs.WriteFile(filepath.Join(dir, "index.html"), html.Bytes()),
+		runs.WriteFile(filepath.Join(dir, "report.md"), markdown.Bytes()),
+		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers.Bytes()),
+	)
+}
+
+func settings(list []Run) *report.Table {
+	t := &report.Table{Columns: []string{"run", "preset and settings", "seed", "state", "updates", "parameters", "SHA-256 of the parameters"}, Words: true}
+	for _, r := range list {
+		i := r.Info
+		t.Rows = append(t.Rows, []string{
+			i.Name, strings.TrimSpace(i.Preset + " " + strings.Join(r.Overrides, " ")), strconv.FormatUint(i.Seed, 10), string(i.State),
+			readable.Group(i.Step), readable.Group(i.Parameters), i.ParametersSHA256,
+		})
+	}
+	return t
+}
+
+// curves draws the loss of every run at training and at validation.
+func curves(figures, runsDir string, names []string) (report.Section, error) {
+	panels := map[string]*figure.ComparisonPanel{
+		"train":      {Name: "train", Title: "loss in training, averaged", X: "update", Y: "loss (nats per time step)"},
+		"validation": {Name: "validation", Title: "loss at validation", X: "update", Y: "loss (nats per time step)"},
+	}
+	for _, name := range names {
+		found := map[string][][2]float64{}
+		err := runs.ReadMetrics(runsDir, name, func(m runs.Record) error {
+			if v, ok := m.Values["loss"]; ok && panels[m.Split] != nil && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) {
+				found[m.Split] = append(found[m.Split], [2]float64{float64(m.Step), float64(v)})
+			}
+			return nil
+		})
+		if err != nil {
+			return report.Section{}, fmt.Errorf("read the metrics of run %s: %w", name, err)
+		}
+		for split, p := range panels {
+			line := figure.ComparisonLine{Name: name, Seeds: make([][]float64, 1)}
+			for _, v := range averaged(found[split]) {
+				line.X, line.Seeds[0] = append(line.X, v[0]), append(line.Seeds[0], v[1])
+			}
+			if len(line.X) > 0 {
+				p.Lines = append(p.Lines, line)
+			}
+		}
+	}
+	s := report.Section{Title: "Training"}
+	if len(panels["train"].Lines) == 0 {
+		s.Blocks = []report.Block{report.Paragraph("These runs have no loss: their models fit themselves.")}
+		return s, nil
+	}
+	c := figure.Comparison{Name: "training", Panels: []figure.ComparisonPanel{*panels["train"], *panels["validation"]}}
+	if _, err := c.Figure().Write(figures); err != nil {
+		return s, err
+	}
+	s.Blocks = []report.Block{report.Picture("training", "Loss over updates. Losses of different families are of different quantities: compare them within a family.")}
+	return s, nil
+}
+
+// drawn is the largest number of points of a curve.
+const drawn = 200
+
+// averaged averages neighbours of a curve, so that at most 200 points are left.
+func averaged(curve [][2]float64) [][2]float64 {
+	each := (len(curve) + drawn - 1) / drawn
+	if each < 2 {
+		return curve
+	}
+	var out [][2]float64
+	for part := range slices.Chunk(curve, each) {
+		var mean [2]float64
+		for _, v := range part {
+			mean[0] += v[0] / float64(len(part))
+			mean[1] += v[1] / float64(len(part))
+		}
+		out = append(out, mean)
+	}
+	return out
+}
+
+// measured shows the tables and figures of a run, and enters its numbers.
+func measured(w *csv.Writer, figures, folder, name string) (report.Section, error) {
+	s := report.Section{Title: "Run " + name}
+	tables, err := filepath.Glob(filepath.Join(folder, "tables", "*.json"))
+	if err != nil {
+		return s, fmt.Errorf("list the measurements of run %s: %w", name, err)
+	}
+	for _, file := range tables {
+		protocol := strings.TrimSuffix(filepath.Base(file), ".json")
+		numbers, err := study.ReadNumbers(folder, protocol)
+		if err != nil {
+			return s, err
+		}
+		for _, metric := range numbers.Names() {
+			w.Write([]string{name, protocol, metric, strconv.FormatFloat(numbers[metric], 'g', -1, 64)})
+		}
+		text, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s, fmt.Errorf("read what was measured: %w", err)
+		}
+		s.Blocks = append(s.Blocks, report.Paragraph("Protocol "+protocol+"."), report.Block{Verbatim: string(text)})
+	}
+	if len(tables) == 0 {
+		s.Blocks = append(s.Blocks, report.Paragraph("Nothing was measured."))
+	}
+	blocks, err := copied(figures, filepath.Join(folder, "figures"), name)
+	s.Blocks = append(s.Blocks, blocks...)
+	return s, err
+}
+
+// copied copies the figures of a run.
+func copied(to, from, name string) ([]report.Block, error) {
+	pictures, err := filepath.Glob(filepath.Join(from, "*.png"))
+	if err != nil {
+		return nil, fmt.Errorf("list the figures of run %s: %w", name, err)
+	}
+	var blocks []report.Block
+	for _, file := range pictures {
+		stem := strings.TrimSuffix(filepath.Base(file), ".png")
+		block := report.Block{Figure: &report.Figure{Caption: name + ": " + stem + ".", Alt: stem + " of run " + name}}
+		for extension, path := range map[string]*string{".png": &block.Figure.File, ".svg": &block.Figure.Vector} {
+			data, err := os.ReadFile(strings.TrimSuffix(file, ".png") + extension)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("copy a figure of run %s: %w", name, err)
+			}
+			target := name + "-" + stem + extension
+			if err := runs.WriteFile(filepath.Join(to, target), data); err != nil {
+				return nil, err
+			}
+			*path = "figures/" + target
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}

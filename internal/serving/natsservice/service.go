@@ -1,0 +1,68 @@
+// Package natsservice offers a serving.Service over NATS, as a micro service that the standard tools find: the same requests
+// and answers as over HTTP, on the subjects switchyard.model.RUN.filter, .forecast and .forget.
+package natsservice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/switchyard-ml/switchyard/internal/serving"
+)
+
+// Name is that of the service.
+const Name = "switchyard-model"
+
+// Subject is that of a question to a run.
+func Subject(run, question string) string { return "switchyard.model." + run + "." + question }
+
+// Serve answers on a connection until the context ends.
+func Serve(ctx context.Context, conn *nats.Conn, s *serving.Service, run string) error {
+	service, err := micro.AddService(conn, micro.Config{
+		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run, Metadata: map[string]string{"run": run},
+	})
+	if err != nil {
+		return fmt.Errorf("offer the service %s: %w", Name, err)
+	}
+	add := func(question string, answer func(data []byte) (any, error)) error {
+		return service.AddEndpoint(question, micro.HandlerFunc(func(r micro.Request) {
+			go func() { // many clients' requests wait for the same batch
+				y, err := answer(r.Data())
+				if err == nil {
+					err = r.RespondJSON(y)
+				}
+				if err != nil {
+					// An error that cannot be sent has no other reader.
+					_ = r.Error(strconv.Itoa(serving.Status(err)), err.Error(), nil)
+				}
+			}()
+		}), micro.WithEndpointSubject(Subject(run, question)))
+	}
+	err = errors.Join(
+		add("filter", func(data []byte) (any, error) {
+			var q serving.FilterRequest
+			if err := serving.Decode(bytes.NewReader(data), &q); err != nil {
+				return nil, err
+			}
+			return s.Filter(ctx, q)
+		}),
+		add("forecast", func(data []byte) (any, error) {
+			var q serving.ForecastRequest
+			if err := serving.Decode(bytes.NewReader(data), &q); err != nil {
+				return nil, err
+			}
+			return s.Forecast(ctx, q)
+		}),
+		add("forget", func(data []byte) (any, error) { return struct{}{}, s.Forget(ctx, string(data)) }),
+	)
+	if err != nil {
+		return errors.Join(fmt.Errorf("offer the service %s: %w", Name, err), service.Stop())
+	}
+	<-ctx.Done()
+	return service.Stop()
+}

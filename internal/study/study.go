@@ -1,0 +1,155 @@
+// Package study trains a list of runs, some at a time, and measures each by protocols. It goes on where it was stopped:
+// what is trained or measured is used. It does not know why these runs were chosen, nor how results are shown.
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Trial is a run to train and the protocols that measure it.
+type Trial struct {
+	Name      string        // of the run
+	Config    config.Config // resolved
+	Overrides []string      // settings on top of the preset
+	Protocols []string
+}
+
+// Study is a list of trials in a folder of runs.
+type Study struct {
+	Kinds    *config.Kinds
+	RunsDir  string
+	Trials   []Trial
+	Parallel int // runs at a time, with one worker each
+	Threads  int // of one measurement
+	Episodes int // of each test; 0: as many as the protocol is made for
+	Version  string
+	Log      hclog.Logger
+	Command  advice.Command
+	Show     func(Progress) // after each change, one call at a time
+}
+
+// Errors of studies.
+var (
+	// ErrDiffers is returned when a folder holds a run of another configuration under the name of a trial.
+	ErrDiffers = errors.New("the run is of another configuration")
+	// ErrFailed is returned, after all trials, when some could not be trained.
+	ErrFailed = errors.New("failed")
+)
+
+// Check reports a trial whose folder holds another run, before anything is trained.
+func (s *Study) Check() error {
+	for _, t := range s.Trials {
+		if _, err := s.state(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// state reads what exists of a trial; the zero Info is that of a run that has not begun.
+func (s *Study) state(t Trial) (runs.Info, error) {
+	info, err := runs.Load(s.RunsDir, t.Name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return runs.Info{}, nil
+	}
+	if err != nil {
+		return runs.Info{}, err
+	}
+	c, err := job.ReadConfig(s.Kinds, s.RunsDir, t.Name)
+	if err != nil {
+		return runs.Info{}, err
+	}
+	if !c.Equal(t.Config) {
+		return runs.Info{}, advice.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
+			"choose another folder, or remove %s", t.Name)
+	}
+	return info, nil
+}
+
+// Remaining is the number of updates of a trial that are not done.
+func (s *Study) Remaining(t Trial) uint64 {
+	info, err := s.state(t)
+	if err != nil || info.State == runs.Finished {
+		return 0
+	}
+	return t.Config.Train.Steps - min(info.Checkpoint, t.Config.Train.Steps)
+}
+
+// Run trains and measures all trials, those with the greatest cost first. A trial that fails does not stop the others:
+// the error, of kind ErrFailed, names all that failed. When ctx ends, Run writes checkpoints and returns its error.
+func (s *Study) Run(ctx context.Context, costs []float64) error {
+	order := make([]int, len(s.Trials))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case costs[a] > costs[b]:
+			return -1
+		case costs[a] < costs[b]:
+			return 1
+		}
+		return 0
+	})
+	b := newBoard(s)
+	waiting := make(chan int, len(order))
+	for _, i := range order {
+		waiting <- i
+	}
+	close(waiting)
+	var crew sync.WaitGroup
+	failed := make([]error, len(s.Trials))
+	for range s.Parallel {
+		crew.Go(func() {
+			for i := range waiting {
+				if ctx.Err() != nil {
+					return
+				}
+				failed[i] = s.one(ctx, i, b)
+			}
+		})
+	}
+	crew.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var all []error
+	for i, err := range failed {
+		if err != nil {
+			all = append(all, fmt.Errorf("run %s: %w", s.Trials[i].Name, err))
+		}
+	}
+	if len(all) > 0 {
+		return fmt.Errorf("%d of %d runs %w: %w", len(all), len(s.Trials), ErrFailed, errors.Join(all...))
+	}
+	return nil
+}
+
+// one trains a trial, if it is not trained, and measures what is not measured.
+func (s *Study) one(ctx context.Context, i int, b *board) error {
+	defer b.done(i)
+	if err := s.train(ctx, i, b); err != nil {
+		return err
+	}
+	for _, p := range s.Trials[i].Protocols {
+		if ctx.Err() != nil {
+			return nil
+		}
+		b.measuring(i, p)
+		if err := s.measure(s.Trials[i], p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+func trial(t *testing.T, name string, settings ...string) Trial {
+	t.Helper()
+	settings = append([]string{"train.steps=12", "train.checkpoint_every=4", "train.validate_every=6"}, settings...)
+	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Trial{Name: name, Config: r.Config, Overrides: settings, Protocols: []string{"fhn"}}
+}
+
+func studyOf(dir string, trials ...Trial) *Study {
+	return &Study{
+		Kinds: registry.Builtin().Kinds(), RunsDir: dir, Trials: trials, Parallel: 2, Threads: 1,
+		Log: hclog.NewNullLogger(), Command: func(words ...string) string { return strings.Join(words, " ") }, Show: func(Progress) {},
+	}
+}
+
+func digest(t *testing.T, dir, name string) string {
+	t.Helper()
+	info, err := runs.Load(dir, name)
+	if err != nil || info.State != runs.Finished {
+		t.Fatalf("run %s: %+v, %v", name, info, err)
+	}
+	return info.ParametersSHA256
+}
+
+// TestRun_GoesOnToTheSameBits: a study that is stopped in the middle, and started again, ends with the parameters and
+// the numbers of one that is left alone, and then has nothing left to do.
+func TestRun_GoesOnToTheSameBits(t *testing.T) {
+	trials := []Trial{trial(t, "a", "seed=1"), trial(t, "b", "seed=2"), trial(t, "c", "seed=3", "model.kind=lstm")}
+	whole, parts := t.TempDir(), t.TempDir()
+	costs := []float64{1, 3, 2}
+	if err := studyOf(whole, trials...).Run(t.Context(), costs); err != nil {
+		t.Fatal(err)
+	}
+	s := studyOf(parts, trials...)
+	ctx, stop := context.WithCancel(t.Context())
+	s.Show = func(p Progress) {
+		for _, a := range p.Active {
+			if a.Step >= 5 {
+				stop()
+			}
+		}
+	}
+	if err := s.Run(ctx, costs); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the interrupted study returned %v", err)
+	}
+	left := uint64(0)
+	for _, one := range trials {
+		left += s.Remaining(one)
+	}
+	if left == 0 || left >= 36 {
+		t.Errorf("%d updates are left after the interrupt, want some of 36", left)
+	}
+	again := studyOf(parts, trials...)
+	if err := again.Run(t.Context(), costs); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range trials {
+		if a, b := digest(t, whole, one.Name), digest(t, parts, one.Name); a != b {
+			t.Errorf("run %s: %s, want %s", one.Name, b, a)
+		}
+		if n := again.Remaining(one); n != 0 {
+			t.Errorf("run %s: %d updates left", one.Name, n)
+		}
+		a, err := ReadNumbers(filepath.Join(whole, one.Name), "fhn")
+		if err != nil || len(a) == 0 || math.IsNaN(a.Get("r2_unknown.0")) {
+			t.Fatalf("numbers %v, %v", a, err)
+		}
+		b, err := ReadNumbers(filepath.Join(parts, one.Name), "fhn")
+		if err != nil || a.Get("r2_unknown.29") != b.Get("r2_unknown.29") {
+			t.Errorf("numbers of %s differ: %v", one.Name, err)
+		}
+		if c, err := ReadCurves(filepath.Join(parts, one.Name), "fhn"); err != nil || len(c["model_unknown"]) != 30 {
+			t.Errorf("curves %v, %v", c, err)
+		}
+	}
+}
+
+// TestRun_AFailureStopsNoOther: what cannot be measured is named, the other trial is finished.
+func TestRun_AFailureStopsNoOther(t *testing.T) {
+	dir := t.TempDir()
+	bad, good := trial(t, "bad"), trial(t, "good", "seed=2")
+	bad.Protocols = []string{"pixels"}
+	err := studyOf(dir, bad, good).Run(t.Context(), []float64{2, 1})
+	if !errors.Is(err, ErrFailed) || !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), "bad") || strings.Contains(err.Error(), "good") {
+		t.Errorf("error %v", err)
+	}
+	digest(t, dir, "good")
+}
+
+// TestCheck_RefusesAnotherConfiguration under the name of a trial, before anything is trained.
+func TestCheck_RefusesAnotherConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	if err := studyOf(dir, trial(t, "a")).Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	err := studyOf(dir, trial(t, "a", "optim.rate=0.25")).Check()
+	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "optim.rate") {
+		t.Errorf("error %v", err)
+	}
+	if err := studyOf(dir, trial(t, "a")).Check(); err != nil {
+		t.Errorf("the same configuration is refused: %v", err)
+	}
+}
+
+func TestSpeed_LeavesNothingBehind(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	s := studyOf(t.TempDir())
+	speed, err := s.Speed(t.Context(), trial(t, "a", "train.steps=100000"))
+	if err != nil || !(speed > 0) {
+		t.Errorf("speed %v, %v", speed, err)
+	}
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestReadNumbers_FlattensObjects(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"protocol":"p","metrics":{"a":1.5,"b":{"5":2,"x":null},"c":[3,4]},"paper":{}}`
+	if err := os.MkdirAll(filepath.Join(dir, "tables"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tables", "p.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n, err := ReadNumbers(dir, "p")
+	if err != nil || n.Get("a") != 1.5 || n.Get("b.5") != 2 || n.Get("c.1") != 4 || !math.IsNaN(n.Get("b.x")) || !math.IsNaN(n.Get("none")) {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := ReadNumbers(dir, "none"); n != nil || err != nil {
+		t.Errorf("%v, %v", n, err)
+	}
+}

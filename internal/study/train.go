@@ -1,0 +1,112 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// train brings a trial to its last step: it begins it, continues it, or finds it finished.
+func (s *Study) train(ctx context.Context, i int, b *board) error {
+	t := s.Trials[i]
+	info, err := s.state(t)
+	if err != nil || info.State == runs.Finished {
+		return err
+	}
+	r, err := s.open(t, info)
+	if err != nil {
+		return err
+	}
+	b.training(i, terminal.Progress{Step: r.Run.Info().Step})
+	err = s.lead(ctx, r, func(p terminal.Progress) { b.training(i, p) })
+	if errors.Is(err, coordinator.ErrInterrupted) {
+		return nil // Run returns the reason
+	}
+	return err
+}
+
+// open begins the run of a trial, or opens it to continue.
+func (s *Study) open(t Trial, info runs.Info) (*session.Reopened, error) {
+	if info.Name != "" {
+		r, err := session.Reopen(session.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Begin(); err != nil {
+			return nil, errors.Join(err, r.Run.Close())
+		}
+		return r, nil
+	}
+	p, err := job.Prepare(t.Config, nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	run, err := p.MakeRun(s.RunsDir, job.Origin{Name: t.Name, Overrides: t.Overrides})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Data.Keep(run); err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	return &session.Reopened{Run: run, Plan: p}, nil
+}
+
+// lead trains an open run with one worker, records how it ended and closes it.
+func (s *Study) lead(ctx context.Context, r *session.Reopened, show func(terminal.Progress)) error {
+	transport, err := session.Embed(session.Direct, s.Log)
+	if err != nil {
+		return errors.Join(err, r.Run.Close())
+	}
+	one := &session.Session{Plan: r.Plan, Transport: transport, From: r.From, Workers: 1, Slots: 1, Version: s.Version, Log: s.Log, WorkerLog: s.Log}
+	err = one.Train(ctx, r.Run, show)
+	return errors.Join(err, session.End(r.Run, err), r.Run.Close())
+}
+
+// probe is how long a configuration is trained to find its speed, at least one step.
+const probe = time.Second
+
+// Speed trains a configuration for a short time, in a folder that it removes, and returns its updates per second with
+// one worker.
+func (s *Study) Speed(ctx context.Context, t Trial) (perSecond float64, err error) {
+	dir, err := os.MkdirTemp("", "switchyard-speed-")
+	if err != nil {
+		return 0, fmt.Errorf("measure the speed of %s: %w", t.Name, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	short := *s
+	short.RunsDir = filepath.Join(dir, "runs")
+	r, err := short.open(t, runs.Info{})
+	if err != nil {
+		return 0, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var began time.Time
+	var first uint64
+	// The first steps allocate: the clock starts after them.
+	err = short.lead(ctx, r, func(p terminal.Progress) {
+		switch {
+		case p.Step == 0:
+		case began.IsZero():
+			began, first = time.Now(), p.Step
+		case p.Step > first && time.Since(began) >= probe:
+			if perSecond == 0 {
+				perSecond = float64(p.Step-first) / time.Since(began).Seconds()
+			}
+			stop()
+		}
+	})
+	if errors.Is(err, coordinator.ErrInterrupted) && perSecond > 0 {
+		err = nil
+	}
+	return perSecond, err
+}

@@ -1,0 +1,101 @@
+package sweepfile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+)
+
+// FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file, and
+// key=value for a fixed key, key=a,b or key=choice(a,b) for a list of values, key=range(first,end) or
+// range(first,end,step) for whole numbers. All combinations are tried.
+func FromArguments(args []string) ([]byte, error) {
+	base := "preset"
+	if strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml") {
+		base = "config"
+	}
+	if strings.Contains(args[0], "=") {
+		return nil, advice.Hint(advice.Usagef("%s: the preset, or a file, comes first", args[0]), "e.g. sweep -m fhn/smoke %s", args[0])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\nmethod: grid\nparameters:\n", base, args[0])
+	for _, a := range args[1:] {
+		key, text, found := strings.Cut(a, "=")
+		if !found || key == "" || text == "" {
+			return nil, advice.Hint(advice.Usagef("%q: expected key=value,value", a), "e.g. optim.rate=1e-3,1e-2")
+		}
+		values, err := valuesOf(text)
+		if err != nil {
+			return nil, advice.Hint(advice.Usagef("%s: %w", a, err), "e.g. seed=range(0,3), or seed=0,1,2")
+		}
+		if len(values) == 1 {
+			fmt.Fprintf(&b, "  %s: {value: %s}\n", key, quoted(values[0]))
+			continue
+		}
+		for i := range values {
+			values[i] = quoted(values[i])
+		}
+		fmt.Fprintf(&b, "  %s: {values: [%s]}\n", key, strings.Join(values, ", "))
+	}
+	return []byte(b.String()), nil
+}
+
+// quoted is a value that YAML reads as the same text.
+func quoted(text string) string {
+	if strings.ContainsAny(text, `:{}[],&*#?|<>=!%@"' `+"`") {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// maxRange is the most values of a range.
+const maxRange = 10_000
+
+// valuesOf are the values that a text lists.
+func valuesOf(text string) ([]string, error) {
+	inside, isRange := call(text, "range")
+	if choices, ok := call(text, "choice"); ok {
+		return trimmed(strings.Split(choices, ",")), nil
+	}
+	if !isRange {
+		return trimmed(strings.Split(text, ",")), nil
+	}
+	ends := []int{0, 0, 1}
+	words := trimmed(strings.Split(inside, ","))
+	if len(words) < 1 || len(words) > 3 {
+		return nil, fmt.Errorf("a range has first, end and step")
+	}
+	for i, w := range words {
+		v, err := strconv.Atoi(w)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no whole number", w)
+		}
+		ends[i] = v
+	}
+	if len(words) == 1 {
+		ends[0], ends[1] = 0, ends[0]
+	}
+	if ends[2] == 0 || (ends[1]-ends[0])/ends[2] > maxRange || (ends[1]-ends[0])*ends[2] <= 0 {
+		return nil, fmt.Errorf("the range %s has no values, or too many", inside)
+	}
+	var list []string
+	for v := ends[0]; v != ends[1] && (v < ends[1]) == (ends[2] > 0); v += ends[2] {
+		list = append(list, strconv.Itoa(v))
+	}
+	return list, nil
+}
+
+// call is what stands in name(…).
+func call(text, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(text, name+"(")
+	return strings.TrimSuffix(rest, ")"), ok && strings.HasSuffix(rest, ")")
+}
+
+func trimmed(words []string) []string {
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
+	}
+	return words
+}

@@ -1,0 +1,393 @@
+package sweepfile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// File is a sweep as it was written.
+type File struct {
+	Spec     sweep.Spec     // complete after Resolve
+	Preset   string         // of the base; empty: the one that the files name
+	Configs  []string       // paths of files of the base
+	Fixed    sweep.Settings // keys with one value, on top of the base
+	Parallel int            // the most legs at the same time; 0: as many as there are workers
+	Keep     Keep
+	Notes    []string // what was understood otherwise than it is written
+
+	halving  halving
+	hasStop  bool
+	origins  map[string]config.Origin // of paths such as parameters.optim.rate
+	problems []config.Problem
+}
+
+// Keep says whose checkpoints stay on the disk.
+type Keep string
+
+// What can be kept. Configuration and metrics of every run stay.
+const (
+	KeepComplete Keep = "complete" // of the trials that were not pruned
+	KeepBest     Keep = "best"     // of the best trials alone, when the sweep is done
+	KeepAll      Keep = "all"
+)
+
+// halving is how the rungs are described.
+type halving struct {
+	least, most uint64 // updates at the first rung and at the last; 0: not said
+	brackets    int    // rungs before the last one; 0: not said
+}
+
+// synonyms are names that users of other programs try.
+var synonyms = map[string]string{
+	"n_trials": "run_cap", "trials": "run_cap", "num_samples": "run_cap", "max_trials": "run_cap", "budget": "run_cap", "count": "run_cap",
+	"sampler": "method", "algorithm": "method", "search_alg": "method", "strategy": "method",
+	"objective": "metric", "direction": "metric", "goal": "metric", "mode": "metric", "objectives": "metrics",
+	"space": "parameters", "search_space": "parameters", "params": "parameters", "sweep": "parameters", "hyperparameters": "parameters",
+	"pruner": "early_terminate", "scheduler": "early_terminate", "early_stopping": "early_terminate", "pruning": "early_terminate",
+	"base": "config", "workers": "parallel", "n_jobs": "parallel", "max_concurrent": "parallel",
+	"low": "min", "high": "max", "lower": "min", "upper": "max", "choices": "values", "options": "values", "step": "q", "mean": "mu", "std": "sigma",
+	"dist": "distribution", "type": "distribution", "if": "when", "condition": "when", "conditions": "when", "weights": "probabilities",
+	"min_steps": "min_iter", "min_resource": "min_iter", "max_resource": "max_iter", "factor": "eta",
+}
+
+// ignored are keys of W&B that mean nothing here, with the reason.
+var ignored = map[string]string{
+	"program": "the program is switchyard", "command": "the program is switchyard", "project": "sweeps are folders here",
+	"entity": "sweeps are folders here", "description": "it is kept in spec.yaml", "$schema": "it is for editors",
+}
+
+// topKeys are the keys of a file.
+var topKeys = []string{
+	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "early_terminate", "run_cap", "confirm", "parallel", "keep",
+	"invalid", "description", "program", "command", "project", "entity", "$schema",
+}
+
+// Parse reads a sweep file. Resolve completes it.
+func Parse(name string, data []byte) (*File, error) {
+	root, err := config.ReadNodes(name, data)
+	if err != nil {
+		return nil, err
+	}
+	f := newFile()
+	if root.Kind != config.NodeMapping {
+		root.Origin.Line, root.Origin.Col = max(root.Origin.Line, 1), max(root.Origin.Col, 1)
+		f.fault(root.Origin, "", "this is no sweep: it has no keys", "e.g. a line `method: tpe`, and a section `parameters:`")
+		return nil, f.err()
+	}
+	f.top(root)
+	return f, f.err()
+}
+
+func newFile() *File {
+	return &File{
+		Spec: sweep.Spec{
+			Method: sweep.TPE, Seed: 1,
+			Replicates: sweep.Replicates{Key: "seed", Aggregate: sweep.Mean},
+			Stop:       sweep.Stop{Type: sweep.Halving, Eta: 3, Grace: 5},
+		},
+		Keep: KeepComplete, origins: map[string]config.Origin{},
+	}
+}
+
+// err is an *config.Error with all problems; nil if there are none.
+func (f *File) err() error {
+	if len(f.problems) == 0 {
+		return nil
+	}
+	return &config.Error{Problems: f.problems}
+}
+
+func (f *File) fault(at config.Origin, key, message, hint string) {
+	f.problems = append(f.problems, config.Problem{Origin: at, Key: key, Message: message, Hint: hint})
+}
+
+func (f *File) note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// unknown reports a key that is not one of known.
+func (f *File) unknown(p config.Pair, path string, known []string) {
+	hint := "it has the keys " + strings.Join(known, ", ")
+	if near := names.Nearest(p.Key, known); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if other, ok := synonyms[p.Key]; ok && slices.Contains(known, other) {
+		hint = "did you mean " + other + "?"
+	}
+	f.fault(p.At, join(path, p.Key), "unknown key", hint)
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func (f *File) top(root config.Node) {
+	for _, p := range root.Pairs {
+		f.origins[p.Key] = p.At
+		if !slices.Contains(topKeys, p.Key) {
+			f.unknown(p, "", topKeys)
+			continue
+		}
+		if why, ok := ignored[p.Key]; ok {
+			if p.Key != "description" && p.Key != "$schema" {
+				f.note("%s is not used: %s", p.Key, why)
+			}
+			continue
+		}
+		f.topKey(p)
+	}
+	if _, ok := f.origins["parameters"]; !ok {
+		f.fault(root.Origin, "parameters", "missing: nothing to search", "e.g. parameters: {optim.rate: {min: 1e-4, max: 1e-2, distribution: log_uniform_values}}")
+	}
+	_, preset := f.origins["preset"]
+	if _, file := f.origins["config"]; !preset && !file {
+		f.fault(root.Origin, "preset", "missing: the configuration that is searched around", "e.g. preset: fhn/smoke, or config: my.yaml")
+	}
+	if len(f.Spec.Metrics) == 0 && f.origins["metric"] == (config.Origin{}) && f.origins["metrics"] == (config.Origin{}) {
+		f.Spec.Metrics = []sweep.Metric{{Name: "validation_elbo", Goal: sweep.Maximize}}
+		f.note("no metric is named: validation_elbo is maximised")
+	}
+}
+
+func (f *File) topKey(p config.Pair) {
+	switch p.Key {
+	case "name":
+		f.word(p, "")
+	case "preset":
+		f.Preset = f.word(p, "")
+	case "config":
+		if p.Value.Kind == config.NodeList {
+			for _, item := range p.Value.Items {
+				f.Configs = append(f.Configs, item.Text)
+			}
+			return
+		}
+		if path := f.word(p, ""); path != "" {
+			f.Configs = []string{path}
+		}
+	case "method":
+		f.method(p)
+	case "seed":
+		f.Spec.Seed = f.count(p, "", 0)
+	case "run_cap":
+		f.Spec.Trials = int(f.count(p, "", 1))
+	case "parallel":
+		f.Parallel = int(f.count(p, "", 1))
+	case "metric":
+		f.metric(p.Value, p.At, "metric")
+	case "metrics":
+		f.metrics(p)
+	case "parameters":
+		f.parameters(p, "")
+	case "early_terminate":
+		f.stop(p)
+	case "confirm":
+		f.confirm(p)
+	case "keep":
+		keeps := []string{string(KeepComplete), string(KeepBest), string(KeepAll)}
+		f.Keep = Keep(f.oneOf(p, "", keeps))
+	case "invalid":
+		f.Spec.SkipInvalid = f.oneOf(p, "", []string{"skip", "refuse"}) == "skip"
+	}
+}
+
+// word is the value of a key that has one.
+func (f *File) word(p config.Pair, path string) string {
+	if p.Value.Kind != config.NodeValue {
+		f.fault(p.At, join(path, p.Key), "expected one value, found "+describe(p.Value), "")
+		return ""
+	}
+	return p.Value.Text
+}
+
+func describe(n config.Node) string {
+	return [...]string{"nothing", "a value", "a list", "keys with values"}[n.Kind]
+}
+
+func (f *File) oneOf(p config.Pair, path string, known []string) string {
+	text := f.word(p, path)
+	if text == "" || slices.Contains(known, text) {
+		return text
+	}
+	hint := "it takes " + strings.Join(known, ", ")
+	if near := names.Nearest(text, known); near != "" {
+		hint = "did you mean " + near + "? (" + hint + ")"
+	}
+	f.fault(p.Value.Origin, join(path, p.Key), fmt.Sprintf("%q is not possible", text), hint)
+	return known[0]
+}
+
+// count is a whole number that is not below least. 1e4 and 10_000 are whole numbers.
+func (f *File) count(p config.Pair, path string, least uint64) uint64 {
+	text := f.word(p, path)
+	if text == "" {
+		return least
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil || v != float64(uint64(max(v, 0))) || v < float64(least) || v > 1e15 {
+		f.fault(p.Value.Origin, join(path, p.Key), fmt.Sprintf("%q is no whole number of at least %d", text, least), "")
+		return least
+	}
+	return uint64(v)
+}
+
+// number is a value that is a number.
+func (f *File) number(p config.Pair, path string) float64 {
+	text := f.word(p, path)
+	if text == "" {
+		return 0
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil {
+		f.fault(p.Value.Origin, join(path, p.Key), fmt.Sprintf("%q is no number", text), "")
+	}
+	return v
+}
+
+func (f *File) method(p config.Pair) {
+	if p.Value.Text == "bayes" {
+		f.note("method bayes of W&B is tpe here: tree-structured Parzen estimators, not a Gaussian process")
+		f.Spec.Method = sweep.TPE
+		return
+	}
+	f.Spec.Method = sweep.Method(f.oneOf(p, "", []string{"tpe", "random", "grid", "sobol"}))
+}
+
+func (f *File) metrics(p config.Pair) {
+	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
+		f.fault(p.At, "metrics", "expected a list of metrics, found "+describe(p.Value), "e.g. [{name: validation_elbo, goal: maximize}, {name: gflop, goal: minimize}]")
+		return
+	}
+	for i, item := range p.Value.Items {
+		f.metric(item, item.Origin, fmt.Sprintf("metrics[%d]", i))
+	}
+}
+
+func (f *File) metric(n config.Node, at config.Origin, path string) {
+	m := sweep.Metric{Goal: sweep.Minimize}
+	switch n.Kind {
+	case config.NodeValue:
+		m.Name = n.Text
+		f.origins[path+".name"] = n.Origin
+	case config.NodeMapping:
+	default:
+		f.fault(at, path, "expected name and goal, found "+describe(n), "e.g. {name: validation_elbo, goal: maximize}")
+		return
+	}
+	said := false
+	for _, p := range n.Pairs {
+		switch p.Key {
+		case "name":
+			m.Name = f.word(p, path)
+			f.origins[path+".name"] = p.Value.Origin
+		case "goal":
+			m.Goal, said = sweep.Goal(f.oneOf(p, path, []string{"minimize", "maximize"})), true
+		case "target":
+			f.note("%s.target is not used: a sweep ends when its trials are done", path)
+		default:
+			f.unknown(p, path, []string{"name", "goal"})
+		}
+	}
+	if m.Name == "" {
+		f.fault(at, path+".name", "missing", "e.g. name: validation_elbo")
+		return
+	}
+	if name, ok := metricSynonyms[m.Name]; ok {
+		f.note("%s %s is called %s here", path, m.Name, name)
+		m.Name = name
+	}
+	if !said && (strings.HasSuffix(m.Name, "elbo") || strings.HasSuffix(m.Name, "objective")) {
+		m.Goal = sweep.Maximize
+	}
+	for _, o := range f.Spec.Metrics {
+		if o.Name == m.Name {
+			f.fault(at, path, m.Name+" is listed twice", "keep one")
+			return
+		}
+	}
+	f.Spec.Metrics = append(f.Spec.Metrics, m)
+}
+
+// metricSynonyms are names of other programs.
+var metricSynonyms = map[string]string{"val/elbo": "validation_elbo", "val_elbo": "validation_elbo", "elbo": "validation_elbo", "validation/elbo": "validation_elbo"}
+
+func (f *File) confirm(p config.Pair) {
+	f.Spec.Confirm = sweep.Confirm{Top: 3, Seeds: 5}
+	if p.Value.Kind != config.NodeMapping {
+		f.fault(p.At, "confirm", "expected top and seeds, found "+describe(p.Value), "e.g. confirm: {top: 3, seeds: 5}")
+		return
+	}
+	for _, q := range p.Value.Pairs {
+		switch q.Key {
+		case "top":
+			f.Spec.Confirm.Top = int(f.count(q, "confirm", 1))
+		case "seeds":
+			f.Spec.Confirm.Seeds = int(f.count(q, "confirm", 1))
+		default:
+			f.unknown(q, "confirm", []string{"top", "seeds"})
+		}
+	}
+}
+
+// stopKeys are the keys of early_terminate. Names of Ray mean the same as those of W&B.
+var stopKeys = []string{"type", "min_iter", "max_iter", "eta", "s", "cohort", "min_trials", "rungs", "strict", "grace_period", "reduction_factor", "max_t"}
+
+func (f *File) stop(p config.Pair) {
+	f.hasStop = true
+	if p.Value.Kind == config.NodeValue {
+		f.stopType(config.Pair{Key: "early_terminate", At: p.At, Value: p.Value}, "")
+		return
+	}
+	if p.Value.Kind != config.NodeMapping {
+		f.fault(p.At, "early_terminate", "expected keys, found "+describe(p.Value), "e.g. early_terminate: {type: halving, min_iter: 100}")
+		return
+	}
+	const path = "early_terminate"
+	for _, q := range p.Value.Pairs {
+		f.origins[path+"."+q.Key] = q.At
+		switch q.Key {
+		case "type":
+			f.stopType(q, path)
+		case "min_iter", "grace_period":
+			f.halving.least = f.count(q, path, 1)
+		case "max_iter", "max_t":
+			f.halving.most = f.count(q, path, 1)
+		case "eta", "reduction_factor":
+			f.Spec.Stop.Eta = int(f.count(q, path, 2))
+		case "s":
+			f.halving.brackets = int(f.count(q, path, 1))
+		case "cohort":
+			f.Spec.Stop.Cohort = int(f.count(q, path, 1))
+		case "min_trials":
+			f.Spec.Stop.Grace = int(f.count(q, path, 1))
+		case "rungs":
+			f.rungs(q)
+		case "strict":
+			f.note("early_terminate.strict is not used: halving keeps exactly one of eta")
+		default:
+			f.unknown(q, path, stopKeys)
+		}
+	}
+}
+
+func (f *File) stopType(p config.Pair, path string) {
+	f.Spec.Stop.Type = sweep.StopType(f.oneOf(p, path, []string{"halving", "none", "hyperband", "asha", "median"}))
+}
+
+func (f *File) rungs(p config.Pair) {
+	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
+		f.fault(p.At, "early_terminate.rungs", "expected a list of updates, found "+describe(p.Value), "e.g. [100, 300]")
+		return
+	}
+	for _, item := range p.Value.Items {
+		f.Spec.Stop.Rungs = append(f.Spec.Stop.Rungs, f.count(config.Pair{Key: "rungs", At: p.At, Value: item}, "early_terminate", 1))
+	}
+}

@@ -1,0 +1,170 @@
+package sweepfile
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/malformed.txt")
+
+// presets matches the list of presets, which grows.
+var presets = regexp.MustCompile(`there are ball, .*\)`)
+
+// read parses and resolves a file that is called sweep.yaml.
+func read(text string) (*File, *Base, error) {
+	f, err := Parse("sweep.yaml", []byte(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := f.Resolve(Sources{
+		Kinds: registry.Builtin().Kinds(),
+		Read: func(path string) ([]byte, error) {
+			if path == "my.yaml" {
+				return []byte("preset: fhn/smoke\ntrain:\n  steps: 90\n"), nil
+			}
+			return nil, fmt.Errorf("open %s: %w", path, fs.ErrNotExist)
+		},
+	})
+	return f, b, err
+}
+
+// TestMalformed: each file of testdata/malformed.txt has the errors that stand below it. A file begins after a line
+// "--- title", its errors after a line "=>".
+func TestMalformed(t *testing.T) {
+	const path = "testdata/malformed.txt"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cases := strings.Split("\n"+string(data), "\n--- ")[1:]
+	if len(cases) < 40 {
+		t.Errorf("got %d files, want 40", len(cases))
+	}
+	seen := map[string]string{}
+	for _, c := range cases {
+		title, rest, _ := strings.Cut(c, "\n")
+		text, want, _ := strings.Cut(rest, "=>")
+		_, _, err := read(text)
+		got := ""
+		var all *config.Error
+		switch {
+		case err == nil:
+			t.Errorf("%s: no error", title)
+		case !errors.As(err, &all):
+			t.Errorf("%s: an error without a position: %v", title, err)
+		default:
+			for _, p := range all.Problems {
+				line, _, _ := strings.Cut(p.String(), "\n")
+				got += presets.ReplaceAllString(line, "there are …)") + "\n"
+				if p.Origin.Line == 0 {
+					t.Errorf("%s: no line: %s", title, line)
+				}
+			}
+			got = strings.TrimSpace(got)
+			if other := seen[got]; other != "" {
+				t.Errorf("%s and %s have the same errors", title, other)
+			}
+			seen[got] = title
+		}
+		fmt.Fprintf(&out, "--- %s\n%s=>\n%s\n", title, text, got)
+		if got != strings.TrimSpace(want) && !*update {
+			t.Errorf("%s: got\n%s\nwant\n%s", title, got, want)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestParse_SweepOfWandB: a file of W&B, with its nested parameters and names, is understood, and what is different is
+// said.
+func TestParse_SweepOfWandB(t *testing.T) {
+	f, b, err := read(`program: train.py
+project: slds
+method: bayes
+preset: fhn/smoke
+metric:
+  name: val/elbo
+  goal: maximize
+parameters:
+  optim:
+    parameters:
+      rate: {distribution: log_uniform_values, min: 1e-4, max: 1e-2}
+      clip: {value: 10}
+  model.switches: {values: [2, 4, 8]}
+  train.batch: {distribution: q_uniform, min: 8, max: 32, q: 8}
+  seed: {values: [1, 2], aggregate: median}
+early_terminate: {type: hyperband, min_iter: 3, eta: 3}
+run_cap: 20
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Spec
+	if s.Method != sweep.TPE || len(s.Parameters) != 3 || s.Trials != 20 || s.Metrics[0] != (sweep.Metric{Name: "validation_elbo", Goal: sweep.Maximize}) {
+		t.Errorf("got %+v", s)
+	}
+	if s.Stop.Type != sweep.Hyperband || !slices.Equal(s.Stop.Rungs, []uint64{3, 10, 30}) {
+		t.Errorf("got %+v", s.Stop)
+	}
+	if !slices.Equal(s.Replicates.Seeds, []uint64{1, 2}) || s.Replicates.Aggregate != sweep.Median {
+		t.Errorf("got %+v", s.Replicates)
+	}
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "bayes of W&B is tpe") || !strings.Contains(notes, "val/elbo is called") || !strings.Contains(notes, "program is not used") {
+		t.Errorf("got %s", notes)
+	}
+	if b.Config.Optim.Clip != 10 {
+		t.Errorf("clip is %g", b.Config.Optim.Clip)
+	}
+	c, err := b.Of(sweep.Settings{{Key: "model.switches", Value: "8"}, {Key: "seed", Value: "2"}})
+	if err != nil || c.Seed != 2 {
+		t.Errorf("got %v, %v", c.Seed, err)
+	}
+	if got := b.Rungs(s.Stop, c); !slices.Equal(got, []uint64{3, 10, 30}) {
+		t.Errorf("rungs are %v", got)
+	}
+}
+
+// TestResolve_Defaults: a grid runs each combination to the end; other methods halve in cohorts that leave one trial.
+func TestResolve_Defaults(t *testing.T) {
+	f, _, err := read("preset: fhn/smoke\nmethod: grid\nparameters:\n  optim.rate: [1e-3, 1e-2]\n  model.hidden: [8, 16, 32]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Spec.Trials != 6 || f.Spec.Stop.Type != sweep.NoStop || !slices.Equal(f.Spec.Stop.Rungs, []uint64{30}) {
+		t.Errorf("got %+v", f.Spec)
+	}
+	f, _, err = read("config: my.yaml\nrun_cap: 40\nparameters:\n  optim.rate: {min: 1e-3, max: 1e-2}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Spec.Stop; s.Type != sweep.Halving || s.Cohort != 9 || !slices.Equal(s.Rungs, []uint64{10, 30, 90}) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestResolve_DependentKeys: values that are valid only together with values of other parameters are accepted.
+func TestResolve_DependentKeys(t *testing.T) {
+	_, b, err := read("preset: fhn/smoke\nrun_cap: 40\nparameters:\n  train.batch: [2, 32]\n  train.shards: [2, 32]\n" +
+		"  train.validation_episodes: 32\n  model.kind: [slds, lstm]\n  model.switches: {values: [2, 8], when: {model.kind: slds}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Of(sweep.Settings{{Key: "train.batch", Value: "2"}, {Key: "train.shards", Value: "32"}}); err == nil {
+		t.Error("two sequences in 32 shards are valid")
+	}
+}

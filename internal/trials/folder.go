@@ -1,0 +1,357 @@
+package trials
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// Files of the folder of a sweep.
+const (
+	SpecFile    = "spec.yaml"     // as the user wrote it
+	JournalFile = "journal.jsonl" // what has happened
+	TableFile   = "trials.csv"
+	LinesFile   = "trials.jsonl"
+	PageFile    = "index.html"
+	OptunaFile  = "optuna-journal.log"
+	BestFolder  = "best"
+	orderFile   = "order" // what the user wants: run, pause or stop
+	lockFile    = "lock"
+	runsFolder  = "runs" // of a sweep on one machine
+)
+
+// Errors of folders of sweeps.
+var (
+	// ErrNotFound is returned when there is no sweep of that name.
+	ErrNotFound = fmt.Errorf("no such sweep: %w", fs.ErrNotExist)
+	// ErrName is returned for a name that no sweep can have.
+	ErrName = errors.New("not a name of a sweep")
+	// ErrChanged is returned when the spec of a sweep has another meaning than the one that it began with.
+	ErrChanged = errors.New("the sweep has another spec")
+)
+
+// Folder is the folder of a sweep.
+type Folder struct{ Dir, Name string }
+
+// CheckName returns an error if no sweep can have the name.
+func CheckName(name string) error {
+	err := names.CheckRun(name)
+	if err == nil && len(name) > maxName {
+		err = fmt.Errorf("%q has %d characters, more than %d", name, len(name), maxName)
+	}
+	if err != nil {
+		return advice.Hint(advice.Usage(fmt.Errorf("%w: %w", ErrName, err)), "choose another --name")
+	}
+	return nil
+}
+
+// Path is the path of a file of the folder.
+func (f Folder) Path(parts ...string) string {
+	return filepath.Join(append([]string{f.Dir, f.Name}, parts...)...)
+}
+
+// Runs is the folder of the runs of a sweep on one machine.
+func (f Folder) Runs() string { return f.Path(runsFolder) }
+
+// exists reports whether there is a journal.
+func (f Folder) exists() bool {
+	_, err := os.Stat(f.Path(JournalFile))
+	return err == nil
+}
+
+// State reads the journal of a sweep that another process may lead.
+func (f Folder) State() (*sweep.State, error) {
+	if !f.exists() {
+		hint := "sweep ls shows which there are"
+		var all []string
+		for _, o := range List(f.Dir) {
+			all = append(all, o.Name)
+		}
+		if near := names.Nearest(f.Name, all); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return nil, advice.Hint(advice.Usage(fmt.Errorf("%w: %s", ErrNotFound, filepath.Join(f.Dir, f.Name))), "%s", hint)
+	}
+	records, err := sweep.ReadJournal(f.Path(JournalFile))
+	if err != nil {
+		return nil, err
+	}
+	return sweep.NewState(records)
+}
+
+// List lists the sweeps of a folder by name.
+func List(dir string) []Folder {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var list []Folder
+	for _, e := range entries {
+		if f := (Folder{dir, e.Name()}); f.exists() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Lead takes the lock of the sweep, which says that a process leads it. The lock ends with the process.
+func (f Folder) Lead() (io.Closer, error) {
+	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
+		return nil, fmt.Errorf("make the folder of the sweep: %w", err)
+	}
+	lock, err := runs.Lock(f.Path(lockFile))
+	if errors.Is(err, runs.ErrHeld) {
+		return nil, advice.Hint(advice.Usagef("sweep %s is led by another process", f.Name), "look at it with sweep show, or end it with sweep stop")
+	}
+	return lock, err
+}
+
+// Led reports whether a process leads the sweep.
+func (f Folder) Led() bool { return runs.Locked(f.Path(lockFile)) }
+
+// Order is what the user wants of the sweep.
+func (f Folder) Order() sweep.Order {
+	data, err := os.ReadFile(f.Path(orderFile))
+	order := sweep.Order(strings.TrimSpace(string(data)))
+	if err != nil || !slices.Contains([]sweep.Order{sweep.Pause, sweep.Halt}, order) {
+		return sweep.Proceed
+	}
+	return order
+}
+
+// SetOrder tells the process that leads the sweep what the user wants.
+func (f Folder) SetOrder(o sweep.Order) error {
+	return runs.WriteFile(f.Path(orderFile), []byte(o+"\n"))
+}
+
+// write replaces a file of the folder by what fill writes.
+func (f Folder) write(name string, fill func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := fill(&b); err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	return runs.WriteFile(f.Path(name), b.Bytes())
+}
+
+// Export writes what others read: table, lines, the journal of Optuna, and the page.
+func (f Folder) Export(s *sweep.State, page func(title string, report any) ([]byte, error)) error {
+	report := f.Report(s)
+	return errors.Join(
+		f.write(TableFile, s.WriteCSV),
+		f.write(LinesFile, func(w io.Writer) error {
+			lines := json.NewEncoder(w)
+			for _, t := range report.Trials {
+				if err := lines.Encode(t); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+		f.write(OptunaFile, func(w io.Writer) error { return s.WriteOptuna(w, f.Name) }),
+		f.write(PageFile, func(w io.Writer) error {
+			text, err := page(f.Name, report)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(text)
+			return err
+		}),
+	)
+}
+
+// KeepBest copies configuration and checkpoints of the best trial to best/, with the command that computes the same
+// parameters again. Of a Pareto front each trial has a folder in it.
+func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
+	list, confirmed := s.Best()
+	if len(list) == 0 {
+		return nil
+	}
+	next := f.Path("." + BestFolder + ".new")
+	if err := os.RemoveAll(next); err != nil {
+		return fmt.Errorf("make %s: %w", BestFolder, err)
+	}
+	for _, t := range list {
+		to := next
+		if len(list) > 1 {
+			to = filepath.Join(next, fmt.Sprintf("trial-%04d", t.ID))
+		}
+		if err := f.keep(s, t, confirmed, runsDir, to, program); err != nil {
+			return fmt.Errorf("keep the best trial: %w", err)
+		}
+	}
+	old := f.Path(BestFolder)
+	if err := os.RemoveAll(old); err != nil {
+		return fmt.Errorf("keep the best trial: %w", err)
+	}
+	return os.Rename(next, old)
+}
+
+// bestInfo is best/trial.json.
+type bestInfo struct {
+	Trial     int                       `json:"trial"`
+	Confirms  int                       `json:"confirms,omitempty"`
+	Confirmed bool                      `json:"confirmed"` // by runs with fresh seeds
+	Settings  sweep.Settings            `json:"settings"`
+	Metrics   map[string]sweep.Estimate `json:"metrics"`
+	Run       string                    `json:"run"`
+	Hash      string                    `json:"params_sha256"`
+	Command   string                    `json:"command"`
+}
+
+func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to, program string) error {
+	run := RunName(f.Name, t.ID, 1, len(t.Runs))
+	from := filepath.Join(runsDir, run)
+	target := f.Path(BestFolder, strings.TrimPrefix(filepath.Base(to), "."+BestFolder+".new"))
+	info := bestInfo{
+		Trial: t.ID, Confirms: t.Of, Confirmed: confirmed, Settings: t.Settings, Metrics: map[string]sweep.Estimate{}, Run: run,
+		Hash:    t.Runs[0].Results[t.Reached()-1].Hash,
+		Command: fmt.Sprintf("%s train %s --name %s-best", program, filepath.Join(target, "config.yaml"), f.Name),
+	}
+	for _, m := range s.Spec.Metrics {
+		info.Metrics[m.Name] = sweep.NewEstimate(t.Values(m.Name, t.Reached()))
+	}
+	data, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(to, runs.Checkpoints), 0o755); err != nil {
+		return err
+	}
+	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
+	kept, err := os.ReadDir(filepath.Join(from, runs.Checkpoints))
+	if err != nil {
+		return err
+	}
+	for _, e := range kept {
+		if !e.IsDir() {
+			files = append(files, filepath.Join(runs.Checkpoints, e.Name()))
+		}
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = runs.WriteFile(filepath.Join(to, name), content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		runs.WriteFile(filepath.Join(to, "trial.json"), append(data, '\n')),
+		runs.WriteFile(filepath.Join(to, "command.txt"), []byte(info.Command+"\n")),
+	)
+}
+
+// Report is a sweep in the form that the page shows.
+func (f Folder) Report(s *sweep.State) *sweep.Report {
+	return s.Report(f.Name, func(trial, replicate, replicates int) string { return RunName(f.Name, trial, replicate, replicates) })
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func decodeFile(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Shelf is a folder of sweeps, for the page. It remembers the last report of each, as long as the journal does not
+// grow.
+type Shelf struct {
+	dir string
+
+	mu      sync.Mutex
+	reports map[string]shelved
+}
+
+type shelved struct {
+	size   int64 // of the journal
+	report *sweep.Report
+}
+
+// NewShelf returns the shelf of a folder.
+func NewShelf(dir string) *Shelf { return &Shelf{dir: dir, reports: map[string]shelved{}} }
+
+// Sweeps lists the sweeps, the last begun first.
+func (s *Shelf) Sweeps() []Summary {
+	list := []Summary{}
+	for _, f := range List(s.dir) {
+		state, err := f.State()
+		if err != nil || state.Spec == nil {
+			continue
+		}
+		u := Summary{Name: f.Name, State: state.Word(), Trials: len(state.Trials), Cap: state.Spec.Trials, Metric: state.Spec.Metrics[0].Name, Began: state.Began}
+		if !state.Done && !f.Led() {
+			u.State = "interrupted"
+		}
+		if best, _ := state.Best(); len(best) > 0 {
+			if v, ok := state.Value(best[0], state.Spec.Metrics[0]); ok {
+				u.Best = &v
+			}
+		}
+		list = append(list, u)
+	}
+	slices.SortStableFunc(list, func(a, b Summary) int { return b.Began.Compare(a.Began) })
+	return list
+}
+
+// Summary is a sweep in a list.
+type Summary struct {
+	Name   string    `json:"name"`
+	State  string    `json:"state"`
+	Trials int       `json:"trials"`
+	Cap    int       `json:"run_cap"`
+	Metric string    `json:"metric"`
+	Best   *float64  `json:"best,omitempty"`
+	Began  time.Time `json:"began"`
+}
+
+// Sweep is the report of a sweep.
+func (s *Shelf) Sweep(name string) (*sweep.Report, error) {
+	f := Folder{s.dir, name}
+	if names.CheckRun(name) != nil {
+		return nil, ErrNotFound
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := os.Stat(f.Path(JournalFile))
+	known := s.reports[name]
+	if err != nil || known.size != info.Size() {
+		state, err := f.State()
+		if err != nil {
+			return nil, err
+		}
+		known = shelved{info.Size(), f.Report(state)}
+		s.reports[name] = known
+	}
+	r := *known.report
+	r.Live = f.Led()
+	return &r, nil
+}

@@ -1,0 +1,282 @@
+package trials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// Request is a sweep that somebody asks for.
+type Request struct {
+	Folder      Folder
+	Path        string // of the sweep file, for messages
+	Text        []byte // of the sweep file
+	Kinds       *config.Kinds
+	Environment []string // NAME=value, of keys
+	Read        func(path string) ([]byte, error)
+}
+
+// Job is a sweep that can be led.
+type Job struct {
+	Folder Folder
+	File   *sweepfile.File
+	Base   *sweepfile.Base
+	text   []byte
+	source source
+}
+
+// Begin makes the folder of the sweep, keeps what the spec needs, and forgets an order to stop.
+func (j *Job) Begin() error {
+	return errors.Join(j.Folder.begin(), j.Folder.remember(j.source))
+}
+
+// Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is one, has
+// the same spec.
+func Prepare(r Request) (*Job, error) {
+	if err := CheckName(r.Folder.Name); err != nil {
+		return nil, err
+	}
+	f, err := sweepfile.Parse(r.Path, r.Text)
+	if err != nil {
+		return nil, err
+	}
+	if r.Read == nil {
+		r.Read = os.ReadFile
+	}
+	base, err := f.Resolve(sweepfile.Sources{Kinds: r.Kinds, Folder: filepath.Dir(r.Path), Read: r.Read, Environment: r.Environment})
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(filepath.Dir(r.Path))
+	if err != nil {
+		return nil, fmt.Errorf("find the folder of the sweep file: %w", err)
+	}
+	j := &Job{
+		Folder: r.Folder, File: f, Base: base, text: r.Text,
+		source: source{Folder: folder, Environment: sweepfile.KeyVariables(r.Kinds, r.Environment)},
+	}
+	if err := j.checkGrid(r.Path); err != nil {
+		return nil, err
+	}
+	return j, j.compare()
+}
+
+// maxChecked is the most combinations of a grid that are checked before it starts.
+const maxChecked = 20_000
+
+// checkGrid returns an error with the combinations of a grid that are not valid, unless these are left out.
+func (j *Job) checkGrid(path string) error {
+	s := &j.File.Spec
+	if s.Method != sweep.Grid {
+		return nil
+	}
+	var faults []config.Problem
+	invalid, all := 0, s.Combinations(min(s.Trials, maxChecked))
+	for _, c := range all {
+		_, err := j.Base.Of(c)
+		if err == nil {
+			continue
+		}
+		invalid++
+		var problems *config.Error
+		if errors.As(err, &problems) && len(faults) < 3 {
+			p := problems.Problems[0]
+			faults = append(faults, config.Problem{
+				Origin: config.Origin{Name: path}, Key: strings.Join(c.Arguments(), " "), Message: p.Key + ": " + p.Message, Hint: p.Hint,
+			})
+		}
+	}
+	switch {
+	case invalid == 0:
+		return nil
+	case s.SkipInvalid && invalid < len(all):
+		j.File.Notes = append(j.File.Notes, fmt.Sprintf("%d of %d combinations are not valid and are left out", invalid, len(all)))
+		return nil
+	}
+	return advice.Hint(&config.Error{Problems: faults}, "%d of %d combinations are not valid; invalid: skip leaves them out", invalid, len(all))
+}
+
+// compare returns an error if the sweep exists with another meaning.
+func (j *Job) compare() error {
+	if !j.Folder.exists() {
+		return nil
+	}
+	state, err := j.Folder.State()
+	if err != nil || state.Spec == nil {
+		return err
+	}
+	began := *state.Base
+	if j.File.Spec.Trials == state.Spec.Trials {
+		began.Trials = state.Spec.Trials // it was extended, and the file as well
+	}
+	differences := sweep.Differences(&began, &j.File.Spec)
+	if len(differences) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, d := range differences {
+		lines = append(lines, diff(d)...)
+	}
+	return advice.Hint(advice.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged, j.Folder.Path(), strings.Join(lines, "\n"))),
+		"choose another --name; or put the file back as %s has it; more trials of the same: sweep extend %s", j.Folder.Path(SpecFile), j.Folder.Name)
+}
+
+// diff are the lines of a difference. Of the configuration, the lines that differ are shown.
+func diff(d sweep.Difference) []string {
+	if !strings.Contains(d.Old, "\n") && !strings.Contains(d.New, "\n") {
+		var lines []string
+		if d.Old != "" {
+			lines = append(lines, "- "+d.Path+": "+d.Old)
+		}
+		if d.New != "" {
+			lines = append(lines, "+ "+d.Path+": "+d.New)
+		}
+		return lines
+	}
+	list := []string{"  " + d.Path + ":"}
+	old, new := dotted(d.Old), dotted(d.New)
+	for _, l := range old {
+		if !contains(new, l) {
+			list = append(list, "-   "+l)
+		}
+	}
+	for _, l := range new {
+		if !contains(old, l) {
+			list = append(list, "+   "+l)
+		}
+	}
+	return list
+}
+
+func contains(list []string, text string) bool {
+	for _, l := range list {
+		if l == text {
+			return true
+		}
+	}
+	return false
+}
+
+// dotted are the lines of a configuration with the names of their sections.
+func dotted(text string) []string {
+	var list []string
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
+			section = strings.TrimSuffix(line, ":") + "."
+		case strings.HasPrefix(line, " "):
+			list = append(list, section+strings.TrimSpace(line))
+		default:
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// Leader is what leading a sweep needs.
+type Leader struct {
+	Host    *host.Host
+	RunsDir string
+	Page    func(title string, report any) ([]byte, error) // makes the page of a report
+	Show    func(*sweep.State, []sweep.Record)             // called after each change; nil: nobody looks
+	Program string                                         // how the program is called, for best/command.txt
+	Threads int
+	Log     hclog.Logger
+}
+
+// Lead leads the sweep until all trials have ended, ctx ends or the user stops it. In the last two cases the error is
+// sweep.ErrInterrupted. It writes the results in any case. extend is the number of trials to extend it to; 0: none.
+func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
+	lock, err := j.Folder.Lead()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := j.compare(); err != nil { // another process may have begun it meanwhile
+		return err
+	}
+	if err := runs.WriteFile(j.Folder.Path(SpecFile), j.text); err != nil {
+		return err
+	}
+	journal, records, err := sweep.OpenJournal(j.Folder.Path(JournalFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	w := &writer{job: j, leader: l}
+	r := &runner{
+		name: j.Folder.Name, spec: &j.File.Spec, base: j.Base, keep: j.File.Keep, host: l.Host, runsDir: l.RunsDir, log: l.Log, threads: l.Threads,
+	}
+	engine, err := sweep.NewEngine(&j.File.Spec, journal, records, r, sweep.Options{Observer: w, Order: j.Folder.Order, Parallel: j.File.Parallel})
+	if err != nil {
+		return err
+	}
+	if extend > engine.State().Spec.Trials {
+		if err := engine.Extend(extend); err != nil {
+			return err
+		}
+	}
+	err = engine.Run(ctx)
+	state := engine.State()
+	if err == nil && j.File.Keep == sweepfile.KeepBest {
+		r.keepBest(state)
+	}
+	return errors.Join(err, j.Folder.KeepBest(state, l.RunsDir, l.Program), j.Folder.Export(state, l.Page))
+}
+
+// keepBest deletes the checkpoints of the complete trials that are not the best.
+func (r *runner) keepBest(s *sweep.State) {
+	best, _ := s.Best()
+	kept := map[int]bool{}
+	for _, t := range best {
+		kept[t.ID] = true
+	}
+	for _, t := range s.Trials {
+		for i := range t.Runs {
+			if t.Status == sweep.StatusComplete && !kept[t.ID] {
+				r.discard(RunName(r.name, t.ID, i+1, len(t.Runs)))
+			}
+		}
+	}
+}
+
+// writer writes the results from time to time, at most for a fiftieth of the time.
+type writer struct {
+	job    *Job
+	leader Leader
+	next   time.Time
+}
+
+var _ sweep.Observer = (*writer)(nil)
+
+// exportEvery is the shortest time between two writes of the results while the sweep runs.
+const exportEvery = 5 * time.Second
+
+// Changed implements sweep.Observer.
+func (w *writer) Changed(s *sweep.State, list []sweep.Record) {
+	if w.leader.Show != nil {
+		w.leader.Show(s, list)
+	}
+	if began := time.Now(); began.After(w.next) {
+		if err := w.job.Folder.Export(s, w.leader.Page); err != nil {
+			w.leader.Log.Error("the results were not written", "error", err, "next", "they are written again later")
+		}
+		now := time.Now()
+		w.next = now.Add(max(exportEvery, 50*now.Sub(began)))
+	}
+}

@@ -1,0 +1,258 @@
+package trials
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// Manager leads the sweeps of a coordinator, any number at the same time. Its trials are runs of the coordinator.
+type Manager struct {
+	Dir    string // of the sweeps
+	Kinds  *config.Kinds
+	Leader Leader
+	// Describe writes what a sweep has found, for people: all of it, or the best trial only.
+	Describe func(w io.Writer, f Folder, s *sweep.State, best bool) error
+
+	mu   sync.Mutex
+	ctx  context.Context // its end interrupts the sweeps; nil: the host is not ready
+	all  sync.WaitGroup
+	ends map[string]chan struct{} // of the sweeps that are led, closed at their end
+}
+
+// Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends.
+func (m *Manager) Ready(ctx context.Context) {
+	m.mu.Lock()
+	m.ctx, m.ends = ctx, map[string]chan struct{}{}
+	m.mu.Unlock()
+	for _, f := range List(m.Dir) {
+		state, err := f.State()
+		if err == nil && (state.Done || f.Order() == sweep.Halt) {
+			continue
+		}
+		if err == nil {
+			err = m.again(f, 0)
+		}
+		if err != nil {
+			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", advice.Of(err))
+		}
+	}
+	<-ctx.Done()
+	m.all.Wait()
+}
+
+// again goes on with a sweep of the folder.
+func (m *Manager) again(f Folder, extend int) error {
+	j, err := Again(Request{Kinds: m.Kinds, Folder: f, Path: f.Path(SpecFile)})
+	if err != nil {
+		return err
+	}
+	return m.lead(j, extend)
+}
+
+// lead begins to lead a sweep.
+func (m *Manager) lead(j *Job, extend int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx == nil || m.ctx.Err() != nil {
+		return &control.Error{Code: control.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
+	}
+	if m.ends[j.Folder.Name] != nil {
+		return nil
+	}
+	if err := j.Begin(); err != nil {
+		return err
+	}
+	end := make(chan struct{})
+	m.ends[j.Folder.Name] = end
+	ctx := m.ctx
+	m.all.Go(func() {
+		log := m.Leader.Log.With("sweep", j.Folder.Name)
+		log.Info("sweep is under way")
+		err := j.Lead(ctx, m.Leader, extend)
+		switch {
+		case errors.Is(err, sweep.ErrInterrupted):
+			log.Info("sweep interrupted")
+		case err != nil:
+			log.Error("sweep ended", "error", err, "hint", advice.Of(err))
+		default:
+			log.Info("sweep done")
+		}
+		m.mu.Lock()
+		delete(m.ends, j.Folder.Name)
+		m.mu.Unlock()
+		close(end)
+	})
+	return nil
+}
+
+// Answer carries out a request.
+func (m *Manager) Answer(r control.SweepRequest) (control.SweepAnswer, error) {
+	text, err := m.answer(r)
+	return control.SweepAnswer{Text: text}, err
+}
+
+func (m *Manager) answer(r control.SweepRequest) (string, error) {
+	f := Folder{m.Dir, r.Name}
+	switch r.Act {
+	case control.SweepSubmit:
+		return m.submit(f, r)
+	case control.SweepList:
+		return m.list()
+	case control.SweepShow, control.SweepBest:
+		state, err := f.State()
+		if err != nil {
+			return "", err
+		}
+		var b bytes.Buffer
+		err = m.Describe(&b, f, state, r.Act == control.SweepBest)
+		return b.String(), err
+	case control.SweepStop, control.SweepPause, control.SweepResume, control.SweepExtend:
+		return m.order(f, r)
+	}
+	return "", advice.Usagef("%q is nothing that can be asked of a sweep", r.Act)
+}
+
+func (m *Manager) list() (string, error) {
+	var b strings.Builder
+	for _, f := range List(m.Dir) {
+		state, err := f.State()
+		if err != nil {
+			return "", err
+		}
+		word := state.Word()
+		if !state.Done && !f.Led() {
+			word = "interrupted"
+		}
+		fmt.Fprintf(&b, "%-24s %-12s %d trials\n", f.Name, word, len(state.Trials))
+	}
+	if b.Len() == 0 {
+		return "no sweeps\n", nil
+	}
+	return b.String(), nil
+}
+
+// submit begins a sweep. The configuration files that it names come with the request, and are kept in its folder.
+func (m *Manager) submit(f Folder, r control.SweepRequest) (string, error) {
+	if err := CheckName(f.Name); err != nil {
+		return "", err
+	}
+	read := func(path string) ([]byte, error) {
+		text, ok := r.Files[filepath.Base(path)]
+		if !ok {
+			return nil, fmt.Errorf("%w: %s did not come with the sweep", fs.ErrNotExist, path)
+		}
+		return []byte(text), nil
+	}
+	j, err := Prepare(Request{Folder: f, Path: SpecFile, Text: []byte(r.Spec), Kinds: m.Kinds, Environment: r.Environment, Read: read})
+	if err != nil {
+		return "", err
+	}
+	j.source = source{Environment: r.Environment, Files: r.Files}
+	if err := m.lead(j, 0); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("submitted  sweep %s: it is under way\n", f.Name), nil
+}
+
+// order gives an order to a sweep. One that is not led goes on with resume and extend.
+func (m *Manager) order(f Folder, r control.SweepRequest) (string, error) {
+	state, err := f.State()
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	end := m.ends[f.Name]
+	m.mu.Unlock()
+	switch {
+	case r.Act == control.SweepExtend && r.Trials < 1:
+		return "", advice.Usagef("%d further trials: at least 1", r.Trials)
+	case r.Act == control.SweepExtend && end != nil:
+		return "", advice.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
+	case r.Act == control.SweepExtend:
+		return fmt.Sprintf("sweep %s goes on with %d more trials\n", f.Name, r.Trials), m.again(f, state.Spec.Trials+r.Trials)
+	case state.Done:
+		return "", advice.Usagef("sweep %s is done", f.Name)
+	case r.Act == control.SweepResume && end == nil:
+		return fmt.Sprintf("sweep %s goes on\n", f.Name), m.again(f, 0)
+	case end == nil:
+		return "", advice.Usagef("sweep %s is not under way", f.Name)
+	}
+	order := map[control.SweepAct]sweep.Order{control.SweepStop: sweep.Halt, control.SweepPause: sweep.Pause, control.SweepResume: sweep.Proceed}[r.Act]
+	if err := f.SetOrder(order); err != nil {
+		return "", err
+	}
+	if order == sweep.Halt {
+		<-end
+	}
+	return fmt.Sprintf("sweep %s: %s\n", f.Name, order), nil
+}
+
+// source is what a spec needs besides its text, so that a sweep can go on from its folder alone.
+type source struct {
+	Folder      string            `json:"folder,omitempty"` // that paths of the spec are relative to
+	Environment []string          `json:"environment,omitempty"`
+	Files       map[string]string `json:"files,omitempty"`
+}
+
+const sourceFile = "source.json"
+
+// begin makes the folder, and forgets an order to stop.
+func (f Folder) begin() error {
+	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the sweep: %w", err)
+	}
+	return f.SetOrder(sweep.Proceed)
+}
+
+// remember keeps what the spec needs.
+func (f Folder) remember(s source) error {
+	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the sweep: %w", err)
+	}
+	slices.Sort(s.Environment)
+	return f.write(sourceFile, func(w io.Writer) error { return encode(w, s) })
+}
+
+// Again is Prepare for a sweep from its folder.
+func Again(r Request) (j *Job, err error) {
+	text, err := os.ReadFile(r.Folder.Path(SpecFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w: read the spec of the sweep: %w", runs.ErrDamaged, err)
+	}
+	var s source
+	if err := decodeFile(r.Folder.Path(sourceFile), &s); err != nil {
+		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, err)
+	}
+	r.Text, r.Environment = text, s.Environment
+	r.Path = filepath.Join(s.Folder, SpecFile)
+	defer func() {
+		if j != nil {
+			j.source = s
+		}
+	}()
+	if s.Files != nil {
+		r.Read = func(path string) ([]byte, error) {
+			text, ok := s.Files[filepath.Base(path)]
+			if !ok {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(text), nil
+		}
+	}
+	return Prepare(r)
+}

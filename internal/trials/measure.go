@@ -1,0 +1,134 @@
+package trials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// measure reads the metrics of a run that has reached a rung.
+func (r *runner) measure(o host.Order, info runs.Info, step uint64) (sweep.Result, error) {
+	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{sweepfile.Updates: float64(step)}}
+	err := runs.ReadMetrics(r.runsDir, o.Name, func(m runs.Record) error {
+		switch {
+		case m.Step > step:
+		case m.Split == "train":
+			res.Seconds += m.Values["compute_seconds"] * m.Values["workers"] * float64(job.Stride(o.Config))
+		case m.Split == "validation":
+			validated(res.Values, m.Values)
+		}
+		return nil
+	})
+	if err != nil {
+		return res, err
+	}
+	if slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == sweepfile.GFLOP }) {
+		p, err := job.Prepare(o.Config, nil, 1)
+		if err != nil {
+			return res, err
+		}
+		res.Values[sweepfile.GFLOP] = p.FLOPs * float64(step) / 1e9
+	}
+	return res, r.evaluate(o, res.Values)
+}
+
+// validated takes over a validation. A value that is no number stays the best: a run does not recover from it unseen.
+func validated(values map[string]float64, found runs.Values) {
+	for name, v := range found {
+		switch name {
+		case "elbo", "objective":
+			best := "best_validation_" + name
+			if old, ok := values[best]; !ok || v > old || math.IsNaN(v) {
+				values[best] = v
+			}
+			values["validation_"+name] = v
+		default:
+			values[sweepfile.TermPrefix+name] = v
+		}
+	}
+}
+
+// evaluate runs the protocols that the metrics of the sweep name, and adds what they measure.
+func (r *runner) evaluate(o host.Order, values map[string]float64) error {
+	done := map[string]bool{}
+	for _, m := range r.spec.Metrics {
+		rest, ok := strings.CutPrefix(m.Name, sweepfile.EvalPrefix)
+		name, _, _ := strings.Cut(rest, "/")
+		if !ok || done[name] {
+			continue
+		}
+		done[name] = true
+		report, err := r.protocol(o, name)
+		if err != nil {
+			return fmt.Errorf("evaluate run %s by %s: %w", o.Name, name, err)
+		}
+		flatten(values, sweepfile.EvalPrefix+name, report)
+	}
+	return nil
+}
+
+// protocol measures a run with its best parameters so far.
+func (r *runner) protocol(o host.Order, name string) (any, error) {
+	folder := filepath.Join(r.runsDir, o.Name)
+	run, err := trained.Of(o.Config, folder, checkpoint.Best)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		run, err = trained.Of(o.Config, folder, checkpoint.Last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	options := trained.Options{Threads: r.threads}
+	if options.Recordings, err = job.Recordings(o.Config, folder); err != nil {
+		return nil, err
+	}
+	for _, p := range sweepfile.Protocols(o.Config) {
+		if p.Name != name {
+			continue
+		}
+		e, err := run.Measure(p, options)
+		if err != nil {
+			return nil, err
+		}
+		var report struct {
+			Metrics any `json:"metrics"`
+		}
+		if err := json.Unmarshal(e.Report, &report); err != nil {
+			return nil, fmt.Errorf("read the report: %w", err)
+		}
+		return report.Metrics, nil
+	}
+	return nil, fmt.Errorf("there is no protocol %s for env.kind=%s", name, o.Config.Env.Kind)
+}
+
+// flatten adds the numbers of a report: those of a list are numbered from 1, those of an object have its keys.
+func flatten(values map[string]float64, path string, v any) {
+	switch v := v.(type) {
+	case float64:
+		values[path] = v
+	case string: // JSON has no NaN
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			values[path] = x
+		}
+	case []any:
+		for i, item := range v {
+			flatten(values, fmt.Sprintf("%s/%d", path, i+1), item)
+		}
+	case map[string]any:
+		for key, item := range v {
+			flatten(values, path+"/"+key, item)
+		}
+	}
+}

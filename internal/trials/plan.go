@@ -1,0 +1,89 @@
+package trials
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// Plan is what a sweep will do.
+type Plan struct {
+	Work     sweep.Work
+	Seconds  float64 // of one core, for all updates, by measured shards
+	PerStep  float64 // seconds of one core for an update, the mean over Measured configurations
+	Measured int
+	Most     int64 // bytes on the disk at the end, at most about
+	First    []sweep.Settings
+}
+
+// planSamples and planTime limit how long configurations are measured for a plan.
+const (
+	planSamples = 6
+	planTime    = 5 * time.Second
+	planListed  = 9
+)
+
+// Plan measures a few configurations that the sweep may try, and counts.
+func (j *Job) Plan() (*Plan, error) {
+	s := &j.File.Spec
+	valid := func(c sweep.Settings) error { _, err := j.Base.Of(c); return err }
+	p := &Plan{Work: s.Work(), First: s.Sample(min(planListed, s.Trials), valid)}
+	bytes := 0.0
+	for began := time.Now(); p.Measured < min(planSamples, len(p.First)) && (p.Measured == 0 || time.Since(began) < planTime); p.Measured++ {
+		c, err := j.Base.Of(p.First[p.Measured])
+		if err != nil {
+			return nil, err
+		}
+		seconds, size, err := measureStep(c)
+		if err != nil {
+			return nil, fmt.Errorf("measure a step of %v: %w", p.First[p.Measured].Arguments(), err)
+		}
+		p.PerStep += seconds
+		bytes += size
+	}
+	if p.Measured == 0 {
+		return nil, fmt.Errorf("%w: no configuration is valid", sweep.ErrSpec)
+	}
+	p.PerStep /= float64(p.Measured)
+	bytes /= float64(p.Measured)
+	p.Seconds = p.PerStep * p.Work.Updates
+	const line = 350 // bytes of metrics.jsonl and log.jsonl for an update, each
+	kept := float64(p.Work.Whole)
+	if j.File.Keep == "all" {
+		kept = float64(p.Work.Runs)
+	}
+	if j.File.Keep == "best" {
+		kept = 1
+	}
+	p.Most = int64(kept*3*bytes + 2*line*p.Work.Updates)
+	return p, nil
+}
+
+// measureStep is the time of an update on one core, and the bytes of a checkpoint.
+func measureStep(c config.Config) (seconds, bytes float64, err error) {
+	p, err := job.Prepare(c, nil, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	program, err := p.Program(1)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := program.Load(0, p.Theta); err != nil {
+		return 0, 0, err
+	}
+	gradient, terms := make([]float32, program.Size()), make([]float32, len(program.TermNames()))
+	const shards = 3 // the first one fills caches and memory
+	least := time.Hour
+	for range shards {
+		began := time.Now()
+		if err := program.Gradient(0, 0, 0, gradient, terms); err != nil {
+			return 0, 0, err
+		}
+		least = min(least, time.Since(began))
+	}
+	return least.Seconds() * float64(job.RoundShards(c)) / float64(job.Stride(c)), 12 * float64(len(p.Theta)), nil
+}

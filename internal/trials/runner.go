@@ -1,0 +1,103 @@
+// Package trials runs the trials of sweeps as runs of a host: it makes their configurations, leads them from rung to
+// rung, reads their metrics, and keeps the folder of a sweep. Which trials there are is decided by package sweep.
+package trials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/sweep"
+)
+
+// runner does the work of the trials of one sweep with a host.
+type runner struct {
+	name    string
+	spec    *sweep.Spec
+	base    *sweepfile.Base
+	keep    sweepfile.Keep
+	host    *host.Host
+	runsDir string
+	log     hclog.Logger
+	threads int // of an evaluation
+}
+
+var _ sweep.Runner = (*runner)(nil)
+
+// RunName is the name of a replicate of a trial, both from 1.
+func RunName(name string, trial, replicate, replicates int) string {
+	if replicates == 1 {
+		return fmt.Sprintf("%s-%04d", name, trial)
+	}
+	return fmt.Sprintf("%s-%04d-%d", name, trial, replicate)
+}
+
+// maxName is the longest name of a sweep, so that those of its runs are valid.
+const maxName = 48
+
+// Check implements sweep.Runner.
+func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
+	c, err := r.base.Of(s)
+	if err != nil {
+		return nil, err
+	}
+	return r.base.Rungs(r.spec.Stop, c), nil
+}
+
+// Capacity implements sweep.Runner: one leg for each worker, and half as many again that a worker finds when it has
+// finished its own.
+func (r *runner) Capacity() int {
+	n := max(r.host.Workers(), 1)
+	return n + (n+1)/2
+}
+
+// Lead implements sweep.Runner.
+func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
+	c, err := r.base.Of(l.Settings)
+	if err != nil {
+		return sweep.Result{}, err
+	}
+	order := host.Order{
+		Name: RunName(r.name, l.Trial, l.Replicate, l.Replicates), Config: c, Sweep: r.name,
+		Overrides: r.base.Overrides(l.Settings), Command: []string{"sweep", r.name},
+	}
+	if err := r.host.Prepare(&order); err != nil {
+		return sweep.Result{}, err
+	}
+	info, err := r.host.Advance(ctx, order, l.Step)
+	switch {
+	case errors.Is(err, host.ErrPartInterrupted):
+		return sweep.Result{}, sweep.ErrInterrupted
+	case errors.Is(err, host.ErrPartStopped):
+		return sweep.Result{}, fmt.Errorf("%w: run %s", sweep.ErrPreempted, order.Name)
+	case errors.Is(err, coordinator.ErrDiverged):
+		return sweep.Result{}, fmt.Errorf("%w: %w", sweep.ErrDiverged, err)
+	case err != nil:
+		return sweep.Result{}, err
+	}
+	return r.measure(order, info, l.Step)
+}
+
+// Drop implements sweep.Runner. A run that goes no further loses its checkpoints and its log, unless all are kept.
+func (r *runner) Drop(trial, replicate, replicates int) {
+	if r.keep != sweepfile.KeepAll {
+		r.discard(RunName(r.name, trial, replicate, replicates))
+	}
+}
+
+// discard deletes what needs much space of a run.
+func (r *runner) discard(run string) {
+	folder := filepath.Join(r.runsDir, run)
+	err := errors.Join(os.RemoveAll(filepath.Join(folder, runs.Checkpoints)), os.RemoveAll(filepath.Join(folder, runs.Log)))
+	if err != nil {
+		r.log.Warn("the checkpoints of a run stay on the disk", "run", run, "error", err)
+	}
+}

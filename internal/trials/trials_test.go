@@ -1,0 +1,256 @@
+package trials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+const smallSweep = `preset: fhn/smoke
+method: tpe
+run_cap: 6
+parameters:
+  optim.rate: {min: 1e-4, max: 10, distribution: log_uniform_values}
+  model.hidden: [4, 8]
+  train.steps: {value: 12}
+  train.validate_every: {value: 5}
+  train.batch: {value: 8}
+  seed: [1, 2]
+early_terminate: {type: halving, min_iter: 4, cohort: 3}
+`
+
+// prepare reads the sweep in a folder.
+func prepare(t *testing.T, dir, text string) (*Job, error) {
+	t.Helper()
+	return Prepare(Request{Folder: Folder{dir, "s"}, Path: "s.yaml", Text: []byte(text), Kinds: registry.Builtin().Kinds()})
+}
+
+// lead leads a sweep in this process with so many workers, until its end or until more than records were written, when
+// everything is dropped as by a process that is killed: the state of trials under way is lost.
+func lead(t *testing.T, dir, text string, workers, records int) error {
+	t.Helper()
+	j, err := prepare(t, dir, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := hclog.NewNullLogger()
+	transport, err := session.Embed(session.Direct, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.Close()
+	ctx, done := context.WithCancel(t.Context())
+	defer done()
+	var h *host.Host
+	var swept error
+	h = host.New(host.Config{
+		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: registry.Builtin().Kinds(), Log: log,
+		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
+		Connect: transport.Plain, Direct: transport.Direct,
+		Ready: func(ready context.Context) {
+			swept = j.Lead(ready, Leader{
+				Host: h, RunsDir: j.Folder.Runs(), Program: "switchyard", Log: log,
+				Page: func(string, any) ([]byte, error) { return []byte("page"), nil },
+				Show: func(*sweep.State, []sweep.Record) {
+					if records--; records < 0 {
+						done()
+					}
+				},
+			}, 0)
+			done()
+		},
+	})
+	if err := h.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	hands, dismiss := context.WithCancel(context.Background())
+	ended := make(chan error, workers)
+	for n := range workers {
+		bus, err := transport.Connect(fmt.Sprintf("w%d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		agent, err := worker.NewAgent(worker.AgentConfig{ID: fmt.Sprintf("w%d", n), Slots: 1, Numerics: job.Numerics(), Build: job.Build(registry.Builtin().Kinds())}, bus, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- agent.Run(hands) }()
+	}
+	err = h.Serve(ctx, nil, nil)
+	dismiss()
+	for range workers {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	return errors.Join(err, swept)
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestLead_SameTable: a sweep that is interrupted again and again, on other numbers of workers, ends with the table of
+// an undisturbed one. A trial that paused at rungs has the parameters of a run that never did.
+func TestLead_SameTable(t *testing.T) {
+	whole := t.TempDir()
+	if err := lead(t, whole, smallSweep, 3, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, whole, "s", TableFile)
+	for _, word := range []string{"complete", "pruned"} {
+		if !strings.Contains(want, word) {
+			t.Errorf("no trial is %s:\n%s", word, want)
+		}
+	}
+	broken := t.TempDir()
+	interrupted := 0
+	for workers := 1; ; workers = workers%2 + 1 {
+		err := lead(t, broken, smallSweep, workers, 8)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, sweep.ErrInterrupted) {
+			t.Fatal(err)
+		}
+		interrupted++
+	}
+	if interrupted < 3 {
+		t.Errorf("interrupted %d times", interrupted)
+	}
+	if got := read(t, broken, "s", TableFile); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	unpaused(t, Folder{whole, "s"})
+	discarded(t, Folder{whole, "s"})
+}
+
+// unpaused trains the best trial in one go and compares its parameters.
+func unpaused(t *testing.T, f Folder) {
+	t.Helper()
+	state, err := f.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, _ := state.Best()
+	if len(best) != 1 {
+		t.Fatalf("%d best trials", len(best))
+	}
+	b := best[0]
+	if len(b.Runs[0].Results) != 2 {
+		t.Fatalf("the best trial has results at %d rungs", len(b.Runs[0].Results))
+	}
+	c, err := registry.Builtin().Kinds().Parse("config.yaml", []byte(read(t, f.Path(BestFolder, "config.yaml"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := job.Prepare(c, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := session.Embed(session.Direct, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.MakeRun(t.TempDir(), job.Origin{Name: "again"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session.Session{Plan: p, Transport: transport, Workers: 1, Slots: 1, Log: hclog.NewNullLogger(), WorkerLog: hclog.NewNullLogger()}
+	if err := s.Train(t.Context(), run, ignore); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := run.Info().ParametersSHA256, b.Runs[0].Results[1].Hash; got != want || got == "" {
+		t.Errorf("trained in one go: %s, with a pause: %s", got, want)
+	}
+	if err := run.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// discarded checks that trials that were pruned have no checkpoints left, and complete ones do.
+func discarded(t *testing.T, f Folder) {
+	t.Helper()
+	state, err := f.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range state.Trials {
+		_, err := os.Stat(filepath.Join(f.Runs(), RunName(f.Name, trial.ID, 1, 2), runs.Checkpoints))
+		if kept := err == nil; kept != (trial.Status == sweep.StatusComplete) {
+			t.Errorf("trial %d is %s, and has checkpoints: %t", trial.ID, trial.Status, kept)
+		}
+	}
+}
+
+// TestPrepare_ChangedSpec: a sweep whose file has another meaning is refused with the lines that differ; what means the
+// same is accepted.
+func TestPrepare_ChangedSpec(t *testing.T) {
+	dir := t.TempDir()
+	if err := lead(t, dir, smallSweep, 2, 2); !errors.Is(err, sweep.ErrInterrupted) {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"max: 10,", "max: 5,", "- parameters.optim.rate: 1. 0.0001 to 10, log_uniform_values\n+ parameters.optim.rate: 1. 0.0001 to 5"},
+		{"method: tpe", "method: random", "- method: tpe\n+ method: random"},
+		{"run_cap: 6", "run_cap: 9", "- run_cap: 6\n+ run_cap: 9"},
+		{"batch: {value: 8}", "batch: {value: 16}", "-   train.batch: 8\n+   train.batch: 16"},
+		{"seed: [1, 2]", "seed: [1, 3]", "+ parameters.seed: seeds 1 3, mean"},
+		{"min_iter: 4", "min_iter: 5", ""}, // 12/3 is below 5: no first rung
+	} {
+		_, err := prepare(t, dir, strings.Replace(smallSweep, c.old, c.new, 1))
+		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", c.new, err)
+		}
+	}
+	if _, err := prepare(t, dir, "parallel: 3\nkeep: all\n# the same\n"+smallSweep); err != nil {
+		t.Errorf("what means the same is refused: %v", err)
+	}
+}
+
+// TestFolder_OneLeader: a second process does not lead the same sweep.
+func TestFolder_OneLeader(t *testing.T) {
+	f := Folder{t.TempDir(), "s"}
+	lock, err := f.Lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.Led() {
+		t.Error("nobody leads")
+	}
+	if _, err := f.Lead(); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("got %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); f.Led(); {
+		if time.Since(began) > time.Minute {
+			t.Fatal("somebody leads")
+		}
+	}
+}
+
+func ignore(terminal.Progress) {}

@@ -1,0 +1,234 @@
+// The charts of a sweep: each takes the model of the view and returns an element. They are plain SVG, drawn anew when
+// something changes, so that the file works from a disk without a server.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+// node makes an SVG element.
+function node(tag, attributes = {}, ...children) {
+  const e = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null) continue;
+    if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
+    else e.setAttribute(name, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+// short writes a number with about four digits.
+function short(v) {
+  if (v === null || v === undefined || !Number.isFinite(v)) return '–';
+  const a = Math.abs(v);
+  if (Number.isInteger(v) && a < 1e6) return String(v).replace('-', '−');
+  if (a !== 0 && (a < 1e-3 || a >= 1e6)) return v.toExponential(1).replace('e+', 'e').replaceAll('-', '−');
+  return Number(v.toPrecision(4)).toString().replace('-', '−');
+}
+
+// extent is the range of values, never empty.
+function extent(values) {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
+  if (low > high) return [0, 1];
+  if (low === high) return [low - (Math.abs(low) || 1) * 0.05, high + (Math.abs(high) || 1) * 0.05];
+  return [low, high];
+}
+
+// tame is the range of the values without those far outside the middle half, which are drawn at the edge.
+function tame(values) {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  if (sorted.length < 8) return extent(sorted);
+  const q = (p) => sorted[Math.floor(p * (sorted.length - 1))];
+  const reach = 3 * (q(0.75) - q(0.25));
+  return extent([Math.max(sorted[0], q(0.25) - reach), Math.min(sorted.at(-1), q(0.75) + reach)]);
+}
+
+// scale maps values to pixels: linear, or logarithmic.
+function scale([low, high], [from, to], log = false) {
+  const f = log ? Math.log : (v) => v;
+  const a = f(low), b = f(high);
+  const at = (v) => from + (Math.min(Math.max((f(v) - a) / (b - a || 1), -0.02), 1.02)) * (to - from);
+  at.invert = (x) => { const t = a + (x - from) / (to - from) * (b - a); return log ? Math.exp(t) : t; };
+  return at;
+}
+
+// ticks are round values within a range.
+function ticks([low, high], most, log = false) {
+  if (log && low > 0) {
+    const list = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) list.push(10 ** e);
+    const inside = list.filter((v) => v >= low * 0.999 && v <= high * 1.001);
+    if (inside.length >= 2) return inside.length > most ? inside.filter((_, i) => i % Math.ceil(inside.length / most) === 0) : inside;
+  }
+  const raw = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
+  const list = [];
+  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) list.push(Number(v.toPrecision(12)));
+  return list;
+}
+
+// frame is an SVG with axes.
+function frame(w, h, x, y, xs, ys, xText, yText) {
+  const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img' });
+  const left = x[0], right = x[1], bottom = y[0], top = y[1];
+  for (const [v, at] of ys) svg.append(
+    node('line', { x1: left, x2: right, y1: at, y2: at, class: 'grid' }),
+    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, short(v)));
+  for (const [v, at] of xs) svg.append(node('text', { x: at, y: bottom + 15, class: 'tick', 'text-anchor': 'middle' }, typeof v === 'string' ? v : short(v)));
+  svg.append(node('line', { x1: left, x2: right, y1: bottom, y2: bottom, class: 'axis' }));
+  if (xText) svg.append(node('text', { x: right, y: bottom + 30, class: 'label', 'text-anchor': 'end' }, xText));
+  if (yText) svg.append(node('text', { x: left, y: top - 8, class: 'label' }, yText));
+  return svg;
+}
+
+// dot is a trial in a chart.
+function dot(m, t, x, y, r = 3.5) {
+  return node('circle', {
+    cx: x, cy: y, r, class: `dot ${t.state} ${m.chosen === t.trial ? 'chosen' : ''}`, style: `fill:${m.colour(t)}`,
+    onclick: () => m.choose(t.trial),
+  }, node('title', {}, m.describe(t)));
+}
+
+// historyChart shows each trial's value, and the best so far of those that were trained to the end.
+function historyChart(m, w) {
+  const h = 230, list = m.shown.filter((t) => m.value(t) !== undefined);
+  if (!list.length) return null;
+  const x = scale([0.5, Math.max(m.trials.length, 2) + 0.5], [54, w - 10]);
+  const range = tame(list.map(m.value)), y = scale(range, [h - 36, 22]);
+  const svg = frame(w, h, [54, w - 10], [h - 36, 22], ticks([1, Math.max(m.trials.length, 2)], 6).filter(Number.isInteger).map((v) => [v, x(v)]), ticks(range, 5).map((v) => [v, y(v)]), 'trial', m.metric.name);
+  let best, path = '';
+  for (const t of m.trials) {
+    const v = m.value(t);
+    if (v === undefined || t.state !== 'complete' || t.confirms) continue;
+    if (best === undefined || m.better(v, best)) best = v;
+    path += path ? `H${x(t.trial)}V${y(best)}` : `M${x(t.trial)},${y(best)}`;
+  }
+  if (path) svg.append(node('path', { d: `${path}H${w - 10}`, class: 'best' }));
+  for (const t of list) svg.append(dot(m, t, x(t.trial), y(m.value(t))));
+  return svg;
+}
+
+// frontChart shows two metrics against each other, and the Pareto front.
+function frontChart(m, w) {
+  const [a, b] = m.report.metrics, list = m.shown.filter((t) => t.score?.length > 1);
+  if (!b || !list.length) return null;
+  const h = 260, xr = tame(list.map((t) => t.score[0])), yr = tame(list.map((t) => t.score[1]));
+  const x = scale(xr, [54, w - 14]), y = scale(yr, [h - 40, 22]);
+  const svg = frame(w, h, [54, w - 14], [h - 40, 22], ticks(xr, 5).map((v) => [v, x(v)]), ticks(yr, 5).map((v) => [v, y(v)]), `${a.name} (${a.goal})`, `${b.name} (${b.goal})`);
+  const front = list.filter((t) => m.best.has(t.trial)).sort((p, q) => p.score[0] - q.score[0]);
+  if (front.length > 1) svg.append(node('path', { d: `M${front.map((t) => `${x(t.score[0])},${y(t.score[1])}`).join('L')}`, class: 'best' }));
+  for (const t of list) svg.append(dot(m, t, x(t.score[0]), y(t.score[1])));
+  return svg;
+}
+
+// importanceChart shows how much each parameter matters, with its standard error.
+function importanceChart(m, w) {
+  const of = m.report.importance?.[m.metricIndex];
+  if (!of?.keys?.length) return null;
+  const row = 24, h = of.keys.length * row + 30, text = Math.min(170, w * 0.42);
+  const most = Math.max(0.05, ...of.keys.map((k) => k.share + k.error));
+  const x = scale([0, most], [text, w - 46]);
+  const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img' });
+  of.keys.forEach((k, i) => {
+    const y = i * row + 8;
+    svg.append(
+      node('text', { x: text - 8, y: y + 11, class: 'tick', 'text-anchor': 'end' }, clip(k.key, text / 7)),
+      node('rect', { x: text, y, width: Math.max(1, x(k.share) - text), height: 13, class: 'bar' }),
+      node('line', { x1: x(Math.max(0, k.share - k.error)), x2: x(k.share + k.error), y1: y + 6.5, y2: y + 6.5, class: 'error' }),
+      node('text', { x: x(k.share + k.error) + 6, y: y + 11, class: 'tick' }, k.share.toFixed(2)));
+  });
+  svg.append(node('text', { x: w, y: h - 4, class: 'label', 'text-anchor': 'end' }, `share of the variance; the forest explains ${Math.round(100 * of.explained)} %`));
+  return svg;
+}
+
+function clip(text, most) { return text.length > most ? `…${text.slice(1 - most)}` : text; }
+
+// sliceChart shows the metric over the values of one parameter.
+function sliceChart(m, p, w) {
+  const h = 170, list = m.shown.filter((t) => m.value(t) !== undefined);
+  if (!list.length) return null;
+  const axis = m.axis(p, [46, w - 10]), range = tame(list.map(m.value)), y = scale(range, [h - 34, 20]);
+  const svg = frame(w, h, [46, w - 10], [h - 34, 20], axis.ticks(4), ticks(range, 3).map((v) => [v, y(v)]), '', '');
+  svg.append(node('text', { x: 4, y: 11, class: 'label' }, p.key));
+  for (const t of list) {
+    const at = axis.at(t);
+    if (at !== undefined) svg.append(dot(m, t, at, y(m.value(t)), 3));
+  }
+  return svg;
+}
+
+// flowChart shows what became of the trials at each rung: the width of a band is their number.
+function flowChart(m, w) {
+  const rungs = m.report.stop.rungs, n = rungs.length, trials = m.trials.filter((t) => !t.confirms);
+  if (n < 2 || !trials.length) return null;
+  const h = 190, top = 34, room = h - top - 26, x = scale([0, n], [8, w - 8]);
+  const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img' });
+  const reached = rungs.map((_, r) => trials.filter((t) => t.rung > r && t.first <= r).length);
+  const entered = rungs.map((_, r) => trials.filter((t) => t.first <= r && (t.rung > r || t.first === r || (t.rung === r && t.state !== 'pruned'))).length);
+  const high = Math.max(...entered, 1);
+  rungs.forEach((r, i) => {
+    const pruned = trials.filter((t) => t.state === 'pruned' && t.rung === i + 1).length;
+    const lost = trials.filter((t) => (t.state === 'diverged' || t.state === 'failed') && Math.max(t.rung, t.first) === i).length;
+    const left = x(i) + 4, width = (x(i + 1) - x(i)) * 0.52, tall = (k) => k / high * room;
+    const on = Math.max(0, reached[i] - pruned);
+    let y = top;
+    for (const [count, kind] of [[on, i === n - 1 ? 'complete' : 'on'], [pruned, 'pruned'], [lost, 'diverged'], [Math.max(0, entered[i] - on - pruned - lost), 'waiting']]) {
+      if (!count) continue;
+      svg.append(node('rect', { x: left, y, width, height: Math.max(1, tall(count) - 1), class: `flow ${kind}` }, node('title', {}, `update ${r}: ${count} ${kind === 'on' ? 'go on' : kind}`)));
+      if (tall(count) > 13) svg.append(node('text', { x: left + 5, y: y + 12, class: 'count' }, String(count)));
+      y += tall(count);
+    }
+    if (i < n - 1 && on) {
+      const to = x(i + 1) + 4, a = top, b = top + tall(on);
+      svg.append(node('path', { d: `M${left + width},${a}C${(left + width + to) / 2},${a} ${(left + width + to) / 2},${a} ${to},${a}V${b}C${(left + width + to) / 2},${b} ${(left + width + to) / 2},${b} ${left + width},${b}Z`, class: 'stream' }));
+    }
+    svg.append(node('text', { x: left, y: 14, class: 'tick' }, `update ${short(r)}`), node('text', { x: left, y: 27, class: 'label' }, `${entered[i]} trials`));
+  });
+  const key = node('g', {});
+  ['complete', 'on', 'pruned', 'diverged', 'waiting'].forEach((kind, i) => key.append(
+    node('rect', { x: 8 + i * Math.min(92, (w - 16) / 5), y: h - 14, width: 9, height: 9, class: `flow ${kind}` }),
+    node('text', { x: 20 + i * Math.min(92, (w - 16) / 5), y: h - 6, class: 'tick' }, { on: 'goes on', diverged: 'lost' }[kind] ?? kind)));
+  svg.append(key);
+  return svg;
+}
+
+// parallelChart shows each trial as a line over all parameters and metrics. A drag on an axis keeps what is in the
+// brush; a click on it takes the brush away.
+function parallelChart(m, w) {
+  const h = 300, top = 44, bottom = h - 18;
+  const axes = [...m.report.parameters.map((p) => m.axis(p, [bottom, top])), ...m.report.metrics.map((q, i) => m.metricAxis(q, i, [bottom, top]))];
+  const wide = Math.max(w, axes.length * 84), gap = (wide - 70) / Math.max(axes.length - 1, 1), at = (i) => 40 + i * gap;
+  const svg = node('svg', { viewBox: `0 0 ${wide} ${h}`, width: wide, height: h, role: 'img' });
+  const lines = [...m.trials].sort((a, b) => (m.place(b) ?? 1e9) - (m.place(a) ?? 1e9));
+  const kept = new Set(m.shown.map((t) => t.trial));
+  for (const t of lines) {
+    const points = axes.map((a, i) => [at(i), a.at(t) ?? bottom + 10]);
+    svg.append(node('path', {
+      d: `M${points.map((p) => p.join(',')).join('L')}`, class: `line ${kept.has(t.trial) ? '' : 'out'} ${m.chosen === t.trial ? 'chosen' : ''}`,
+      style: kept.has(t.trial) ? `stroke:${m.colour(t)}` : null, onclick: () => m.choose(t.trial),
+    }, node('title', {}, m.describe(t))));
+  }
+  axes.forEach((a, i) => {
+    const name = node('text', { x: at(i), y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': 'middle' }, clip(a.key, Math.max(10, gap / 4)));
+    name.append(node('title', {}, a.key));
+    svg.append(name, node('line', { x1: at(i), x2: at(i), y1: top, y2: bottom, class: 'axis' }));
+    for (const [v, y] of a.ticks(5)) svg.append(node('text', { x: at(i) + 5, y: y + 4, class: 'tick halo' }, typeof v === 'string' ? clip(v, 12) : short(v)));
+    const brush = m.brushes.get(a.key);
+    if (brush) svg.append(node('rect', { x: at(i) - 8, width: 16, y: Math.min(...brush), height: Math.abs(brush[1] - brush[0]), class: 'brush' }));
+    const area = node('rect', { x: at(i) - 13, width: 26, y: top - 6, height: bottom - top + 20, class: 'grip', 'aria-label': `filter by ${a.key}` });
+    area.addEventListener('pointerdown', (e) => {
+      area.setPointerCapture(e.pointerId);
+      const box = svg.getBoundingClientRect(), y = (o) => (o.clientY - box.top) * h / box.height, start = y(e);
+      const band = svg.appendChild(node('rect', { x: at(i) - 8, width: 16, y: start, height: 0, class: 'brush' }));
+      const move = (o) => { band.setAttribute('y', Math.min(start, y(o))); band.setAttribute('height', Math.abs(y(o) - start)); };
+      area.addEventListener('pointermove', move);
+      area.addEventListener('pointerup', (o) => {
+        area.removeEventListener('pointermove', move);
+        const end = y(o);
+        m.brush(a, Math.abs(end - start) < 4 ? null : [start, end]);
+      }, { once: true });
+    });
+    svg.append(area);
+  });
+  return svg;
+}

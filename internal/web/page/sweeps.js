@@ -1,0 +1,69 @@
+// The live page of sweeps: the list, or one of them, asked for again while it goes on.
+
+import { el, number, moment } from './dom.js';
+import { get, takeToken, setToken, Refused, Missing } from './api.js';
+
+const main = document.getElementById('main');
+const link = document.getElementById('link');
+let timer = 0;
+let view = null;
+let last = '';
+
+function state(word, text) {
+  link.dataset.state = word;
+  link.textContent = text;
+}
+
+async function route(fresh = true) {
+  clearTimeout(timer);
+  takeToken();
+  const name = /^#\/([^/?]+)/.exec(location.hash)?.[1];
+  let wait = 3000;
+  try {
+    if (name) wait = await one(decodeURIComponent(name), fresh);
+    else await list();
+    state('live', 'live');
+  } catch (error) {
+    view = null;
+    if (error instanceof Refused) { state('locked', 'locked'); main.replaceChildren(tokenForm()); return; }
+    state('lost', 'not connected');
+    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? 'There is no such sweep.' : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
+    if (error instanceof Missing) return;
+  }
+  timer = setTimeout(() => route(false), wait);
+}
+
+// one shows a sweep. It returns the time until the next look, which grows with the sweep.
+async function one(name, fresh) {
+  const report = await get(`api/sweeps/${encodeURIComponent(name)}`);
+  document.title = `${name} · sweep`;
+  if (fresh || !view) {
+    main.replaceChildren(el('div', { id: 'sweep' }));
+    view = new globalThis.SweepView(document.getElementById('sweep'), (run) => `./#/run/${encodeURIComponent(run)}`);
+    last = '';
+  }
+  const now = report.updated + report.state + report.live;
+  if (now !== last) view.show(report);
+  last = now;
+  return report.state === 'done' ? 30000 : Math.max(2000, 10 * report.trials.length);
+}
+
+async function list() {
+  view = null;
+  document.title = 'Sweeps';
+  const all = await get('api/sweeps');
+  const rows = all.map((s) => el('tr', {}, el('td', {}, el('a', { href: `#/${encodeURIComponent(s.name)}` }, s.name)), el('td', {}, s.state),
+    el('td', {}, `${s.trials}/${Math.max(s.run_cap, s.trials)}`), el('td', {}, s.metric), el('td', {}, s.best === undefined ? '–' : number(s.best)), el('td', {}, moment(s.began))));
+  main.replaceChildren(el('h1', {}, 'Sweeps'), all.length ? el('section', { class: 'panel' }, el('div', { class: 'scroll' }, el('table', {},
+    el('thead', {}, el('tr', {}, ...['name', 'state', 'trials', 'metric', 'best', 'began'].map((t) => el('th', {}, t)))), el('tbody', {}, ...rows))))
+    : el('p', { class: 'empty' }, 'There are no sweeps here.'));
+}
+
+function tokenForm() {
+  const input = el('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token', required: true, minlength: '16' });
+  return el('form', { class: 'token', onsubmit: (e) => { e.preventDefault(); setToken(input.value.trim()); route(); } },
+    el('h1', {}, 'Token'), el('p', {}, 'This page is served with a token: the line in the file that ', el('code', {}, '--web-token-file'), ' names. It stays in this tab.'), input, el('button', {}, 'Open'));
+}
+
+addEventListener('hashchange', () => route());
+route();

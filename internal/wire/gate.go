@@ -1,0 +1,328 @@
+package wire
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Gate stands before all that hear workers in a process. It lets a key's messages in up to a rate for each kind, far
+// above what honest workers send, before anything of a message is decoded but its kind. What is beyond is dropped. A key
+// that goes on is banned: nothing that its holders say is heard until it is let in again. What was asked for, results of
+// leases and chunks that were pulled, is let in in addition.
+//
+// Messages of NoKey, where nobody can be told apart, and of the keys of this process itself are always let in. A Gate is
+// safe for concurrent use; the nil Gate lets everything in.
+type Gate struct {
+	now     func() time.Time
+	changed chan struct{}
+
+	mu    sync.Mutex
+	own   map[string]bool
+	keys  map[string]*conduct
+	crews map[string]map[string]int // by run and key: workers that have delivered
+	bans  map[string]Ban
+}
+
+// Ban says why a key is not heard.
+type Ban struct {
+	Key    string    `json:"key"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// Offender is a key of which messages were dropped.
+type Offender struct {
+	Key     string
+	Dropped map[string]uint64 // messages, by kind
+}
+
+// conduct is what the holders of a key do.
+type conduct struct {
+	at      time.Time // when what is left was last made up to date
+	left    [KindAssign + 2]float64
+	excess  float64 // of what was dropped, in units; it drains
+	dropped [KindAssign + 2]uint64
+	crew    int
+}
+
+// unsound takes the place of a kind for what is no message of a worker; state for parameters that are sent to one worker
+// on demand, in vectors.
+const (
+	unsound Kind = 0
+	state   Kind = KindAssign + 1
+)
+
+// quota is how many messages of a kind the holders of one key may send: burst at once, rate per second, and each
+// worker that has delivered each more per second. All are several times what honest workers with a heartbeat of a tenth
+// of a second send; a fleet of a thousand with one key may start at the same time.
+type quota struct{ burst, rate, each float64 }
+
+var quotas = [KindAssign + 2]quota{
+	unsound:       {burst: 256, rate: 16},
+	KindHello:     {burst: 2048, rate: 64, each: 2},
+	KindFetch:     {burst: 4096, rate: 128, each: 32},
+	KindReady:     {burst: 4096, rate: 512, each: 32},
+	KindNeed:      {burst: 1024, rate: 64, each: 16},
+	KindResult:    {burst: 4096, rate: 64, each: 16},
+	KindChunk:     {burst: 4096, rate: 64},
+	KindHeartbeat: {burst: 8192, rate: 1024, each: 32},
+	KindBye:       {burst: 2048, rate: 32, each: 1},
+	KindSeek:      {burst: 4096, rate: 256, each: 2},
+	state:         {burst: 1024, rate: 8, each: 2},
+}
+
+const (
+	// maxSmall is more than the largest message of a worker that is no chunk.
+	maxSmall = 64 << 10
+	// A dropped message is a unit of excess, and each unitBytes of it are one more. A key is banned at maxExcess. Excess
+	// drains at a rate that costs nobody anything.
+	unitBytes   = 4096
+	maxExcess   = 10_000
+	excessDrain = 1000
+	// maxKeys bounds the keys that are remembered. The broker knows who has one, so there are few.
+	maxKeys = 4096
+	// lenient is the part of what was asked for that may be unsound: networks in tests change bits.
+	lenient = 4
+)
+
+// NewGate returns a gate for a process with those keys, in which the given keys are banned.
+func NewGate(bans []Ban, own ...string) *Gate {
+	g := &Gate{
+		now: time.Now, changed: make(chan struct{}, 1), own: map[string]bool{NoKey: true}, keys: map[string]*conduct{},
+		crews: map[string]map[string]int{}, bans: map[string]Ban{},
+	}
+	for _, key := range own {
+		g.own[key] = true
+	}
+	for _, b := range bans {
+		g.bans[b.Key] = b
+	}
+	return g
+}
+
+// glance is the kind of a message of this version, unsound if it is none of a worker. Nothing else is looked at.
+func glance(data []byte) Kind {
+	at := 1 // behind the length of the array
+	switch {
+	case len(data) == 0:
+		return unsound
+	case data[0] == 0xdc:
+		at = 3
+	case data[0]>>4 != 9:
+		return unsound
+	}
+	if len(data) < at+2 || data[at] >= 0x80 || data[at+1] > byte(KindAssign) {
+		return unsound
+	}
+	kind := Kind(data[at+1])
+	if quotas[kind].rate == 0 || kind != KindChunk && len(data) > maxSmall {
+		return unsound
+	}
+	return kind
+}
+
+// Admit reports whether a message of a key is to be looked at.
+func (g *Gate) Admit(key string, data []byte) bool { return g.spend(key, glance(data), 1, len(data)) }
+
+// Unsound notes a message that was admitted and could not be decoded. It reports whether to answer or log it.
+func (g *Gate) Unsound(key string) bool { return g.spend(key, unsound, 1, 0) }
+
+// State reports whether that part of the parameters may be sent to a worker with a key that asks for it.
+func (g *Gate) State(key string, part float64) bool { return g.spend(key, state, part, 0) }
+
+// Expect lets in so many messages of a kind more, which the holder of a key was asked for.
+func (g *Gate) Expect(key string, kind Kind, n int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c := g.of(key); c != nil {
+		c.left[kind] += float64(n)
+		c.left[unsound] = min(c.left[unsound]+float64(n)/lenient, maxExcess)
+	}
+}
+
+// Crew notes how many workers with each key have delivered in a run; nil when the run has ended.
+func (g *Gate) Crew(run string, crew map[string]int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, n := range g.crews[run] {
+		if c := g.of(key); c != nil {
+			c.crew -= n
+		}
+	}
+	delete(g.crews, run)
+	if crew != nil {
+		g.crews[run] = maps.Clone(crew)
+	}
+	for key, n := range crew {
+		if c := g.of(key); c != nil {
+			c.crew += n
+		}
+	}
+}
+
+// spend takes n messages from what a key may send, and reports whether they were left.
+func (g *Gate) spend(key string, kind Kind, n float64, size int) bool {
+	if g == nil {
+		return true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, banned := g.bans[key]; banned {
+		return false
+	}
+	c := g.of(key)
+	if c == nil {
+		return g.own[key]
+	}
+	c.refresh(g.now())
+	if kind == unsound {
+		n += float64(size) / unitBytes
+	}
+	if c.left[kind] >= n {
+		c.left[kind] -= n
+		return true
+	}
+	c.dropped[kind]++
+	c.excess += n + float64(size)/unitBytes
+	if c.dropped[kind] == 1 {
+		g.notify()
+	}
+	if c.excess >= maxExcess {
+		g.bans[key] = Ban{Key: key, Since: g.now().UTC().Truncate(time.Second), Reason: "flood of messages: " + c.tell()}
+		g.notify()
+	}
+	return false
+}
+
+// of is the conduct of a key; nil for the keys of this process, and beyond the number that is remembered.
+func (g *Gate) of(key string) *conduct {
+	if g.own[key] {
+		return nil
+	}
+	c := g.keys[key]
+	if c == nil && len(g.keys) < maxKeys {
+		c = &conduct{at: g.now()}
+		for kind, a := range quotas {
+			c.left[kind] = a.burst
+		}
+		g.keys[key] = c
+	}
+	return c
+}
+
+// refresh adds what has become free since it was last called.
+func (c *conduct) refresh(now time.Time) {
+	seconds := max(now.Sub(c.at).Seconds(), 0)
+	c.at = now
+	c.excess = max(c.excess-seconds*excessDrain, 0)
+	for kind, a := range quotas {
+		if c.left[kind] < a.burst { // what is expected may lie above
+			c.left[kind] = min(c.left[kind]+seconds*(a.rate+a.each*float64(c.crew)), a.burst)
+		}
+	}
+}
+
+// tell says what was dropped.
+func (c *conduct) tell() string {
+	var parts []string
+	for kind, n := range c.dropped {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kindName(Kind(kind))))
+		}
+	}
+	return strings.Join(parts, ", ") + " beyond what workers send"
+}
+
+// kindName is the name of what a key sends, for people.
+func kindName(k Kind) string {
+	switch k {
+	case unsound:
+		return "unsound"
+	case state:
+		return "requests of parameters"
+	}
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", newMessage(k)), "*wire."))
+}
+
+func (g *Gate) notify() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Changed is ready when a key was banned or let in again, or its first message was dropped.
+func (g *Gate) Changed() <-chan struct{} { return g.changed }
+
+// Banned reports whether a key is banned.
+func (g *Gate) Banned(key string) bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, banned := g.bans[key]
+	return banned
+}
+
+// Bans lists the banned keys in the order of their names.
+func (g *Gate) Bans() []Ban {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.SortedFunc(maps.Values(g.bans), func(a, b Ban) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// SetBans replaces the banned keys. A key that is let in again begins anew.
+func (g *Gate) SetBans(bans []Ban) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.bans
+	g.bans = make(map[string]Ban, len(bans))
+	for _, b := range bans {
+		if !g.own[b.Key] {
+			g.bans[b.Key] = b
+		}
+	}
+	for key := range before {
+		if _, still := g.bans[key]; !still && g.keys[key] != nil {
+			crew := g.keys[key].crew
+			delete(g.keys, key)
+			g.of(key).crew = crew
+		}
+	}
+	if !maps.Equal(before, g.bans) {
+		g.notify()
+	}
+}
+
+// Offenders lists the keys of which messages were dropped, in the order of their names.
+func (g *Gate) Offenders() []Offender {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var list []Offender
+	for _, key := range slices.Sorted(maps.Keys(g.keys)) {
+		dropped := map[string]uint64{}
+		for kind, n := range g.keys[key].dropped {
+			if n > 0 {
+				dropped[kindName(Kind(kind))] = n
+			}
+		}
+		if len(dropped) > 0 {
+			list = append(list, Offender{key, dropped})
+		}
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const thief, honest = "UTHIEF", "UHONEST"
+
+// clocked is a gate whose time passes only when the test says so.
+func clocked(bans ...Ban) (g *Gate, pass func(time.Duration)) {
+	now := time.Unix(1_000_000, 0)
+	g = NewGate(bans, "UOWN")
+	g.now = func() time.Time { return now }
+	return g, func(d time.Duration) { now = now.Add(d) }
+}
+
+func encoded(t *testing.T, m Message) []byte {
+	t.Helper()
+	data, err := NewEncoder().Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Every kind of message that a worker may send has a quota of its own; what it may not send has none. A flood of any
+// of them is cut off, and the others with keys of their own notice nothing.
+func TestGate_FloodOfEachKind(t *testing.T) {
+	floods := map[string][]byte{
+		"garbage": []byte("GET / HTTP/1.1"), "empty": {}, "huge": make([]byte, 1<<20),
+		"huge hello": append(encoded(t, &Hello{}), make([]byte, 1<<20)...), "unknown kind": {0x97, Version, 0x7f, 0},
+	}
+	fromWorker := map[Kind]bool{
+		KindHello: true, KindFetch: true, KindReady: true, KindNeed: true, KindResult: true, KindChunk: true, KindHeartbeat: true, KindBye: true, KindSeek: true,
+	}
+	for _, m := range samples() {
+		data := encoded(t, m)
+		if got := glance(data); fromWorker[m.Kind()] && got != m.Kind() || !fromWorker[m.Kind()] && got != unsound {
+			t.Errorf("%T is seen as kind %d", m, got)
+		}
+		floods[fmt.Sprintf("%T", m)] = data
+	}
+	for name, data := range floods {
+		g, pass := clocked()
+		admitted := 0
+		for i := 0; i < 1_000_000 && !g.Banned(thief); i++ {
+			if g.Admit(thief, data) {
+				admitted++
+			}
+			if i%100 == 0 {
+				pass(time.Millisecond)
+			}
+		}
+		if bans := g.Bans(); len(bans) != 1 || bans[0].Key != thief || !strings.Contains(bans[0].Reason, "beyond what workers send") {
+			t.Fatalf("%s: bans %+v after a flood of which %d were let in", name, bans, admitted)
+		}
+		if admitted > 10_000 {
+			t.Errorf("%s: %d were let in", name, admitted)
+		}
+		pass(time.Hour)
+		if g.Admit(thief, floods["*wire.Hello"]) {
+			t.Errorf("%s: heard again by itself", name)
+		}
+		if !g.Admit(honest, floods["*wire.Hello"]) {
+			t.Errorf("%s: another key is not heard", name)
+		}
+		if o := g.Offenders(); len(o) != 1 || o[0].Key != thief {
+			t.Errorf("%s: offenders %+v", name, o)
+		}
+	}
+}
+
+// What was asked for is let in however much it is, and some of it may be damaged on its way.
+func TestGate_LetsInWhatWasAskedFor(t *testing.T) {
+	g, pass := clocked()
+	chunk := encoded(t, &Chunk{Data: make([]byte, 60_000)})
+	for range 1000 {
+		g.Expect(honest, KindChunk, 1000)
+		for i := range 1000 {
+			if !g.Admit(honest, chunk) || i%10 == 0 && !g.Unsound(honest) {
+				t.Fatal("not let in")
+			}
+		}
+		pass(time.Second / 10)
+	}
+	for range 5000 {
+		g.Admit(honest, chunk)
+	}
+	if o := g.Offenders(); len(o) != 1 || o[0].Dropped["chunk"] == 0 {
+		t.Errorf("what was not asked for is let in: %+v", o)
+	}
+}
+
+// A fleet of a thousand workers with one key starts at the same moment, works and beats, and loses nothing.
+func TestGate_FleetWithOneKey(t *testing.T) {
+	g, pass := clocked()
+	const fleet = 1000
+	say := func(m Message) {
+		t.Helper()
+		data := encoded(t, m)
+		for range fleet {
+			if !g.Admit(honest, data) {
+				t.Fatalf("%T is not let in", m)
+			}
+		}
+	}
+	say(&Seek{Slots: 1})
+	say(&Hello{Slots: 1})
+	say(&Ready{})
+	for range fleet {
+		if !g.State(honest, 1) {
+			t.Fatal("no parameters")
+		}
+	}
+	pass(time.Second)
+	g.Crew("a", map[string]int{honest: fleet / 2})
+	g.Crew("b", map[string]int{honest: fleet / 2})
+	for range 100 {
+		pass(time.Second / 2)
+		say(&Heartbeat{})
+		say(&Need{})
+		say(&Seek{Serving: "a"})
+	}
+	g.Crew("a", nil)
+	g.Crew("b", nil)
+	if c := g.keys[honest].crew; c != 0 {
+		t.Errorf("a crew of %d is left", c)
+	}
+}
+
+// Bans are kept and given from outside; who is let in again begins anew. A process never bans itself, and where there
+// are no keys nobody is banned.
+func TestGate_Bans(t *testing.T) {
+	g, _ := clocked(Ban{Key: thief, Reason: "before"})
+	hello := encoded(t, &Hello{})
+	if g.Admit(thief, hello) || !g.Admit(honest, hello) {
+		t.Error("the ban of before does not hold")
+	}
+	g.SetBans(nil)
+	select {
+	case <-g.Changed():
+	default:
+		t.Error("the change is not told")
+	}
+	if !g.Admit(thief, hello) {
+		t.Error("it is not let in again")
+	}
+	g.SetBans([]Ban{{Key: thief}, {Key: "UOWN"}, {Key: NoKey}})
+	if g.Admit(thief, hello) || !g.Admit("UOWN", hello) || !g.Admit(NoKey, hello) {
+		t.Error("the wrong keys are banned")
+	}
+	for range 100_000 {
+		if !g.Admit(NoKey, hello) || !g.Admit("UOWN", nil) {
+			t.Fatal("not let in")
+		}
+	}
+	var none *Gate
+	if !none.Admit(thief, nil) || none.Banned(thief) || !none.State(thief, 9) || !none.Unsound(thief) {
+		t.Error("without a gate something is held back")
+	}
+	none.Expect(thief, KindChunk, 1)
+	none.Crew("a", nil)
+}

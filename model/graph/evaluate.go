@@ -1,0 +1,161 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+)
+
+// Evaluate computes the outputs of a graph for so many rows, plainly and in float64: what an exporter writes is compared
+// with it. It returns an error for an input that is missing or has another size, and for an operation that is not known.
+func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]float32, error) {
+	values := map[string]matrix{}
+	for _, w := range g.Weights {
+		values[w.Name] = newMatrix(max(w.Rows, 1), w.Cols, w.Values)
+	}
+	for _, in := range g.Inputs {
+		x, ok := inputs[in.Name]
+		if !ok || len(x) != rows*in.Width {
+			return nil, fmt.Errorf("graph %s: input %s has %d values, want %d rows of %d", g.Name, in.Name, len(x), rows, in.Width)
+		}
+		values[in.Name] = newMatrix(rows, in.Width, x)
+	}
+	for _, n := range g.Nodes {
+		var x []matrix
+		for _, name := range n.Inputs {
+			m, ok := values[name]
+			if !ok {
+				return nil, fmt.Errorf("graph %s: %s needs %s, which is not computed before it", g.Name, n.Op, name)
+			}
+			x = append(x, m)
+		}
+		y, err := apply(n.Op, x)
+		if err != nil {
+			return nil, fmt.Errorf("graph %s: %s: %w", g.Name, n.Output, err)
+		}
+		values[n.Output] = y
+	}
+	out := map[string][]float32{}
+	for _, o := range g.Outputs {
+		m := values[o.Name]
+		if m.cols != o.Width || m.rows != rows {
+			return nil, fmt.Errorf("graph %s: output %s is %d×%d, want %d×%d", g.Name, o.Name, m.rows, m.cols, rows, o.Width)
+		}
+		for _, v := range m.data {
+			out[o.Name] = append(out[o.Name], float32(v))
+		}
+	}
+	return out, nil
+}
+
+type matrix struct {
+	rows, cols int
+	data       []float64
+}
+
+func newMatrix(rows, cols int, x []float32) matrix {
+	m := matrix{rows, cols, make([]float64, len(x))}
+	for i, v := range x {
+		m.data[i] = float64(v)
+	}
+	return m
+}
+
+// unary and binary operations of elements.
+func unary(op string) func(x float64) float64 {
+	return map[string]func(x float64) float64{
+		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt, "Identity": func(x float64) float64 { return x },
+		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+		"Softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
+	}[op]
+}
+
+func binary(op string) func(a, b float64) float64 {
+	return map[string]func(a, b float64) float64{
+		"Add": func(a, b float64) float64 { return a + b }, "Sub": func(a, b float64) float64 { return a - b },
+		"Mul": func(a, b float64) float64 { return a * b }, "Div": func(a, b float64) float64 { return a / b },
+	}[op]
+}
+
+func apply(op string, x []matrix) (matrix, error) {
+	if f := unary(op); f != nil {
+		y := matrix{x[0].rows, x[0].cols, make([]float64, len(x[0].data))}
+		for i, v := range x[0].data {
+			y.data[i] = f(v)
+		}
+		return y, nil
+	}
+	if f := binary(op); f != nil {
+		return broadcast(f, x[0], x[1])
+	}
+	switch op {
+	case "Gemm", "MatMul":
+		return product(x)
+	case "Softmax":
+		return softmax(x[0]), nil
+	case "Concat":
+		y := matrix{rows: x[0].rows}
+		for r := range y.rows {
+			for _, m := range x {
+				y.data = append(y.data, m.data[r*m.cols:(r+1)*m.cols]...)
+			}
+		}
+		y.cols = len(y.data) / y.rows
+		return y, nil
+	}
+	return matrix{}, fmt.Errorf("the operation %s is not known", op)
+}
+
+func softmax(x matrix) matrix {
+	y := matrix{x.rows, x.cols, make([]float64, len(x.data))}
+	for r := range y.rows {
+		row, largest, total := x.data[r*y.cols:(r+1)*y.cols], math.Inf(-1), 0.0
+		for _, v := range row {
+			largest = max(largest, v)
+		}
+		for i, v := range row {
+			y.data[r*y.cols+i] = math.Exp(v - largest)
+			total += y.data[r*y.cols+i]
+		}
+		for i := range row {
+			y.data[r*y.cols+i] /= total
+		}
+	}
+	return y
+}
+
+func broadcast(f func(a, b float64) float64, a, b matrix) (matrix, error) {
+	y := matrix{rows: max(a.rows, b.rows), cols: max(a.cols, b.cols)}
+	for _, m := range []matrix{a, b} {
+		if m.rows != y.rows && m.rows != 1 || m.cols != y.cols && m.cols != 1 {
+			return y, fmt.Errorf("%d×%d and %d×%d do not fit", a.rows, a.cols, b.rows, b.cols)
+		}
+	}
+	at := func(m matrix, r, c int) float64 { return m.data[min(r, m.rows-1)*m.cols+min(c, m.cols-1)] }
+	for r := range y.rows {
+		for c := range y.cols {
+			y.data = append(y.data, f(at(a, r, c), at(b, r, c)))
+		}
+	}
+	return y, nil
+}
+
+func product(x []matrix) (matrix, error) {
+	a, w := x[0], x[1]
+	if a.cols != w.rows {
+		return matrix{}, fmt.Errorf("%d×%d times %d×%d", a.rows, a.cols, w.rows, w.cols)
+	}
+	y := matrix{a.rows, w.cols, make([]float64, a.rows*w.cols)}
+	for r := range y.rows {
+		for c := range y.cols {
+			sum := 0.0
+			if len(x) > 2 {
+				sum = x[2].data[c]
+			}
+			for k := range a.cols {
+				sum += a.data[r*a.cols+k] * w.data[k*w.cols+c]
+			}
+			y.data[r*y.cols+c] = sum
+		}
+	}
+	return y, nil
+}

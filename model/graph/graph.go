@@ -1,0 +1,273 @@
+// Package graph describes computations of a trained model as lists of operations on rows of float32, for other programs: an
+// ONNX file, or an interpreter of a few lines in any language. A Builder finds weights by their names among the parameters
+// of a model. The package does not know models, and no file format.
+package graph
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+)
+
+// Graph is one computation. Every value is a matrix [rows, Width] with as many rows as the inputs have, or a weight.
+type Graph struct {
+	Name    string
+	Doc     string
+	Inputs  []Value
+	Outputs []Value
+	Nodes   []Node // in an order in which they can be computed
+	Weights []Weight
+}
+
+// Value is an input or output.
+type Value struct {
+	Name  string
+	Width int
+	Doc   string
+}
+
+// Node is an operation, named as in ONNX (opset 13): Gemm (x·W + b), MatMul, Add, Sub, Mul, Div, Relu, Tanh, Sigmoid,
+// Softmax (over the last axis), Softplus, Sqrt, Concat (along the last axis) and Identity. Elementwise ones broadcast a
+// weight of one row, and a value of one column.
+type Node struct {
+	Op     string
+	Inputs []string
+	Output string
+}
+
+// Weight is a constant matrix, row-major; one without Rows is a vector.
+type Weight struct {
+	Name       string
+	Rows, Cols int
+	Values     []float32
+}
+
+// Builder puts a graph together.
+type Builder struct {
+	graph  Graph
+	params *autodiff.Params
+	known  map[string]autodiff.Named
+	used   map[string]bool
+	count  int
+}
+
+// New begins a graph over the parameters of a model.
+func New(name, doc string, p *autodiff.Params) *Builder {
+	b := &Builder{graph: Graph{Name: name, Doc: doc}, params: p, known: map[string]autodiff.Named{}, used: map[string]bool{}}
+	for _, w := range p.Layout() {
+		b.known[w.Name] = w
+	}
+	return b
+}
+
+// Graph is what was built.
+func (b *Builder) Graph() Graph { return b.graph }
+
+// Input declares an input and returns its name.
+func (b *Builder) Input(name string, width int, doc string) string {
+	b.graph.Inputs = append(b.graph.Inputs, Value{name, width, doc})
+	return name
+}
+
+// Output gives a value a name as an output.
+func (b *Builder) Output(name, value string, width int, doc string) {
+	b.graph.Nodes = append(b.graph.Nodes, Node{"Identity", []string{value}, name})
+	b.graph.Outputs = append(b.graph.Outputs, Value{name, width, doc})
+}
+
+// Op adds an operation and returns the name of its result.
+func (b *Builder) Op(op string, inputs ...string) string {
+	b.count++
+	out := fmt.Sprintf("v%d", b.count)
+	b.graph.Nodes = append(b.graph.Nodes, Node{op, inputs, out})
+	return out
+}
+
+// Constant adds a weight of one's own.
+func (b *Builder) Constant(name string, rows, cols int, values []float32) string {
+	if !b.used[name] {
+		b.used[name] = true
+		b.graph.Weights = append(b.graph.Weights, Weight{name, rows, cols, values})
+	}
+	return name
+}
+
+// Scalar adds a constant number.
+func (b *Builder) Scalar(v float32) string {
+	return b.Constant(fmt.Sprintf("c%g", v), 0, 1, []float32{v})
+}
+
+// Has reports whether the model has a parameter.
+func (b *Builder) Has(name string) bool { _, ok := b.known[name]; return ok }
+
+// values are a copy of a parameter, with its shape as a matrix. A name that is not there is a mistake of the program.
+func (b *Builder) values(name string) (v []float32, rows, cols int) {
+	w, ok := b.known[name]
+	if !ok {
+		panic("graph: the model has no parameter " + name)
+	}
+	rows, cols = 0, w.Shape[len(w.Shape)-1]
+	if len(w.Shape) == 2 {
+		rows = w.Shape[0]
+	}
+	return slices.Clone(b.params.Values[w.Offset : w.Offset+w.Size]), rows, cols
+}
+
+// Parameter adds a parameter of the model.
+func (b *Builder) Parameter(name string) string {
+	v, rows, cols := b.values(name)
+	return b.Constant(name, rows, cols, v)
+}
+
+// Dense is x·W + b with the parameters NAME.weight and NAME.bias.
+func (b *Builder) Dense(x, name string) string {
+	return b.Op("Gemm", x, b.Parameter(name+".weight"), b.Parameter(name+".bias"))
+}
+
+// Body is a model.Body of that name: residual blocks, or one dense layer with a rectifier.
+func (b *Builder) Body(x, name string) string {
+	if b.Has(name + ".dense.weight") {
+		return b.Op("Relu", b.Dense(x, name+".dense"))
+	}
+	for i := 1; b.Has(fmt.Sprintf("%s.block%d.first.weight", name, i)); i++ {
+		block := fmt.Sprintf("%s.block%d", name, i)
+		y, skip := b.Dense(b.Op("Relu", b.Dense(x, block+".first")), block+".second"), x
+		if b.Has(block + ".shortcut") {
+			skip = b.Op("MatMul", x, b.Parameter(block+".shortcut"))
+		}
+		x = b.Op("Relu", b.Op("Add", y, skip))
+	}
+	return x
+}
+
+// SD is softplus(x) + floor.
+func (b *Builder) SD(x string, floor float32) string {
+	return b.Op("Add", b.Op("Softplus", x), b.Scalar(floor))
+}
+
+// Variance is (softplus(x) + floor)².
+func (b *Builder) Variance(x string, floor float32) string {
+	sd := b.SD(x, floor)
+	return b.Op("Mul", sd, sd)
+}
+
+// Draw is mean + √variance ⊙ noise.
+func (b *Builder) Draw(mean, variance, noise string) string {
+	return b.Op("Add", mean, b.Op("Mul", b.Op("Sqrt", variance), noise))
+}
+
+// Fuse is the product of two diagonal Gaussians; where seen is 0, the first of them.
+func (b *Builder) Fuse(m1, v1, m2, v2, seen string) (mean, variance string) {
+	d := b.Op("Add", v1, v2)
+	mean = b.Op("Div", b.Op("Add", b.Op("Mul", m1, v2), b.Op("Mul", m2, v1)), d)
+	variance = b.Op("Div", b.Op("Mul", v1, v2), d)
+	return b.Choose(seen, mean, m1), b.Choose(seen, variance, v1)
+}
+
+// Choose is a where seen is 1 and other where it is 0.
+func (b *Builder) Choose(seen, a, other string) string {
+	return b.Op("Add", b.Op("Mul", seen, a), b.Op("Mul", b.Op("Sub", b.Scalar(1), seen), other))
+}
+
+// Mixture is Σᵢ wᵢ (x·Aᵢ), with the Aᵢ of so many rows below each other in a parameter [M·rows, cols] of which they are the
+// rows from the given one on in each block of stride rows.
+func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) string {
+	v, all, cols := b.values(name)
+	stride := all / systems
+	side := make([]float32, rows*systems*cols) // the matrices side by side
+	for k := range systems {
+		for i := range rows {
+			copy(side[i*systems*cols+k*cols:], v[((k*stride)+from+i)*cols:][:cols])
+		}
+	}
+	spread, sum := make([]float32, systems*systems*cols), make([]float32, systems*cols*cols)
+	for k := range systems {
+		for j := range cols {
+			spread[k*systems*cols+k*cols+j] = 1
+			sum[(k*cols+j)*cols+j] = 1
+		}
+	}
+	label := fmt.Sprintf("%d_%d", systems, cols)
+	products := b.Op("MatMul", x, b.Constant(fmt.Sprintf("%s.%d.side", name, from), rows, systems*cols, side))
+	weighted := b.Op("Mul", products, b.Op("MatMul", weights, b.Constant("spread."+label, systems, systems*cols, spread)))
+	return b.Op("MatMul", weighted, b.Constant("sum."+label, systems*cols, cols, sum))
+}
+
+// VarianceMixture is Σᵢ wᵢ softplus(vᵢ) + floor for a parameter [M, n].
+func (b *Builder) VarianceMixture(weights, name string, floor float32) string {
+	v, rows, cols := b.values(name)
+	for i, x := range v {
+		v[i] = float32(max(float64(x), 0) + math.Log1p(math.Exp(-math.Abs(float64(x)))))
+	}
+	return b.Op("Add", b.Op("MatMul", weights, b.Constant(name+".softplus", rows, cols, v)), b.Scalar(floor))
+}
+
+// LSTM is the output of an LSTM of that name after one step from a state of zeros.
+func (b *Builder) LSTM(x, name string) string {
+	input, rows, cols := b.values(name + ".input")
+	bias, _, _ := b.values(name + ".bias")
+	units := cols / 4
+	gate := func(k int, word string) string { // input, forget, cell and output gates stand side by side
+		w := make([]float32, rows*units)
+		for i := range rows {
+			copy(w[i*units:], input[i*cols+k*units:][:units])
+		}
+		return b.Op("Gemm", x, b.Constant(name+".input."+word, rows, units, w), b.Constant(name+".bias."+word, 0, units, bias[k*units:(k+1)*units]))
+	}
+	cell := b.Op("Mul", b.Op("Sigmoid", gate(0, "input")), b.Op("Tanh", gate(2, "cell")))
+	return b.Op("Mul", b.Op("Sigmoid", gate(3, "output")), b.Op("Tanh", cell))
+}
+
+// Part are the columns from … from+width−1 of a value with so many columns.
+func (b *Builder) Part(x string, columns, from, width int) string {
+	w := make([]float32, columns*width)
+	for j := range width {
+		w[(from+j)*width+j] = 1
+	}
+	return b.Op("MatMul", x, b.Constant(fmt.Sprintf("part.%d_%d_%d", columns, from, width), columns, width, w))
+}
+
+// Concat joins values without those that have no columns, which are empty names.
+func (b *Builder) Concat(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return b.Op("Concat", parts...)
+}
+
+// BackwardLSTM runs a body over each of k parts of x of the given width, then an LSTM from the last to the first, and is its
+// output there.
+func (b *Builder) BackwardLSTM(x, body, name string, k, width int) string {
+	recurrent, _, cols := b.values(name + ".recurrent")
+	units := cols / 4
+	input, rows, _ := b.values(name + ".input")
+	bias, _, _ := b.values(name + ".bias")
+	gate := func(y, h string, g int, word string) string {
+		part := func(w []float32, rows int) []float32 {
+			p := make([]float32, rows*units)
+			for i := range rows {
+				copy(p[i*units:], w[i*cols+g*units:][:units])
+			}
+			return p
+		}
+		out := b.Op("Gemm", y, b.Constant(name+".input."+word, rows, units, part(input, rows)), b.Constant(name+".bias."+word, 0, units, bias[g*units:(g+1)*units]))
+		if h == "" {
+			return out
+		}
+		return b.Op("Add", out, b.Op("MatMul", h, b.Constant(name+".recurrent."+word, units, units, part(recurrent, units))))
+	}
+	h, cell := "", ""
+	for i := k - 1; i >= 0; i-- {
+		y := b.Body(b.Part(x, k*width, i*width, width), body)
+		next := b.Op("Mul", b.Op("Sigmoid", gate(y, h, 0, "input")), b.Op("Tanh", gate(y, h, 2, "cell")))
+		if cell != "" {
+			next = b.Op("Add", next, b.Op("Mul", b.Op("Sigmoid", gate(y, h, 1, "forget")), cell))
+		}
+		cell = next
+		h = b.Op("Mul", b.Op("Sigmoid", gate(y, h, 3, "output")), b.Op("Tanh", cell))
+	}
+	return h
+}

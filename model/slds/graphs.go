@@ -1,0 +1,201 @@
+package slds
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/model/graph"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+)
+
+// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
+func (f *Forecaster) Graphs(horizon int) []graph.Graph {
+	m, c := f.m, f.m.cfg
+	s := statespace.Sketch{
+		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset, Floor: c.VarianceFloor,
+		Initial: c.initial(), Emission: c.emission(),
+	}
+	list := []graph.Graph{s.Encoder(), s.Begin()}
+	for _, first := range []bool{true, false} {
+		list = append(list, m.filterGraph(s, first), m.transitionGraph(s, first))
+	}
+	return append(list, m.predictGraph(s, horizon), s.Emit())
+}
+
+// proposeGraph computes the transition of the switch: logits, or mean and the two variances (prior, inference).
+func (m *Model) proposeGraph(b *graph.Builder, first bool, z, s, u string) (head, prior, inference string) {
+	name := "switch.next"
+	if first {
+		name, s = "switch.first", ""
+	}
+	y := b.Body(b.Concat(z, s, u), name)
+	if m.cfg.Switching != Normal {
+		return b.Dense(y, name+".logits"), "", ""
+	}
+	return b.Dense(y, name+".mean"), b.Variance(b.Dense(y, name+".sd"), statespace.SDFloor), b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
+}
+
+// relaxGraph is the draw of a Concrete switch.
+func (m *Model) relaxGraph(b *graph.Builder, logits, noise string, temperature float32) string {
+	op := "Softmax"
+	if m.cfg.binary() {
+		op = "Sigmoid"
+	}
+	return b.Op(op, b.Op("Mul", b.Op("Add", logits, noise), b.Scalar(1/temperature)))
+}
+
+// mixGraph is the map from scores to weights.
+func (m *Model) mixGraph(b *graph.Builder, scores string) string {
+	if m.cfg.Weights == statespace.Sigmoid {
+		return b.Op("Sigmoid", scores)
+	}
+	return b.Op("Softmax", scores)
+}
+
+// stateInputs declares the inputs that a step goes on from.
+func (m *Model) stateInputs(b *graph.Builder, first bool) (z, s, u string) {
+	c := m.cfg
+	z = b.Input("z", c.NZ, "latent state before the step")
+	if !first {
+		s = b.Input("s", c.M, "switch that led to it")
+	}
+	if c.NU > 0 {
+		u = b.Input("u", c.NU, "controls that act during the step")
+	}
+	return z, s, u
+}
+
+func (m *Model) noiseInputs(b *graph.Builder) (state, switches string) {
+	state = b.Input("noise_z", m.cfg.NZ, "standard normal; zeros: the mean")
+	if m.cfg.Switching != Deterministic {
+		kind := "Gumbel"
+		switch {
+		case m.cfg.Switching == Normal:
+			kind = "standard normal"
+		case m.cfg.binary():
+			kind = "logistic"
+		}
+		switches = b.Input("noise_s", m.cfg.M, kind+"; zeros: without noise")
+	}
+	return state, switches
+}
+
+func (m *Model) stateOutputs(b *graph.Builder, z, mean, variance, s, weights string) {
+	c := m.cfg
+	b.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
+	b.Output("mean", mean, c.NZ, "mean of the latent state")
+	b.Output("variance", variance, c.NZ, "its variance")
+	b.Output("s_next", s, c.M, "switch that led to it")
+	b.Output("weights", weights, c.M, "mixing weights of the base systems")
+}
+
+// filterGraph is Step.
+func (m *Model) filterGraph(k statespace.Sketch, first bool) graph.Graph {
+	name := "filter_step"
+	if first {
+		name = "first_filter_step"
+	}
+	b := graph.New(name, "filters the next observation", m.params)
+	c := m.cfg
+	z, s, u := m.stateInputs(b, first)
+	x := b.Input("x", c.NX, "observation; where it is not seen, any finite numbers")
+	seen := b.Input("seen", 1, "1, or 0 where the observation misses a value")
+	noiseZ, noiseS := m.noiseInputs(b)
+	head, _, inference := m.proposeGraph(b, first, z, s, u)
+	measMean, measVariance, features := k.Measure(b, x, seen)
+	var draw, weights string
+	switch c.Switching {
+	case Deterministic:
+		draw = m.mixGraph(b, head)
+		weights = draw
+	case Normal:
+		features = m.switchFeatures(b, features, u)
+		other := b.Variance(b.Dense(features, "switch.measurement.sd"), statespace.SDFloor)
+		mean, variance := b.Fuse(head, inference, b.Dense(features, "switch.measurement.mean"), other, b.Scalar(1))
+		draw = b.Draw(mean, variance, noiseS)
+		weights = m.mixGraph(b, b.Dense(draw, "switch.mixing"))
+	default:
+		features = m.switchFeatures(b, features, u)
+		logits := b.Dense(features, "switch.measurement.logits")
+		if c.Gate {
+			logits = b.Choose(b.Op("Sigmoid", b.Dense(features, "switch.measurement.gate")), head, logits)
+		}
+		draw = m.relaxGraph(b, logits, noiseS, c.Anneal.Final().Posterior)
+		weights = draw
+	}
+	mean, _, q := k.Move(b, z, u, weights)
+	mean, variance := b.Fuse(mean, q, measMean, measVariance, seen)
+	m.stateOutputs(b, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
+	return b.Graph()
+}
+
+// switchFeatures is what the measurement of the switch reads.
+func (m *Model) switchFeatures(b *graph.Builder, features, u string) string {
+	if m.cfg.MeasurementControls {
+		features = b.Concat(features, u)
+	}
+	if m.cfg.Measurement == LSTM {
+		return b.LSTM(features, "switch.lstm")
+	}
+	return b.Body(features, "switch.mlp")
+}
+
+// advanceGraph is a step of the prior.
+func (m *Model) advanceGraph(b *graph.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance, draw, weights string) {
+	head, prior, _ := m.proposeGraph(b, first, z, s, u)
+	switch m.cfg.Switching {
+	case Deterministic:
+		draw = m.mixGraph(b, head)
+		weights = draw
+	case Normal:
+		if draw = head; noiseS != "" {
+			draw = b.Draw(head, prior, noiseS)
+		}
+		weights = m.mixGraph(b, b.Dense(draw, "switch.mixing"))
+	default:
+		if noiseS == "" {
+			noiseS = b.Scalar(0)
+		}
+		draw = m.relaxGraph(b, head, noiseS, m.cfg.Anneal.Final().Prior)
+		weights = draw
+	}
+	mean, variance, _ = k.Move(b, z, u, weights)
+	return mean, variance, draw, weights
+}
+
+// transitionGraph is Advance.
+func (m *Model) transitionGraph(k statespace.Sketch, first bool) graph.Graph {
+	name := "transition"
+	if first {
+		name = "first_transition"
+	}
+	b := graph.New(name, "predicts the next latent state", m.params)
+	z, s, u := m.stateInputs(b, first)
+	noiseZ, noiseS := m.noiseInputs(b)
+	mean, variance, draw, weights := m.advanceGraph(b, k, first, z, s, u, noiseS)
+	m.stateOutputs(b, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
+	return b.Graph()
+}
+
+// predictGraph follows the means of so many steps and decodes them.
+func (m *Model) predictGraph(k statespace.Sketch, horizon int) graph.Graph {
+	b := graph.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
+	c := m.cfg
+	z, s := b.Input("z", c.NZ, "latent state of the last step"), b.Input("s", c.M, "switch that led to it")
+	if c.NU > 0 {
+		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
+	}
+	var list []string
+	for i := range horizon {
+		u := ""
+		if c.NU > 0 {
+			u = b.Part("controls", horizon*c.NU, i*c.NU, c.NU)
+		}
+		z, _, s, _ = m.advanceGraph(b, k, false, z, s, u, "")
+		mean, _ := k.Decode(b, z)
+		list = append(list, mean)
+	}
+	b.Output("x", b.Concat(list...), horizon*c.NX, "predicted observations of all steps side by side")
+	b.Output("z_next", z, c.NZ, "latent state after them")
+	b.Output("s_next", s, c.M, "switch that led to it")
+	return b.Graph()
+}

@@ -1,0 +1,90 @@
+package slds
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+var _ model.Exporter = (*Forecaster)(nil)
+
+// Warmup is how many observations q(h) reads.
+func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
+
+// Begin infers z_1 = t(h) from the mean of q(h).
+func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
+	t, c := f.tape, f.m.cfg
+	t.Reset()
+	dst.Resize(first.B, c.NZ, c.M, false)
+	z := t.New(first.B, c.NZ)
+	f.m.initial.Infer(t, z, first, zeros(t, first.B, c.NZ))
+	copy(dst.Z, z.Value)
+	copy(dst.Mean, z.Value)
+	clear(dst.Variance)
+}
+
+// Step filters the next observation. The measurement of the switch reads the present alone, also where it is an LSTM.
+func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Disturbance) {
+	t, c := f.tape, f.m.cfg
+	t.Reset()
+	meas := f.m.recognition.measure(t, c, b)
+	d, s := f.stand(from, b.Controls, meas, noise)
+	s.posterior(&d, 0)
+	d.state.Step(0)
+	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
+	t.Fuse(autodiff.Fusion{
+		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean, V2: meas.Variance,
+		Noise: disturbance(t, noise.State, b.B, c.NZ), Seen: meas.Seen,
+	})
+	f.leave(dst, &d, s.draws(), mean, variance)
+}
+
+// Advance predicts the next state.
+func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.Disturbance) {
+	t, c := f.tape, f.m.cfg
+	t.Reset()
+	d, s := f.stand(from, u, measurement{}, noise)
+	s.prior(&d, 0)
+	d.state.Step(0)
+	t.Draw(d.z.Block(1, from.B), d.state.Mean, d.state.Q, disturbance(t, noise.State, from.B, c.NZ))
+	f.leave(dst, &d, s.draws(), d.state.Mean, d.state.Q)
+}
+
+// stand lays out one step from a belief, with the transition of its switch computed.
+func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, noise model.Disturbance) (dynamics, switches) {
+	t, c, n := f.tape, f.m.cfg, from.B
+	z := t.New(2*n, c.NZ)
+	copy(z.Value, from.Z)
+	var previous autodiff.Tensor
+	if len(from.Switch) > 0 {
+		previous = t.Constant(from.Switch, n, c.M)
+	}
+	d := f.m.transition.begin(t, z, t.Constant(u, n, c.NU), previous, n)
+	s := c.newSwitches(&d, c.Anneal.Final(), meas, disturbance(t, noise.Switch, n, c.M))
+	d.proposeSwitch(0, s.draws())
+	return d, s
+}
+
+// leave writes the belief after a step.
+func (f *Forecaster) leave(dst *model.Belief, d *dynamics, s, mean, variance autodiff.Tensor) {
+	c, n := f.m.cfg, d.block
+	dst.Resize(n, c.NZ, c.M, true)
+	copy(dst.Z, d.z.Block(1, n).Value)
+	copy(dst.Mean, mean.Value)
+	copy(dst.Variance, variance.Value)
+	copy(dst.Switch, s.Value)
+	copy(dst.Weights, d.weights.Value)
+}
+
+func zeros(t *autodiff.Tape, rows, cols int) autodiff.Tensor {
+	x := t.NewConstant(rows, cols)
+	clear(x.Value)
+	return x
+}
+
+// disturbance is the given noise, or zeros.
+func disturbance(t *autodiff.Tape, noise []float32, rows, cols int) autodiff.Tensor {
+	if noise == nil {
+		return zeros(t, rows, cols)
+	}
+	return t.Constant(noise, rows, cols)
+}

@@ -1,0 +1,93 @@
+package statespace
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model/graph"
+)
+
+// Sketch writes the parts of this package as graphs. It finds them among the parameters by their names.
+type Sketch struct {
+	Params        *autodiff.Params
+	NX, NU, NZ, M int
+	Residual      bool
+	Offset        bool    // the last row of a system in transition.B is a constant
+	Floor         float32 // of mixed variances
+	Initial       InitialConfig
+	Emission      EmissionConfig
+}
+
+// Measure is Encoder.Measure.
+func (s Sketch) Measure(b *graph.Builder, x, seen string) (mean, variance, features string) {
+	features = b.Body(x, "encoder")
+	mean, variance = b.Dense(features, "encoder.mean"), b.Variance(b.Dense(features, "encoder.sd"), SDFloor)
+	if seen != "" {
+		features = b.Op("Mul", features, seen)
+	}
+	return mean, variance, features
+}
+
+// Encoder is the inverse measurement q_meas(z_t | x_t).
+func (s Sketch) Encoder() graph.Graph {
+	b := graph.New("encoder", "what an observation alone says of the latent state", s.Params)
+	mean, variance, _ := s.Measure(b, b.Input("x", s.NX, "observation"), "")
+	b.Output("mean", mean, s.NZ, "mean of the latent state")
+	b.Output("variance", variance, s.NZ, "its variance")
+	return b.Graph()
+}
+
+// Begin is z_1 from the mean of q(h).
+func (s Sketch) Begin() graph.Graph {
+	b := graph.New("initial", "infers the first latent state from the first observations and controls", s.Params)
+	pair, k := s.NX+s.NU, s.Initial.Observations
+	first := b.Input("first", k*pair, "observation and control of each of the first steps, side by side; a missing value is 0 in the model's units, and a sequence that is shorter repeats its last step")
+	var y string
+	if s.Initial.Net == LSTM {
+		y = b.BackwardLSTM(first, "initial", "initial.lstm", k, pair)
+	} else {
+		y = b.Body(first, "initial")
+	}
+	h := b.Dense(y, "initial.mean")
+	b.Output("z", b.Dense(b.Op("Relu", b.Dense(h, "start.hidden")), "start.out"), s.NZ, "first latent state")
+	return b.Graph()
+}
+
+// Move is the locally linear transition: its mean, and the variances of the model and of inference.
+func (s Sketch) Move(b *graph.Builder, z, u, weights string) (mean, q, inference string) {
+	mean = b.Mixture(z, weights, "transition.A", s.M, 0, s.NZ)
+	if s.Residual {
+		mean = b.Op("Add", z, mean)
+	}
+	if u != "" {
+		mean = b.Op("Add", mean, b.Mixture(u, weights, "transition.B", s.M, 0, s.NU))
+	}
+	if s.Offset {
+		one := b.Op("Add", b.Op("Mul", b.Part(z, s.NZ, 0, 1), b.Scalar(0)), b.Scalar(1)) // a row for each of z
+		mean = b.Op("Add", mean, b.Mixture(one, weights, "transition.B", s.M, s.NU, 1))
+	}
+	return mean, b.VarianceMixture(weights, "transition.Q", s.Floor), b.VarianceMixture(weights, "transition.Q_inference", s.Floor)
+}
+
+// Decode is the mean of p(x | z), and its standard deviation; of a binary observation the probability of a one, and none.
+func (s Sketch) Decode(b *graph.Builder, z string) (mean, sd string) {
+	y := b.Body(z, "decoder")
+	mean = b.Dense(y, "decoder.mean")
+	switch {
+	case s.Emission.Density == Bernoulli:
+		return b.Op("Sigmoid", mean), ""
+	case s.Emission.SD == ConstantSD:
+		v := b.SD(b.Parameter("decoder.sd"), SDFloor)
+		return mean, b.Op("Add", v, b.Op("Mul", mean, b.Scalar(0))) // a row for each of the mean
+	}
+	return mean, b.SD(b.Dense(y, "decoder.sd"), SDFloor)
+}
+
+// Emit is p(x | z).
+func (s Sketch) Emit() graph.Graph {
+	b := graph.New("emission", "what a latent state shows", s.Params)
+	mean, sd := s.Decode(b, b.Input("z", s.NZ, "latent state"))
+	b.Output("x", mean, s.NX, "mean of the observation")
+	if sd != "" {
+		b.Output("sd", sd, s.NX, "its standard deviation")
+	}
+	return b.Graph()
+}

@@ -1,0 +1,50 @@
+package model
+
+// Systems are the M base systems that a model switches between or mixes. With weights w,
+//
+//	z_t = Σᵢ wᵢ(Aᵢ z_{t−1} + Bᵢ u_t + bᵢ) + N(0, Σᵢ wᵢ Qᵢ)
+//
+// Vectors are columns, matrices row-major.
+type Systems struct {
+	NZ, NU, M int
+
+	A    []float64 // [M,NZ,NZ], with the identity of a residual transition in it
+	B    []float64 // [M,NZ,NU]
+	Bias []float64 // [M,NZ]
+	Q    []float64 // [M,NZ,NZ] covariance of the noise
+}
+
+// NewSystems returns systems of zeros.
+func NewSystems(m, nz, nu int) Systems {
+	return Systems{
+		NZ: nz, NU: nu, M: m,
+		A: make([]float64, m*nz*nz), B: make([]float64, m*nz*nu), Bias: make([]float64, m*nz), Q: make([]float64, m*nz*nz),
+	}
+}
+
+// Mix returns the system of the given weights: A [NZ,NZ], B [NZ,NU], bias [NZ] and Q [NZ,NZ].
+func (s Systems) Mix(weights []float64) Systems {
+	y := NewSystems(1, s.NZ, s.NU)
+	for _, part := range []struct{ to, from []float64 }{{y.A, s.A}, {y.B, s.B}, {y.Bias, s.Bias}, {y.Q, s.Q}} {
+		n := len(part.to)
+		for i, w := range weights {
+			for j := range n {
+				part.to[j] += w * part.from[i*n+j]
+			}
+		}
+	}
+	return y
+}
+
+// Systematic is a Forecaster whose model has base systems.
+type Systematic interface {
+	// Systems are the base systems, in the units of the model.
+	Systems() Systems
+}
+
+// Emitter is a Forecaster whose observations are decoded from the latent state alone.
+type Emitter interface {
+	// Emit writes mean and standard deviation [rows,NX] of p(x | z) for rows of z [rows,NZ]; deviations of a binary
+	// observation are zeros, and its means the probabilities of a one.
+	Emit(mean, sd, z []float32)
+}

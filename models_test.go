@@ -1,0 +1,212 @@
+package switchyard_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// modelRows are the rows of the table of docs/models.md, with the settings that choose the model.
+var modelRows = []struct{ name, settings string }{
+	{"`slds`, concrete", "model.kind=slds model.switching=concrete"},
+	{"`slds`, concrete, sigmoid", "model.kind=slds model.switching=concrete model.weights=sigmoid"},
+	{"`slds`, normal", "model.kind=slds model.switching=normal"},
+	{"`slds`, deterministic", "model.kind=slds model.switching=deterministic"},
+	{"`fusion`", "model.kind=fusion"},
+	{"`dvbf`", "model.kind=dvbf"},
+	{"`kvae`", "model.kind=kvae"},
+	{"`rslds`", "model.kind=rslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
+	{"`trslds`", "model.kind=trslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
+	{"`lstm`", "model.kind=lstm"},
+	{"`linear`", "model.kind=linear"},
+	{"`static`", "model.kind=static"},
+}
+
+// TestModels_TableIsTrue: the table of docs/models.md is what the models do when they are asked, and no family is missing.
+func TestModels_TableIsTrue(t *testing.T) {
+	lines := []string{
+		"| model | trained by | bound | forecast | uncertainty | filter | smooth | segment | images | controls | missing values | several recordings |",
+		"|---|---|---|---|---|---|---|---|---|---|---|---|",
+	}
+	for _, row := range modelRows {
+		lines = append(lines, "| "+row.name+" | "+strings.Join(abilities(t, strings.Fields(row.settings)), " | ")+" |")
+	}
+	want := strings.Join(lines, "\n")
+	page, err := os.ReadFile("docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), want) {
+		t.Errorf("docs/models.md has not the table\n%s", want)
+	}
+	keys := registry.Builtin().Kinds().Keys()
+	for _, family := range keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values {
+		if !slices.ContainsFunc(modelRows, func(r struct{ name, settings string }) bool {
+			return strings.Contains(r.settings+" ", "model.kind="+family+" ")
+		}) {
+			t.Errorf("the table has no row of %s", family)
+		}
+	}
+}
+
+func mark(yes bool) string {
+	if yes {
+		return "✓"
+	}
+	return "–"
+}
+
+// abilities are the cells of a row.
+func abilities(t *testing.T, settings []string) []string {
+	t.Helper()
+	kinds := registry.Builtin().Kinds()
+	resolved, err := kinds.Resolve(config.Sources{Preset: "maze/smoke", Arguments: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := registry.Model(resolved.Config, model.Data{NX: 2, NU: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	way, hidden, recordings := "gradient", false, true
+	switch m := m.(type) {
+	case model.Trainable:
+		stir(m)
+		hidden = loss(m, 0) == loss(m, 7)
+	case model.Fitter:
+		way = "sampling"
+		hidden = slices.Equal(fitted(t, m, 0), fitted(t, m, 7))
+	default:
+		recordings = false
+	}
+	f := m.(model.Forecasting).NewForecaster()
+	_, filters := f.(model.Filterer)
+	_, smooths := f.(model.Smoother)
+	return []string{
+		way, boundOf(resolved.Config, m), mark(f != nil), uncertainty(f), mark(filters && f.Dims().NZ > 0), mark(smooths),
+		mark(filters && f.Dims().M > 0), images(kinds, settings), mark(!slices.Equal(forecast(f, 0).Mean, forecast(f, 3).Mean)),
+		mark(hidden), mark(recordings),
+	}
+}
+
+// boundOf is what a validation reports beside the objective.
+func boundOf(c config.Config, m model.Model) string {
+	_, weighs := m.(model.Weighing)
+	switch text := registry.Describe(c).Bound; {
+	case text == "":
+		return "–"
+	case strings.HasPrefix(text, "exact"):
+		return "exact"
+	case weighs:
+		return "ELBO, weighted"
+	}
+	return "ELBO"
+}
+
+// uncertainty is what differs between the rollouts of a forecast.
+func uncertainty(f model.Forecaster) string {
+	a := forecast(f, 0)
+	n := len(a.Mean)
+	switch {
+	case !slices.Equal(a.Paths[:n], a.Paths[n:2*n]):
+		return "paths"
+	case !slices.Equal(a.Draw, a.Mean):
+		return "one step"
+	}
+	return "–"
+}
+
+// images says how binary images are modelled.
+func images(kinds *config.Kinds, settings []string) string {
+	resolved, err := kinds.Resolve(config.Sources{Preset: "ball/smoke", Arguments: append(slices.Clone(settings), "model.emission=bernoulli")})
+	switch {
+	case err != nil:
+		return "–"
+	case strings.Contains(string(resolved.Config.YAML()), "convolutions:"):
+		return "convolutions"
+	}
+	return "✓"
+}
+
+// series is a batch of two sequences whose last value of the first is missing, and stands as hidden.
+func series(steps int, hidden float32) model.Batch {
+	var b model.Batch
+	b.Resize(steps, 2, 2, 1)
+	draws := rng.New(3, rng.Episode).At(0, 0, 0)
+	draws.Normals(b.Observations)
+	draws.Normals(b.Controls)
+	b.Seen = slices.Repeat([]float32{1}, len(b.Observations))
+	last := len(b.Observations) - 4
+	b.Seen[last], b.Observations[last] = 0, hidden
+	return b
+}
+
+// stir moves the parameters away from initial values at which nothing moves.
+func stir(m model.Model) {
+	draws := rng.New(5, rng.Init).At(0, 0, 0)
+	for i := range m.Params().Values {
+		m.Params().Values[i] += float32(0.2 * draws.Normal())
+	}
+	m.Params().Pack()
+}
+
+func loss(m model.Trainable, hidden float32) float32 {
+	terms := make([]float32, len(m.Terms()))
+	m.Loss(autodiff.NewInferenceTape(m.Params()), series(8, hidden), rng.New(1, rng.Noise).At(0, 0, 0), 0, terms)
+	return terms[0]
+}
+
+// fitted fits two recordings of unequal length by a few sweeps and returns the terms of the last.
+func fitted(t *testing.T, m model.Fitter, hidden float32) []float64 {
+	t.Helper()
+	var recordings []model.Batch
+	for i, steps := range []int{12, 20} {
+		both := series(steps, hidden)
+		var one model.Batch
+		one.Resize(steps, 1, 2, 1)
+		one.Seen = make([]float32, 2*steps)
+		for s := range steps {
+			copy(one.Observations[2*s:2*s+2], both.Observations[4*s+2*i:])
+			copy(one.Seen[2*s:2*s+2], both.Seen[4*s+2*i:])
+			one.Controls[s] = both.Controls[2*s+i]
+		}
+		recordings = append(recordings, one)
+	}
+	chain, err := m.NewChain(recordings, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := make([]float64, len(m.Terms()))
+	for range 8 {
+		if err := chain.Sweep(terms); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := 0
+	for _, p := range m.Layout(recordings) {
+		size += p.Size()
+	}
+	state := make([]float64, size)
+	chain.State(state)
+	if err := m.Install([][]float64{state}); err != nil {
+		t.Fatal(err)
+	}
+	return terms
+}
+
+// forecast answers a query whose first control is the given one.
+func forecast(f model.Forecaster, control float32) model.Forecast {
+	q := model.Query{Prefix: series(6, 0), Horizon: 3, Samples: 2, Noise: rng.New(1, rng.Evaluation).At(0, 0, 0)}
+	q.Prefix.Seen = nil
+	q.Controls = slices.Repeat([]float32{control}, 3*2)
+	var answer model.Forecast
+	f.Forecast(&answer, q)
+	return answer
+}

@@ -1,0 +1,184 @@
+package switchyard
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+// Online filters series as they come, one observation at a time. A step costs the same however long a series is. It
+// serves one goroutine at a time; its State belongs to a series.
+type Online struct {
+	run     *Run
+	stepper model.Stepper
+	dims    model.Dims
+	from    model.Belief // of all series of a call
+	to      model.Belief
+	batch   model.Batch
+	x, u    []float32
+	mean    []float32
+	sd      []float32
+}
+
+// State is what an Online knows of one series.
+type State struct {
+	Steps int // observations so far
+
+	Mean, SD []float64 // of the latent state, given the state before
+	Weights  []float64 // of the base systems; zeros at the first observation
+	Expected []float64 // what that state shows, in the units of the data
+	Noise    []float64 // the deviation of an observation from it
+
+	first    model.Batch // the first observations, until the first state is inferred from enough of them
+	z        []float32   // that the next step goes on from
+	switched []float32   // the switch that led there; nil after the first observation
+}
+
+// Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
+func (r *Run) Online() (*Online, error) {
+	f, err := trained.Ask[model.Stepper](r.trained, trained.Steps)
+	if err != nil {
+		return nil, err
+	}
+	return &Online{run: r, stepper: f, dims: f.Dims()}, nil
+}
+
+// Observation is the next observation of a series. A NaN is missing; controls act since the last one, and none are zeros.
+type Observation struct{ Values, Controls []float64 }
+
+// Step filters the next observation of each of several series, all at once. No state may be there twice. The first
+// observations of a series, as many as the model infers a first state from, are filtered again with each that comes.
+func (o *Online) Step(states []*State, next []Observation) error {
+	d := o.dims
+	o.x, o.u = grow(o.x, len(states)*d.NX), grow(o.u, len(states)*d.NU)
+	for i, n := range next {
+		if err := o.scale(o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
+			return err
+		}
+	}
+	var together []int
+	for i, s := range states {
+		if s.Steps < o.stepper.Warmup() || s.switched == nil {
+			o.begin(s, o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU])
+		} else {
+			together = append(together, i)
+		}
+	}
+	if len(together) == 0 {
+		return nil
+	}
+	o.from.Resize(len(together), d.NZ, d.M, true)
+	o.batch.Resize(1, len(together), d.NX, d.NU)
+	for row, i := range together {
+		copy(o.from.Z[row*d.NZ:], states[i].z)
+		copy(o.from.Switch[row*d.M:], states[i].switched)
+		copy(o.batch.Observations[row*d.NX:], o.x[i*d.NX:(i+1)*d.NX])
+		copy(o.batch.Controls[row*d.NU:], o.u[i*d.NU:(i+1)*d.NU])
+	}
+	hide(&o.batch)
+	o.stepper.Step(&o.to, &o.from, o.batch, model.Disturbance{})
+	o.decode(&o.to)
+	for row, i := range together {
+		o.keep(states[i], row)
+	}
+	return nil
+}
+
+// scale writes an observation in the units of the model.
+func (o *Online) scale(x, u []float32, n Observation) error {
+	if n.Controls == nil {
+		n.Controls = make([]float64, o.dims.NU)
+	}
+	if err := flatten(x, [][]float64{n.Values}, o.dims.NX, o.run.trained.Scale.Observations, "observations"); err != nil {
+		return err
+	}
+	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.trained.Scale.Controls, "controls")
+}
+
+// hide marks what is missing.
+func hide(b *model.Batch) {
+	b.Seen = nil
+	for i, v := range b.Observations {
+		if !math.IsNaN(float64(v)) {
+			continue
+		}
+		if b.Seen == nil {
+			b.Seen = make([]float32, len(b.Observations))
+			for j := range b.Seen {
+				b.Seen[j] = 1
+			}
+		}
+		b.Seen[i], b.Observations[i] = 0, 0
+	}
+}
+
+// begin filters a series from its beginning, with one observation more.
+func (o *Online) begin(s *State, x, u []float32) {
+	d := o.dims
+	if s.Steps == 0 {
+		s.first = model.Batch{B: 1, NX: d.NX, NU: d.NU}
+		u = make([]float32, d.NU) // it acted before the series
+	}
+	s.first.T++
+	s.first.Observations, s.first.Controls = append(s.first.Observations, x...), append(s.first.Controls, u...)
+	whole := s.first
+	whole.Observations = append([]float32(nil), whole.Observations...)
+	hide(&whole)
+	o.stepper.Begin(&o.to, whole)
+	for t := 1; t < whole.T; t++ {
+		o.from, o.to = o.to, o.from
+		one := model.Batch{T: 1, B: 1, NX: d.NX, NU: d.NU, Observations: whole.Observations[t*d.NX:][:d.NX], Controls: whole.Controls[t*d.NU:][:d.NU]}
+		if whole.Seen != nil {
+			one.Seen = whole.Seen[t*d.NX:][:d.NX]
+		}
+		o.stepper.Step(&o.to, &o.from, one, model.Disturbance{})
+	}
+	o.decode(&o.to)
+	o.keep(s, 0)
+	if s.Steps >= o.stepper.Warmup() && s.switched != nil {
+		s.first = model.Batch{}
+	}
+}
+
+// decode computes what the states of a belief show.
+func (o *Online) decode(b *model.Belief) {
+	o.mean, o.sd = grow(o.mean, b.B*o.dims.NX), grow(o.sd, b.B*o.dims.NX)
+	o.stepper.Emit(o.mean, o.sd, b.Mean)
+}
+
+// keep writes a row of the belief to a state.
+func (o *Online) keep(s *State, row int) {
+	d := o.dims
+	s.Steps++
+	s.z = append(s.z[:0], o.to.Z[row*d.NZ:(row+1)*d.NZ]...)
+	if len(o.to.Switch) > 0 {
+		s.switched = append(s.switched[:0], o.to.Switch[row*d.M:(row+1)*d.M]...)
+	}
+	s.Mean, s.SD, s.Weights = grow(s.Mean, d.NZ), grow(s.SD, d.NZ), grow(s.Weights, d.M)
+	for i := range d.NZ {
+		s.Mean[i], s.SD[i] = float64(o.to.Mean[row*d.NZ+i]), math.Sqrt(float64(o.to.Variance[row*d.NZ+i]))
+	}
+	for i := range d.M {
+		s.Weights[i] = float64(o.to.Weights[row*d.M+i])
+	}
+	s.Expected = o.run.observations(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
+	s.Noise = o.run.deviations(o.sd[row*d.NX:(row+1)*d.NX], d.NX)[0]
+}
+
+func grow[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
+// Dims are the numbers of observed channels and controls of the model.
+func (r *Run) Dims() (observations, controls int, err error) {
+	f, err := r.trained.Forecaster()
+	if err != nil {
+		return 0, 0, fmt.Errorf("open the model: %w", err)
+	}
+	return f.Dims().NX, f.Dims().NU, nil
+}

@@ -1,0 +1,91 @@
+package switchyard
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/job"
+)
+
+// Recordings are the data that a run on own data was trained and tested with, read again from its files. It returns
+// ErrUnable for a run on a simulator.
+func (r *Run) Recordings() ([]Recording, Columns, error) {
+	data, err := job.Recordings(r.trained.Config, r.trained.Folder)
+	if err != nil {
+		return nil, Columns{}, err
+	}
+	if data == nil {
+		return nil, Columns{}, fmt.Errorf("%w: env.kind=%s is simulated, the run has no recordings", ErrUnable, r.trained.Config.Env.Kind)
+	}
+	list, columns := RecordingsOf(data.Scale.Invert(data.Set))
+	for _, part := range []files.Part{files.Training, files.Validation, files.Test} {
+		for _, i := range data.Split.Of(part) {
+			list[i].Part = part
+		}
+	}
+	return list, columns, nil
+}
+
+// RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
+func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
+	d = files.Normalisation{}.Apply(d) // without origins
+	var list []Recording
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		r := Recording{Name: e.Source, Part: e.Part, Series: Series{Observations: rows(e.Observations, d.Spec.Observation), Controls: rows(e.Controls, d.Spec.Control)}}
+		for j, m := range e.Mask {
+			if m == 0 {
+				r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = math.NaN()
+			}
+		}
+		list = append(list, r)
+	}
+	return list, columnsOf(d)
+}
+
+// columnsOf are the columns of a data set; the pixels of images have no names.
+func columnsOf(d *files.Dataset) Columns {
+	c := Columns{DT: d.Spec.DT}
+	for i := range d.Spec.Observation {
+		if d.Images() {
+			break
+		}
+		c.Observations = append(c.Observations, d.ObservationName(i))
+	}
+	for i := range d.Spec.Control {
+		c.Controls = append(c.Controls, d.ControlName(i))
+	}
+	return c
+}
+
+// Columns are the names of the channels of the data that the run was trained on, and the time between two steps. A
+// simulator's channels are y1, y2, … and u1, u2, …
+func (r *Run) Columns() (Columns, error) {
+	if r.trained.Env == nil {
+		_, c, err := r.Recordings()
+		return c, err
+	}
+	s := r.trained.Env.Spec()
+	c := Columns{DT: s.DT}
+	for i := range s.Observation {
+		c.Observations = append(c.Observations, fmt.Sprintf("y%d", i+1))
+	}
+	for i := range s.Control {
+		c.Controls = append(c.Controls, fmt.Sprintf("u%d", i+1))
+	}
+	return c, nil
+}
+
+// Fits returns ErrSeries if data with these columns are not what the model takes.
+func (r *Run) Fits(c Columns) error {
+	own, err := r.Columns()
+	if err != nil { // the files of training are gone; sizes are compared where a series is used
+		return nil
+	}
+	if len(c.Observations) == len(own.Observations) && (len(c.Controls) == len(own.Controls)) {
+		return nil
+	}
+	return fmt.Errorf("%w: it has %d observed columns (%v) and %d controls (%v), the model takes %d (%v) and %d (%v)",
+		ErrSeries, len(c.Observations), c.Observations, len(c.Controls), c.Controls, len(own.Observations), own.Observations, len(own.Controls), own.Controls)
+}

@@ -1,0 +1,358 @@
+package sweep
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// cohortPlan is the size of a cohort, from 1, and the rung at which its trials are judged first.
+//
+// Hyperband (Li et al. 2018): with rungs r_0 … r_s, brackets s, s−1, …, 0 follow each other in turn; bracket b has
+// ⌈(s+1)/(b+1)·ηᵇ⌉ trials, and its first rung is r_{s−b}.
+func (s *Spec) cohortPlan(cohort int) (size, first int) {
+	switch s.Stop.Type {
+	case Hyperband:
+		most := len(s.Stop.Rungs) - 1
+		b := most - (cohort-1)%(most+1)
+		return int(math.Ceil(float64(most+1) / float64(b+1) * math.Pow(float64(s.Stop.Eta), float64(b)))), most - b
+	case ASHA, MedianStop:
+		return 1, 0
+	}
+	return s.Stop.Cohort, 0
+}
+
+// apart is how many cohorts before its own a cohort learns from: two before, so that one can run while another is
+// proposed. The timed types learn from all results that there are.
+const apart = 2
+
+// derive returns the records that follow from the state without any further result: proposals and decisions. want is
+// how many legs can begin now. It is called again after its records were applied, until it returns none.
+func (e *Engine) derive(want int) ([]Record, error) {
+	if list := e.judge(); len(list) > 0 {
+		return list, nil
+	}
+	if len(e.state.legs()) >= want {
+		return nil, nil
+	}
+	return e.propose()
+}
+
+// judge decides what can be decided.
+func (e *Engine) judge() []Record {
+	s := e.state
+	if s.Spec.Stop.Type.Timed() {
+		for _, t := range s.Trials {
+			if !t.Status.Final() && t.settled() {
+				return []Record{s.verdict([]*Trial{t}, s.stays(t))}
+			}
+		}
+		return nil
+	}
+	for _, group := range s.judgeable() {
+		return []Record{s.verdict(group, s.survivors(group))}
+	}
+	return nil
+}
+
+// judgeable are the trials that can be judged together: all of a cohort that are not final, settled at the same rung.
+func (s *State) judgeable() [][]*Trial {
+	groups := map[int][]*Trial{}
+	var order []int
+	for _, t := range s.Trials {
+		if !t.Status.Final() {
+			if groups[t.Cohort] == nil {
+				order = append(order, t.Cohort)
+			}
+			groups[t.Cohort] = append(groups[t.Cohort], t)
+		}
+	}
+	var list [][]*Trial
+	for _, c := range order {
+		whole := s.whole(c)
+		if whole && !slices.ContainsFunc(groups[c], func(t *Trial) bool { return !t.settled() }) {
+			list = append(list, groups[c])
+		}
+	}
+	return list
+}
+
+// whole reports whether all trials of a cohort are proposed. Confirmations are judged each by itself.
+func (s *State) whole(cohort int) bool {
+	size, _ := s.Spec.cohortPlan(cohort)
+	n := 0
+	for _, t := range s.Trials {
+		if t.Cohort == cohort {
+			if n++; t.Of > 0 {
+				return true
+			}
+		}
+	}
+	return n >= size || s.Exhausted || s.regular() >= s.Spec.Trials || s.cohorts() > cohort
+}
+
+// regular is the number of trials that confirm no other.
+func (s *State) regular() int {
+	n := 0
+	for _, t := range s.Trials {
+		if t.Of == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// verdict is the record of a decision.
+func (s *State) verdict(group, kept []*Trial) Record {
+	r := Record{Kind: KindDecision, Cohort: group[0].Cohort, Rung: group[0].rung()}
+	for _, t := range group {
+		if slices.Contains(kept, t) {
+			r.Kept = append(r.Kept, t.ID)
+		} else {
+			r.Pruned = append(r.Pruned, t.ID)
+		}
+	}
+	return r
+}
+
+// survivors are the trials that stay: at the last rung all, and before it the best 1/eta, at least one. Failed ones
+// count as the worst.
+func (s *State) survivors(group []*Trial) []*Trial {
+	t := group[0]
+	if t.last(t.rung()) || s.Spec.Stop.Type == NoStop {
+		return group
+	}
+	scores := make([]score, len(group))
+	for i, t := range group {
+		scores[i] = s.score(t, t.Passed+1)
+	}
+	order := rank(scores)
+	var kept []*Trial
+	for _, i := range order[:max(1, len(group)/s.Spec.Stop.Eta)] {
+		kept = append(kept, group[i])
+	}
+	return kept
+}
+
+// stays is the trial if it may go on by the rule of a timed type.
+func (s *State) stays(t *Trial) []*Trial {
+	if t.last(t.rung()) {
+		return []*Trial{t}
+	}
+	scores, at := []score{s.score(t, t.Passed+1)}, 0
+	for _, o := range s.Trials {
+		if o != t && o.Of == 0 && o.First == t.First && o.Reached() > t.Passed {
+			if v := s.score(o, t.Passed+1); v != nil {
+				scores = append(scores, v)
+			}
+		}
+	}
+	for place, i := range rank(scores) {
+		if i == 0 {
+			at = place
+		}
+	}
+	limit := max(1, len(scores)/s.Spec.Stop.Eta)
+	if s.Spec.Stop.Type == MedianStop {
+		if limit = (len(scores) + 1) / 2; len(scores)-1 < s.Spec.Stop.Grace {
+			limit = len(scores)
+		}
+	}
+	if at < limit {
+		return []*Trial{t}
+	}
+	return nil
+}
+
+// leg names what a worker can do next: replicate r, from 0, of a trial, up to its next rung.
+type leg struct {
+	trial     *Trial
+	replicate int
+}
+
+// legs are the legs that can begin now, the most urgent first: trials that are far before others, then by number.
+func (s *State) legs() []leg {
+	var list []leg
+	for _, t := range s.Trials {
+		if t.Status.Final() {
+			continue
+		}
+		for i := range t.Runs {
+			if r := &t.Runs[i]; !r.Leading && !r.lost() && len(r.Results) <= t.Passed {
+				list = append(list, leg{t, i})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b leg) int { return b.trial.rung() - a.trial.rung() })
+	return list
+}
+
+// propose returns the next trial, the news that there are no more, or nothing if a decision has to come first.
+func (e *Engine) propose() ([]Record, error) {
+	s := e.state
+	if s.Done {
+		return nil, nil
+	}
+	if s.Exhausted || s.regular() >= s.Spec.Trials {
+		return s.finish(), nil
+	}
+	cohort, id := max(s.cohorts(), 1), len(s.Trials)+1
+	size, first := s.Spec.cohortPlan(cohort)
+	if s.members(cohort) >= size || s.judged(cohort) {
+		cohort++
+		_, first = s.Spec.cohortPlan(cohort)
+	}
+	if s.Spec.Method == TPE && !s.Spec.Stop.Type.Timed() && !s.closed(cohort-apart) {
+		return nil, nil
+	}
+	draws := proposer{s.Spec, e.valid}
+	from, tried := uint64(0), []Settings(nil)
+	for _, t := range s.Trials {
+		if t.Of == 0 {
+			from, tried = t.draw+1, append(tried, t.Settings)
+		}
+	}
+	p, err := draws.next(id, from, s.history(cohort), tried)
+	if errors.Is(err, errExhausted) {
+		return []Record{{Kind: KindExhausted, Reason: err.Error()}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	steps, err := e.runner.Check(p.settings)
+	if err != nil {
+		return nil, err
+	}
+	return []Record{{
+		Kind: KindTrial, Trial: id, Cohort: cohort, First: first, Draw: p.draw, Settings: p.settings, Steps: steps, Seeds: s.Spec.Replicates.Seeds,
+	}}, nil
+}
+
+func (e *Engine) valid(c Settings) error {
+	_, err := e.runner.Check(c)
+	return err
+}
+
+// judged reports whether a cohort was judged before it was full, because the sweep was to end there.
+func (s *State) judged(cohort int) bool {
+	return slices.ContainsFunc(s.Trials, func(t *Trial) bool { return t.Cohort == cohort && (t.Passed > 0 || t.Status.Final()) })
+}
+
+func (s *State) members(cohort int) int {
+	n := 0
+	for _, t := range s.Trials {
+		if t.Of == 0 && t.Cohort == cohort {
+			n++
+		}
+	}
+	return n
+}
+
+// closed reports whether all cohorts up to this one are done.
+func (s *State) closed(cohort int) bool {
+	for c := 1; c <= cohort; c++ {
+		if !s.done[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// history is what a proposal for a cohort may depend on: the results of the cohorts that are at least two before it.
+func (s *State) history(cohort int) history {
+	var h history
+	if s.Spec.Method != TPE {
+		return h
+	}
+	var known []*Trial
+	for _, t := range s.Trials {
+		switch {
+		case t.Of > 0:
+		case t.Status.Final() && (s.Spec.Stop.Type.Timed() || t.Cohort <= cohort-apart):
+			known = append(known, t)
+		default:
+			h.pending = append(h.pending, observation{t.ID, t.Settings})
+		}
+	}
+	for _, t := range s.rankAll(known) {
+		h.ranked = append(h.ranked, observation{t.ID, t.Settings})
+	}
+	return h
+}
+
+// rankAll orders trials, the best first: those that got farther before others, and failed ones last.
+func (s *State) rankAll(list []*Trial) []*Trial {
+	level := func(t *Trial) int {
+		if t.Status == StatusDiverged || t.Status == StatusFailed {
+			return -1
+		}
+		return t.First + t.Reached()
+	}
+	groups := map[int][]*Trial{}
+	for _, t := range list {
+		groups[level(t)] = append(groups[level(t)], t)
+	}
+	var levels []int
+	for l := range groups {
+		levels = append(levels, l)
+	}
+	slices.Sort(levels)
+	var all []*Trial
+	for _, l := range slices.Backward(levels) {
+		scores := make([]score, len(groups[l]))
+		for i, t := range groups[l] {
+			scores[i] = s.score(t, t.Reached())
+		}
+		for _, i := range rank(scores) {
+			all = append(all, groups[l][i])
+		}
+	}
+	return all
+}
+
+// finish returns the confirmations when all trials have ended, and then the end.
+func (s *State) finish() []Record {
+	confirmed := false
+	for _, t := range s.Trials {
+		if !t.Status.Final() {
+			return nil
+		}
+		confirmed = confirmed || t.Of > 0
+	}
+	c := s.Spec.Confirm
+	best := s.complete(false)
+	if c.Top == 0 || len(best) == 0 || confirmed && s.upToDate(best) {
+		return []Record{{Kind: KindDone}}
+	}
+	fresh := uint64(0)
+	for _, t := range s.Trials {
+		for _, seed := range t.Seeds {
+			fresh = max(fresh, seed+1)
+		}
+	}
+	seeds := make([]uint64, c.Seeds)
+	for i := range seeds {
+		seeds[i] = fresh + uint64(i)
+	}
+	cohort := 0
+	for _, t := range s.Trials {
+		cohort = max(cohort, t.Cohort)
+	}
+	var list []Record
+	for i, t := range best[:min(c.Top, len(best))] {
+		list = append(list, Record{
+			Kind: KindTrial, Trial: len(s.Trials) + 1 + i, Cohort: cohort + 1, First: len(t.Steps) - 1, Settings: t.Settings, Steps: t.Steps, Of: t.ID, Seeds: seeds,
+		})
+	}
+	return list
+}
+
+// upToDate reports whether the best trials have confirmations, all of them by the same seeds.
+func (s *State) upToDate(best []*Trial) bool {
+	for _, t := range best[:min(s.Spec.Confirm.Top, len(best))] {
+		if !slices.ContainsFunc(s.Trials, func(o *Trial) bool { return o.Of == t.ID }) {
+			return false
+		}
+	}
+	return true
+}

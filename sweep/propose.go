@@ -1,0 +1,122 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// proposal is a configuration with the place in the method's sequence that it came from.
+type proposal struct {
+	settings Settings
+	draw     uint64
+}
+
+// errExhausted is returned when a method finds no further configuration that is valid and was not tried.
+var errExhausted = errors.New("sweep: the space is exhausted")
+
+// maxDraws is how often a method draws for one trial.
+const maxDraws = 1000
+
+// proposer draws the configurations of a sweep.
+type proposer struct {
+	spec  *Spec
+	valid func(Settings) error
+}
+
+// next is the configuration of trial id. next is the first draw that was not used; tried are all configurations so far.
+// The result is a function of the arguments.
+func (p *proposer) next(id int, from uint64, known history, tried []Settings) (proposal, error) {
+	seen := make(map[string]bool, len(tried))
+	for _, s := range tried {
+		seen[fmt.Sprint(s)] = true
+	}
+	var last error
+	for attempt := range uint64(maxDraws) {
+		s, end := p.draw(id, from+attempt, attempt, known)
+		if end {
+			break
+		}
+		if seen[fmt.Sprint(s)] {
+			continue
+		}
+		if err := p.valid(s); err != nil {
+			last = err
+			continue
+		}
+		return proposal{s, from + attempt}, nil
+	}
+	if last != nil {
+		return proposal{}, fmt.Errorf("%w; the last that was not tried is not valid: %w", errExhausted, last)
+	}
+	return proposal{}, errExhausted
+}
+
+// draw makes one configuration. end says that there are no more.
+func (p *proposer) draw(id int, index, attempt uint64, known history) (s Settings, end bool) {
+	switch p.spec.Method {
+	case Grid:
+		return p.spec.combination(index)
+	case Sobol:
+		shift := rng.New(p.spec.Seed, rng.Search).At(0, 0, 1)
+		return p.spec.place(func(dimension int) float64 {
+			return float64(sobol(index, dimension)^shift.Uint32()) / (1 << sobolBits)
+		}), false
+	case TPE:
+		if len(known.ranked) >= startup {
+			stream := rng.New(p.spec.Seed, rng.Search).At(uint64(id), uint32(attempt), 2)
+			return p.spec.parzen(known, &stream), false
+		}
+	}
+	stream := rng.New(p.spec.Seed, rng.Search).At(uint64(id), uint32(attempt), 0)
+	return p.spec.place(func(int) float64 { return stream.Float64() }), false
+}
+
+// place is the configuration at a point of the unit cube. Coordinates of parameters that do not exist have no effect.
+func (s *Spec) place(coordinate func(dimension int) float64) Settings {
+	var list Settings
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		u := coordinate(i)
+		if p.Exists(list) {
+			list = append(list, Setting{p.Key, p.At(u)})
+		}
+	}
+	return list
+}
+
+// combination is combination index of a grid; the last parameter changes fastest.
+func (s *Spec) combination(index uint64) (list Settings, end bool) {
+	u := make([]float64, len(s.Parameters))
+	for i := range slices.Backward(s.Parameters) {
+		n := uint64(s.Parameters[i].Cells())
+		u[i] = (float64(index%n) + 0.5) / float64(n)
+		if w := s.Parameters[i].Weights; w != nil {
+			u[i] = s.Parameters[i].Coordinate(s.Parameters[i].Values[index%n])
+		}
+		index /= n
+	}
+	if index > 0 {
+		return nil, true
+	}
+	return s.place(func(i int) float64 { return u[i] }), false
+}
+
+// Combinations lists the different configurations of a grid, up to limit of them.
+func (s *Spec) Combinations(limit int) []Settings {
+	var list []Settings
+	seen := map[string]bool{}
+	for index := uint64(0); len(list) < limit; index++ {
+		c, end := s.combination(index)
+		if end {
+			break
+		}
+		if key := fmt.Sprint(c); !seen[key] {
+			seen[key] = true
+			list = append(list, c)
+		}
+	}
+	return list
+}

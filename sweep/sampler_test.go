@@ -1,0 +1,159 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// TestSobol_KnownPoints compares the sequence with points of Joe and Kuo's program (sobol.cc, first 8 points of three
+// dimensions).
+func TestSobol_KnownPoints(t *testing.T) {
+	want := [][3]float64{
+		{0, 0, 0},
+		{0.5, 0.5, 0.5},
+		{0.75, 0.25, 0.25},
+		{0.25, 0.75, 0.75},
+		{0.375, 0.375, 0.625},
+		{0.875, 0.875, 0.125},
+		{0.625, 0.125, 0.875},
+		{0.125, 0.625, 0.375},
+	}
+	for i, point := range want {
+		for d, x := range point {
+			if got := float64(sobol(uint64(i), d)) / (1 << sobolBits); got != x {
+				t.Errorf("point %d, dimension %d: got %g, want %g", i, d, got, x)
+			}
+		}
+	}
+}
+
+// TestSobol_Stratified: in each dimension the first 2ᵏ points are in different intervals of length 2⁻ᵏ, and the initial
+// direction numbers are odd and below 2ⁱ.
+func TestSobol_Stratified(t *testing.T) {
+	for d := range maxSobol {
+		seen := map[uint32]bool{}
+		for i := range uint64(256) {
+			seen[sobol(i, d)>>24] = true
+		}
+		if len(seen) != 256 {
+			t.Errorf("dimension %d: 256 points are in %d intervals", d, len(seen))
+		}
+		if d > 0 {
+			for i, m := range joeKuo[d-1].m {
+				if m%2 == 0 || m >= 2<<i {
+					t.Errorf("dimension %d: number %d is %d", d, i, m)
+				}
+			}
+		}
+	}
+}
+
+// TestParameter_CoordinateIsTheInverse: the coordinate of a drawn value gives that value again, and values are in their
+// range.
+func TestParameter_CoordinateIsTheInverse(t *testing.T) {
+	for _, p := range []Parameter{
+		{Distribution: Uniform, Min: -2, Max: 5},
+		{Distribution: LogUniform, Min: 1e-5, Max: 1e-1},
+		{Distribution: IntUniform, Min: -3, Max: 12},
+		{Distribution: IntLog, Min: 1, Max: 4096},
+		{Distribution: QUniform, Min: 0, Max: 1, Q: 0.1},
+		{Distribution: Categorical, Values: []string{"a", "b", "c"}, Weights: []float64{0.2, 0.5, 0.3}},
+		{Distribution: Normal, Mu: 3, Sigma: 2},
+		{Distribution: LogNormal, Mu: -3, Sigma: 1},
+	} {
+		for i := range 201 {
+			value := p.At(float64(i) / 200)
+			again := p.At(p.Coordinate(value))
+			x, err := strconv.ParseFloat(value, 64)
+			y, _ := strconv.ParseFloat(again, 64)
+			if again != value && math.Abs(x-y) > 2e-5*math.Abs(x) {
+				t.Errorf("%s: %s became %s", p.Distribution, value, again)
+			}
+			if err == nil && p.Min < p.Max && (x < p.Min || x > p.Max) {
+				t.Errorf("%s: %s is outside", p.Distribution, value)
+			}
+		}
+	}
+}
+
+// TestParameter_Rounds: values are short, and multiples are exact.
+func TestParameter_Rounds(t *testing.T) {
+	tenth := Parameter{Distribution: QUniform, Min: 0, Max: 1, Q: 0.1}
+	var got []string
+	for i := range 11 {
+		got = append(got, tenth.At((float64(i)+0.5)/11))
+	}
+	if want := []string{"0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	log := Parameter{Distribution: LogUniform, Min: 1e-4, Max: 1}
+	if got := log.At(1.0 / 3); got != "0.00215443" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestGrid_ConditionsCollapse: a grid lists each configuration once, though conditions take parameters away.
+func TestGrid_ConditionsCollapse(t *testing.T) {
+	s := testSpec(Grid, NoStop)
+	list := s.Combinations(1000)
+	if want := 3 * (1 + 2*4); len(list) != want { // a has no size, b and c have four
+		t.Errorf("got %d configurations, want %d", len(list), want)
+	}
+	if got := fmt.Sprint(list[1].Arguments()); got != "[rate=1e-3 kind=b size=1]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestTPE_DensityIsOne: the density of a mixture integrates to one over a conditional space.
+func TestTPE_DensityIsOne(t *testing.T) {
+	s := testSpec(TPE, NoStop)
+	h := history{}
+	for i, c := range []Settings{
+		{{"rate", "0.01"}, {"kind", "a"}}, {{"rate", "0.02"}, {"kind", "b"}, {"size", "3"}}, {{"rate", "0.9"}, {"kind", "c"}, {"size", "12"}},
+	} {
+		h.ranked = append(h.ranked, observation{i + 1, c})
+	}
+	m := s.mixture(h.ranked)
+	sum := 0.0
+	const n = 400
+	for i := range n {
+		rate := s.Parameters[0].At((float64(i) + 0.5) / n)
+		sum += math.Exp(m.logDensity(Settings{{"rate", rate}, {"kind", "a"}})) / n
+		for _, kind := range []string{"b", "c"} {
+			for size := range 12 {
+				sum += math.Exp(m.logDensity(Settings{{"rate", rate}, {"kind", kind}, {"size", fmt.Sprint(size + 1)}})) / n
+			}
+		}
+	}
+	if math.Abs(sum-1) > 1e-3 {
+		t.Errorf("got %g", sum)
+	}
+}
+
+// TestRank: one metric is ordered by value, several by fronts; what failed comes last.
+func TestRank(t *testing.T) {
+	if got := rank([]score{{3}, nil, {1}, {2}, {1}}); !slices.Equal(got, []int{2, 4, 3, 0, 1}) {
+		t.Errorf("got %v", got)
+	}
+	front := fronts([]score{{1, 4}, {2, 2}, {4, 1}, {3, 3}, nil, {5, 5}})
+	if !slices.Equal(front, []int{0, 0, 0, 1, 3, 2}) {
+		t.Errorf("got %v", front)
+	}
+}
+
+// TestEstimate compares with the textbook: five values of mean 3 and standard deviation √2.5.
+func TestEstimate(t *testing.T) {
+	e := NewEstimate([]float64{1, 2, 3, 4, 5})
+	if e.Mean != 3 || math.Abs(e.Deviation-math.Sqrt(2.5)) > 1e-12 || math.Abs(e.Low-1.0368) > 1e-3 || math.Abs(e.High-4.9632) > 1e-3 {
+		t.Errorf("got %+v", e)
+	}
+	if got := student(60); math.Abs(got-2.0003) > 1e-3 {
+		t.Errorf("got %g", got)
+	}
+	if a, b := student(30), student(31); b >= a || a-b > 0.01 {
+		t.Errorf("the table and the expansion do not meet: %g, %g", a, b)
+	}
+}

@@ -1,0 +1,345 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Distribution says how the values of a parameter are distributed. The names are those of W&B.
+type Distribution string
+
+// The distributions. Each is a monotone map of a coordinate u in [0,1) to a value.
+const (
+	Categorical Distribution = "categorical"            // one of Values
+	Uniform     Distribution = "uniform"                // min + u·(max − min)
+	LogUniform  Distribution = "log_uniform_values"     // exp(ln min + u·(ln max − ln min))
+	InvUniform  Distribution = "inv_log_uniform_values" // 1/x is log-uniform between 1/max and 1/min: the same law as LogUniform
+	IntUniform  Distribution = "int_uniform"            // every integer from min to max
+	IntLog      Distribution = "int_log_uniform_values" // integers, log-uniform
+	QUniform    Distribution = "q_uniform"              // multiples of Q
+	QLogUniform Distribution = "q_log_uniform_values"   // a log-uniform number, rounded to a multiple of Q
+	Normal      Distribution = "normal"                 // mean Mu, standard deviation Sigma
+	LogNormal   Distribution = "log_normal"             // exp of a normal number
+	QNormal     Distribution = "q_normal"               // a normal number, rounded to a multiple of Q
+	QLogNormal  Distribution = "q_log_normal"           // exp of a normal number, rounded to a multiple of Q
+)
+
+// Distributions lists all distributions.
+func Distributions() []Distribution {
+	return []Distribution{
+		Categorical, Uniform, LogUniform, InvUniform, IntUniform, IntLog, QUniform, QLogUniform, Normal, LogNormal, QNormal, QLogNormal,
+	}
+}
+
+// Parameter is a key whose value is searched.
+type Parameter struct {
+	Key          string       `json:"key"`
+	Distribution Distribution `json:"distribution"`
+	Min          float64      `json:"min,omitempty"`
+	Max          float64      `json:"max,omitempty"`
+	Mu           float64      `json:"mu,omitempty"`
+	Sigma        float64      `json:"sigma,omitempty"`
+	Q            float64      `json:"q,omitempty"`
+	Values       []string     `json:"values,omitempty"`
+	Weights      []float64    `json:"weights,omitempty"` // of the values; nil: equal
+	// When are the conditions under which the parameter exists; each names a parameter before this one, or a fixed key.
+	When []Condition `json:"when,omitempty"`
+}
+
+// Condition holds if a key has one of the values.
+type Condition struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+	// Fixed is the value of a key that is not searched; empty: it is searched.
+	Fixed string `json:"fixed,omitempty"`
+}
+
+// Setting is one key with the text of its value.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Settings are a configuration: the parameters that exist in it, in the order of the spec.
+type Settings []Setting
+
+// Get returns the value of a key, and whether there is one.
+func (s Settings) Get(key string) (string, bool) {
+	for _, o := range s {
+		if o.Key == key {
+			return o.Value, true
+		}
+	}
+	return "", false
+}
+
+// Arguments are the settings in the form key=value.
+func (s Settings) Arguments() []string {
+	list := make([]string, len(s))
+	for i, o := range s {
+		list[i] = o.Key + "=" + o.Value
+	}
+	return list
+}
+
+// Exists reports whether the conditions of the parameter hold beside these settings.
+func (p *Parameter) Exists(s Settings) bool {
+	for _, c := range p.When {
+		value, ok := s.Get(c.Key)
+		if c.Fixed != "" {
+			value, ok = c.Fixed, true
+		}
+		if !ok || !slices.Contains(c.Values, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// String describes the parameter in one line.
+func (p *Parameter) String() string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	var b strings.Builder
+	switch {
+	case p.Distribution == Categorical:
+		b.WriteString(strings.Join(p.Values, ", "))
+		if p.Weights != nil {
+			fmt.Fprintf(&b, " with weights %v", p.Weights)
+		}
+	case p.normal():
+		fmt.Fprintf(&b, "%s, mean %s, sd %s", p.Distribution, number(p.Mu), number(p.Sigma))
+	default:
+		fmt.Fprintf(&b, "%s to %s, %s", number(p.Min), number(p.Max), p.Distribution)
+	}
+	if p.Q != 0 {
+		fmt.Fprintf(&b, ", multiples of %s", number(p.Q))
+	}
+	for _, c := range p.When {
+		fmt.Fprintf(&b, ", if %s is %s", c.Key, strings.Join(c.Values, " or "))
+	}
+	return b.String()
+}
+
+func (p *Parameter) normal() bool {
+	return slices.Contains([]Distribution{Normal, LogNormal, QNormal, QLogNormal}, p.Distribution)
+}
+
+func (p *Parameter) logarithmic() bool {
+	return slices.Contains([]Distribution{LogUniform, InvUniform, IntLog, QLogUniform}, p.Distribution)
+}
+
+// Logarithmic reports whether equal ratios of values are equally likely, so that a chart has a logarithmic axis.
+func (p *Parameter) Logarithmic() bool {
+	return p.logarithmic() || p.Distribution == LogNormal || p.Distribution == QLogNormal
+}
+
+// stepped reports whether the values are multiples of Q.
+func (p *Parameter) stepped() bool {
+	return slices.Contains([]Distribution{QUniform, QLogUniform, QNormal, QLogNormal}, p.Distribution)
+}
+
+// Cells is the number of values of a parameter that has equally likely ones; 0 for the others.
+func (p *Parameter) Cells() int {
+	switch p.Distribution {
+	case Categorical:
+		return len(p.Values)
+	case IntUniform:
+		return int(p.Max-p.Min) + 1
+	case QUniform:
+		return int(math.Floor((p.Max-p.Min)/p.Q+1e-9)) + 1
+	}
+	return 0
+}
+
+// maxCells is the largest number of values that a grid takes of one parameter.
+const maxCells = 1000
+
+func (p *Parameter) faults(path string, method Method, before map[string]*Parameter) []Fault {
+	var list []Fault
+	check := func(ok bool, at, hint, format string, args ...any) {
+		if !ok {
+			list = append(list, Fault{path + at, fmt.Sprintf(format, args...), hint})
+		}
+	}
+	switch {
+	case !slices.Contains(Distributions(), p.Distribution):
+		check(false, ".distribution", "", "%q is no distribution", p.Distribution)
+	case p.Distribution == Categorical:
+		p.categoricalFaults(check)
+	case p.normal():
+		check(finite(p.Mu) && finite(p.Sigma) && p.Sigma > 0, ".sigma", "", "mean %g and standard deviation %g: want a positive one", p.Mu, p.Sigma)
+	default:
+		check(finite(p.Min) && finite(p.Max) && p.Min < p.Max, ".min", "min is below max", "%g to %g is no range", p.Min, p.Max)
+		check(!p.logarithmic() || p.Min > 0, ".min", "use uniform, or a min above 0", "a logarithm of %g does not exist", p.Min)
+		if p.Distribution == IntUniform || p.Distribution == IntLog {
+			whole := p.Min == math.Trunc(p.Min) && p.Max == math.Trunc(p.Max) && math.Abs(p.Min) < 1<<53 && math.Abs(p.Max) < 1<<53
+			check(whole, ".min", "use uniform for numbers with a fraction", "%g to %g: both ends of integers are integers", p.Min, p.Max)
+		}
+	}
+	check(!p.stepped() || finite(p.Q) && p.Q > 0, ".q", "e.g. q: 0.5", "multiples of %g", p.Q)
+	if method == Grid && len(list) == 0 {
+		n := p.Cells()
+		check(n > 0, "", "list its values, or use random, sobol or tpe", "a grid needs a list of values, and %s has infinitely many", p.Distribution)
+		check(n <= maxCells, "", "list the values that matter", "%d values are too many for a grid", n)
+	}
+	for _, c := range p.When {
+		if c.Fixed != "" {
+			check(slices.Contains(c.Values, c.Fixed), ".when", "remove the parameter, or the condition", "%s is %s: the parameter never exists", c.Key, c.Fixed)
+			continue
+		}
+		o := before[c.Key]
+		if o == nil {
+			check(false, ".when", "a condition names a parameter above this one, or a key that is fixed", "%s is not known here", c.Key)
+			continue
+		}
+		for _, v := range c.Values {
+			check(o.Distribution != Categorical || slices.Contains(o.Values, v), ".when", "its values are "+strings.Join(o.Values, ", "), "%s is never %s", c.Key, v)
+		}
+	}
+	return list
+}
+
+func (p *Parameter) categoricalFaults(check func(ok bool, at, hint, format string, args ...any)) {
+	check(len(p.Values) > 0, ".values", "", "the list of values is empty")
+	for i, v := range p.Values {
+		check(!slices.Contains(p.Values[:i], v), ".values", "keep one", "%s is listed twice", v)
+	}
+	if p.Weights == nil {
+		return
+	}
+	check(len(p.Weights) == len(p.Values), ".probabilities", "", "%d probabilities for %d values", len(p.Weights), len(p.Values))
+	sum := 0.0
+	for _, w := range p.Weights {
+		check(w > 0, ".probabilities", "leave the value out", "%g is no probability of a value", w)
+		sum += w
+	}
+	check(math.Abs(sum-1) < 1e-6, ".probabilities", "", "the probabilities add up to %g, not 1", sum)
+}
+
+// digits is the precision of drawn numbers. It makes values readable, and equal on machines whose logarithms differ in
+// the last bit.
+const digits = 6
+
+// At returns the value at a coordinate in [0,1).
+func (p *Parameter) At(u float64) string {
+	u = min(max(u, 0), math.Nextafter(1, 0))
+	switch p.Distribution {
+	case Categorical:
+		return p.Values[p.category(u)]
+	case IntUniform:
+		return formatInt(p.Min + math.Floor(u*(p.Max-p.Min+1)))
+	case IntLog:
+		lo, hi := math.Log(p.Min-0.5), math.Log(p.Max+0.5)
+		return formatInt(min(max(math.Round(math.Exp(lo+u*(hi-lo))), p.Min), p.Max))
+	case QUniform:
+		return p.multiple(p.Min + p.Q*math.Floor(u*float64(p.Cells())))
+	case Uniform:
+		return p.round(p.Min + u*(p.Max-p.Min))
+	case LogUniform, InvUniform:
+		return p.round(p.logAt(u))
+	case QLogUniform:
+		return p.multiple(min(max(p.logAt(u), p.Min), p.Max))
+	}
+	x := p.Mu + p.Sigma*quantile(min(max(u, 1e-9), 1-1e-9))
+	if p.Distribution == LogNormal || p.Distribution == QLogNormal {
+		x = math.Exp(x)
+	}
+	if p.stepped() {
+		return p.multiple(x)
+	}
+	return strconv.FormatFloat(x, 'g', digits, 64)
+}
+
+func (p *Parameter) logAt(u float64) float64 {
+	return math.Exp(math.Log(p.Min) + u*(math.Log(p.Max)-math.Log(p.Min)))
+}
+
+// category is the index of the value at a coordinate.
+func (p *Parameter) category(u float64) int {
+	if p.Weights == nil {
+		return min(int(u*float64(len(p.Values))), len(p.Values)-1)
+	}
+	for i, w := range p.Weights {
+		if u -= w; u < 0 {
+			return i
+		}
+	}
+	return len(p.Values) - 1
+}
+
+// round formats a number with few digits, within the range.
+func (p *Parameter) round(x float64) string {
+	text := strconv.FormatFloat(x, 'g', digits, 64)
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v < p.Min {
+		v = p.Min
+	}
+	return strconv.FormatFloat(min(v, p.Max), 'g', -1, 64)
+}
+
+// multiple formats the multiple of Q that is nearest to x. Rounding to digits hides that 3·0.1 is not 0.3.
+func (p *Parameter) multiple(x float64) string {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(math.Round(x/p.Q)*p.Q, 'g', 12, 64), 64)
+	if err != nil {
+		return formatInt(x)
+	}
+	if v == math.Trunc(v) {
+		return formatInt(v)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func formatInt(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
+
+// Coordinate is a coordinate that has the value; the middle one if there are many. It is 0.5 for what is no value of
+// the parameter.
+func (p *Parameter) Coordinate(value string) float64 {
+	if p.Distribution == Categorical {
+		i := slices.Index(p.Values, value)
+		if i < 0 {
+			return 0.5
+		}
+		if p.Weights == nil {
+			return (float64(i) + 0.5) / float64(len(p.Values))
+		}
+		u := 0.0
+		for _, w := range p.Weights[:i] {
+			u += w
+		}
+		return u + p.Weights[i]/2
+	}
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0.5
+	}
+	u := 0.5
+	switch p.Distribution {
+	case IntUniform:
+		u = (x - p.Min + 0.5) / (p.Max - p.Min + 1)
+	case IntLog:
+		lo, hi := math.Log(p.Min-0.5), math.Log(p.Max+0.5)
+		u = (math.Log(x) - lo) / (hi - lo)
+	case QUniform:
+		u = (math.Round((x-p.Min)/p.Q) + 0.5) / float64(p.Cells())
+	case Uniform:
+		u = (x - p.Min) / (p.Max - p.Min)
+	case LogUniform, InvUniform, QLogUniform:
+		u = (math.Log(x) - math.Log(p.Min)) / (math.Log(p.Max) - math.Log(p.Min))
+	case LogNormal, QLogNormal:
+		u = cumulative((math.Log(x) - p.Mu) / p.Sigma)
+	default:
+		u = cumulative((x - p.Mu) / p.Sigma)
+	}
+	if math.IsNaN(u) {
+		return 0.5
+	}
+	return min(max(u, 0), 1)
+}
+
+// cumulative is the distribution function of the standard normal law, and quantile its inverse.
+func cumulative(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+func quantile(u float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*u) }

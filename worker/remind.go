@@ -1,0 +1,35 @@
+package worker
+
+import "time"
+
+const (
+	// promptBeats is how many times in a heartbeat's interval a worker may speak up after something happened.
+	promptBeats = 25
+	// promptAsks is how often it asks at that pace for what it lacks.
+	promptAsks = 2
+)
+
+// prompt is how long a worker waits for what comes next before it looks for it: a message may have been lost.
+func (w *Worker) prompt() time.Duration { return w.heartbeat / promptBeats }
+
+// stir notes that something happened: soon after it a heartbeat says what the worker has in hand, from which the
+// coordinator learns what was lost.
+func (w *Worker) stir(now time.Time) { w.stirred, w.beats = now, 0 }
+
+// beatsSoon reports whether a heartbeat is due before its time. They follow ever more slowly.
+func (w *Worker) beatsSoon(now time.Time) bool {
+	last := w.lastBeat
+	if w.stirred.After(last) {
+		last = w.stirred
+	}
+	return now.Sub(last) >= w.prompt()<<min(w.beats, promptBeats)
+}
+
+// thetaPatience is how long chunks of the parameters are waited for. Those that were lost for certain are asked for at
+// once; those that may just be slow, or that do not come for the asking, are not.
+func (w *Worker) thetaPatience() time.Duration {
+	if w.theta.behind && w.theta.asks < promptAsks {
+		return w.theta.patience(w.prompt())
+	}
+	return w.theta.patience(w.heartbeat / 4)
+}
