@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // summarise makes estimates and scores of the sums.
@@ -145,9 +147,13 @@ func (r RecordedReport) Table() Table {
 	if r.Season > 1 {
 		season = fmt.Sprintf("Season: %d steps.", r.Season)
 	}
+	in := "in the units that the model was trained in"
+	if o.Untransformed != nil {
+		in = "in standard deviations of the data, after transforms were undone"
+	}
 	t.Notes = []string{
-		fmt.Sprintf("%d starts in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", r.Starts, r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per channel, in the units that the model was trained in. Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
+		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", readable.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
 	}
 	if len(o.Test) > 1 {
 		t.Notes = append(t.Notes, "Standard errors are over recordings.")
