@@ -63,7 +63,7 @@ func (r *RecordedReport) unit(c int) float64 {
 func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale []float64) Score {
 	s := Score{Coverage: make([][]float64, len(Levels))}
 	for k := range r.Horizon {
-		var absolute, square, scaled, ranked, channels float64
+		var absolute, square, scaled, scales, ranked, channels float64
 		covered, byChannel := make([]float64, len(Levels)), make([]float64, nx)
 		for c := range nx {
 			at := all[(k*nx+c)*width:]
@@ -76,13 +76,16 @@ func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale 
 			absolute += own[sumAbsolute] / n
 			square += own[sumSquare] / n
 			ranked += own[sumRanked] / n
-			scaled += own[sumAbsolute] / n / scale[c]
+			if scale[c] > 0 { // else the channel never changed in training
+				scaled += own[sumAbsolute] / n / scale[c]
+				scales++
+			}
 			for l := range Levels {
 				covered[l] += own[sumCovered+l] / n
 			}
 		}
 		s.MAE, s.RMSE = append(s.MAE, absolute/channels), append(s.RMSE, math.Sqrt(square/channels))
-		s.MASE, s.MAEByChannel = append(s.MASE, scaled/channels), append(s.MAEByChannel, byChannel)
+		s.MASE, s.MAEByChannel = append(s.MASE, scaled/scales), append(s.MAEByChannel, byChannel)
 		if nx > mostDistributed {
 			ranked = math.NaN()
 		}

@@ -140,7 +140,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 		set("model.leaves", 2)
 	}
 	if !family.Has("model.sweeps") { // a sampler is not validated
-		set("train.patience", 10)
+		set("train.patience", 20)
 		if s.hidden > 0 && !d.Images() {
 			set("train.batch", s.batch)
 			set("train.validate_every", 100)

@@ -84,7 +84,7 @@ func transformOf(x []float64, season int, lowest float64) files.Transform {
 		}
 	}
 	var t files.Transform
-	if drift(x) <= drifting && !wanders(x) {
+	if drift(averaged(x, season)) <= drifting && !wanders(x) {
 		return t
 	}
 	t.Log, t.Lag = lowest > 0 && high > growing*low, 1
@@ -113,6 +113,24 @@ func variance(x []float64) float64 {
 		}
 	}
 	return squares / max(n, 1)
+}
+
+// averaged are the averages over the seasons that end at each step.
+func averaged(x []float64, season int) []float64 {
+	if season < 2 || len(x) < 3*season {
+		return x
+	}
+	var list []float64
+	for end := season; end <= len(x); end++ {
+		sum, n := 0.0, 0.0
+		for _, v := range x[end-season : end] {
+			if !math.IsNaN(v) {
+				sum, n = sum+v, n+1
+			}
+		}
+		list = append(list, sum/n)
+	}
+	return list
 }
 
 // drift is the share of the variance that a straight line explains.
