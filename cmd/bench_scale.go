@@ -176,7 +176,7 @@ func duration(seconds float64) string {
 	if seconds < 1 {
 		return milliseconds(seconds)
 	}
-	return fmt.Sprintf("%.3g s", seconds)
+	return readable.Digits(seconds) + " s"
 }
 
 // better lists the changes that help most.
