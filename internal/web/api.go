@@ -55,13 +55,13 @@ func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	}
 }
 
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	all, err := s.overview()
 	if err != nil {
 		s.fail(w, "list the runs", "", err)
 		return
 	}
-	writeJSON(w, all)
+	writeJSON(w, r, all)
 }
 
 func (s *Server) overview() (overview, error) {
@@ -110,7 +110,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.Sort(d.Figures)
-	writeJSON(w, d)
+	writeJSON(w, r, d)
 }
 
 // pictureType is the media type of a file that is served as a figure.

@@ -66,6 +66,7 @@ func (s *Server) forget(list []Run) {
 	for name := range s.followers {
 		if !known[name] {
 			delete(s.followers, name)
+			delete(s.digests, name)
 		}
 	}
 }

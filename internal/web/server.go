@@ -45,6 +45,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	followers map[string]*follower
+	digests   map[string]*digest
 }
 
 // Limits on the work that clients can cause.
@@ -81,7 +82,7 @@ func newServer(c Config) *Server {
 	return &Server{
 		config: c, guard: newGuard(c.Token), log: log,
 		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), poll: pollInterval,
-		followers: map[string]*follower{},
+		followers: map[string]*follower{}, digests: map[string]*digest{},
 	}
 }
 
@@ -113,6 +114,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
+	var background sync.WaitGroup
+	background.Go(func() { s.warm(requests) })
+	defer background.Wait()
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(s.listener) }()
 	select {
