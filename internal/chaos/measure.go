@@ -220,4 +220,3 @@ func Median(seconds []float64) float64 {
 	sorted := slices.Sorted(slices.Values(seconds))
 	return sorted[len(sorted)/2]
 }
-

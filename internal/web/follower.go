@@ -182,9 +182,9 @@ type Summary struct {
 	Run
 	Objective *float64 `json:"objective,omitempty"` // of the latest step, if finite
 	StepRate  float64  `json:"steps_per_second"`
-	Members   int      `json:"members"`                // workers, the latest number known
-	Overrides []string `json:"overrides"`              // settings on top of the preset
-	Disk      int64    `json:"disk"`                   // bytes of the folder, as they were a moment ago
+	Members   int      `json:"members"`   // workers, the latest number known
+	Overrides []string `json:"overrides"` // settings on top of the preset
+	Disk      int64    `json:"disk"`      // bytes of the folder, as they were a moment ago
 }
 
 // size measures the folder now and then; that of a run that has ended when it has changed.

@@ -173,7 +173,7 @@ func (b *bench) grow(r *runs.Run, from, to uint64, s settings) {
 	if err := r.Update(func(i *runs.Info) {
 		i.Step = to
 		if best > -1e9 {
-			i.Metrics = runs.Values{"best_validation_objective": best, "best_step": float64(to), "validation_elbo": best - 1}
+			i.Metrics = runs.Values{"validation_objective": best, "best_validation_objective": best, "best_step": float64(to), "validation_elbo": best - 1}
 		}
 	}); err != nil {
 		b.t.Fatal(err)

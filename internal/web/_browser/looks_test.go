@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -17,7 +18,7 @@ func several(t *testing.T, token string) *bench {
 	b.run("wide-1", settings{steps: 260, of: 300, seed: 1, overrides: []string{"model.hidden=256"}, config: "train:\n  hidden: 256\n", state: runs.Interrupted, reason: "Ctrl-C"})
 	b.run("broken", settings{steps: 40, of: 300, seed: 9, overrides: []string{"optim.rate=1", "seed=9"}, state: runs.Failed, reason: "the loss is not finite at step 40"})
 	b.run("under-way", settings{steps: 120, of: 1000, seed: 4})
-	b.live["under-way"] = &web.Live{Term: 1, ShardsIssued: 900, ShardsUseful: 880, Workers: []web.Worker{{ID: "local-1", Slots: 2, Busy: 1, Speed: 41, State: "computing"}, {ID: "local-2", Slots: 2, State: "idle"}}}
+	b.live["under-way"] = &web.Live{Term: 1, ShardsIssued: 900, ShardsUseful: 880, Workers: []web.Worker{{ID: "local-1", Slots: 2, Busy: 1, Speed: 41, State: "computing", LastSeen: time.Now()}, {ID: "local-2", Slots: 2, State: "idle", LastSeen: time.Now()}}}
 	return b
 }
 

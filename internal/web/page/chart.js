@@ -152,7 +152,7 @@ export class Chart {
       while (from < to && s.x[from + 1] < a) from++;
       while (to > from && s.x[to - 1] > b) to--;
       const spread = s.spread ? { low: smooth(s.low, weight), high: smooth(s.high, weight) } : {};
-      return { ...s, ...spread, raw: s.y, y: s.dots ? s.y : y, from, to, faint: weight > 0 && !s.dots && !s.spread };
+      return { ...s, ...spread, rawLow: s.low, rawHigh: s.high, raw: s.y, y: s.dots ? s.y : y, from, to, faint: weight > 0 && !s.dots && !s.spread };
     });
   }
 
@@ -164,14 +164,14 @@ export class Chart {
         if (s.x[i] < a || s.x[i] > b || s.y[i] === null) continue;
         if (s.dots) points.push(s.y[i]);
         else shown.push(s.y[i]);
-        if (s.spread && s.low[i] !== null) shown.push(s.low[i], s.high[i]);
+        if (s.low && !s.dots && !s.faint && s.low[i] !== null) shown.push(s.low[i], s.high[i]);
+        else if (s.rawLow && !this.group.options.clip && s.rawLow[i] !== null) shown.push(s.rawLow[i], s.rawHigh[i]);
       }
     }
     const found = [bounds(shown, this.group.options.clip), bounds(points, false)].filter(Boolean);
     if (found.length === 0) return null;
     let low = Math.min(...found.map((f) => f[0]));
     let high = Math.max(...found.map((f) => f[1]));
-    this.shownRange = [low, high];
     if (this.zero) low = Math.min(0, low);
     const log = this.group.options.log && low * high > 0;
     const pad = high > low ? (high - low) * 0.06 : Math.abs(high) * 0.1 || 1;
@@ -204,6 +204,7 @@ export class Chart {
       g.fillText('no values yet', width / 2, height / 2);
       return;
     }
+    Object.assign(canvas.dataset, { low: range[0], high: range[1], points: Math.max(...lines.map((s) => s.to - s.from + 1)) });
     const y = yScale(range[0], range[1], this.group.options.log, Math.max(2, box.h / 42));
     const px = (v) => box.x + ((v - extent[0]) / (extent[1] - extent[0])) * box.w;
     const py = (v) => box.y + (1 - y.place(v)) * box.h;
@@ -249,7 +250,7 @@ export class Chart {
   line(g, s, px, py, color) {
     g.strokeStyle = g.fillStyle = color;
     g.lineJoin = 'round';
-    if (s.low && !s.dots && !s.faint) this.band(g, s, px, py);
+    if (s.low && !s.dots) this.band(g, s, px, py, s.faint ? 0.1 : 0.16);
     g.setLineDash(s.dash ?? []);
     if (s.faint) {
       g.globalAlpha = 0.22;
@@ -270,8 +271,8 @@ export class Chart {
   }
 
   // band shows between which values the records of each point were.
-  band(g, s, px, py) {
-    g.globalAlpha = 0.16;
+  band(g, s, px, py, opacity) {
+    g.globalAlpha = opacity;
     g.beginPath();
     for (let i = s.from; i <= s.to; i++) if (s.high[i] !== null) g.lineTo(px(s.x[i]), py(s.high[i]));
     for (let i = s.to; i >= s.from; i--) if (s.low[i] !== null) g.lineTo(px(s.x[i]), py(s.low[i]));

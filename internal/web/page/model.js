@@ -34,7 +34,7 @@ export function modelPanel(name) {
     try {
       const m = await get(runPath(name, '/model'));
       text(note, `${m.family}, parameters after step ${count(m.step)}${m.series ? `, on ${m.series}` : ''}`);
-      body.replaceChildren(...[fan(m), strip(m), circle(m), portrait(m)].filter(Boolean));
+      body.replaceChildren(...[fan(m), circle(m), portrait(m), strip(m)].filter(Boolean));
       if (body.children.length === 0) text(note, `${m.family}: the family has nothing to draw here`);
     } catch (error) {
       text(note, `it cannot be shown: ${error.message}`);

@@ -124,7 +124,7 @@ export class Table {
     if (name && yes) this.picked.add(name);
     else if (name) this.picked.delete(name);
     const names = [...this.picked].filter((n) => this.rows.has(n));
-    keep({ pick: [...this.picked].map(encodeURIComponent).join(',') });
+    if (name) keep({ pick: [...this.picked].map(encodeURIComponent).join(',') });
     for (const [n, row] of this.rows) row.pick.disabled = names.length >= mostPicked && !this.picked.has(n);
     this.compare.hidden = names.length < 2;
     this.compare.href = compareAddress(names);
