@@ -18,7 +18,7 @@ import (
 // not print is set to agree with its text.
 func published(t *testing.T, size Size) *Results {
 	t.Helper()
-	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, Parts())
+	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,7 @@ func published(t *testing.T, size Size) *Results {
 			byProtocol[name] = study.Numbers{}
 		}
 		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]study.Curves{})
+		r.kept = append(r.kept, nil)
 	}
 	for _, part := range []Part{Table1, FHN, Ball, DT} {
 		for _, env := range []string{"maze", "reacher", "fhn", "ball"} {
