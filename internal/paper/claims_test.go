@@ -191,3 +191,23 @@ func TestWrite(t *testing.T) {
 		t.Error("numbers.csv lacks the ratio of Normal on the maze")
 	}
 }
+
+// TestWrite_OfNothing: where no run is measured, claims are not measured and no figure shows the paper's points alone.
+func TestWrite_OfNothing(t *testing.T) {
+	r := published(t, Quick)
+	for i := range r.numbers {
+		r.numbers[i] = map[string]study.Numbers{}
+	}
+	dir := t.TempDir()
+	if err := r.Write(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(filepath.Join(dir, "figures")); err != nil || len(files) > 0 {
+		t.Errorf("figures %v, %v", files, err)
+	}
+	for _, c := range Claims() {
+		if v := r.Judge(c); v.Judgement != NotMeasured {
+			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+		}
+	}
+}

@@ -99,9 +99,16 @@ func (r *Results) document(figures string) (*report.Document, error) {
 
 // empty reports whether a figure has nothing to show, since none of its runs is measured.
 func empty(c figure.Comparison) bool {
-	return !slices.ContainsFunc(c.Panels, func(p figure.ComparisonPanel) bool {
-		return slices.ContainsFunc(p.Lines, func(l figure.ComparisonLine) bool { return len(l.Seeds) > 0 })
-	})
+	for _, panel := range c.Panels {
+		for _, line := range panel.Lines {
+			for _, seed := range line.Seeds {
+				if slices.ContainsFunc(seed, func(v float64) bool { return !math.IsNaN(v) }) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // examples copies figures of single runs. That of a run whose numbers were kept is there from before.
