@@ -47,6 +47,8 @@ func fill(r *Results, g *Group, seed int) {
 	set := func(protocol, metric string, v float64) {
 		r.numbers[g.trials[seed]][protocol][metric] = v * (1 + 0.0004*float64(seed))
 	}
+	r.curves[g.trials[seed]]["table1"] = study.Curves{"ratio_to_static": upTo(eval.Table1Horizon)}
+	r.curves[g.trials[seed]]["fhn"] = study.Curves{"model_unknown": upTo(30)}
 	switch g.Part {
 	case Table1:
 		for i, k := range eval.Table1Horizons() {
@@ -196,7 +198,7 @@ func TestWrite(t *testing.T) {
 func TestWrite_OfNothing(t *testing.T) {
 	r := published(t, Quick)
 	for i := range r.numbers {
-		r.numbers[i] = map[string]study.Numbers{}
+		r.numbers[i], r.curves[i] = map[string]study.Numbers{}, map[string]study.Curves{}
 	}
 	dir := t.TempDir()
 	if err := r.Write(dir, nil); err != nil {
