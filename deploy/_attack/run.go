@@ -38,9 +38,9 @@ func (y *yard) operate(ctx context.Context, args ...string) (string, error) {
 // endless is more steps than a run makes in a day.
 const endless = 100_000_000
 
-// job is the preset with so many steps, not validated, and saved rarely: a toy does little else otherwise.
+// job is the preset with so many steps, not validated, and saved every 500 steps: a toy does little else otherwise.
 func (y *yard) job(steps uint64) []string {
-	return []string{y.preset, fmt.Sprintf("train.steps=%d", steps), "train.validate_every=0", "train.checkpoint_every=5000"}
+	return []string{y.preset, fmt.Sprintf("train.steps=%d", steps), "train.validate_every=0", "train.checkpoint_every=500"}
 }
 
 // submit opens a run that goes on until it is stopped.
