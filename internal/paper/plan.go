@@ -71,12 +71,14 @@ type Plan struct {
 	Seeds  int
 	Groups []*Group
 	Trials []study.Trial
+
+	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
 }
 
 // NewPlan resolves the configurations of the parts at a size, for seeds 1 to seeds. Groups with the same configuration
 // share their runs.
 func NewPlan(kinds *config.Kinds, size Size, seeds int, parts []Part) (*Plan, error) {
-	p := &Plan{Size: size, Seeds: seeds}
+	p := &Plan{Size: size, Seeds: seeds, byConfig: map[string]int{}}
 	for _, g := range groups() {
 		if !slices.Contains(parts, g.Part) {
 			continue
@@ -107,18 +109,18 @@ func smaller(g *Group) []string {
 
 // add adds a seed of a group, as a run of its own if there is none of that configuration.
 func (p *Plan) add(g *Group, c config.Config, settings []string, seed int) {
-	for i := range p.Trials {
+	key := string(c.Effective())
+	if i, known := p.byConfig[key]; known {
 		t := &p.Trials[i]
-		if t.Config.Equal(c) {
-			for _, name := range g.Protocols {
-				if !slices.Contains(t.Protocols, name) {
-					t.Protocols = append(t.Protocols, name)
-				}
+		for _, name := range g.Protocols {
+			if !slices.Contains(t.Protocols, name) {
+				t.Protocols = append(t.Protocols, name)
 			}
-			g.trials = append(g.trials, i)
-			return
 		}
+		g.trials = append(g.trials, i)
+		return
 	}
+	p.byConfig[key] = len(p.Trials)
 	g.trials = append(g.trials, len(p.Trials))
 	p.Trials = append(p.Trials, study.Trial{
 		Name: fmt.Sprintf("%s-%d", g.Name(), seed), Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
