@@ -133,7 +133,7 @@ func TestEval_OwnData(t *testing.T) {
 	for _, flags := range [][]string{{}, {"--prefix", "8"}, {"--protocol", "recordings"}} {
 		m := metricsOf(t, c.must(append([]string{"eval", "own", "--json"}, flags...)...).out)
 		errors, ok := m["error"].([]any)
-		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_y_position"] == nil {
+		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_position"] == nil {
 			t.Errorf("%q: %v", flags, m)
 		}
 	}

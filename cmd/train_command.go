@@ -265,7 +265,14 @@ func (a *app) report(run *runs.Run, p *job.Plan) error {
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return err
 		}
-		next = append(next, []string{"eval", run.Name(), "--json"})
+		if p.Data != nil {
+			if err := a.showRegimes(run); err != nil {
+				return err
+			}
+			next = a.usesOf(p.Config, run.Name())
+		} else {
+			next = append(next, []string{"eval", run.Name(), "--json"})
+		}
 	}
 	for _, other := range registry.Describe(p.Config).Others {
 		next = append(next, []string{"train", a.origin(run, p), other})
