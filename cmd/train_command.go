@@ -306,7 +306,14 @@ func (a *app) report(run *runs.Run, p *job.Plan) error {
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return err
 		}
-		next = append(next, []string{"eval", run.Name(), "--json"})
+		if p.Data != nil {
+			if err := a.showRegimes(run); err != nil {
+				return err
+			}
+			next = a.usesOf(p.Config, run.Name())
+		} else {
+			next = append(next, []string{"eval", run.Name(), "--json"})
+		}
 	}
 	next = append(next, []string{"serve"})
 	for _, other := range registry.Describe(p.Config).Others {
