@@ -41,7 +41,7 @@ type State struct {
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
 func (r *Run) Online() (*Online, error) {
-	f, err := trained.Ask[model.Stepper](r.trained, trained.Steps)
+	f, err := trained.Ask(r.trained, trained.Steps)
 	if err != nil {
 		return nil, err
 	}

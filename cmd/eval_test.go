@@ -25,6 +25,11 @@ func TestEval_EveryFlag(t *testing.T) {
 	if !strings.Contains(trained.out, "Static, x_P") {
 		t.Errorf("training ends without the usual evaluation:\n%s", trained.out)
 	}
+	for _, folder := range []string{"tables", "figures"} { // whoever copies a run may leave out what is empty or can be made again
+		if err := os.RemoveAll(filepath.Join(c.dir, "m", folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, flags := range [][]string{
 		{},
 		{"--fresh"},

@@ -19,6 +19,15 @@ func (c Config) YAML() []byte {
 	return b.Bytes()
 }
 
+// Effective is YAML without the keys that have no effect: runs of configurations with the same bytes are the same run.
+func (c Config) Effective() []byte {
+	var b bytes.Buffer
+	keys := c.keys()
+	listed := func(k Key) bool { return k.matters(&c, keys) }
+	c.write(&b, listed, func(*bytes.Buffer, Section) {}, func(Key) string { return "" })
+	return b.Bytes()
+}
+
 // Digest is the hex SHA-256 of YAML.
 func (c Config) Digest() string {
 	sum := sha256.Sum256(c.YAML())
