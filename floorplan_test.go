@@ -75,14 +75,15 @@ internal/names:
 internal/runs:         internal/disk internal/names
 internal/readable:
 internal/terminal:     internal/readable
-internal/web:          internal/runs
+internal/crowd:
+internal/web:          internal/crowd internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel internal/parallel envs/trig
 internal/wire:         internal/names autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
-internal/broker:
+internal/broker:       internal/crowd
 internal/banlist:      internal/disk internal/wire
 internal/keys:         internal/names internal/wire
 internal/pool:         internal/wire

@@ -27,6 +27,8 @@ var flagLines = []string{
 	"bench scale fhn/smoke --one-machine --workers 1,2",
 	"bench scale fhn/smoke --workers-per-machine 2 --workers 1,2",
 	"resume smoke --keys OUT/keys --listen 127.0.0.1:0",
+	"resume smoke --listen-http 127.0.0.1:0",
+	"train fhn/smoke --name shown --listen-http 127.0.0.1:0",
 	"data info DATA --controls-after --limit 100000000 --dt 0.1",
 	"data convert ONE OUT/convert.npz --controls-after --limit 100000000 --cut 12",
 	"data show DATA --controls-after --limit 100000000 --cut 12 --dt 0.1 --rename y_speed=y_pace --out OUT/show",

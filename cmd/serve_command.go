@@ -47,7 +47,7 @@ Ctrl-C ends it.`,
 }
 
 func (a *app) serve(flags webFlags, sweepsDir string) error {
-	flags.sweeps = sweepsOf(sweepsDir)
+	flags.sweeps, flags.model = sweepsOf(sweepsDir), a.modelView
 	server, err := flags.open(web.Folder(a.runsDir), a.runsDir, a.logger(a.err, hclog.Info))
 	if err != nil {
 		return err

@@ -61,6 +61,9 @@ func TestTrain_SmokeEndToEnd(t *testing.T) {
 	_, next, _ := strings.Cut(r.out, "next\n")
 	for line := range strings.Lines(next) {
 		words := strings.Fields(line)
+		if words[1] == "serve" {
+			continue // it serves until it is interrupted
+		}
 		if words[1] == "train" {
 			words = append(words, "--dry-run")
 		}

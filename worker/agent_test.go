@@ -461,11 +461,13 @@ func TestAgent_BelievesOnlyAnswers(t *testing.T) {
 		if s.last() != "Ready a" || s.count("Hello b", 0) != 0 {
 			t.Errorf("said %v", s.all())
 		}
-		s.post("a", &wire.Refusal{Header: wire.Header{Run: "a", Token: wire.Mark(41)}, Reason: "forged"})
-		s.post("a", &wire.Refusal{Header: wire.Header{Run: "a"}, Reason: "forged"})
-		pass(seeking)
-		if s.count("Bye a", 0) != 0 {
-			t.Error("it believes the refusal of another worker")
+		for _, token := range []uint64{0, 42, wire.Mark(41)} {
+			seeks := s.count("Seek -pool", 0)
+			s.post("a", &wire.Refusal{Header: wire.Header{Run: "a", Token: token}, Reason: "forged"})
+			pass(seeking)
+			if s.count("Bye a", 0) != 0 || s.count("Seek -pool", 0) != seeks {
+				t.Errorf("it believes the refusal of another worker: %v", s.all())
+			}
 		}
 		pass(serving) // it says so, and what was an answer before is none any more
 		s.post(wire.Pool, &wire.Assign{Header: mine, To: "b", Number: number, Order: 200})

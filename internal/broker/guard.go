@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/switchyard-ml/switchyard/internal/crowd"
 )
 
 // The guard takes the connections of a broker with keys, and passes them on to the server, which tells it who has shown
-// a key. Whoever has not is a stranger: there is room for so many of them, and when it is full, the oldest stranger of
-// the address that has most goes. Who has a key shows it within milliseconds, and so gets in however many others knock.
+// a key. Whoever has not is a stranger. The door decides which are taken in, and there is room for so many strangers:
+// when it is full, the oldest stranger of the address that has most goes. Who has a key shows it within milliseconds,
+// and so gets in however many others knock.
 const (
 	// maxStrangers is the number of connections without a key. All that start at the same moment are strangers at first.
 	maxStrangers = 256
-	// An address may open that many connections per second, and burst at once.
-	knockRate, knockBurst = 1000, 2000
-	// maxAddresses bounds the addresses that are remembered; they are forgotten together.
-	maxAddresses = 4096
 	// askEvery is the least time between two questions to the server who has shown a key.
-	askEvery = 5 * time.Millisecond
-	// strangerTime is when the server has sent away who shows no key.
-	strangerTime = handshakeTimeout + time.Second
+	askEvery = 100 * time.Millisecond
+	// trial is how long a connection is watched: by then the server has sent away who shows no key.
+	trial = handshakeTimeout + time.Second
 )
 
 type guard struct {
@@ -34,46 +34,44 @@ type guard struct {
 	server   *server.Server
 	log      hclog.Logger
 	wait     sync.WaitGroup
+	ended    chan struct{} // closed when nobody is taken in any more
 
-	mu        sync.Mutex
-	closed    bool
-	strangers []*visitor // in the order of their arrival
-	all       map[*visitor]bool
-	asked     time.Time
-	knocks    map[string]*knocks // by address
-	told      ration
+	mu     sync.Mutex
+	closed bool
+	door   *door
+	young  []*visitor // those that are watched, in the order of their arrival
+	all    map[*visitor]bool
+	asked  time.Time
+	told   ration
 }
 
 // visitor is a connection. name is how the server calls it, "address:port".
 type visitor struct {
 	name, address string
 	since         time.Time
+	shown         bool // a key
 	client        net.Conn
 	server        net.Conn // nil: not passed on yet
 }
 
-// knocks are the connections that an address may open at the moment.
-type knocks struct {
-	left float64
-	at   time.Time
-}
-
 // watch passes the connections of a listener on to a server that listens at backend for the PROXY protocol.
 func watch(l net.Listener, backend string, s *server.Server, log hclog.Logger) *guard {
-	g := &guard{listener: l, backend: backend, server: s, log: log, all: map[*visitor]bool{}, knocks: map[string]*knocks{}}
+	if err := shorten(l, backlog); err != nil {
+		log.Debug("who opens many connections may keep others waiting", "error", err)
+	}
+	g := &guard{listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), door: newDoor(time.Now()), all: map[*visitor]bool{}}
 	g.wait.Go(g.accept)
 	return g
 }
 
 func (g *guard) accept() {
-	for {
+	for g.breathe() {
 		conn, err := g.listener.Accept()
 		if err != nil {
-			g.mu.Lock()
-			closed := g.closed
-			g.mu.Unlock()
-			if closed {
+			select {
+			case <-g.ended:
 				return
+			default:
 			}
 			g.log.Warn("a connection cannot be accepted", "error", err)
 			time.Sleep(10 * time.Millisecond) // too many open files, for example
@@ -85,96 +83,95 @@ func (g *guard) accept() {
 	}
 }
 
+// breathe waits until there is credit for one more; it returns false when nobody is taken in any more.
+func (g *guard) breathe() bool {
+	for {
+		g.mu.Lock()
+		pause := g.door.pause(time.Now())
+		g.mu.Unlock()
+		if pause == 0 {
+			return true
+		}
+		select {
+		case <-g.ended:
+			return false
+		case <-time.After(pause):
+		}
+	}
+}
+
 // enter makes room for a connection and takes it in, or closes it and returns nil.
 func (g *guard) enter(conn net.Conn) *visitor {
-	name := conn.RemoteAddr().String()
-	address, _, err := net.SplitHostPort(name)
-	if err != nil {
-		address = name
-	}
+	v := &visitor{name: conn.RemoteAddr().String(), since: time.Now(), client: conn}
+	v.address = crowd.Address(v.name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
-	if g.closed || !g.mayKnock(address, now) {
-		g.tell(address, now)
+	g.greet(v.since)
+	if g.closed || !g.door.enter(v.since, v.address) {
+		g.tell(v.address, v.since)
+		if c, ok := conn.(*net.TCPConn); ok {
+			_ = c.SetLinger(0) // nothing of it is to stay
+		}
 		conn.Close()
 		return nil
 	}
-	g.greet(now)
-	if len(g.strangers) >= maxStrangers {
-		out := g.crowd()
-		g.tell(out.address, now)
-		g.leave(out)
-	}
-	v := &visitor{name: name, address: address, since: now, client: conn}
-	g.strangers, g.all[v] = append(g.strangers, v), true
+	g.makeRoom(v.since)
+	g.young, g.all[v] = append(g.young, v), true
 	return v
 }
 
-// mayKnock takes one from the connections that an address may open.
-func (g *guard) mayKnock(address string, now time.Time) bool {
-	k := g.knocks[address]
-	if k == nil {
-		if len(g.knocks) >= maxAddresses {
-			clear(g.knocks)
+// makeRoom closes the oldest stranger of the address that has most, if there are too many. Those from addresses where a
+// key was ever shown go last.
+func (g *guard) makeRoom(now time.Time) {
+	var strangers, unknown []*visitor
+	for _, v := range g.young {
+		if v.shown {
+			continue
 		}
-		k = &knocks{left: knockBurst, at: now}
-		g.knocks[address] = k
+		if strangers = append(strangers, v); !g.door.knows(v.address) {
+			unknown = append(unknown, v)
+		}
 	}
-	k.left = min(k.left+now.Sub(k.at).Seconds()*knockRate, knockBurst)
-	k.at = now
-	if k.left < 1 {
-		return false
+	if len(strangers) < maxStrangers {
+		return
 	}
-	k.left--
-	return true
+	if len(unknown) > 0 {
+		strangers = unknown
+	}
+	out := strangers[crowd.Oldest(strangers, func(v *visitor) string { return v.address })]
+	g.tell(out.address, now)
+	g.leave(out)
 }
 
-// greet takes from the strangers those who have shown a key, if there is little room, and those who have been there so
-// long that the server has looked at them.
+// greet asks the server now and then who has shown a key. Those who have been watched long enough get their credit back
+// if they have, and are strangers no more.
 func (g *guard) greet(now time.Time) {
-	for len(g.strangers) > 0 && now.Sub(g.strangers[0].since) > strangerTime {
-		g.strangers = g.strangers[1:]
-	}
-	if len(g.strangers) < maxStrangers/2 || now.Sub(g.asked) < askEvery {
+	if len(g.young) == 0 || now.Sub(g.asked) < askEvery {
 		return
 	}
 	g.asked = now
-	known := map[string]bool{}
 	list, err := g.server.Connz(&server.ConnzOptions{Username: true, Limit: 4 * maxConnections})
 	if err != nil {
 		g.log.Debug("who has shown a key is not known", "error", err)
 		return
 	}
+	known := map[string]bool{}
 	for _, c := range list.Conns {
 		if c.AuthorizedUser != "" {
 			known[net.JoinHostPort(c.IP, strconv.Itoa(c.Port))] = true
 		}
 	}
-	kept := g.strangers[:0:0]
-	for _, v := range g.strangers {
-		if !known[v.name] {
-			kept = append(kept, v)
+	g.young = slices.DeleteFunc(g.young, func(v *visitor) bool {
+		if !v.shown && known[v.name] {
+			v.shown = true
+			g.door.know(now, v.address)
 		}
-	}
-	g.strangers = kept
-}
-
-// crowd is the oldest stranger of the address that has most.
-func (g *guard) crowd() *visitor {
-	counts := map[string]int{}
-	most := ""
-	for _, v := range g.strangers {
-		if counts[v.address]++; counts[v.address] > counts[most] {
-			most = v.address
+		old := now.Sub(v.since) > trial
+		if old && v.shown {
+			g.door.giveBack(now, v.address)
 		}
-	}
-	for _, v := range g.strangers {
-		if v.address == most {
-			return v
-		}
-	}
-	return g.strangers[0]
+		return old
+	})
 }
 
 // tell logs now and then that connections are closed, and whose.
@@ -190,11 +187,8 @@ func (g *guard) tell(address string, now time.Time) {
 // leave closes a connection.
 func (g *guard) leave(v *visitor) {
 	delete(g.all, v)
-	for i, o := range g.strangers {
-		if o == v {
-			g.strangers = append(g.strangers[:i:i], g.strangers[i+1:]...)
-			break
-		}
+	if i := slices.Index(g.young, v); i >= 0 {
+		g.young = slices.Delete(g.young, i, i+1)
 	}
 	v.client.Close()
 	if v.server != nil {
@@ -251,7 +245,10 @@ func proxyHeader(conn net.Conn) string {
 // refuse takes no more connections.
 func (g *guard) refuse() {
 	g.mu.Lock()
-	g.closed = true
+	if !g.closed {
+		g.closed = true
+		close(g.ended)
+	}
 	g.mu.Unlock()
 	g.listener.Close()
 }

@@ -31,6 +31,31 @@ type scene struct {
 	said map[string][]wire.Message // by worker
 }
 
+// What a dispatcher does with a flood is decided by the gate: nothing of it is looked at.
+func TestDispatcher_DropsWhatTheGateDrops(t *testing.T) {
+	gate := wire.NewGate([]wire.Ban{{Key: "UTHIEF"}})
+	view := func() View { return View{} }
+	d := NewDispatcher(Config{View: view, Gate: gate, Log: hclog.NewNullLogger()}, wire.NewMemory(nil))
+	data, err := wire.NewEncoder().Encode(&wire.Seek{Header: wire.Header{Run: wire.Pool, From: "w", Token: 1}, Slots: 1, Number: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.receive("UTHIEF", data)
+	if n := d.Idle(); n != 0 {
+		t.Errorf("%d workers of a banned key are known", n)
+	}
+	for range 100_000 {
+		d.receive("UFLOOD", data)
+	}
+	if !gate.Banned("UFLOOD") {
+		t.Error("a flood of Seek is not cut off")
+	}
+	d.receive("UHONEST", data)
+	if d.Idle() != 2 { // the one that flooded, and this one
+		t.Errorf("%d workers are known", d.Idle())
+	}
+}
+
 // act runs test with a dispatcher in a bubble of synctest.
 func act(t *testing.T, numerics []wire.Numeric, test func(t *testing.T, s *scene)) {
 	t.Helper()
@@ -197,7 +222,7 @@ func TestDispatcher_RefusesWithReasonAndRemedy(t *testing.T) {
 			if len(said) != 1 {
 				t.Fatalf("%s: told %v", test.name, said)
 			}
-			if r, ok := said[0].(*wire.Refusal); !ok || !strings.Contains(r.Reason, test.want) || r.Remedy == "" {
+			if r, ok := said[0].(*wire.Refusal); !ok || !strings.Contains(r.Reason, test.want) || r.Remedy == "" || r.Token != wire.Mark(1) {
 				t.Errorf("%s: told %+v", test.name, said[0])
 			}
 		})

@@ -2,9 +2,10 @@ package web
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"sync"
+
+	"github.com/switchyard-ml/switchyard/internal/crowd"
 )
 
 // streams are the clients of events. When there are too many, the oldest client of the address that has most makes room:
@@ -24,16 +25,12 @@ type seat struct {
 
 // enter takes the client of a request in. The context ends when it has to make room, and after leave.
 func (s *streams) enter(r *http.Request) (ctx context.Context, leave func()) {
-	address, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		address = r.RemoteAddr
-	}
 	ctx, cancel := context.WithCancel(r.Context())
-	own := &seat{address, cancel}
+	own := &seat{crowd.Address(r.RemoteAddr), cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) >= s.most {
-		s.remove(s.crowding())
+		s.remove(s.all[crowd.Oldest(s.all, func(o *seat) string { return o.address })])
 	}
 	s.all = append(s.all, own)
 	return ctx, func() {
@@ -41,23 +38,6 @@ func (s *streams) enter(r *http.Request) (ctx context.Context, leave func()) {
 		defer s.mu.Unlock()
 		s.remove(own)
 	}
-}
-
-// crowding is the oldest client of the address that has most.
-func (s *streams) crowding() *seat {
-	counts := map[string]int{}
-	most := ""
-	for _, o := range s.all {
-		if counts[o.address]++; counts[o.address] > counts[most] {
-			most = o.address
-		}
-	}
-	for _, o := range s.all {
-		if o.address == most {
-			return o
-		}
-	}
-	return s.all[0]
 }
 
 func (s *streams) remove(own *seat) {

@@ -73,6 +73,27 @@ func TestGate_FloodOfEachKind(t *testing.T) {
 	}
 }
 
+// A message that is larger than any of its kind is garbage, and charged by its size: hardly one is let in.
+func TestGate_TooLargeForItsKind(t *testing.T) {
+	tail := make([]byte, 1<<20)
+	for _, m := range samples() {
+		kind := glance(encoded(t, m))
+		if kind == unsound || kind == KindChunk {
+			continue
+		}
+		g, _ := clocked()
+		data, admitted := append(encoded(t, m), tail...), 0
+		for range 100 {
+			if g.Admit(thief, data) {
+				admitted++
+			}
+		}
+		if admitted > 1 || !g.Banned(thief) {
+			t.Errorf("%d of %T with a MiB behind it are let in; banned: %v", admitted, m, g.Banned(thief))
+		}
+	}
+}
+
 // What was asked for is let in however much it is, and some of it may be damaged on its way.
 func TestGate_LetsInWhatWasAskedFor(t *testing.T) {
 	g, pass := clocked()
