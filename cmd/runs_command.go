@@ -25,9 +25,9 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := group("runs", "List, show and stop runs", `List, show and stop runs. With --nats it is the runs of the coordinator at that broker,
+	c := group("runs", "List, show, compare, rename, remove and stop runs", `List, show, compare, rename, remove and stop runs. With --nats it is the runs of the coordinator at that broker,
 without those of the folder of runs here.`)
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand())
 	return c
 }
 
@@ -50,9 +50,9 @@ func (a *app) runsListCommand() *cobra.Command {
 			if len(list) == 0 {
 				return a.printf("no runs %s\n", where)
 			}
-			table := readable.NewTable("name", "state", "step", "best objective", "preset", "started").Left(1, 4, 5)
+			table := readable.NewTable("name", "state", "step", "best objective", "disk", "preset", "started").Left(1, 5, 6)
 			for _, r := range list {
-				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -61,6 +61,15 @@ func (a *app) runsListCommand() *cobra.Command {
 	link.add(c, a)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of run.json objects")
 	return c
+}
+
+// diskOf is the room that a run takes; that of a run elsewhere is not known here.
+func (a *app) diskOf(name string, link connection) string {
+	size, err := runs.Size(a.runsDir, name)
+	if err != nil || link.url != "" {
+		return "-"
+	}
+	return readable.Bytes(size)
 }
 
 // listBans prints the banned keys, if there are any.
@@ -205,6 +214,9 @@ func (a *app) showRun(r web.Run, folder string) error {
 		state += ": " + info.ExitReason
 	}
 	table.Row("state", state)
+	if info.Was != "" {
+		table.Row("renamed", "it began as "+info.Was)
+	}
 	table.Row("step", readable.Group(info.Step)+" of "+readable.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
 	table.Row("parameters", readable.Group(info.Parameters))

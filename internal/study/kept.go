@@ -55,6 +55,7 @@ func arithmetic(t Trial) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// keptPath is the file with the numbers of a trial.
 func (s *Study) keptPath(t Trial) string { return filepath.Join(s.KeepDir, t.Name+".json") }
 
 // ReadKept returns the numbers that were kept of a trial; nil if there are none, or if they are of another
