@@ -216,6 +216,8 @@ func wireOf(c config.Config) scaling.Wire {
 		return scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
 	case c.Train.Gradients == "int16":
 		return scaling.Int16
+	case c.Train.Gradients == "int8":
+		return scaling.Int8
 	}
 	return scaling.Float32
 }
