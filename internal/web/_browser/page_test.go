@@ -35,7 +35,7 @@ func TestTab_DoesNotFreeze(t *testing.T) {
 // TestValidations_AreNoOutliers: one validation far off stays in view "without outliers".
 func TestValidations_AreNoOutliers(t *testing.T) {
 	b := newBench(t, "")
-	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 60, state: runs.Finished})
+	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 60, check: 2, state: runs.Finished})
 	p := open(t, b.url+"#/run/a?clip=1&smooth=0", 1000, 800, false)
 	p.await(ready)
 	p.await("document.querySelector('.chart canvas').ariaLabel.includes('validation')")
