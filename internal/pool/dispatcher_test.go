@@ -166,8 +166,8 @@ func TestDispatcher_AnswersAndSendsAtOnceWhenARunOpens(t *testing.T) {
 		s.dispatcher.Close("a")
 		s.seek("w1", 1, nil)
 		s.wantAssign("w1", "")
-		if n := s.dispatcher.Idle(); n != 1 {
-			s.t.Errorf("%d are idle", n)
+		if n := s.dispatcher.Workers(); n != 1 {
+			s.t.Errorf("%d are known", n)
 		}
 	})
 }
