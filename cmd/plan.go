@@ -37,7 +37,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if job.LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
-	step := fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)
+	step := fmt.Sprintf("%s in %s, %s GFLOP", readable.Count(c.Train.Batch, "sequence"), readable.Count(c.Train.Shards, "shard"), readable.Digits(p.FLOPs/1e9))
 	training := fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
 	if c.Train.Patience > 0 {
 		training += fmt.Sprintf(", ends after %s without a better one", readable.Count(int(c.Train.Patience), "validation"))

@@ -51,7 +51,7 @@ func (f *trainFlags) addPage(c *cobra.Command) {
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return advice.Usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
+		return advice.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
 	}
 	if f.listen == "" && f.keys != "" {
 		return advice.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)

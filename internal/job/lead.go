@@ -42,8 +42,13 @@ func (p *Plan) Step() coordinator.Config {
 
 // Coding is the form in which gradients travel.
 func Coding(c config.Config) wire.Coding {
-	if c.Train.Gradients == "int16" && c.Uses("train.gradients") {
+	switch {
+	case !c.Uses("train.gradients"):
+		return wire.Float32
+	case c.Train.Gradients == "int16":
 		return wire.Int16
+	case c.Train.Gradients == "int8":
+		return wire.Int8
 	}
 	return wire.Float32
 }

@@ -41,7 +41,7 @@ func TestDispatcher_DropsWhatTheGateDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.receive("UTHIEF", data)
-	if n := d.Idle(); n != 0 {
+	if n := d.Workers(); n != 0 {
 		t.Errorf("%d workers of a banned key are known", n)
 	}
 	for range 100_000 {
@@ -51,8 +51,8 @@ func TestDispatcher_DropsWhatTheGateDrops(t *testing.T) {
 		t.Error("a flood of Seek is not cut off")
 	}
 	d.receive("UHONEST", data)
-	if d.Idle() != 2 { // the one that flooded, and this one
-		t.Errorf("%d workers are known", d.Idle())
+	if d.Workers() != 2 { // the one that flooded, and this one
+		t.Errorf("%d workers are known", d.Workers())
 	}
 }
 
