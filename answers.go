@@ -3,6 +3,7 @@ package switchyard
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
@@ -18,7 +19,7 @@ type Filtering struct {
 
 // Filter infers the latent states of a series. The same seed gives the same path.
 func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
-	f, err := trained.Ask[model.Filterer](r.trained, trained.Filters)
+	f, err := trained.Ask(r.trained, trained.Filters)
 	if err != nil {
 		return Filtering{}, err
 	}
@@ -39,7 +40,7 @@ type Smoothing struct {
 
 // Smooth infers the latent states of a series from all of it, and fills its gaps.
 func (r *Run) Smooth(s Series) (Smoothing, error) {
-	f, err := trained.Ask[model.Smoother](r.trained, trained.Smooths)
+	f, err := trained.Ask(r.trained, trained.Smooths)
 	if err != nil {
 		return Smoothing{}, err
 	}
@@ -49,7 +50,15 @@ func (r *Run) Smooth(s Series) (Smoothing, error) {
 	}
 	var answer model.Smoothing
 	f.Smooth(&answer, b)
-	return Smoothing{Observations: r.observations(answer.Observations, answer.NX), Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ)}, nil
+	expected := r.scaled(answer.Observations, answer.NX)
+	for c := range answer.NX {
+		if t := r.transform(c); t != (files.Transform{}) {
+			for i, v := range t.Restore(channel(expected, c), channel(s.Observations, c)) {
+				expected[i][c] = v
+			}
+		}
+	}
+	return Smoothing{Observations: expected, Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ)}, nil
 }
 
 // Segmentation is the regimes of a series.
@@ -65,7 +74,7 @@ const segmentPaths = 32
 
 // Segment divides a series into regimes. The same seed gives the same answer.
 func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
-	f, err := trained.Ask[model.Segmenter](r.trained, trained.Segments)
+	f, err := trained.Ask(r.trained, trained.Segments)
 	if err != nil {
 		return Segmentation{}, err
 	}
@@ -101,11 +110,14 @@ type SimulateQuery struct {
 	Steps, Episodes int
 	Controls        [][]float64 // a row for each step, the same for all episodes; nil: zeros
 	Seed            uint64      // the same seed gives the same series
+	// Before are observations that the series follow, in the units of the data; they matter to a run that was trained on
+	// differences. nil: the end of its own data, or zeros (of logarithms: ones) where those are not at hand.
+	Before [][]float64
 }
 
 // Simulate draws series from the model alone.
 func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
-	f, err := trained.Ask[model.Sampler](r.trained, trained.Samples)
+	f, err := trained.Ask(r.trained, trained.Samples)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +135,10 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 			all = append(all, controls[t*d.NU:(t+1)*d.NU]...)
 		}
 	}
+	before := q.Before
+	if before == nil && r.lag() > 0 {
+		before = r.origin(d.NX)
+	}
 	var a model.Sampling
 	f.Sample(&a, model.SampleQuery{T: q.Steps, B: q.Episodes, Controls: all, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0)})
 	list := make([]Simulation, q.Episodes)
@@ -135,11 +151,28 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 			return one
 		}
 		list[i] = Simulation{
-			Observations: r.observations(of(a.Draw, a.NX), a.NX), Mean: r.observations(of(a.Mean, a.NX), a.NX),
+			Observations: r.undone(r.scaled(of(a.Draw, a.NX), a.NX), before), Mean: r.undone(r.scaled(of(a.Mean, a.NX), a.NX), before),
 			States: rows(of(a.States, a.NZ), a.NZ), Weights: rows(of(a.Switches, a.M), a.M),
 		}
 	}
 	return list, nil
+}
+
+// origin is what a simulated series follows.
+func (r *Run) origin(width int) [][]float64 {
+	if list, _, err := r.Recordings(); err == nil {
+		return Join(list)[0].Observations
+	}
+	rows := make([][]float64, r.lag())
+	for t := range rows {
+		rows[t] = make([]float64, width)
+		for c := range rows[t] {
+			if r.transform(c).Log {
+				rows[t][c] = 1
+			}
+		}
+	}
+	return rows
 }
 
 // System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the data.
@@ -154,7 +187,7 @@ type System struct {
 // Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between two
 // steps; 0: times are in steps.
 func (r *Run) Systems(dt float64) ([]System, error) {
-	f, err := trained.Ask[model.Systematic](r.trained, trained.Decomposes)
+	f, err := trained.Ask(r.trained, trained.Decomposes)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +247,7 @@ type Linearization struct {
 // Linearize filters a series and returns the system that leads to each step but the first: that of the mixing weights
 // there, which are taken as they are (they depend on the state themselves). dt is as for Systems.
 func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, error) {
-	f, err := trained.Ask[model.Systematic](r.trained, trained.Decomposes)
+	f, err := trained.Ask(r.trained, trained.Decomposes)
 	if err != nil {
 		return nil, err
 	}

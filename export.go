@@ -34,7 +34,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	}
 	list, err := export.Files(m, export.Format(o.Format))
 	if errors.Is(err, export.ErrGraphs) {
-		_, err = trained.Ask[model.Exporter](r.trained, trained.Exports)
+		_, err = trained.Ask(r.trained, trained.Exports)
 	}
 	if err != nil {
 		return nil, err

@@ -17,11 +17,12 @@ type Query struct {
 	Seed     uint64      // of the random paths; the same seed gives the same forecast
 }
 
-// Forecast is a prediction in the units of the data.
+// Forecast is a prediction in the units of the data. Where training transformed the observations (env.transform), each
+// path stands there eight times, with other noise of the observations within it, and its deviation is zero.
 type Forecast struct {
 	Mean  [][]float64   // [Horizon][channel], averaged over the paths
-	Paths [][][]float64 // [Samples][Horizon][channel]: the mean of the observations along one path of latent states
-	SD    [][][]float64 // [Samples][Horizon][channel]: the deviation of an observation from that mean; nil or zeros: none
+	Paths [][][]float64 // [path][Horizon][channel]: the mean of the observations along one path of latent states
+	SD    [][][]float64 // [path][Horizon][channel]: the deviation of an observation from that mean; nil or zeros: none
 	Draw  [][]float64   // [Horizon][channel]: observations drawn along the first path
 }
 
@@ -75,16 +76,20 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	f.Forecast(&answer, model.Query{
 		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
 	})
-	return r.forecast(&answer), nil
+	out := r.forecast(&answer)
+	if r.transforms() {
+		out.undo(r, s.Observations, q.Seed)
+	}
+	return out, nil
 }
 
-// forecast is the answer for a single series in the units of the data.
+// forecast is the answer for a single series in the units of the data, or of their transforms.
 func (r *Run) forecast(a *model.Forecast) Forecast {
 	path := a.Horizon * a.NX
-	out := Forecast{Mean: r.observations(a.Mean, a.NX), Draw: r.observations(a.Draw, a.NX)}
+	out := Forecast{Mean: r.scaled(a.Mean, a.NX), Draw: r.scaled(a.Draw, a.NX)}
 	noisy := slices.ContainsFunc(a.SD, func(sd float32) bool { return sd > 0 })
 	for i := range a.Samples {
-		out.Paths = append(out.Paths, r.observations(a.Paths[i*path:(i+1)*path], a.NX))
+		out.Paths = append(out.Paths, r.scaled(a.Paths[i*path:(i+1)*path], a.NX))
 		if noisy {
 			out.SD = append(out.SD, r.deviations(a.SD[i*path:(i+1)*path], a.NX))
 		}

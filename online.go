@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -31,6 +32,8 @@ type State struct {
 	Expected []float64 // what that state shows, in the units of the data
 	Noise    []float64 // the deviation of an observation from it
 
+	past [][]float64 // the last observations in the units of the data, as many as differences reach back, and this one
+
 	first    model.Batch // the first observations, until the first state is inferred from enough of them
 	z        []float32   // that the next step goes on from
 	switched []float32   // the switch that led there; nil after the first observation
@@ -38,7 +41,7 @@ type State struct {
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
 func (r *Run) Online() (*Online, error) {
-	f, err := trained.Ask[model.Stepper](r.trained, trained.Steps)
+	f, err := trained.Ask(r.trained, trained.Steps)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	d := o.dims
 	o.x, o.u = grow(o.x, len(states)*d.NX), grow(o.u, len(states)*d.NU)
 	for i, n := range next {
-		if err := o.scale(o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
+		if err := o.scale(states[i], o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
 			return err
 		}
 	}
@@ -87,11 +90,23 @@ func (o *Online) Step(states []*State, next []Observation) error {
 }
 
 // scale writes an observation in the units of the model.
-func (o *Online) scale(x, u []float32, n Observation) error {
+func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 	if n.Controls == nil {
 		n.Controls = make([]float64, o.dims.NU)
 	}
-	if err := flatten(x, [][]float64{n.Values}, o.dims.NX, o.run.trained.Scale.Observations, "observations"); err != nil {
+	values := n.Values
+	if o.run.transforms() {
+		if len(values) != o.dims.NX {
+			return flatten(x, [][]float64{values}, o.dims.NX, files.Scale{}, "observations")
+		}
+		past := append(s.past[max(0, len(s.past)-o.run.lag()):len(s.past):len(s.past)], values)
+		changed, err := o.run.transformed(past)
+		if err != nil {
+			return err
+		}
+		s.past, values = past, changed[len(changed)-1]
+	}
+	if err := flatten(x, [][]float64{values}, o.dims.NX, o.run.trained.Scale.Observations, "observations"); err != nil {
 		return err
 	}
 	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.trained.Scale.Controls, "controls")
@@ -163,8 +178,17 @@ func (o *Online) keep(s *State, row int) {
 	for i := range d.M {
 		s.Weights[i] = float64(o.to.Weights[row*d.M+i])
 	}
-	s.Expected = o.run.observations(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
+	s.Expected = o.run.scaled(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
 	s.Noise = o.run.deviations(o.sd[row*d.NX:(row+1)*d.NX], d.NX)[0]
+	if !o.run.transforms() {
+		return
+	}
+	s.Expected = o.run.undone([][]float64{s.Expected}, s.past[:len(s.past)-1])[0]
+	for c := range s.Noise {
+		if o.run.transform(c).Log { // of first order
+			s.Noise[c] *= s.Expected[c]
+		}
+	}
 }
 
 func grow[T any](x []T, n int) []T {

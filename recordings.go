@@ -1,8 +1,11 @@
 package switchyard
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/job"
@@ -19,12 +22,56 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 		return nil, Columns{}, fmt.Errorf("%w: env.kind=%s is simulated, the run has no recordings", ErrUnable, r.trained.Config.Env.Kind)
 	}
 	list, columns := RecordingsOf(data.Scale.Invert(data.Set))
+	for i := range data.Set.Episodes {
+		list[i].continues = data.Set.Episodes[i].Continues
+	}
 	for _, part := range []files.Part{files.Training, files.Validation, files.Test} {
 		for _, i := range data.Split.Of(part) {
 			list[i].Part = part
 		}
 	}
 	return list, columns, nil
+}
+
+// Read reads other files as the run reads its own: the same columns, times, grid and transforms (env.observe,
+// env.time, …). What how says has precedence. Files that do not have these columns are read by how alone.
+func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
+	usual, own, err := job.Reading(r.trained.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read as the run does: %w", err)
+	}
+	if !own {
+		return files.Read(paths, how)
+	}
+	d, err := files.Read(paths, how.Or(usual))
+	if !errors.Is(err, files.ErrData) {
+		return d, err
+	}
+	how.Transform = usual.Transform
+	if d, plain := files.Read(paths, how); plain == nil {
+		return d, nil
+	}
+	return nil, err
+}
+
+// Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
+func Join(list []Recording) []Recording {
+	var whole []Recording
+	for _, r := range list {
+		if !r.continues || len(whole) == 0 {
+			whole = append(whole, r)
+			continue
+		}
+		w := &whole[len(whole)-1]
+		if r.Controls != nil && len(w.Controls) > 0 { // the first row of a piece is not kept: what acted before goes on
+			r.Controls = slices.Clone(r.Controls)
+			r.Controls[0] = w.Controls[len(w.Controls)-1]
+		}
+		name, _, _ := strings.Cut(w.Name, ", steps ")
+		w.Name, w.Part = name, files.Unassigned
+		w.Observations, w.Controls = slices.Concat(w.Observations, r.Observations), slices.Concat(w.Controls, r.Controls)
+	}
+	return whole
 }
 
 // RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
@@ -34,7 +81,13 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		r := Recording{Name: e.Source, Part: e.Part, Series: Series{Observations: rows(e.Observations, d.Spec.Observation), Controls: rows(e.Controls, d.Spec.Control)}}
+		for j, v := range e.Levels { // with all digits, before transforms
+			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = v
+		}
 		for j, m := range e.Mask {
+			if e.Levels != nil {
+				break
+			}
 			if m == 0 {
 				r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = math.NaN()
 			}
@@ -51,10 +104,10 @@ func columnsOf(d *files.Dataset) Columns {
 		if d.Images() {
 			break
 		}
-		c.Observations = append(c.Observations, d.ObservationName(i))
+		c.Observations = append(c.Observations, d.ChannelName(i))
 	}
 	for i := range d.Spec.Control {
-		c.Controls = append(c.Controls, d.ControlName(i))
+		c.Controls = append(c.Controls, d.ActionName(i))
 	}
 	return c
 }

@@ -21,6 +21,8 @@ type Recording struct {
 	Series
 	Name string     // where it was read from
 	Part files.Part // of the split of the run that it belongs to
+
+	continues bool // the one before it in the list
 }
 
 // Columns name the channels of a model's data.
@@ -37,7 +39,11 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 		return b, fmt.Errorf("%w: it has no observations", ErrSeries)
 	}
 	b.Resize(T, 1, d.NX, d.NU)
-	if err := flatten(b.Observations, s.Observations, d.NX, r.trained.Scale.Observations, "observations"); err != nil {
+	observed, err := r.transformed(s.Observations)
+	if err != nil {
+		return b, err
+	}
+	if err := flatten(b.Observations, observed, d.NX, r.trained.Scale.Observations, "observations"); err != nil {
 		return b, err
 	}
 	for i, v := range b.Observations {
@@ -95,8 +101,8 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 	return nil
 }
 
-// observations are rows in the units of the data.
-func (r *Run) observations(x []float32, width int) [][]float64 {
+// scaled undoes the scaling alone: rows in the units of the data, or of their transforms.
+func (r *Run) scaled(x []float32, width int) [][]float64 {
 	list, scale := rows(x, width), r.trained.Scale.Observations
 	if len(scale.Mean) > 0 {
 		for _, row := range list {

@@ -111,7 +111,7 @@ func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchy
 		if f.part != "" {
 			return nil, switchyard.Columns{}, advice.Usagef("--part %s: it is about the run's own data, not about --data", f.part)
 		}
-		d, err := f.reading.read(f.data)
+		d, err := f.read(run)
 		if err != nil {
 			return nil, switchyard.Columns{}, err
 		}
@@ -126,17 +126,28 @@ func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchy
 	if err != nil {
 		return nil, columns, advice.Hint(err, "give the files with --data")
 	}
-	if f.part != "" {
-		part, ok := parts[f.part]
-		if !ok {
-			return nil, columns, advice.Usagef("--part %s: it takes training, validation or test", f.part)
-		}
-		list = slices.DeleteFunc(list, func(r switchyard.Recording) bool { return r.Part != part })
-		if len(list) == 0 {
-			return nil, columns, advice.Usagef("--part %s: the run has no such recordings", f.part)
-		}
+	if f.part == "" {
+		return switchyard.Join(list), columns, nil
+	}
+	part, ok := parts[f.part]
+	if !ok {
+		return nil, columns, advice.Usagef("--part %s: it takes training, validation or test", f.part)
+	}
+	list = slices.DeleteFunc(list, func(r switchyard.Recording) bool { return r.Part != part })
+	if len(list) == 0 {
+		return nil, columns, advice.Usagef("--part %s: the run has no such recordings", f.part)
 	}
 	return list, columns, nil
+}
+
+// read reads the files of a question as the run reads its own; flags have precedence.
+func (f *asking) read(run *switchyard.Run) (*files.Dataset, error) {
+	how, err := f.reading.options()
+	if err != nil {
+		return nil, err
+	}
+	d, err := run.Read(f.data, how)
+	return d, dataFault(err)
 }
 
 // each asks about every recording.

@@ -27,7 +27,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 				return err
 			}
 			if len(f.data) > 0 {
-				if o.Data, err = f.reading.read(f.data); err != nil {
+				if o.Data, err = f.read(run); err != nil {
 					return err
 				}
 			}

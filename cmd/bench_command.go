@@ -130,7 +130,7 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory, asJSON 
 	return err
 }
 
-func milliseconds(seconds float64) string { return fmt.Sprintf("%.3g ms", 1e3*seconds) }
+func milliseconds(seconds float64) string { return readable.Digits(1e3*seconds) + " ms" }
 
 func (a *app) benchKernelsCommand() *cobra.Command {
 	var asJSON bool

@@ -176,7 +176,7 @@ func duration(seconds float64) string {
 	if seconds < 1 {
 		return milliseconds(seconds)
 	}
-	return fmt.Sprintf("%.3g s", seconds)
+	return readable.Digits(seconds) + " s"
 }
 
 // better lists the changes that help most.
@@ -216,6 +216,8 @@ func wireOf(c config.Config) scaling.Wire {
 		return scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
 	case c.Train.Gradients == "int16":
 		return scaling.Int16
+	case c.Train.Gradients == "int8":
+		return scaling.Int8
 	}
 	return scaling.Float32
 }

@@ -62,7 +62,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	}
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	sweeps := a.sweepManager(flags.sweepsDir, log)
-	flags.page.sweeps = sweepsOf(flags.sweepsDir)
+	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.modelView
 	h := host.New(host.Config{
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,

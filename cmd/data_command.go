@@ -17,8 +17,8 @@ import (
 func (a *app) dataCommand() *cobra.Command {
 	c := group("data", "Look at, simulate, convert and draw trajectories", `Look at, simulate, convert and draw trajectories.
 
-Files are .npz, .npy, .csv, .tsv (also .gz) and .mat, folders of those, or globs in
-quotes. docs/data.md tells what they hold.`)
+Files are .npz, .npy, .csv, .tsv (also .gz), .parquet and .mat, folders of those, or
+globs in quotes. docs/data.md tells what they hold.`)
 	c.AddCommand(a.dataInfoCommand(), a.dataGenerateCommand(), a.dataConvertCommand(), a.dataShowCommand())
 	return c
 }

@@ -53,6 +53,7 @@ flags below overrule it. - reads from the standard input.`,
 	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, diff, log-diff12, NAME=log ...")
 	c.Flags().StringVar(&family, "model", "slds", "family of models that the suggestion is for")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one object")
+	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
 	return c
 }
 

@@ -41,12 +41,7 @@ func (a *app) suggested(family string, paths []string, how files.Options, d *fil
 
 // family is the family of models of a name, with its keys.
 func (a *app) family(name string) (suggest.Family, error) {
-	var all []string
-	for _, k := range a.kinds.Keys() {
-		if k.Path == "model.kind" {
-			all = k.Values
-		}
-	}
+	all := a.families()
 	if !slices.Contains(all, name) {
 		hint := "the families are " + strings.Join(all, ", ")
 		if near := names.Nearest(name, all); near != "" {
@@ -62,6 +57,16 @@ func (a *app) family(name string) (suggest.Family, error) {
 		}
 		return false
 	}}, nil
+}
+
+// families are the names of the families of models.
+func (a *app) families() []string {
+	for _, k := range a.kinds.Keys() {
+		if k.Path == "model.kind" {
+			return k.Values
+		}
+	}
+	return nil
 }
 
 // freeName is the name of an npz file that does not exist.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,6 +28,8 @@ var flagLines = []string{
 	"bench scale fhn/smoke --one-machine --workers 1,2",
 	"bench scale fhn/smoke --workers-per-machine 2 --workers 1,2",
 	"resume smoke --keys OUT/keys --listen 127.0.0.1:0",
+	"resume smoke --listen-http 127.0.0.1:0",
+	"train fhn/smoke --name shown --listen-http 127.0.0.1:0",
 	"data info DATA --controls-after --limit 100000000 --dt 0.1",
 	"data convert ONE OUT/convert.npz --controls-after --limit 100000000 --cut 12",
 	"data show DATA --controls-after --limit 100000000 --cut 12 --dt 0.1 --rename y_speed=y_pace --out OUT/show",
@@ -42,14 +45,17 @@ var flagLines = []string{
 	"linearize own --part test --seed 3 --checkpoint last",
 	"segment own --part test --seed 3 --checkpoint last",
 	"smooth own --part test --seed 3 --checkpoint last",
+	"export own --checkpoint last --out OUT/export",
+	"bench serve own --duration 50ms --clients 2 --cores 1",
+	"data info TABLE READ --transform speed=diff",
+	"data convert TABLE OUT/table.npz READ",
+	"data show TABLE READ --out OUT/table",
+	"man --out OUT/man",
 }
 
 // elsewhere are flags that need processes that live for a while, and why no command line here has them.
 var elsewhere = map[string]string{
 	"switchyard chaos --keep":          "TestChaos_SameBits leaves its folder to a temporary one",
-	"switchyard bench serve --clients": "it measures for a minute",
-	"switchyard bench serve --cores":   "it measures for a minute",
-	"switchyard export --checkpoint":   "as that of eval",
 	"switchyard serve --history":       "the limits of serving are tested in its package",
 	"switchyard serve --max-clients":   "the limits of serving are tested in its package",
 	"switchyard sweep extend --trials": "the engine of package sweep is tested with it",
@@ -57,11 +63,9 @@ var elsewhere = map[string]string{
 }
 
 // sharedFlags are pieces of code that several commands have: the flags of a connection, which the tests of secrets run,
-// those that say how a table of one's own data is read, which the tests of data run by data info, and those by which a
-// search trains, which are train's.
+// and those by which a search trains, which are train's.
 var sharedFlags = []string{
 	"nats", "nkey", "tls-ca",
-	"observe", "control", "label", "time", "id", "resample", "transform", "dt",
 	"keys", "listen", "slots", "web", "web-token-file", "workers", "sweeps-dir", "multirun",
 }
 
@@ -77,13 +81,25 @@ func TestFlags_EachIsUsed(t *testing.T) {
 	for _, question := range []string{"forecast", "backtest", "filter", "linearize", "segment", "smooth"} {
 		lines = append(lines, question+" own --data DATA --controls-after --limit 100000000 --dt 0.1 --cut 24", question+" own --in OTHER --rename speed=y_speed --json")
 	}
+	for _, question := range []string{"forecast", "backtest", "filter", "linearize", "segment", "smooth"} {
+		lines = append(lines, question+" own --data TABLE READ")
+	}
+	lines = append(lines, "simulate own --in TABLE READ")
 	lines = append(lines, "simulate own --in DATA --controls-after --limit 100000000 --dt 0.1 --cut 24", "simulate own --in OTHER --rename speed=y_speed")
 	text, err := os.ReadFile(filepath.Join(data, "e03.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := c.write("other.csv", strings.Replace(string(text), "y_speed", "speed", 1))
-	places := strings.NewReplacer("DATA", data, "ONE", filepath.Join(data, "e03.csv"), "OTHER", other, "OUT", out)
+	table := "when,who,position,speed,force,touch\n"
+	for i := range 40 {
+		table += fmt.Sprintf("%d,a,%d,%d,%d,%d\n", i, i%7, i%5, i%3, i%2)
+	}
+	tablePath := c.write("table.csv", table)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "READ", "--observe position,speed --control force --label touch --time when --id who --resample 1 --dt 1")
+	}
+	places := strings.NewReplacer("TABLE", tablePath, "DATA", data, "ONE", filepath.Join(data, "e03.csv"), "OTHER", other, "OUT", out)
 	used := map[string]bool{}
 	for _, line := range lines {
 		arguments := strings.Fields(line)

@@ -28,6 +28,7 @@ type paperFlags struct {
 	out      string
 	parallel int
 	dry      bool
+	asIs     bool
 }
 
 // Limits of flags.
@@ -43,14 +44,15 @@ func (a *app) paperCommand() *cobra.Command {
 		Short: "Reproduce the tables, figures and claims of the paper",
 		Long: `Train every model of the paper on every environment, measure them and write one report: index.html, which
 opens from disk, report.md, numbers.csv, runs.csv and figures. It first says what it will train and how long that
-takes here. It may be stopped at any time: the same command goes on where it was.
+takes here. It may be stopped at any time: the same command goes on where it was. The numbers of each run are kept in
+the folder measured, too, and count when the run itself is gone.
 
 Sizes:
   smoke     minutes: every table and figure is written, nothing is learned
   quick     hours on two cores
   faithful  the paper's sizes and schedules, weeks on two cores
 
-Parts: ` + listOf(paper.Parts()),
+Parts: ` + listOf(paper.Parts()) + `; also a part of one, e.g. table1/reacher or table1/reacher/normal`,
 		Example: "  " + a.invoked + " paper --size smoke -o report\n  " + a.invoked + " paper --size quick --only table1,fhn -o report --dry-run",
 		Args:    exactly(),
 		RunE:    func(*cobra.Command, []string) error { return a.paper(f) },
@@ -58,8 +60,9 @@ Parts: ` + listOf(paper.Parts()),
 	c.Flags().StringVar(&f.size, "size", string(paper.Smoke), "size of the runs: "+listOf(paper.Sizes()))
 	c.Flags().IntVar(&f.seeds, "seeds", 3, "seeds of each model: 1, 2, …")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "parts to reproduce (default: all)")
-	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs")
+	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs and their numbers in the folder measured")
 	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs that are trained at the same time, with one worker each")
+	c.Flags().BoolVar(&f.asIs, "as-is", false, "train nothing: write the report of what is measured")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be trained, and train nothing")
 	c.RegisterFlagCompletionFunc("size", completeWords(paper.Sizes())) // they fail for a flag that does not exist
 	c.RegisterFlagCompletionFunc("only", completeWords(paper.Parts()))
@@ -85,8 +88,8 @@ func completeWords[T ~string](words []T) cobra.CompletionFunc {
 	}
 }
 
-// parts checks the flags and returns the parts that are asked for.
-func (f paperFlags) parts() ([]paper.Part, error) {
+// choices checks the flags and returns what is asked for.
+func (f paperFlags) choices() ([]paper.Choice, error) {
 	if !slices.Contains(paper.Sizes(), paper.Size(f.size)) {
 		return nil, advice.Usagef("--size %s: it takes %s", f.size, listOf(paper.Sizes()))
 	}
@@ -96,32 +99,33 @@ func (f paperFlags) parts() ([]paper.Part, error) {
 	if f.parallel < 1 || f.parallel > maxParallel {
 		return nil, advice.Usagef("--parallel %d: it takes 1 to %d", f.parallel, maxParallel)
 	}
-	if len(f.only) == 0 {
-		return paper.Parts(), nil
+	if f.dry && f.asIs {
+		return nil, advice.Usagef("--dry-run and --as-is: one of them")
 	}
-	var parts []paper.Part
+	var choices []paper.Choice
 	for _, name := range f.only {
-		if !slices.Contains(paper.Parts(), paper.Part(name)) {
-			return nil, advice.Usagef("--only %s: there are %s", name, listOf(paper.Parts()))
+		c := paper.Choice(name)
+		if !c.Exists() {
+			return nil, advice.Usagef("--only %s: there are %s, and parts of them, e.g. table1/reacher or table1/reacher/normal", name, listOf(paper.Parts()))
 		}
-		parts = append(parts, paper.Part(name))
+		choices = append(choices, c)
 	}
-	return parts, nil
+	return choices, nil
 }
 
 func (a *app) paper(f paperFlags) error {
-	parts, err := f.parts()
+	choices, err := f.choices()
 	if err != nil {
 		return err
 	}
-	plan, err := paper.NewPlan(a.kinds, paper.Size(f.size), f.seeds, parts)
+	plan, err := paper.NewPlan(a.kinds, paper.Size(f.size), f.seeds, choices)
 	if err != nil {
 		return err
 	}
 	screen := a.screen()
 	log := a.logger(screen, hclog.Warn)
 	s := &study.Study{
-		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
+		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
 		Version: release.Version(), Log: log, Command: a.command, Show: func(study.Progress) {},
 	}
 	if plan.Size == paper.Smoke {
@@ -131,6 +135,9 @@ func (a *app) paper(f paperFlags) error {
 		return err
 	}
 	began := time.Now()
+	if f.asIs {
+		return a.writePaper(plan, s, f, began)
+	}
 	err = a.untilInterrupted(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
 		defer screen.Finish()
 		costs, err := a.estimate(ctx, s, plan)
@@ -197,7 +204,7 @@ func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) ([
 
 // writePaper writes the report and prints the claims.
 func (a *app) writePaper(plan *paper.Plan, s *study.Study, f paperFlags, began time.Time) error {
-	results, err := paper.Read(plan, s.RunsDir)
+	results, err := paper.Read(plan, s)
 	if err != nil {
 		return err
 	}

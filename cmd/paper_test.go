@@ -32,7 +32,28 @@ func TestPaper(t *testing.T) {
 	if err != nil || string(again) != string(page) {
 		t.Errorf("the second report differs: %v", err)
 	}
-	for _, args := range [][]string{{"--size", "big"}, {"--only", "table9"}, {"--seeds", "0"}, {"--parallel", "0"}} {
+	numbers, err := os.ReadFile(filepath.Join(out, "numbers.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(out, "runs")); err != nil {
+		t.Fatal(err)
+	}
+	r = c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball", "-o", out)
+	kept, err := os.ReadFile(filepath.Join(out, "numbers.csv"))
+	if err != nil || string(kept) != string(numbers) || !strings.Contains(r.err, "all are trained") {
+		t.Errorf("without the runs the kept numbers do not count: %v\n%s", err, r.err)
+	}
+	if page, err = os.ReadFile(filepath.Join(out, "index.html")); err != nil || !strings.Contains(string(page), "kept from earlier") || !strings.Contains(string(page), "ball-normal-pixels.svg") {
+		t.Errorf("the report does not say which numbers were kept, or lost a figure: %v", err)
+	}
+	other := filepath.Join(t.TempDir(), "report")
+	c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball/ball/kvae,table1/reacher", "-o", other, "--as-is")
+	if text, err := os.ReadFile(filepath.Join(other, "runs.csv")); err != nil || !strings.Contains(string(text), "ball-kvae-1,") || !strings.Contains(string(text), "reacher-lstm-1,") ||
+		strings.Contains(string(text), "maze") || strings.Count(string(text), ",not run,") != 9 {
+		t.Errorf("runs.csv: %v\n%s", err, text)
+	}
+	for _, args := range [][]string{{"--only", "table1/fhn"}, {"--size", "big"}, {"--only", "table9"}, {"--seeds", "0"}, {"--parallel", "0"}} {
 		if r := c.run(append([]string{"paper", "-o", out}, args...)...); r.code != 2 || !strings.Contains(r.err, args[1]) {
 			t.Errorf("%v: code %d\n%s", args, r.code, r.err)
 		}

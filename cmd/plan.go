@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -36,7 +37,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if job.LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
-	step := fmt.Sprintf("%d sequences in %d shards, %.3g GFLOP", c.Train.Batch, c.Train.Shards, p.FLOPs/1e9)
+	step := fmt.Sprintf("%s in %s, %s GFLOP", readable.Count(c.Train.Batch, "sequence"), readable.Count(c.Train.Shards, "shard"), readable.Digits(p.FLOPs/1e9))
 	training := fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
 	if c.Train.Patience > 0 {
 		training += fmt.Sprintf(", ends after %s without a better one", readable.Count(int(c.Train.Patience), "validation"))
@@ -57,6 +58,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, readable.Count(flags.slots, "slot"), kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", readable.Bytes(int64(p.Memory)))},
 		{"broker", "embedded NATS, " + brokerText(flags.listen)},
+		{"page", pageText(flags)},
 		{"training", training},
 	}
 	if p.Data != nil && !sweeping {
@@ -65,6 +67,11 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		}
 	}
 	return facts
+}
+
+// pageText says where the page of the run is.
+func pageText(f trainFlags) string {
+	return cmp.Or(f.url, f.page.listen, "none; --listen-http 127.0.0.1:8080 shows one")
 }
 
 // boundText says what a validation reports beside the objective, which is minus the loss.

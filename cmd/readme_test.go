@@ -51,8 +51,8 @@ var readmeLines = []readmeLine{
 	{line: "export SWITCHYARD_NATS=nats://127.0.0.1:4222", check: (*newcomer).export},
 	{line: "switchyard coordinator", check: (*newcomer).serve, more: " --web 127.0.0.1:0", want: []string{"coordinator ready"}},
 	{line: "switchyard worker", check: (*newcomer).serveTwo, want: []string{"worker: id="}},
-	{line: "switchyard submit fhn --name first", check: (*newcomer).run, more: smokeSizes + " train.steps=1000000", want: []string{"first: it is started"}},
-	{line: "switchyard submit fhn seed=2 --name second", check: (*newcomer).run, more: smokeSizes + " train.steps=20", want: []string{"second: it is started"}},
+	{line: "switchyard submit fhn --name first", check: (*newcomer).run, more: smokeSizes + " train.steps=1000000", want: []string{"first: it is"}},
+	{line: "switchyard submit fhn seed=2 --name second", check: (*newcomer).run, more: smokeSizes + " train.steps=20", want: []string{"second: it is"}},
 	{line: "switchyard runs ls", check: (*newcomer).repeat, want: []string{"first +running +[1-9]", "second +finished +20/20"}},
 	{line: "switchyard runs stop first", check: (*newcomer).run, want: []string{"run first is stopped, with a checkpoint of step [1-9]"}},
 

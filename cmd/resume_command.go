@@ -27,6 +27,7 @@ started with. The parameters become the same bits as without the interruption.`,
 		},
 	}
 	flags.add(c, a.cores)
+	flags.addPage(c)
 	return c
 }
 
@@ -47,7 +48,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 		return errors.Join(err, r.Run.Close())
 	}
 	if err := r.Begin(); err != nil {
-		t.session.Transport.Close()
+		t.close()
 		return errors.Join(session.DiskHint(err, r.Run, a.command), r.Run.Close())
 	}
 	return a.lead(t, r.Run)

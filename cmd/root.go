@@ -17,6 +17,7 @@ func (a *app) run(arguments []string) int {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	addCompletion(root)
+	addHelp(root)
 	err := root.Execute()
 	if err != nil {
 		a.complain(err)
@@ -45,13 +46,14 @@ data-parallel on CPUs. Start with:
 	flags.BoolVar(&a.quiet, "quiet", false, "log warnings only, no progress")
 	flags.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours in the log")
+	root.RegisterFlagCompletionFunc("log-format", completeWords([]string{"text", "json"}))
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.trainCommand(), a.resumeCommand(), a.sweepCommand(), a.evalCommand(),
 		a.forecastCommand(), a.filterCommand(), a.smoothCommand(), a.segmentCommand(), a.simulateCommand(), a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
 		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
 		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(), a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
-		a.serveCommand(), a.healthCommand(), a.versionCommand(),
+		a.serveCommand(), a.healthCommand(), a.versionCommand(), a.manCommand(),
 	)
 	return root
 }
@@ -63,6 +65,29 @@ func addCompletion(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Args, c.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// addHelp adds cobra's command for help. Cobra's own version prints the help of the program for a command that there is
+// not, and succeeds; this one refuses it.
+func addHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+			at := root
+			for _, word := range args {
+				next, _, err := at.Find([]string{word})
+				if err != nil || next == at {
+					return subcommand(at, []string{word})
+				}
+				at = next
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
 		}
 	}
 }

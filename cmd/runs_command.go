@@ -25,9 +25,9 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := group("runs", "List, show and stop runs", `List, show and stop runs. With --nats it is the runs of the coordinator at that broker,
+	c := group("runs", "List, show, compare, rename, remove and stop runs", `List, show, compare, rename, remove and stop runs. With --nats it is the runs of the coordinator at that broker,
 without those of the folder of runs here.`)
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand())
 	return c
 }
 
@@ -50,9 +50,10 @@ func (a *app) runsListCommand() *cobra.Command {
 			if len(list) == 0 {
 				return a.printf("no runs %s\n", where)
 			}
-			table := readable.NewTable("name", "state", "step", "best objective", "preset", "started").Left(1, 4, 5)
+			waiting := a.waiting(list, link)
+			table := readable.NewTable("name", "state", "step", "best objective", "disk", "preset", "started").Left(1, 5, 6)
 			for _, r := range list {
-				table.Row(r.Name, string(r.State), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, cmp.Or(waiting[r.Name], string(r.State)), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -61,6 +62,38 @@ func (a *app) runsListCommand() *cobra.Command {
 	link.add(c, a)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of run.json objects")
 	return c
+}
+
+// waiting are the runs of a coordinator that go on without a worker, as "waiting".
+func (a *app) waiting(list []runs.Info, link connection) map[string]string {
+	found := map[string]string{}
+	if link.url == "" {
+		return found
+	}
+	err := a.ask(link, func(ctx context.Context, client *control.Client) error {
+		for _, r := range list {
+			if r.State != runs.Running {
+				continue
+			}
+			if now, err := showRun(ctx, client, r.Name); err == nil && now.Live != nil && len(now.Live.Workers) == 0 {
+				found[r.Name] = "waiting"
+			}
+		}
+		return nil
+	})
+	if err != nil { // the list is right without it
+		return nil
+	}
+	return found
+}
+
+// diskOf is the room that a run takes; that of a run elsewhere is not known here.
+func (a *app) diskOf(name string, link connection) string {
+	size, err := runs.Size(a.runsDir, name)
+	if err != nil || link.url != "" {
+		return "-"
+	}
+	return readable.Bytes(size)
 }
 
 // listBans prints the banned keys, if there are any.
@@ -205,6 +238,9 @@ func (a *app) showRun(r web.Run, folder string) error {
 		state += ": " + info.ExitReason
 	}
 	table.Row("state", state)
+	if info.Was != "" {
+		table.Row("renamed", "it began as "+info.Was)
+	}
 	table.Row("step", readable.Group(info.Step)+" of "+readable.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
 	table.Row("parameters", readable.Group(info.Parameters))

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
@@ -43,11 +44,12 @@ Ctrl-C ends it.`,
 	c.Flags().IntVar(&model.limits.History, "history", model.limits.History, "last observations of a client that forecasts are made from")
 	model.connection.add(c, a)
 	c.RegisterFlagCompletionFunc("model", a.completeRuns)
+	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))
 	return c
 }
 
 func (a *app) serve(flags webFlags, sweepsDir string) error {
-	flags.sweeps = sweepsOf(sweepsDir)
+	flags.sweeps, flags.model = sweepsOf(sweepsDir), a.modelView
 	server, err := flags.open(web.Folder(a.runsDir), a.runsDir, a.logger(a.err, hclog.Info))
 	if err != nil {
 		return err

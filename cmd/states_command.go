@@ -44,15 +44,11 @@ dwell_median, visits and steps, and transitions [regimes, regimes].`,
 			if err != nil {
 				return err
 			}
-			answers, err := each(list, func(s switchyard.Series) (switchyard.Segmentation, error) { return run.Segment(s, f.seed) })
+			y, err := segmentations(run, list, columns, f.seed)
 			if err != nil {
 				return err
 			}
-			systems, err := run.Systems(columns.DT)
-			if err != nil {
-				return err
-			}
-			return a.tell(&f, answer.Segmentations(list, answers, systems, columns))
+			return a.tell(&f, y)
 		})
 	f.add(c, "segment")
 	return c

@@ -26,6 +26,7 @@ type submitFlags struct {
 	link   connection
 	name   string
 	wait   bool
+	waits  bool // no worker serves the run yet
 	asJSON bool
 }
 
@@ -90,6 +91,9 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		if err != nil {
 			return err
 		}
+		if result.State == control.Started && !flags.asJSON && a.waits(ctx, client, result.Name) {
+			flags.waits = true
+		}
 		if err := a.submitted(flags, result); err != nil || !flags.wait {
 			return err
 		}
@@ -114,10 +118,35 @@ func (a *app) submitted(flags submitFlags, s control.Submitted) error {
 	text := map[control.State]string{
 		control.Started: "is started", control.Resumed: "is continued", control.Running: "is under way already", control.Finished: "is finished already",
 	}
+	if flags.waits {
+		text[control.Started] = "is accepted, and waits for a worker"
+	}
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
 	}
 	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name), a.remotely(flags.link, "runs", "stop", s.Name))
+}
+
+// A run that no worker serves within so many queries waits for one.
+const (
+	waitQueries  = 8
+	waitInterval = 250 * time.Millisecond
+)
+
+// waits reports whether a run that was just submitted finds no worker.
+func (a *app) waits(ctx context.Context, client *control.Client, name string) bool {
+	for range waitQueries {
+		r, err := showRun(ctx, client, name)
+		if err != nil || r.Live == nil && r.State != runs.Running || r.Live != nil && len(r.Live.Workers) > 0 {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(waitInterval):
+		}
+	}
+	return true
 }
 
 // patientFor is how long the command waits in silence while the coordinator opens a run.

@@ -93,9 +93,9 @@ func stepTime(s float64) string {
 	case s < 1e-3:
 		return fmt.Sprintf("%.0f µs", s*1e6)
 	case s < 1:
-		return fmt.Sprintf("%.3g ms", s*1e3)
+		return readable.Digits(s*1e3) + " ms"
 	}
-	return fmt.Sprintf("%.3g s", s)
+	return readable.Digits(s) + " s"
 }
 
 // sweepScreen shows a sweep while it goes on: on a terminal one line for each trial under way, which changes in place;

@@ -24,12 +24,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
 // trainFlags are the flags that train and resume share.
 type trainFlags struct {
 	workers, slots int
 	listen, keys   string
+	page           webFlags // of this training; its address is empty unless it is asked for
+	url            string   // of the page, when it is there
 }
 
 func (f *trainFlags) add(c *cobra.Command, cores int) {
@@ -39,12 +42,22 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
 }
 
+// addPage adds the flags of the page of a training.
+func (f *trainFlags) addPage(c *cobra.Command) {
+	f.page.flag = "listen-http"
+	c.Flags().StringVar(&f.page.listen, "listen-http", "", "address of a page that shows the run, e.g. 127.0.0.1:8080 (default: none)")
+	c.Flags().StringVar(&f.page.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop the run from the page")
+}
+
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return advice.Usagef("%d workers with %d slots: at least one of each is needed (0 workers with --listen)", f.workers, f.slots)
+		return advice.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
 	}
 	if f.listen == "" && f.keys != "" {
 		return advice.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
+	}
+	if f.page.listen == "" && f.page.tokenFile != "" {
+		return advice.Usagef("--web-token-file %s: without --listen-http there is no page", f.page.tokenFile)
 	}
 	if f.listen == "" {
 		return nil
@@ -77,6 +90,7 @@ Presets:
 		},
 	}
 	flags.add(c, a.cores)
+	flags.addPage(c)
 	c.Flags().StringVar(&name, "name", "", "name of the run (default: made from preset and model)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
 	return c
@@ -114,7 +128,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	}
 	run, err := a.create(t, name, args, overrides)
 	if err != nil {
-		t.session.Transport.Close()
+		t.close()
 		return err
 	}
 	return a.lead(t, run)
@@ -141,6 +155,15 @@ type training struct {
 	session *session.Session
 	flags   trainFlags
 	screen  *terminal.Screen
+	page    *trainPage // nil: none
+}
+
+// close gives back what was opened for a training that does not begin.
+func (t *training) close() {
+	t.session.Transport.Close()
+	if t.page != nil {
+		_ = t.page.server.Close() // nobody has used it
+	}
 }
 
 // training prepares to lead a run of a plan. It starts the broker, so that an address in use is reported before the
@@ -152,26 +175,44 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	if err != nil {
 		return nil, err
 	}
-	return &training{
+	t := &training{
 		session: &session.Session{
 			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir,
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,
-	}, nil
+	}
+	if flags.page.listen == "" {
+		return t, nil
+	}
+	t.page = &trainPage{Folder: web.Folder(a.runsDir)}
+	flags.page.model = a.modelView
+	if t.page.server, err = flags.page.open(t.page, a.runsDir, log); err != nil {
+		transport.Close()
+		return nil, err
+	}
+	if t.page.server == nil { // --listen-http none
+		t.page = nil
+		return t, nil
+	}
+	t.flags.url = t.page.server.URL()
+	return t, nil
 }
 
 // lead trains a run to its end, evaluates it and prints what to do next.
 func (a *app) lead(t *training, run *runs.Run) error {
 	s := t.session
 	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
-		s.Transport.Close()
+		t.close()
 		return errors.Join(err, run.Close())
+	}
+	if t.page != nil {
+		s.Opened = t.page.opened(run.Name())
 	}
 	began := time.Now()
 	err := a.untilInterrupted(t.screen, "finishing the step, writing a checkpoint", func(ctx context.Context) error {
 		defer t.screen.Finish()
-		return s.Train(ctx, run, a.progress(t.screen, s.Log))
+		return t.page.serve(ctx, func(ctx context.Context) error { return s.Train(ctx, run, a.progress(t.screen, s.Log)) })
 	})
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may still write to it. The end of the process releases it.
@@ -265,8 +306,16 @@ func (a *app) report(run *runs.Run, p *job.Plan) error {
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return err
 		}
-		next = append(next, []string{"eval", run.Name(), "--json"})
+		if p.Data != nil {
+			if err := a.showRegimes(run); err != nil {
+				return err
+			}
+			next = a.usesOf(p.Config, run.Name())
+		} else {
+			next = append(next, []string{"eval", run.Name(), "--json"})
+		}
 	}
+	next = append(next, []string{"serve"})
 	for _, other := range registry.Describe(p.Config).Others {
 		next = append(next, []string{"train", a.origin(run, p), other})
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/hashicorp/go-hclog"
@@ -14,7 +15,9 @@ import (
 // webFlags set the address of the page and the file with its token.
 type webFlags struct {
 	listen, tokenFile string
-	sweeps            *web.Sweeps // nil: the page has none
+	flag              string        // that sets listen; empty: web
+	sweeps            *web.Sweeps   // nil: the page has none
+	model             web.ModelFunc // nil: the page shows no models
 }
 
 func (f *webFlags) add(c *cobra.Command) {
@@ -27,7 +30,8 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 	if f.listen == "none" {
 		return nil, nil
 	}
-	if err := listenAddress("web", f.listen, 8080); err != nil {
+	flag := cmp.Or(f.flag, "web")
+	if err := listenAddress(flag, f.listen, 8080); err != nil {
 		return nil, err
 	}
 	token := ""
@@ -40,12 +44,12 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, advice.Usage(err)
 		}
 	}
-	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
+	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
 	switch {
 	case errors.Is(err, web.ErrToken):
 		return nil, advice.Usage(err)
 	case err != nil:
-		return nil, advice.Hint(err, "--web takes another address, e.g. 127.0.0.1:8081, or none")
+		return nil, advice.Hint(err, "--%s takes another address, e.g. 127.0.0.1:8081, or none", flag)
 	}
 	return server, nil
 }

@@ -215,7 +215,7 @@ func TestAverage_Resumed(t *testing.T) {
 // Through random faults the average ends with the same bits, too.
 func TestSimulation_Averaged(t *testing.T) {
 	want := map[wire.Coding]string{}
-	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16} {
+	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16, wire.Int8} {
 		s := &simulation{t: t, cfg: simulatedConfig(t)}
 		s.cfg.Gradients, s.cfg.Average = gradients, 0.9
 		bus := wire.NewMemory(nil)

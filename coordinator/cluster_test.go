@@ -76,10 +76,12 @@ func (p *toy) Validate(_ int, _ uint64, shard int, terms []float32) error {
 	return nil
 }
 
-// trusted is a referee for toys of a size.
-func trusted(size int) coordinator.Referee {
+// trusted is a referee for toys of a size, whose integers have 16 bits.
+func trusted(size int) coordinator.Referee { return trustedOf(quantize.Int16, size) }
+
+func trustedOf(width quantize.Width, size int) coordinator.Referee {
 	return func(_ context.Context, step uint64, theta []float32, work wire.Work, b reduce.Block) (values, terms []float32, err error) {
-		program, tree := rounding(size, theta), reduce.NewTree(b)
+		program, tree := rounding(width, size, theta), reduce.NewTree(b)
 		tree.Peaks = len(theta) - size
 		for shard := b.First; shard < b.First+b.Count; shard++ {
 			p := reduce.Partial{Terms: make([]float32, 2)}
@@ -101,10 +103,10 @@ func trusted(size int) coordinator.Referee {
 
 // rounding is a toy at the given parameters. If there are exponents behind them its gradients are rounded as in a run
 // of config.
-func rounding(size int, theta []float32) worker.Program {
+func rounding(width quantize.Width, size int, theta []float32) worker.Program {
 	var program worker.Program = &toy{size: size}
 	if len(theta) > size {
-		grid, err := quantize.NewGrid([]int{size}, 8)
+		grid, err := quantize.NewGrid(width, []int{size}, 8)
 		if err != nil {
 			panic(err)
 		}

@@ -121,7 +121,7 @@ func (c *Config) validate(size int) error {
 		errs = append(errs, err)
 	}
 	check(c.Gradients == wire.Float32 || c.Outer.Every == 0, "gradients as integers: what replicas of local steps exchange is no gradient")
-	check(c.Gradients <= wire.Int16, "gradients: coding %d is not known", c.Gradients)
+	check(c.Gradients <= wire.Int8, "gradients: coding %d is not known", c.Gradients)
 	check(len(c.Layout) <= wire.MaxTensors, "layout: %d tensors exceed %d", len(c.Layout), wire.MaxTensors)
 	if len(errs) > 0 {
 		return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))

@@ -24,6 +24,7 @@ type Coordinator struct {
 
 	intake   *intake
 	inbox    chan incoming
+	asked    chan struct{} // requests for a checkpoint
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
 	received int64         // bytes since the last step
 	start    time.Time
@@ -84,7 +85,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	store := &checkpoint.Store{Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(), Data: m.transfer.data.hash}
 	return &Coordinator{
 		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
-		intake: newIntake(), inbox: make(chan incoming, inboxLength), closing: make(chan struct{}),
+		intake: newIntake(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1), closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: newReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
 	}, nil
@@ -182,6 +183,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.reportLog()
 		case v := <-c.referee.done:
 			c.judged(v)
+		case <-c.asked:
+			c.machine.run.milestones.asked = true
 		case <-interrupted:
 			interrupted = nil
 			c.log.Info("interrupted: "+c.machine.run.underWay(), "step", c.machine.run.opt.step)
@@ -194,6 +197,15 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	}
 	c.saveLast(ctx)
 	return c.err
+}
+
+// Checkpoint asks for a checkpoint of the parameters after the step under way. It may be called at any time, and does not
+// wait. It changes no bit of the run.
+func (c *Coordinator) Checkpoint() {
+	select {
+	case c.asked <- struct{}{}:
+	default: // one is asked for already
+	}
 }
 
 func (c *Coordinator) now() time.Duration { return time.Since(c.start) }

@@ -30,7 +30,7 @@ func newIntegers(grid *quantize.Grid, exponents []float32) *integers {
 	if grid == nil {
 		return nil
 	}
-	return &integers{grid: grid, scales: quantize.NewScales(exponents)}
+	return &integers{grid: grid, scales: quantize.NewScales(grid.Width(), exponents)}
 }
 
 // grid divides a number of parameters into blocks; nil if gradients travel as float32.
@@ -38,7 +38,7 @@ func (c *Config) grid(size int) (*quantize.Grid, error) {
 	if c.Gradients == wire.Float32 {
 		return nil, nil
 	}
-	grid, err := quantize.NewGrid(c.tensors(size), c.Shards)
+	grid, err := quantize.NewGrid(quantize.Width(c.Gradients.Width()), c.tensors(size), c.Shards)
 	if err != nil {
 		return nil, fmt.Errorf("gradients as integers: %w", err)
 	}
@@ -84,7 +84,7 @@ func (i *integers) peaks() int {
 // offer says in a Welcome how gradients travel.
 func (i *integers) offer(w *wire.Welcome, cfg *Config, size int) {
 	if i != nil {
-		w.Gradients, w.Seed, w.Shards, w.Tensors = wire.Int16, cfg.Seed, cfg.Shards, cfg.tensors(size)
+		w.Gradients, w.Seed, w.Shards, w.Tensors = cfg.Gradients, cfg.Seed, cfg.Shards, cfg.tensors(size)
 	}
 }
 

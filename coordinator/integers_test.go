@@ -21,8 +21,12 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// goldenIntegers is the SHA-256 of the toy run's parameters with gradients as integers, whatever computed them.
-const goldenIntegers = "aa0659ca6b0a101472257a30fe95400d78aeb6753041fe12a7fc154455e6bc3e"
+// goldenIntegers and goldenShort are the SHA-256 of the toy run's parameters with gradients as integers of 16 and 8 bits,
+// whatever computed them.
+const (
+	goldenIntegers = "aa0659ca6b0a101472257a30fe95400d78aeb6753041fe12a7fc154455e6bc3e"
+	goldenShort    = "80b12e350b4fac76b598fc73c4a3117f389a85d3e5701c92023fe83750ffa368"
+)
 
 func integersConfig(t *testing.T) coordinator.Config {
 	cfg := config(t)
@@ -71,14 +75,21 @@ func repeated(t *testing.T, cfg coordinator.Config) (steps []uint64) {
 // The parameters, every reported figure and the steps that had to be made twice are the same for any number of workers,
 // slots and bytes per message.
 func TestIntegers_SameBitsForAnyWorkers(t *testing.T) {
+	for gradients, golden := range map[wire.Coding]string{wire.Int16: goldenIntegers, wire.Int8: goldenShort} {
+		sameBitsForAnyWorkers(t, gradients, golden)
+	}
+}
+
+func sameBitsForAnyWorkers(t *testing.T, gradients wire.Coding, golden string) {
+	t.Helper()
 	want, again := "", []uint64(nil)
 	for i, slots := range [][]int{{1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, {4}, {3, 1}} {
 		cfg := integersConfig(t)
-		cfg.Chunk = []int{1024, 90, 1 << 20}[i%3]
+		cfg.Gradients, cfg.Chunk = gradients, []int{1024, 90, 1 << 20}[i%3]
 		cfg.Credit = max(cfg.Credit, cfg.Chunk)
 		sha, trace := trainProgram(t, cfg, wire.NewMemory(nil), surging, slots...)
-		if sha != goldenIntegers {
-			t.Errorf("slots %v: SHA-256 %s, want %s", slots, sha, goldenIntegers)
+		if sha != golden {
+			t.Errorf("coding %d, slots %v: SHA-256 %s, want %s", gradients, slots, sha, golden)
 		}
 		if want == "" {
 			want, again = trace, repeated(t, cfg)
@@ -244,8 +255,8 @@ func TestIntegers_NotFinite(t *testing.T) {
 	}
 }
 
-// Gradients as integers halve what comes in, but for headers and the exponents.
-func TestIntegers_HalfTheBytes(t *testing.T) {
+// Gradients as integers halve or quarter what comes in, but for headers and the exponents.
+func TestIntegers_FewerBytes(t *testing.T) {
 	bytes := func(gradients wire.Coding) (total int64) {
 		cfg := config(t)
 		cfg.Gradients, cfg.Chunk, cfg.Credit = gradients, 1<<15, 1<<16
@@ -261,8 +272,11 @@ func TestIntegers_HalfTheBytes(t *testing.T) {
 		}
 		return total
 	}
-	if float, integer := bytes(wire.Float32), bytes(wire.Int16); float64(integer) > 0.6*float64(float) {
-		t.Errorf("%d bytes as integers, %d as float32", integer, float)
+	float := bytes(wire.Float32)
+	for gradients, most := range map[wire.Coding]float64{wire.Int16: 0.6, wire.Int8: 0.35} {
+		if integer := bytes(gradients); float64(integer) > most*float64(float) {
+			t.Errorf("%d bytes as integers of coding %d, %d as float32", integer, gradients, float)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type milestones struct {
 	unsaved bool
 	// spare is the memory of a checkpoint that was written; nil: there is none.
 	spare *Checkpoint
+	asked bool // somebody wants a checkpoint of the next parameters, whatever their step
 }
 
 // never is the step of a checkpoint that was not written.
@@ -49,9 +50,15 @@ func (s *milestones) validationDue(step uint64) bool {
 // checkpointDue reports whether the parameters after a step are to be saved at once. If they are being validated, the
 // checkpoint waits for the result.
 func (s *milestones) checkpointDue(step uint64, validating bool) bool {
-	if s.checkpointEvery == 0 || step == 0 || step%s.checkpointEvery != 0 || step == s.saved {
+	due := s.asked || s.checkpointEvery > 0 && step%s.checkpointEvery == 0
+	if step == s.saved || step == 0 {
+		s.asked = false
 		return false
 	}
+	if !due {
+		return false
+	}
+	s.asked = false
 	s.unsaved = validating
 	return !validating
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -32,8 +33,12 @@ var (
 // simulated is the SHA-256 of the simulated run's parameters, whatever befalls it.
 const simulated = "87d0f3860d568be5b7edd5901756823f3d23b0a3072474b49d11e3bb01c37a95"
 
-// simulatedIntegers is that of the run whose gradients travel as integers: every third schedule has one.
-const simulatedIntegers = "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f703f6d0df639"
+// simulatedIntegers and simulatedShort are those of the runs whose gradients travel as integers of 16 and 8 bits: every
+// third schedule has one of them.
+const (
+	simulatedIntegers = "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f703f6d0df639"
+	simulatedShort    = "d86fb6e54d8b87041f1d4e34f3ad95c9661248d89b826ddcf6be5fb0ac16744b"
+)
 
 // Real coordinators and workers, the real codec and the real files live through random faults in simulated time:
 // messages lost, repeated, late, reordered and changed; brokers that are gone for seconds; workers killed, paused, cut
@@ -90,7 +95,7 @@ type simulation struct {
 
 // The undisturbed runs, which the schedules are compared with.
 func TestSimulation_Undisturbed(t *testing.T) {
-	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16} {
+	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16, wire.Int8} {
 		undisturbed(t, gradients)
 	}
 }
@@ -112,8 +117,11 @@ func undisturbed(t *testing.T, gradients wire.Coding) {
 
 // want is the SHA-256 that the run is to end with.
 func (s *simulation) want() string {
-	if s.cfg.Gradients == wire.Int16 {
+	switch s.cfg.Gradients {
+	case wire.Int16:
 		return simulatedIntegers
+	case wire.Int8:
+		return simulatedShort
 	}
 	return simulated
 }
@@ -175,11 +183,17 @@ func simulate(t *testing.T, seed uint64, average float64) *simulation {
 	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
 	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
 	s.cfg.Audit = p.audit
-	if seed%3 == 0 {
+	switch seed % 6 {
+	case 0:
 		s.cfg.Gradients = wire.Int16
+	case 3:
+		s.cfg.Gradients = wire.Int8
 	}
 	if p.referee {
 		s.cfg.Referee = trusted(simulatedSize)
+		if s.cfg.Gradients == wire.Int8 {
+			s.cfg.Referee = trustedOf(quantize.Int8, simulatedSize)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}

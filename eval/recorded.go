@@ -23,7 +23,7 @@ type RecordedOptions struct {
 	Training, Test []Recording
 	Prefix         int       // steps filtered before a prediction
 	Horizon        int       // steps predicted, unless all test recordings are too short for it
-	Stride         int       // steps from one start of a prediction to the next; 0: a horizon
+	Stride         int       // steps from one start of a prediction to the next; 0: a horizon, or less where that gives few starts
 	Season         int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
 	Samples        int       // latent rollouts whose average is the predictive mean
 	Names          []string  // of the channels
@@ -31,6 +31,24 @@ type RecordedOptions struct {
 	Deviations     []float64 // unit of each channel in the data's own; nil: 1
 	DT             float64   // time between two steps; 0: unknown
 	Threads        int       // never changes a result
+
+	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.
+	Untransformed *Untransformed
+}
+
+// Untransformed are recordings in units of their own, with the way from the model's values to them.
+type Untransformed struct {
+	Training, Test []Recording // in place of those that the model sees, step by step
+	// Back returns values of the model for a channel of a test recording, from step at on, in these units.
+	Back func(recording, at, channel int, path []float64) []float64
+}
+
+// scored are the recordings in which predictions are scored.
+func (o RecordedOptions) scored() (training, test []Recording) {
+	if o.Untransformed == nil {
+		return o.Training, o.Test
+	}
+	return o.Untransformed.Training, o.Untransformed.Test
 }
 
 // RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was measured, in
@@ -121,7 +139,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 		f.Forecast(&answer, o.query(some, r.Horizon, d, i))
 		for n, s := range some {
 			row := make([]float64, r.Horizon*d.NX*width)
-			r.score(row, width, s, d, modelPredictions(&answer, n, d.NX), b)
+			r.score(row, width, s, d, o.predictions(&answer, n, s), b)
 			parts[i] = append(parts[i], row)
 		}
 	})
@@ -141,11 +159,18 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 // recordedStart is a prediction of the steps from at on.
 type recordedStart struct{ recording, at int }
 
+// fewStarts are as many as are wanted where the recordings are long enough for them.
+const fewStarts = 20
+
 // starts are all places from which so many steps can be predicted.
 func (o RecordedOptions) starts(horizon int) []recordedStart {
 	stride := o.Stride
 	if stride == 0 {
-		stride = horizon
+		places := 0
+		for _, e := range o.Test {
+			places += max(0, e.T-o.Prefix-horizon+1)
+		}
+		stride = min(horizon, max(1, places/fewStarts))
 	}
 	var list []recordedStart
 	for i, e := range o.Test {
@@ -211,30 +236,10 @@ func ones(n int) []float32 {
 // seen reports whether element i of the observations was measured.
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
-// prediction is what a predictor says of a step and channel: its mean, and the distribution around it.
-type prediction struct {
-	mean float64
-	of   func() Mixture
-}
-
-// modelPredictions are those of sequence n of a forecast.
-func modelPredictions(a *model.Forecast, n, nx int) func(k, c int) prediction {
-	return func(k, c int) prediction {
-		at := (k*a.B+n)*nx + c
-		return prediction{float64(a.Mean[at]), func() Mixture {
-			m := Mixture{make([]float64, a.Samples), make([]float64, a.Samples)}
-			for s := range a.Samples {
-				path := (s*a.Horizon*a.B+k*a.B+n)*nx + c
-				m.Means[s], m.Deviations[s] = float64(a.Paths[path]), float64(a.SD[path])
-			}
-			return m
-		}}
-	}
-}
-
 // score enters the errors of all predictors from one start.
 func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction, b *baselines) {
-	e := &r.Options.Test[s.recording]
+	_, test := r.Options.scored()
+	e := &test[s.recording]
 	all := []func(k, c int) prediction{of}
 	for i, base := range b.list {
 		means := make([]float64, r.Horizon*d.NX)
@@ -288,7 +293,8 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 			start = s
 		}
 	}
-	e := &o.Test[start.recording]
+	_, test := o.scored()
+	e := &test[start.recording]
 	y := &Fan{Name: e.Name, First: max(0, start.at-max(3*horizon, o.Prefix)), Start: start.at}
 	for t := y.First; t < start.at+horizon; t++ {
 		row := widen(e.Observations[t*d.NX : (t+1)*d.NX])
@@ -301,7 +307,7 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 	}
 	var answer model.Forecast
 	f.Forecast(&answer, o.query([]recordedStart{start}, horizon, d, noiseOfFan))
-	of := modelPredictions(&answer, 0, d.NX)
+	of := o.predictions(&answer, 0, start)
 	for k := range horizon {
 		mean, low, high := make([]float64, d.NX), make([]float64, d.NX), make([]float64, d.NX)
 		for c := range d.NX {
@@ -311,7 +317,7 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 		}
 		y.Mean, y.Lower, y.Upper = append(y.Mean, mean), append(y.Lower, low), append(y.Upper, high)
 	}
-	y.Regimes, y.M = o.regimes(f, e, y.First, start.at+horizon, d)
+	y.Regimes, y.M = o.regimes(f, &o.Test[start.recording], y.First, start.at+horizon, d)
 	return y
 }
 

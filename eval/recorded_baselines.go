@@ -27,10 +27,11 @@ type baselines struct {
 // fitBaselines fits all baselines for predictions of so many steps.
 func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, error) {
 	b := &baselines{season: o.Season}
+	training, _ := o.scored()
 	if b.season == 0 {
-		b.season = findSeason(o.Training, d.NX)
+		b.season = findSeason(training, d.NX)
 	}
-	linear, err := fitLagged(o.Training, 1, d)
+	linear, err := fitLagged(training, 1, d)
 	if err != nil {
 		return nil, fmt.Errorf("fit the linear baseline: %w", err)
 	}
@@ -40,13 +41,13 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 		b.list = append(b.list, seasonal(b.season))
 	}
 	b.list = append(b.list, linear)
-	best := fitAutoregression(o.Training, linear, o.Prefix, d)
+	best := fitAutoregression(training, linear, o.Prefix, d)
 	b.order = best.lags
 	if best.lags > 1 {
 		b.list = append(b.list, best)
 	}
 	b.measure(o, horizon, d)
-	b.scale = naiveScale(o.Training, max(b.season, 1), d.NX)
+	b.scale = naiveScale(training, max(b.season, 1), d.NX)
 	return b, nil
 }
 
@@ -70,16 +71,17 @@ const mostMeasured = 400
 
 // measure sets the deviations of the baselines: the root of their mean squared error in the training recordings.
 func (b *baselines) measure(o RecordedOptions, horizon int, d model.Dims) {
+	training, _ := o.scored()
 	places := 0
-	for _, e := range o.Training {
+	for _, e := range training {
 		places += max(0, e.T-horizon)
 	}
 	stride := max(1, places/mostMeasured)
 	for _, base := range b.list {
 		square, count := make([]float64, horizon*d.NX), make([]float64, horizon*d.NX)
 		means := make([]float64, horizon*d.NX)
-		for i := range o.Training {
-			e := &o.Training[i]
+		for i := range training {
+			e := &training[i]
 			held := b.held(e, d.NX)
 			for at := min(o.Prefix, max(1, e.T-horizon)); at < e.T; at += stride {
 				base.predict(means, e, held, at, d)

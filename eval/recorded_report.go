@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // summarise makes estimates and scores of the sums.
@@ -61,7 +63,7 @@ func (r *RecordedReport) unit(c int) float64 {
 func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale []float64) Score {
 	s := Score{Coverage: make([][]float64, len(Levels))}
 	for k := range r.Horizon {
-		var absolute, square, scaled, ranked, channels float64
+		var absolute, square, scaled, scales, ranked, channels float64
 		covered, byChannel := make([]float64, len(Levels)), make([]float64, nx)
 		for c := range nx {
 			at := all[(k*nx+c)*width:]
@@ -74,13 +76,16 @@ func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale 
 			absolute += own[sumAbsolute] / n
 			square += own[sumSquare] / n
 			ranked += own[sumRanked] / n
-			scaled += own[sumAbsolute] / n / scale[c]
+			if scale[c] > 0 { // else the channel never changed in training
+				scaled += own[sumAbsolute] / n / scale[c]
+				scales++
+			}
 			for l := range Levels {
 				covered[l] += own[sumCovered+l] / n
 			}
 		}
 		s.MAE, s.RMSE = append(s.MAE, absolute/channels), append(s.RMSE, math.Sqrt(square/channels))
-		s.MASE, s.MAEByChannel = append(s.MASE, scaled/channels), append(s.MAEByChannel, byChannel)
+		s.MASE, s.MAEByChannel = append(s.MASE, scaled/scales), append(s.MAEByChannel, byChannel)
 		if nx > mostDistributed {
 			ranked = math.NaN()
 		}
@@ -145,9 +150,13 @@ func (r RecordedReport) Table() Table {
 	if r.Season > 1 {
 		season = fmt.Sprintf("Season: %d steps.", r.Season)
 	}
+	in := "in the units that the model was trained in"
+	if o.Untransformed != nil {
+		in = "in standard deviations of the data, after transforms were undone"
+	}
 	t.Notes = []string{
-		fmt.Sprintf("%d starts in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", r.Starts, r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per channel, in the units that the model was trained in. Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
+		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", readable.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
 	}
 	if len(o.Test) > 1 {
 		t.Notes = append(t.Notes, "Standard errors are over recordings.")

@@ -54,6 +54,7 @@ func (t Task) training(env envs.Env, steps int) trials {
 const (
 	noiseOfForecast = 0 // and 1, 2 and 3 for the oscillator's stimulus and picture
 	noiseOfFan      = 4
+	noiseOfUndoing  = 5  // of transforms, by start and recording
 	noiseOfTraining = 64 // filtering of training episodes, one path after the other
 	noiseOfTest     = 128
 )

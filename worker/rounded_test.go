@@ -13,7 +13,7 @@ import (
 
 func testRounded(t *testing.T, p Program) (Program, []float32) {
 	t.Helper()
-	grid, err := quantize.NewGrid([]int{100, p.Size() - 100}, 4)
+	grid, err := quantize.NewGrid(quantize.Int16, []int{100, p.Size() - 100}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRounded_Gradient(t *testing.T) {
 		if err := r.Gradient(0, 3, 1, got, gotTerms); err != nil {
 			t.Fatal(err)
 		}
-		quantize.Widen(state[n:], got[n:])
+		quantize.Int16.Widen(state[n:], got[n:])
 	}
 	if !slices.Equal(gotTerms, terms) {
 		t.Errorf("terms %v, want %v", gotTerms, terms)
@@ -144,7 +144,7 @@ func TestShape(t *testing.T) {
 	w := newWorker(t, wire.NewMemory(nil), func([]byte, []byte, int) (Program, error) { return still{}, nil })
 	w.chunk = 64
 	rounder := func(seed uint64, size int) quantize.Rounder {
-		grid, err := quantize.NewGrid([]int{size}, 4)
+		grid, err := quantize.NewGrid(quantize.Int16, []int{size}, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,8 +136,16 @@ func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
 	if left != 0 {
 		return quantize.Rounder{}, fmt.Errorf("%d tensors do not make %d parameters", len(msg.Tensors), msg.Size)
 	}
-	grid, err := quantize.NewGrid(msg.Tensors, msg.Shards)
+	grid, err := quantize.NewGrid(quantize.Width(msg.Gradients.Width()), msg.Tensors, msg.Shards)
 	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
+}
+
+// codingOf is the form in which integers of a width travel.
+func codingOf(width quantize.Width) wire.Coding {
+	if width == quantize.Int8 {
+		return wire.Int8
+	}
+	return wire.Int16
 }
 
 // shape allocates the vectors of the program, in the form that the coordinator asks for, unless they have that form.
@@ -151,7 +159,7 @@ func (w *Worker) shape() {
 	}
 	coding, served := wire.Float32, w.program
 	if w.rounder.Grid != nil {
-		coding, served = wire.Int16, Rounded(w.program, w.rounder)
+		coding, served = codingOf(w.rounder.Grid.Width()), Rounded(w.program, w.rounder)
 	}
 	if w.served == nil || !now.Equal(w.rounder) {
 		w.served = served

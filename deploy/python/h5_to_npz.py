@@ -3,9 +3,10 @@
 
     python3 h5_to_npz.py main_data.hdf5 out.npz [--dt 0.05]
 
-Two layouts are known and told apart by themselves:
+Three layouts are known and told apart by themselves:
 
     Minari   episode_<i>/{observations, actions, ...}; one observation more than actions
+    MATLAB   version 7.3: an array y [T,dy] or [N,T,dy], or a cell array of [T,dy], and u and dt alike
     D4RL     flat observations and actions, cut after each of terminals and timeouts
 
 The result holds y [N,T,dy] (NaN after the end of shorter episodes), u [N,T,du], where u[t] is the
@@ -74,10 +75,43 @@ def d4rl(file, observations):
         first = last + 1
 
 
+def matlab(file, name):
+    """Returns the episodes [T, d] of a variable of MATLAB 7.3, whose dimensions are stored in reverse."""
+    node = file[name]
+    if node.attrs.get("MATLAB_class", b"") == b"cell":
+        return [rows(file[reference], name).T for reference in np.asarray(node).ravel(order="F")]
+    data = np.asarray(node, dtype=np.float32)
+    if data.ndim == 3:
+        return list(data.transpose(2, 1, 0))
+    return [data.reshape(data.shape[0], -1).T]
+
+
+def convert_matlab(file):
+    y = matlab(file, "y")
+    u = matlab(file, "u") if "u" in file else None
+    if u is not None and [len(e) for e in u] != [len(e) for e in y]:
+        raise Fault("u has other steps than y")
+    n, steps = len(y), max(len(e) for e in y)
+    if len({e.shape[1] for e in y}) > 1:
+        raise Fault("the episodes of y have different channels")
+    out = {"length": np.array([len(e) for e in y])}
+    for name, episodes, filler in (("y", y, np.nan), ("u", u, 0)):
+        if episodes is None:
+            continue
+        out[name] = np.full((n, steps, episodes[0].shape[1]), filler, dtype=np.float32)
+        for i, e in enumerate(episodes):
+            out[name][i, : len(e)] = e
+    if "dt" in file:
+        out["dt"] = np.float64(np.asarray(file["dt"]).ravel()[0])
+    return out, 0
+
+
 def convert(file, observations, limit):
+    if "y" in file:
+        return convert_matlab(file)
     is_minari = any(re.fullmatch(r"episode_\d+", name) for name in file)
     if not is_minari and observations not in file:
-        raise Fault(f"it is neither Minari (episode_0, ...) nor D4RL ({observations}, actions); it has {', '.join(file) or 'nothing'}")
+        raise Fault(f"it is neither Minari (episode_0, ...) nor D4RL ({observations}, actions), and MATLAB has no y; it has {', '.join(file) or 'nothing'}")
     episodes, short = [], 0
     for y, a in (minari if is_minari else d4rl)(file, observations):
         if len(episodes) == limit:
@@ -105,7 +139,7 @@ def convert(file, observations, limit):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("input", help="Minari's main_data.hdf5, or a D4RL file")
+    parser.add_argument("input", help="Minari's main_data.hdf5, a D4RL file, or a MATLAB file of version 7.3")
     parser.add_argument("output", help="the .npz file to write")
     parser.add_argument("--observations", default="observations", help="path of the observations within an episode")
     parser.add_argument("--dt", type=float, help="time between two steps")
@@ -119,7 +153,7 @@ def main():
     if args.dt:
         out["dt"] = np.float64(args.dt)
     np.savez_compressed(args.output, **out)
-    print(f"{args.output}: {len(out['length'])} episodes, {out['length'].sum()} steps, y {out['y'].shape}, u {out['u'].shape}"
+    print(f"{args.output}: {len(out['length'])} episodes, {out['length'].sum()} steps, y {out['y'].shape}" + (f", u {out['u'].shape}" if "u" in out else "")
           + (f"; {short} episodes of one step left out" if short else ""))
 
 

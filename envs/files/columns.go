@@ -102,6 +102,23 @@ func (d *Dataset) ObservationName(channel int) string {
 	return heading("y", d.ObservationNames, channel)
 }
 
+// ChannelName is what the user calls an observed channel: speed for a column speed or y_speed, y1 if it has no name.
+func (d *Dataset) ChannelName(channel int) string {
+	return userName(d.ObservationNames, channel, d.ObservationName)
+}
+
+// ActionName is what the user calls a control.
+func (d *Dataset) ActionName(channel int) string {
+	return userName(d.ControlNames, channel, d.ControlName)
+}
+
+func userName(names []string, c int, heading func(int) string) string {
+	if c < len(names) {
+		return names[c]
+	}
+	return heading(c)
+}
+
 // ControlName is the heading of a control in a CSV file.
 func (d *Dataset) ControlName(channel int) string { return heading("u", d.ControlNames, channel) }
 

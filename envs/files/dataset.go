@@ -43,6 +43,8 @@ type Episode struct {
 	Mask []float32
 	// Modes are the true modes of the T steps; nil: unknown.
 	Modes []int32
+	// Continues is set if the episode goes on where the one before it in the list ended. It is not part of the content.
+	Continues bool
 	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
 	// Name is what the files call the recording; may be empty. It is not part of the content.
@@ -243,7 +245,7 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 		return *e
 	}
 	p := *e
-	p.T = end - first
+	p.T, p.Continues = end-first, false
 	p.Source = fmt.Sprintf("%s, steps %d to %d", e.Source, first, end-1)
 	part := func(data []float32, width int) []float32 {
 		if data == nil {

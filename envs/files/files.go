@@ -1,4 +1,4 @@
-// Package files holds a user's own trajectories: it reads them from .npz, .npy, .csv, .tsv and .mat
+// Package files holds a user's own trajectories: it reads them from .npz, .npy, .csv, .tsv, .parquet and .mat
 // files, from folders and globs of those, checks them, splits and normalises them, and writes them.
 //
 // A table whose columns have other names is read with Options: which column is observed, which one is the time, which one

@@ -88,6 +88,7 @@ func (o Options) guessArrays(path string) (Options, error) {
 // sampled is a column with its first values.
 type sampled struct {
 	name    string
+	unnamed bool      // it has no heading
 	texts   []string  // of the rows
 	numbers []float64 // NaN: missing
 	numeric bool      // every value is a number
@@ -111,7 +112,7 @@ func (o Options) sample(in rowSource) ([]*sampled, error) {
 		if r, _ := o.column(name); r == observation && len(o.Observe) == 0 && !plainTarget(name, header) {
 			return nil, nil
 		}
-		columns = append(columns, &sampled{name: name, numeric: true, times: []float64{}})
+		columns = append(columns, &sampled{name: name, unnamed: strings.TrimSpace(cell) == "", numeric: true, times: []float64{}})
 	}
 	clocks = make([]clock, len(columns))
 	for range guessRows {
@@ -164,7 +165,8 @@ var (
 	timeNames = []string{"t", "time", "ds", "date", "datetime", "timestamp", "year", "month", "quarter", "week", "day", "hour", "age", "step", "index"}
 	idNames   = []string{"unique_id", "id", "series", "series_id", "item_id", "episode", "subject", "trial", "run", "group", "unit"}
 	partNames = []string{"year", "month", "quarter", "week", "day", "hour", "minute", "second", "weekday", "index"}
-	rowNames  = []string{"", "rownames", "unnamed: 0", "row", "x", "v1"}
+	onlyTimes = []string{"time", "ds", "date", "datetime", "timestamp"} // never observed
+	rowNames  = []string{"rownames", "unnamed: 0", "row", "x", "v1"}
 )
 
 // guessed completes options from the columns of a table.
@@ -174,7 +176,7 @@ func (o Options) guessed(columns []*sampled) Options {
 		taken[a.name] = true
 	}
 	number := columns[0] // rows are often numbered in front
-	if !taken[number.name] && number.counts() && (strings.HasPrefix(number.name, "column") || slices.Contains(rowNames, strings.ToLower(number.name))) {
+	if !taken[number.name] && (number.unnamed || number.counts() && slices.Contains(rowNames, strings.ToLower(number.name))) {
 		taken[number.name] = true
 	}
 	var time, id *sampled
@@ -206,7 +208,7 @@ func (o Options) guessed(columns []*sampled) Options {
 		r, _ := o.column(c.name)
 		switch {
 		case taken[c.name] || r != unused && r != observation || !c.numeric || c.constantWithin(id):
-		case slices.Contains(partNames, lower):
+		case slices.Contains(partNames, lower) || slices.Contains(onlyTimes, lower):
 		case slices.Contains(controlNames, lower):
 			o.Control = append(o.Control, c.name)
 		default:
@@ -238,10 +240,11 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	for _, c := range candidates {
-		if !c.dates && slices.Contains(partNames, strings.ToLower(c.name)) {
+		part := !c.dates && slices.Contains(partNames, strings.ToLower(c.name))
+		if part && strings.ToLower(c.name) != "year" {
 			continue // a part of a date, not a time
 		}
-		if id := guessID(columns, taken, c); id != nil {
+		if id := guessID(columns, taken, c); id != nil && (!part || !id.numeric) {
 			return c, id
 		}
 	}
@@ -254,7 +257,7 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 	var best *sampled
 	rank := 0
 	for _, c := range columns {
-		if c == time || taken[c.name] || slices.Contains(partNames, strings.ToLower(c.name)) || c.groups() > len(c.texts)/2 || !time.grows(c) {
+		if c == time || taken[c.name] || slices.Contains(partNames, strings.ToLower(c.name)) || c.groups() > len(c.texts)/2 || !time.grows(c) || !c.blocks() && !time.repeats() {
 			continue
 		}
 		r := 1
@@ -273,6 +276,29 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 		}
 	}
 	return best
+}
+
+// blocks reports whether the rows of each group lie together.
+func (c *sampled) blocks() bool {
+	changes := 1
+	for i := 1; i < len(c.texts); i++ {
+		if c.texts[i] != c.texts[i-1] {
+			changes++
+		}
+	}
+	return changes == c.groups()
+}
+
+// repeats reports whether a time is there twice, as in a table of several series side by side.
+func (c *sampled) repeats() bool {
+	seen := map[float64]bool{}
+	for _, at := range c.times {
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
 }
 
 func (c *sampled) groups() int {

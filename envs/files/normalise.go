@@ -33,20 +33,13 @@ func (n *Normalisation) Describe(d *Dataset) {
 	n.Controls.Names = nil
 	if !d.Images() {
 		for c := range d.Spec.Observation {
-			n.Observations.Names = append(n.Observations.Names, d.userName(d.ObservationNames, c, d.ObservationName))
+			n.Observations.Names = append(n.Observations.Names, d.ChannelName(c))
 		}
 	}
 	for c := range d.Spec.Control {
-		n.Controls.Names = append(n.Controls.Names, d.userName(d.ControlNames, c, d.ControlName))
+		n.Controls.Names = append(n.Controls.Names, d.ActionName(c))
 	}
 	n.DT, n.TimeUnit = d.Spec.DT, d.TimeUnit
-}
-
-func (d *Dataset) userName(names []string, c int, heading func(int) string) string {
-	if c < len(names) {
-		return names[c]
-	}
-	return heading(c)
 }
 
 // Name is the name of channel c; word and a number if the files gave none.
@@ -69,12 +62,11 @@ func (s Scale) Transform(c int) Transform {
 // scaling and then the transform. before are the values of the steps before the path in the units of the files, as
 // Dataset.Values returns them; at least Transform(c).Lag of them. A quantile of a sum is not the sum of quantiles: where
 // Lag is not zero, undo each sampled path, and take quantiles of the results.
-func (s Scale) Units(c int, path []float32, before []float64) []float64 {
-	values := make([]float64, len(path))
-	for i, v := range path {
-		values[i] = float64(v)
-		if !s.identity() {
-			values[i] = float64(values[i]*s.SD[c]) + s.Mean[c]
+func (s Scale) Units(c int, path, before []float64) []float64 {
+	values := slices.Clone(path)
+	if !s.identity() {
+		for i, v := range values {
+			values[i] = float64(v*s.SD[c]) + s.Mean[c]
 		}
 	}
 	return s.Transform(c).Undo(values, before)

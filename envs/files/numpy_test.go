@@ -127,11 +127,14 @@ with h5py.File(sys.argv[1] + '/d4rl.hdf5', 'w') as f:
     f['actions'] = 10 + np.arange(7.0).reshape(7, 1)
     f['terminals'] = np.array([0, 0, 1, 0, 0, 0, 0], dtype=bool)
     f['timeouts'] = np.array([0, 0, 0, 1, 0, 0, 0], dtype=bool)
+with h5py.File(sys.argv[1] + '/matlab.hdf5', 'w') as f: # 7.3 keeps a matrix [5,2] as [2,5]
+    f['y'] = np.arange(10.).reshape(5, 2).T
+    f['u'] = np.arange(5.).reshape(1, 5)
 with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
     f['positions'] = np.zeros(3)
 `, dir)
 	const script = "../../deploy/python/h5_to_npz.py"
-	for _, layout := range []string{"minari", "d4rl"} {
+	for _, layout := range []string{"minari", "d4rl", "matlab"} {
 		run(t, name, script, filepath.Join(dir, layout+".hdf5"), filepath.Join(dir, layout+".npz"), "--dt", "0.05")
 	}
 	d := mustRead(t, Options{}, filepath.Join(dir, "minari.npz"))
@@ -141,6 +144,8 @@ with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
 	equal(t, "lengths", []int{d.Episodes[0].T, d.Episodes[1].T, d.Episodes[2].T}, []int{3, 4, 2})
 	equal(t, "observations", d.Episodes[0].Observations, []float32{0, 1, 2, 3, 4, 5})
 	equal(t, "controls", d.Episodes[1].Controls, []float32{0, 1, 2, 3})
+	d = mustRead(t, Options{}, filepath.Join(dir, "matlab.npz"))
+	equal(t, "MATLAB 7.3", d.Episodes[0].Observations, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	d = mustRead(t, Options{}, filepath.Join(dir, "d4rl.npz"))
 	if len(d.Episodes) != 2 { // the episode of one step is left out
 		t.Fatalf("D4RL: %+v", d)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -32,6 +33,27 @@ type Options struct {
 	Limit int64
 
 	seen *names // if not nil, collects the names that renamed has seen
+}
+
+// Or are the options with what they leave open taken from others. Limit stays.
+func (o Options) Or(other Options) Options {
+	if len(o.Observe) == 0 {
+		o.Observe = other.Observe
+	}
+	if len(o.Control) == 0 {
+		o.Control = other.Control
+	}
+	if len(o.Label) == 0 {
+		o.Label = other.Label
+	}
+	if len(o.Rename) == 0 {
+		o.Rename = other.Rename
+	}
+	o.Time, o.ID = cmp.Or(o.Time, other.Time), cmp.Or(o.ID, other.ID)
+	o.Resample, o.Transform = cmp.Or(o.Resample, other.Resample), cmp.Or(o.Transform, other.Transform)
+	o.Cut, o.DT = cmp.Or(o.Cut, other.Cut), cmp.Or(o.DT, other.DT)
+	o.ControlsAfter = o.ControlsAfter || other.ControlsAfter
+	return o
 }
 
 // names are the names of columns or arrays, in the order of the files.

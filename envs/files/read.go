@@ -94,6 +94,7 @@ var formats = []format{
 	{ending: ".npz", read: readNPZ},
 	{ending: ".npy", read: readNPY},
 	{ending: ".mat", read: readMAT},
+	{ending: ".parquet", table: func(f *os.File) (rowSource, error) { return newParquetRows(f) }},
 	{ending: ".csv", table: func(f *os.File) (rowSource, error) { return newCSVRows(explained{f}, false) }},
 	{ending: ".tsv", table: func(f *os.File) (rowSource, error) { return newCSVRows(explained{f}, true) }},
 	{ending: ".csv.gz", table: func(f *os.File) (rowSource, error) { return gzipRows(f, false) }},
@@ -165,7 +166,7 @@ func tableOf(f *os.File, path string) (rowSource, error) {
 }
 
 // endings are the formats that are read, for messages.
-const endings = "files end in .npz, .npy, .csv, .tsv (also .gz) or .mat"
+const endings = "files end in .npz, .npy, .csv, .tsv (also .gz), .parquet or .mat"
 
 func noFormat(path string) error {
 	remedy := endings
@@ -174,7 +175,7 @@ func noFormat(path string) error {
 		remedy = "convert it: python3 deploy/python/h5_to_npz.py " + filepath.Base(path) + " out.npz"
 	case ".pkl", ".pickle", ".pt":
 		remedy = "only Python reads pickles: save the arrays with numpy.savez"
-	case ".xlsx", ".json", ".jsonl", ".parquet":
+	case ".xlsx", ".json", ".jsonl":
 		remedy = "export it as CSV"
 	}
 	return &Error{File: path, Problem: "the ending of its name is of no format that is read", Remedy: remedy}
@@ -309,7 +310,7 @@ func formatFault(place string, err error) error {
 		{npy.ErrTruncated, "write or copy the file again"},
 		{npy.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
 		{npy.ErrFormat, "write or copy the file again"},
-		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7')"},
+		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 deploy/python/h5_to_npz.py FILE.mat out.npz"},
 		{mat.ErrTruncated, "write or copy the file again"},
 		{mat.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
 		{mat.ErrFormat, "write or copy the file again"},

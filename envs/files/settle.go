@@ -75,10 +75,18 @@ func (e *Episode) level() {
 func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 	values := slices.Clone(e.Levels)
 	nx := d.Spec.Observation
+	series := make([]float64, e.T)
 	for c, t := range d.Transforms {
-		if bad := t.apply(values, nx, c); bad >= 0 {
-			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ObservationName(c)+"=none", "%s, step %d: %v has no logarithm",
+		for i := range series {
+			series[i] = e.Levels[i*nx+c]
+		}
+		changed, bad := t.Apply(series)
+		if bad >= 0 {
+			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ChannelName(c)+"=none (env.transform)", "%s, step %d: %v has no logarithm",
 				e.Source, bad, e.Levels[bad*nx+c])
+		}
+		for i, v := range changed {
+			values[i*nx+c] = v
 		}
 	}
 	return values, nil

@@ -197,7 +197,7 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 				continue
 			}
 			p := e.slice(d.Spec, first, first+part.n)
-			p.Part = part.part
+			p.Part, p.Continues = part.part, first > 0
 			if first > 0 {
 				p.Controls = slices.Clone(p.Controls)
 				clear(p.Controls[:d.Spec.Control]) // it acted before the part

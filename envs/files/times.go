@@ -19,7 +19,7 @@ type clock struct {
 
 // layouts are the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.
 var layouts = []string{
-	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00",
+	"2006-01-02", "20060102", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006/01/02", "2006/01/02 15:04:05", "2006/01/02 15:04",
 	"02.01.2006", "02.01.2006 15:04:05", "02.01.2006 15:04", "2006-01", "2006/01", "2006M01", "2006m1", "Jan 2006", "January 2006",
 	"Jan-2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006",
@@ -32,7 +32,7 @@ var errAmbiguous = errors.New("the order of day and month is not known")
 func (c *clock) read(text string) (float64, error) {
 	if !c.known {
 		_, err := strconv.ParseFloat(text, 64)
-		c.known, c.dates = true, err != nil
+		c.known, c.dates = true, err != nil || compact(text)
 	}
 	if !c.dates {
 		v, err := strconv.ParseFloat(text, 64)
@@ -49,6 +49,12 @@ func (c *clock) read(text string) (float64, error) {
 		return 0, err
 	}
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
+}
+
+// compact reports whether a number is a date such as 19580329, of a year that recordings have.
+func compact(text string) bool {
+	d, err := time.Parse("20060102", text)
+	return err == nil && d.Year() >= 1700 && d.Year() < 2200
 }
 
 // date reads a date in the form of the last one, or in another one.

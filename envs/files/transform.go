@@ -168,27 +168,65 @@ func (t Transform) Undo(path, before []float64) []float64 {
 	return values
 }
 
-// apply transforms channel c of an episode of nx channels. It returns the first step whose value has no logarithm, or
-// −1.
-func (t Transform) apply(values []float64, nx, c int) (bad int) {
-	n := len(values) / nx
+// Apply returns the transformed values of a series. bad is the first step whose value has no logarithm, or −1. NaN is a
+// missing value.
+func (t Transform) Apply(series []float64) (values []float64, bad int) {
+	values = slices.Clone(series)
 	if t.Log {
-		for i := range n {
-			v := values[i*nx+c]
+		for i, v := range values {
 			if v <= 0 {
-				return i
+				return nil, i
 			}
-			values[i*nx+c] = math.Log(v)
+			values[i] = math.Log(v)
 		}
 	}
 	if t.Lag > 0 {
-		for i := n - 1; i >= 0; i-- {
+		for i := len(values) - 1; i >= 0; i-- {
 			before := math.NaN()
 			if i >= t.Lag {
-				before = values[(i-t.Lag)*nx+c]
+				before = values[i-t.Lag]
 			}
-			values[i*nx+c] -= before
+			values[i] -= before
 		}
 	}
-	return -1
+	return values, -1
+}
+
+// Before are the last Lag values of a series in the units of the files, which Undo asks for. One that is missing is that
+// of Lag steps before, or else the last one before it.
+func (t Transform) Before(series []float64) []float64 {
+	series = slices.Clone(series)
+	for i, v := range series {
+		switch {
+		case !math.IsNaN(v) || i == 0:
+		case i >= t.Lag && !math.IsNaN(series[i-t.Lag]):
+			series[i] = series[i-t.Lag]
+		default:
+			series[i] = series[i-1]
+		}
+	}
+	return series[max(0, len(series)-t.Lag):]
+}
+
+// Restore returns the values in the units of the files for what is expected at the steps of a series, step by step:
+// differences are added to what was observed Lag steps before, or where that is missing, to what was expected there. The
+// first Lag steps are what was observed.
+func (t Transform) Restore(expected, observed []float64) []float64 {
+	values := slices.Clone(expected)
+	for i := range values {
+		base := math.NaN()
+		if i >= t.Lag && t.Lag > 0 {
+			if base = observed[i-t.Lag]; math.IsNaN(base) {
+				base = values[i-t.Lag]
+			}
+		}
+		if t.Lag == 0 {
+			values[i] = t.Undo(values[i:i+1], nil)[0]
+		} else if i < t.Lag {
+			values[i] = observed[i]
+		} else {
+			values[i] = Transform{Log: t.Log, Lag: 1}.Undo(values[i:i+1], []float64{base})[0]
+		}
+	}
+	return values
 }

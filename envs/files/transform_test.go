@@ -32,9 +32,9 @@ func TestTransform_UndoneInTheUnitsOfTheFile(t *testing.T) {
 		scaled := n.Apply(d)
 		e := &scaled.Episodes[0]
 		for c := range 2 {
-			var path []float32
+			var path []float64
 			for step := 20; step < 40; step++ {
-				path = append(path, e.Observations[step*2+c])
+				path = append(path, float64(e.Observations[step*2+c]))
 			}
 			scale := kept.Observations
 			got := scale.Units(c, path, d.Values(&d.Episodes[0], c, 20, scale.Transform(c).Lag))

@@ -42,7 +42,8 @@ func (s Subject) Backtest() (eval.RecordedReport, error) {
 }
 
 // recorded asks for what was held out: the test part, or the validation part if there is none. Unless told, half a training
-// window is seen before a prediction, or less where the recordings are short.
+// window is seen before a prediction, or less where the recordings are short; a whole one where recordings were divided by
+// time, so that it is at hand before the first held-out step.
 func (s Subject) recorded() eval.RecordedOptions {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
@@ -51,32 +52,39 @@ func (s Subject) recorded() eval.RecordedOptions {
 	}
 	o := eval.RecordedOptions{
 		Seed: s.Seed, Prefix: s.Prefix, Horizon: s.Horizon, Samples: s.Samples, Threads: s.Threads, Stride: s.Stride, Season: s.Season,
-		Training: recordings(set, split.Training), Test: recordings(set, test), DT: set.Spec.DT,
-		Means: s.Recordings.Scale.Observations.Mean, Deviations: s.Recordings.Scale.Observations.SD,
+		DT: set.Spec.DT, Means: s.Recordings.Scale.Observations.Mean, Deviations: s.Recordings.Scale.Observations.SD,
 	}
 	if o.Prefix == 0 {
-		longest := 0
-		for _, e := range o.Test {
-			longest = max(longest, e.T)
-		}
-		o.Prefix = max(min(s.Length/2, longest/2), 1)
+		o.Prefix = s.seen(test)
 	}
+	for _, t := range set.Transforms { // differences are added to what was seen
+		o.Prefix = max(o.Prefix, t.Lag)
+	}
+	training, held := s.Recordings.pieces(split.Training, 0), s.Recordings.pieces(test, o.Prefix)
+	o.Training, o.Test = observed(training), observed(held)
 	if len(o.Deviations) == 0 { // they were not scaled
 		o.Means, o.Deviations = nil, nil
 	}
+	if set.Transforms != nil {
+		o.Untransformed, o.Means, o.Deviations = s.Recordings.levels(training, held)
+	}
 	if !set.Images() {
 		for c := range set.Spec.Observation {
-			o.Names = append(o.Names, set.ObservationName(c))
+			o.Names = append(o.Names, set.ChannelName(c))
 		}
 	}
 	return o
 }
 
-func recordings(set *files.Dataset, episodes []int) []eval.Recording {
-	var list []eval.Recording
-	for _, i := range episodes {
-		e := &set.Episodes[i]
-		list = append(list, eval.Recording{Name: e.Source, T: e.T, Observations: e.Observations, Controls: e.Controls, Seen: e.Mask})
+// seen is how many steps are seen before a prediction unless it is said.
+func (s Subject) seen(test []int) int {
+	longest := 0
+	for _, i := range test {
+		e := &s.Recordings.Set.Episodes[i]
+		longest = max(longest, e.T)
+		if e.Continues {
+			return s.Length
+		}
 	}
-	return list
+	return max(min(s.Length/2, longest/2), 1)
 }

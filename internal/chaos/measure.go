@@ -1,17 +1,15 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 // Recovery has the times that a run needed to recover from faults of one kind.
@@ -48,7 +46,7 @@ func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	w := &watcher{cluster: c, path: filepath.Join(cfg.Folder, "runs", cfg.Name, "metrics.jsonl")}
+	w := &watcher{cluster: c, file: tail{dir: filepath.Join(cfg.Folder, "runs"), name: cfg.Name}}
 	victims := []struct {
 		act    act
 		target func(i int) *child
@@ -82,7 +80,6 @@ type step struct {
 // watcher follows the steps of a run.
 type watcher struct {
 	*cluster
-	path  string
 	began time.Time
 	file  tail
 	steps []step // since the last reset
@@ -169,7 +166,7 @@ func (w *watcher) turn(ctx context.Context) error {
 	if err := w.tend(time.Now()); err != nil {
 		return err
 	}
-	records, err := w.file.read(w.path)
+	records, err := w.file.read()
 	if err != nil {
 		return err
 	}
@@ -187,53 +184,39 @@ func (w *watcher) usual() time.Duration {
 	return gaps[len(gaps)/2]
 }
 
-// tail reads what is appended to the metrics of a run. If the file was cut, it continues at the new end.
-type tail struct{ offset int64 }
+// tail reads the steps that are appended to the metrics of a run. If the run went back, it continues at the new end.
+type tail struct {
+	dir, name string
+	file      *runs.Tail // nil: the run is not there yet
+}
 
-func (t *tail) read(path string) ([]step, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+func (t *tail) read() (steps []step, err error) {
+	if t.file == nil {
+		t.file, err = runs.Follow(t.dir, t.name, runs.Position{})
+		if errors.Is(err, runs.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the steps: %w", err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the steps: %w", err)
+	for {
+		_, back, err := t.file.Rows(math.MaxInt, func(r *runs.Row) {
+			if r.Split == "train" {
+				steps = append(steps, step{r.Step, r.Time})
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the steps: %w", err)
+		}
+		if !back {
+			return steps, nil
+		}
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read the steps: %w", err)
-	}
-	t.offset = min(t.offset, info.Size())
-	data := make([]byte, info.Size()-t.offset)
-	if _, err := f.ReadAt(data, t.offset); err != nil {
-		return nil, fmt.Errorf("read the steps: %w", err)
-	}
-	steps, n := parseSteps(data)
-	t.offset += int64(n)
-	return steps, nil
 }
 
 // Median is the median of some times; of an even number, the upper of the two in the middle.
 func Median(seconds []float64) float64 {
 	sorted := slices.Sorted(slices.Values(seconds))
 	return sorted[len(sorted)/2]
-}
-
-// parseSteps reads complete lines of metrics, and returns their length in bytes.
-func parseSteps(data []byte) (steps []step, n int) {
-	for {
-		i := bytes.IndexByte(data[n:], '\n')
-		if i < 0 {
-			return steps, n
-		}
-		var r struct {
-			Step  uint64    `json:"step"`
-			Split string    `json:"split"`
-			Time  time.Time `json:"time"`
-		}
-		if json.Unmarshal(data[n:n+i], &r) == nil && r.Split == "train" {
-			steps = append(steps, step{r.Step, r.Time})
-		}
-		n += i + 1
-	}
 }

@@ -1,24 +1,19 @@
 package chaos
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-func record(step int, split string) string {
-	return fmt.Sprintf(`{"step":%d,"split":%q,"time":"2026-01-02T03:04:05.%03dZ","seconds":1,"values":{}}`+"\n", step, split, step)
-}
-
-// The tail of a file that grows, is torn and is cut, as metrics are when a coordinator is killed and started again.
+// The tail of the metrics of a run that goes on and goes back, as when a coordinator is killed and started again.
 func TestTail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	var tail tail
+	dir := t.TempDir()
+	tail := tail{dir: dir, name: "a"}
 	read := func(want ...uint64) {
 		t.Helper()
-		steps, err := tail.read(path)
+		steps, err := tail.read()
 		if err != nil || len(steps) != len(want) {
 			t.Fatalf("got %v, %v, want %v", steps, err, want)
 		}
@@ -28,21 +23,30 @@ func TestTail(t *testing.T) {
 			}
 		}
 	}
-	write := func(text string) {
+	read()
+	run, err := runs.Create(dir, "a", "", nil, nil, runs.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	write := func(step uint64, split string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := run.Append(runs.Record{Step: step, Split: split}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	read()
-	one, two, three := record(1, "train"), record(2, "train"), record(3, "train")
-	write(one + record(1, "validation") + two[:10])
+	write(1, "train")
+	write(1, "validation")
 	read(1)
-	write(one + record(1, "validation") + two + three)
+	write(2, "train")
+	write(3, "train")
 	read(2, 3)
-	write(one)
+	if err := run.Cut(1); err != nil {
+		t.Fatal(err)
+	}
 	read()
-	write(one + two)
+	write(2, "train")
 	read(2)
 }
 

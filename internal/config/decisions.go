@@ -27,6 +27,10 @@ func (c *Config) unused(k Key) bool {
 	return k.root == ofAll && c.kinds.model.find(c.Model.Kind).unused(k.Path)
 }
 
+// Uses reports whether the family of the configuration's model has a use for a key that all configurations have. One
+// that it has no use for keeps the value of the preset.
+func (c Config) Uses(path string) bool { return !c.kinds.model.find(c.Model.Kind).unused(path) }
+
 // decide gives common keys the values that the chosen family of models decides. A user's value of such a key that
 // differs is a problem, and so is one of a key that the family has no use for. In a configuration that is read back the
 // latter is none: it may be what the preset of that time had.

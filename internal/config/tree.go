@@ -64,7 +64,7 @@ type Train struct {
 	Horizon            uint64 `yaml:"horizon" was:"0" want:"[0,1000000000]" doc:"updates after which schedules that end are at their end (optim.schedule=cosine, anneal.until); 0: as many as train.steps at the beginning of the run"`
 	Batch              int    `yaml:"batch" want:"[1,1048576]" doc:"sequences per update" source:"paper, FHN: 32"`
 	Shards             int    `yaml:"shards" want:"[1,65536]" doc:"pieces of a batch that workers compute; a power of two that divides batch"`
-	Gradients          string `yaml:"gradients" was:"float32" values:"float32 int16" doc:"how gradients travel from workers: float32, or 16-bit integers with a scale for each 256 parameters, which halves their bytes and rounds them at random without bias"`
+	Gradients          string `yaml:"gradients" was:"float32" values:"float32 int16 int8" doc:"how gradients travel from workers: float32, or integers of 16 or 8 bits with a scale for each 256 parameters, which halves or quarters their bytes and rounds them at random without bias"`
 	ValidateEvery      uint64 `yaml:"validate_every" bits:"same" want:"[0,1000000000]" doc:"updates between two validations; 0: only at the end"`
 	Patience           uint64 `yaml:"patience" bits:"same" want:"[0,1000000]" doc:"validations without a lower loss after which training ends before train.steps; the best parameters are kept; 0: train all steps"`
 	ValidationEpisodes int    `yaml:"validation_episodes" bits:"same" want:"[1,1048576]" doc:"sequences per validation, a multiple of shards"`

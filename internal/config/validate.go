@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
@@ -29,14 +30,14 @@ var rules = []rule{
 		return multiple(c.Train.ValidationEpisodes, c.Train.Shards, "train.shards")
 	}},
 	{[]string{"train.gradients", "train.method"}, func(c *Config) (string, string) {
-		if c.Train.Gradients == "int16" && c.Train.Method == "diloco" {
+		if c.Train.Gradients != "float32" && c.Train.Method == "diloco" {
 			return "what replicas have moved (train.method=diloco) travels as float32 only", "set train.gradients=float32, or train.method=synchronous"
 		}
 		return "", ""
 	}},
 	{[]string{"train.gradients", "train.shards"}, func(c *Config) (string, string) {
-		if c.Train.Gradients == "int16" && c.Train.Shards > maxIntegerShards {
-			return fmt.Sprintf("sums of 16-bit integers have room for %d shards, not for train.shards=%d", maxIntegerShards, c.Train.Shards),
+		if most := mostShards(c.Train.Gradients); c.Train.Shards > most {
+			return fmt.Sprintf("sums in %s have room for %d shards, not for train.shards=%d", c.Train.Gradients, most, c.Train.Shards),
 				"use fewer shards, or float32"
 		}
 		return "", ""
@@ -103,8 +104,17 @@ var messageRules = []rule{
 	}},
 }
 
-// maxIntegerShards equals quantize.MaxShards. This package must not import quantize.
-const maxIntegerShards = 256
+// mostShards is how many shards a sum has room for in a form of gradients: for integers as quantize.Width.MaxShards has
+// it, which this package must not import.
+func mostShards(gradients string) int {
+	switch gradients {
+	case "int16":
+		return 256
+	case "int8":
+		return 32
+	}
+	return math.MaxInt
+}
 
 // validate checks the rules. It reports each fault at the place where the user wrote one of its keys.
 func (r *resolver) validate() {

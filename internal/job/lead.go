@@ -16,7 +16,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 	c, lead := p.Config, p.Step()
 	lead.Run, lead.Steps = name, c.Train.Steps
 	lead.CheckpointEvery = c.Train.CheckpointEvery
-	if !Sweeping(c) {
+	if c.Uses("train.validate_every") {
 		lead.ValidateEvery, lead.ValidationShards = c.Train.ValidateEvery, c.Train.Shards
 		lead.Average, lead.Patience = c.Optim.Average, c.Train.Patience
 	}
@@ -39,8 +39,13 @@ func (p *Plan) Step() coordinator.Config {
 
 // Coding is the form in which gradients travel.
 func Coding(c config.Config) wire.Coding {
-	if c.Train.Gradients == "int16" && !Sweeping(c) {
+	switch {
+	case !c.Uses("train.gradients"):
+		return wire.Float32
+	case c.Train.Gradients == "int16":
 		return wire.Int16
+	case c.Train.Gradients == "int8":
+		return wire.Int8
 	}
 	return wire.Float32
 }

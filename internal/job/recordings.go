@@ -1,9 +1,20 @@
 package job
 
 import (
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/config"
 )
+
+// Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are simulated.
+func Reading(c config.Config) (files.Options, bool, error) {
+	if own(c) == nil {
+		return files.Options{}, false, nil
+	}
+	o, err := own(c).Options()
+	o.Cut, o.Label = 0, nil // labels are only compared with
+	return o, true, err
+}
 
 // Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the
 // run began with. It returns nil where data are simulated. folder is that of the run.

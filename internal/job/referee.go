@@ -20,7 +20,7 @@ func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	for i, t := range p.Layout {
 		sizes[i] = t.Size
 	}
-	grid, err := quantize.NewGrid(sizes, p.Config.Train.Shards)
+	grid, err := quantize.NewGrid(quantize.Width(Coding(p.Config).Width()), sizes, p.Config.Train.Shards)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // LocalSteps reports whether replicas make several updates between two exchanges with the coordinator.
-func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" && !Sweeping(c) }
+func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" && c.Uses("train.method") }
 
 // Sweeping reports whether the model of a run fits itself. Its sweeps take the place of updates.
 func Sweeping(c config.Config) bool {
@@ -44,14 +44,14 @@ func RoundShards(c config.Config) int {
 }
 
 // optimizer is the Adam of the configuration, for parameters of this layout. It runs in the coordinator, or in each
-// replica. A model that fits itself has no updates for a schedule to end at, and no use for it.
+// replica. A family that has no use for the optimiser has no updates for a schedule to end at.
 func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimizer {
 	o := coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
 		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
 		Groups: groups(c, layout),
 	}
-	if c.Optim.Schedule == "cosine" && !Sweeping(c) {
+	if c.Optim.Schedule == "cosine" && c.Uses("optim.schedule") {
 		o.Shape, o.Horizon, o.Final = optim.Cosine, c.Train.Horizon, c.Optim.Final
 	}
 	return o

@@ -18,7 +18,7 @@ import (
 // not print is set to agree with its text.
 func published(t *testing.T, size Size) *Results {
 	t.Helper()
-	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, Parts())
+	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,7 @@ func published(t *testing.T, size Size) *Results {
 			byProtocol[name] = study.Numbers{}
 		}
 		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]study.Curves{})
+		r.kept = append(r.kept, nil)
 	}
 	for _, part := range []Part{Table1, FHN, Ball, DT} {
 		for _, env := range []string{"maze", "reacher", "fhn", "ball"} {
@@ -46,6 +47,8 @@ func fill(r *Results, g *Group, seed int) {
 	set := func(protocol, metric string, v float64) {
 		r.numbers[g.trials[seed]][protocol][metric] = v * (1 + 0.0004*float64(seed))
 	}
+	r.curves[g.trials[seed]]["table1"] = study.Curves{"ratio_to_static": upTo(eval.Table1Horizon)}
+	r.curves[g.trials[seed]]["fhn"] = study.Curves{"model_unknown": upTo(30)}
 	switch g.Part {
 	case Table1:
 		for i, k := range eval.Table1Horizons() {
@@ -188,5 +191,25 @@ func TestWrite(t *testing.T) {
 	}
 	if !found {
 		t.Error("numbers.csv lacks the ratio of Normal on the maze")
+	}
+}
+
+// TestWrite_OfNothing: where no run is measured, claims are not measured and no figure shows the paper's points alone.
+func TestWrite_OfNothing(t *testing.T) {
+	r := published(t, Quick)
+	for i := range r.numbers {
+		r.numbers[i], r.curves[i] = map[string]study.Numbers{}, map[string]study.Curves{}
+	}
+	dir := t.TempDir()
+	if err := r.Write(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(filepath.Join(dir, "figures")); err != nil || len(files) > 0 {
+		t.Errorf("figures %v, %v", files, err)
+	}
+	for _, c := range Claims() {
+		if v := r.Judge(c); v.Judgement != NotMeasured {
+			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+		}
 	}
 }

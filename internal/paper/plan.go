@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/config"
@@ -50,6 +51,16 @@ const (
 // Parts lists the parts.
 func Parts() []Part { return []Part{Table1, Ablation, FHN, Ball, DT} }
 
+// Choice chooses what a plan has: PART, PART/ENVIRONMENT or PART/ENVIRONMENT/MODEL, e.g. table1/reacher/normal.
+type Choice string
+
+func (c Choice) takes(g *Group) bool {
+	return strings.HasPrefix(string(g.Part)+"/"+g.Environment+"/"+g.Key+"/", string(c)+"/")
+}
+
+// Exists reports whether there is anything to choose.
+func (c Choice) Exists() bool { return slices.ContainsFunc(groups(), c.takes) }
+
 // Group is a model on an environment, trained with several seeds.
 type Group struct {
 	Part        Part
@@ -75,12 +86,12 @@ type Plan struct {
 	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
 }
 
-// NewPlan resolves the configurations of the parts at a size, for seeds 1 to seeds. Groups with the same configuration
-// share their runs.
-func NewPlan(kinds *config.Kinds, size Size, seeds int, parts []Part) (*Plan, error) {
+// NewPlan resolves the configurations of what is chosen at a size, for seeds 1 to seeds; without choices, of all parts.
+// Groups with the same configuration share their runs.
+func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan, error) {
 	p := &Plan{Size: size, Seeds: seeds, byConfig: map[string]int{}}
 	for _, g := range groups() {
-		if !slices.Contains(parts, g.Part) {
+		if len(choices) > 0 && !slices.ContainsFunc(choices, func(c Choice) bool { return c.takes(g) }) {
 			continue
 		}
 		for seed := 1; seed <= seeds; seed++ {

@@ -11,7 +11,7 @@ import (
 // TestNewPlan: every part at every size resolves, groups of one configuration share runs, and names are taken once.
 func TestNewPlan(t *testing.T) {
 	for _, size := range Sizes() {
-		p, err := NewPlan(registry.Builtin().Kinds(), size, 2, Parts())
+		p, err := NewPlan(registry.Builtin().Kinds(), size, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

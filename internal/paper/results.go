@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
@@ -15,25 +16,57 @@ type Results struct {
 	runsDir string
 	numbers []map[string]study.Numbers // [trial][protocol]
 	curves  []map[string]study.Curves
+	kept    []*study.Kept // [trial]; nil: the run is there, or there is nothing
 }
 
-// Read reads what was measured of a plan in a folder of runs.
-func Read(p *Plan, runsDir string) (*Results, error) {
-	r := &Results{Plan: p, runsDir: runsDir}
+// Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was kept.
+func Read(p *Plan, s *study.Study) (*Results, error) {
+	r := &Results{Plan: p, runsDir: s.RunsDir}
 	for _, t := range p.Trials {
-		numbers, curves := map[string]study.Numbers{}, map[string]study.Curves{}
-		for _, name := range t.Protocols {
+		var kept *study.Kept
+		if info, err := runs.Load(r.runsDir, t.Name); err != nil || info.State != runs.Finished {
 			var err error
-			if numbers[name], err = study.ReadNumbers(r.folder(t), name); err != nil {
-				return nil, err
-			}
-			if curves[name], err = study.ReadCurves(r.folder(t), name); err != nil {
+			if kept, err = s.ReadKept(t); err != nil {
 				return nil, err
 			}
 		}
-		r.numbers, r.curves = append(r.numbers, numbers), append(r.curves, curves)
+		numbers, curves, err := r.found(t, kept)
+		if err != nil {
+			return nil, err
+		}
+		r.numbers, r.curves, r.kept = append(r.numbers, numbers), append(r.curves, curves), append(r.kept, kept)
 	}
 	return r, nil
+}
+
+// found are the numbers of a trial by protocol.
+func (r *Results) found(t study.Trial, kept *study.Kept) (map[string]study.Numbers, map[string]study.Curves, error) {
+	numbers, curves := map[string]study.Numbers{}, map[string]study.Curves{}
+	for _, name := range t.Protocols {
+		if kept != nil {
+			numbers[name], curves[name] = kept.Protocols[name].Numbers, kept.Protocols[name].Curves
+			continue
+		}
+		var err error
+		if numbers[name], err = study.ReadNumbers(r.folder(t), name); err != nil {
+			return nil, nil, err
+		}
+		if curves[name], err = study.ReadCurves(r.folder(t), name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return numbers, curves, nil
+}
+
+// countKept is the number of runs whose numbers were kept.
+func (r *Results) countKept() int {
+	n := 0
+	for _, k := range r.kept {
+		if k != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *Results) folder(t study.Trial) string { return filepath.Join(r.runsDir, t.Name) }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/report"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -28,7 +29,11 @@ func (r *Results) Write(dir string, facts []report.Fact) error {
 	if err != nil {
 		return err
 	}
-	d.Facts = append(facts, report.Fact{Name: "runs", Text: fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)})
+	text := fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)
+	if n := r.countKept(); n > 0 {
+		text += fmt.Sprintf("; the numbers of %d were kept from earlier and not computed again", n)
+	}
+	d.Facts = append(facts, report.Fact{Name: "runs", Text: text})
 	numbers, runList, err := r.csv()
 	if err != nil {
 		return err
@@ -67,9 +72,15 @@ func (r *Results) document(figures string) (*report.Document, error) {
 		}
 		s := report.Section{Title: titles[part]}
 		for _, t := range r.tables(part) {
+			if len(t.groups) == 0 {
+				continue
+			}
 			s.Blocks = append(s.Blocks, r.block(t))
 		}
 		for _, c := range r.comparisons(part) {
+			if empty(c) {
+				continue
+			}
 			if _, err := c.Figure().Write(figures); err != nil {
 				return nil, err
 			}
@@ -86,7 +97,21 @@ func (r *Results) document(figures string) (*report.Document, error) {
 	return d, nil
 }
 
-// examples copies figures of single runs.
+// empty reports whether a figure has nothing to show, since none of its runs is measured.
+func empty(c figure.Comparison) bool {
+	for _, panel := range c.Panels {
+		for _, line := range panel.Lines {
+			for _, seed := range line.Seeds {
+				if slices.ContainsFunc(seed, func(v float64) bool { return !math.IsNaN(v) }) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// examples copies figures of single runs. That of a run whose numbers were kept is there from before.
 func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
 	var blocks []report.Block
 	for _, e := range examples() {
@@ -94,9 +119,15 @@ func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
 		if e.part != part || g == nil {
 			continue
 		}
-		complete := true
+		first, complete := g.trials[0], true
 		for _, extension := range []string{".png", ".svg"} {
-			data, err := os.ReadFile(filepath.Join(r.folder(r.Plan.Trials[g.trials[0]]), "figures", e.file+extension))
+			to := filepath.Join(figures, e.name()+extension)
+			if r.kept[first] != nil {
+				_, err := os.Stat(to)
+				complete = complete && err == nil
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(r.folder(r.Plan.Trials[first]), "figures", e.file+extension))
 			if errors.Is(err, fs.ErrNotExist) {
 				complete = false
 				break
@@ -104,7 +135,7 @@ func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
 			if err != nil {
 				return nil, fmt.Errorf("copy a figure: %w", err)
 			}
-			if err := runs.WriteFile(filepath.Join(figures, e.name()+extension), data); err != nil {
+			if err := runs.WriteFile(to, data); err != nil {
 				return nil, err
 			}
 		}
@@ -150,9 +181,11 @@ func (r *Results) runTable() *report.Table {
 // runRows has name, preset, settings, seed, updates, state and digest of each run.
 func (r *Results) runRows() [][]string {
 	var rows [][]string
-	for _, t := range r.Plan.Trials {
-		row := []string{t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0", "not begun", ""}
-		if info, err := runs.Load(r.runsDir, t.Name); err == nil {
+	for i, t := range r.Plan.Trials {
+		row := []string{t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0", "not run", ""}
+		if k := r.kept[i]; k != nil {
+			row[4], row[5], row[6] = strconv.FormatUint(k.Updates, 10), "kept from earlier", k.Parameters
+		} else if info, err := runs.Load(r.runsDir, t.Name); err == nil {
 			row[4], row[5], row[6] = strconv.FormatUint(info.Step, 10), string(info.State), info.ParametersSHA256
 		}
 		rows = append(rows, row)

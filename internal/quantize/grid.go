@@ -1,7 +1,7 @@
-// Package quantize has the arithmetic of gradients that are summed as 16-bit integers with shared scales. The
+// Package quantize has the arithmetic of gradients that are summed as integers of 16 or 8 bits with shared scales. The
 // parameters are divided into blocks. Before a step, each block has a scale, 2^exponent, which is the same for all
 // shards. Each shard's gradient is rounded once to integer multiples of the scale, at random and without bias. Sums of
-// integers are exact, so they have the same bits in any order and grouping; the sum over all shards fits into 16 bits.
+// integers are exact, so they have the same bits in any order and grouping; the sum over all shards fits into the bits.
 //
 // The package knows neither messages nor workers. Workers use Grid and Rounder, coordinators use Scales.
 package quantize
@@ -18,12 +18,6 @@ const (
 	// BlockSize is the largest number of parameters that share a scale. A block never contains parameters of two
 	// tensors.
 	BlockSize = 256
-	// MaxShards is the largest number of shards whose sum leaves seven bits for the magnitude of each.
-	MaxShards = 1 << (sumBits - leastBits)
-
-	sumBits   = 15 // bits for the magnitude in an int16
-	leastBits = 7
-
 	// Exponents are between these two. Gradients below the lowest belong to blocks that contain only zeros.
 	lowest, highest = -120, 125
 )
@@ -31,20 +25,58 @@ const (
 // ErrNotFinite is returned for a gradient that contains a NaN or an infinity.
 var ErrNotFinite = errors.New("the gradient holds a NaN or an infinity")
 
+// Width is the number of bytes of an integer.
+type Width int
+
+// Int8 and Int16 are the widths. Sums of int8 have few bits for each shard, so its scales keep less room above the
+// gradients, and more steps are computed twice.
+const (
+	Int8  Width = 1
+	Int16 Width = 2
+)
+
+// sumBits is the number of bits for the magnitude of a sum.
+func (w Width) sumBits() int { return 8*int(w) - 1 }
+
+// leastBits is how many of them the magnitude of a shard needs to be worth the name of a gradient.
+func (w Width) leastBits() int {
+	if w == Int8 {
+		return 2
+	}
+	return 7
+}
+
+// headroom is the distance, in octaves, from the level of a block up to its exponent, so that a step rarely has to be
+// computed twice.
+func (w Width) headroom() float64 {
+	if w == Int8 {
+		return 1
+	}
+	return 3
+}
+
+// MaxShards is the largest number of shards whose sum leaves enough bits for the magnitude of each: 256 of Int16, 32 of
+// Int8.
+func (w Width) MaxShards() int { return 1 << (w.sumBits() - w.leastBits()) }
+
 // Grid divides a vector of parameters into blocks. A vector that is rounded on a grid has an extra element for each
 // block, after the parameters: the smallest exponent that the block needs.
 type Grid struct {
+	width Width
 	ends  []int // of the blocks
 	bits  int   // for the magnitude of a shard's integers
 	limit float32
 }
 
-// NewGrid makes the grid for tensors of the given sizes, and for sums over that many shards.
-func NewGrid(sizes []int, shards int) (*Grid, error) {
-	if shards < 1 || shards > MaxShards {
-		return nil, fmt.Errorf("%d shards: sums of 16 bits hold at most %d, as the integers of each need %d bits", shards, MaxShards, leastBits)
+// NewGrid makes the grid for tensors of the given sizes, and for sums over that many shards in integers of a width.
+func NewGrid(width Width, sizes []int, shards int) (*Grid, error) {
+	if width != Int8 && width != Int16 {
+		return nil, fmt.Errorf("integers of %d bytes", width)
 	}
-	g := &Grid{bits: sumBits - bits.Len(uint(shards-1))}
+	if shards < 1 || shards > width.MaxShards() {
+		return nil, fmt.Errorf("%d shards: sums of %d bits hold at most %d, as the integers of each need %d bits", shards, 8*width, width.MaxShards(), width.leastBits())
+	}
+	g := &Grid{width: width, bits: width.sumBits() - bits.Len(uint(shards-1))}
 	g.limit = float32(int(1)<<g.bits - 1)
 	at := 0
 	for _, size := range sizes {
@@ -67,6 +99,9 @@ func (g *Grid) Parameters() int {
 	return g.ends[len(g.ends)-1]
 }
 
+// Width is that of the integers.
+func (g *Grid) Width() Width { return g.width }
+
 // Blocks is the number of blocks.
 func (g *Grid) Blocks() int { return len(g.ends) }
 
@@ -75,7 +110,7 @@ func (g *Grid) Len() int { return g.Parameters() + g.Blocks() }
 
 // Equal reports whether two grids are equal. Both may be nil.
 func (g *Grid) Equal(o *Grid) bool {
-	return g == o || g != nil && o != nil && g.bits == o.bits && slices.Equal(g.ends, o.ends)
+	return g == o || g != nil && o != nil && g.width == o.width && g.bits == o.bits && slices.Equal(g.ends, o.ends)
 }
 
 // need is the smallest exponent e with greatest ≤ limit·2^e, within [lowest, highest]. greatest is finite.

@@ -11,7 +11,12 @@ import (
 
 func newGrid(t *testing.T, shards int, sizes ...int) *Grid {
 	t.Helper()
-	g, err := NewGrid(sizes, shards)
+	return newGridOf(t, Int16, shards, sizes...)
+}
+
+func newGridOf(t *testing.T, width Width, shards int, sizes ...int) *Grid {
+	t.Helper()
+	g, err := NewGrid(width, sizes, shards)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,28 +34,51 @@ func TestNewGrid_Blocks(t *testing.T) {
 	}
 }
 
-// The greatest sum of all shards fits int16, and the next greater limit of as many bits would not.
+// greatest is the greatest integer of a width.
+func greatest(width Width) float32 { return float32(int(1)<<(8*width-1) - 1) }
+
+// The greatest sum of all shards fits its integers; for numbers of shards that are powers of two, as most are, another bit
+// would not.
 func TestNewGrid_SumsFit(t *testing.T) {
-	for shards := 1; shards <= MaxShards; shards++ {
-		g := newGrid(t, shards, 1)
-		if sum := g.limit * float32(shards); sum > math.MaxInt16 {
-			t.Errorf("%d shards of %g make %g", shards, g.limit, sum)
+	for width, most := range map[Width]int{Int8: 32, Int16: 256} {
+		if width.MaxShards() != most {
+			t.Errorf("%d bytes have room for %d shards, want %d", width, width.MaxShards(), most)
 		}
-		if sum := (2*g.limit + 1) * float32(shards); sum <= math.MaxInt16 {
-			t.Errorf("%d shards have room for more than %g", shards, g.limit)
+		for shards := 1; shards <= most; shards++ {
+			g := newGridOf(t, width, shards, 1)
+			if sum := g.limit * float32(shards); sum > greatest(width) {
+				t.Errorf("%d bytes: %d shards of %g make %g", width, shards, g.limit, sum)
+			}
+			if sum := (2*g.limit + 1) * float32(shards); shards&(shards-1) == 0 && sum <= greatest(width) {
+				t.Errorf("%d bytes: %d shards have room for more than %g", width, shards, g.limit)
+			}
+		}
+		for _, shards := range []int{0, most + 1} {
+			if _, err := NewGrid(width, []int{1}, shards); err == nil {
+				t.Errorf("%d bytes: %d shards are taken", width, shards)
+			}
 		}
 	}
-	for _, shards := range []int{0, MaxShards + 1} {
-		if _, err := NewGrid([]int{1}, shards); err == nil {
-			t.Errorf("%d shards are taken", shards)
-		}
+	if _, err := NewGrid(4, []int{1}, 1); err == nil {
+		t.Error("integers of 4 bytes are taken")
+	}
+}
+
+// Grids of different widths are different, also where their integers have as many bits.
+func TestGrid_Equal(t *testing.T) {
+	short, long := newGridOf(t, Int8, 1, 300), newGridOf(t, Int16, 256, 300)
+	if short.bits != long.bits {
+		t.Fatalf("%d and %d bits", short.bits, long.bits)
+	}
+	if short.Equal(long) || !short.Equal(newGridOf(t, Int8, 1, 300)) {
+		t.Error("grids of other widths are equal, or those of one are not")
 	}
 }
 
 // need is the least exponent whose multiples reach a magnitude.
 func TestGrid_Need(t *testing.T) {
-	for _, shards := range []int{1, 4, 256} {
-		g := newGrid(t, shards, 1)
+	for _, g := range []*Grid{newGrid(t, 1, 1), newGrid(t, 4, 1), newGrid(t, 256, 1), newGridOf(t, Int8, 1, 1), newGridOf(t, Int8, 32, 1)} {
+		shards := int(greatest(g.width) / g.limit)
 		r := rand.New(rand.NewPCG(1, 2))
 		for range 10000 {
 			x := math.Float32frombits(r.Uint32() &^ (1 << 31))
@@ -67,7 +95,7 @@ func TestGrid_Need(t *testing.T) {
 		if g.need(edge) != 2 || g.need(math.Nextafter32(edge, math.MaxFloat32)) != 3 {
 			t.Errorf("%d shards: at the edge %g and %g", shards, g.need(edge), g.need(math.Nextafter32(edge, math.MaxFloat32)))
 		}
-		if g.need(0) != lowest || exponent(g.need(math.MaxFloat32)) > highest {
+		if g.need(0) != lowest || g.width.exponent(g.need(math.MaxFloat32)) > highest {
 			t.Errorf("zero needs %g, the greatest number %g", g.need(0), g.need(math.MaxFloat32))
 		}
 	}
@@ -124,18 +152,18 @@ func total(t *testing.T, r Rounder, exponents []float32, order []int, groups int
 
 // step is what a step makes of the shards, whatever the order and the groups: the gradient, and the levels afterwards.
 // It begins with scales that most blocks do not fit.
-func step(t *testing.T, order []int, groups int) (gradient, levels []float32, passes int) {
+func step(t *testing.T, width Width, order []int, groups int) (gradient, levels []float32, passes int) {
 	t.Helper()
-	grid := newGrid(t, len(order), 7, 900, 300)
-	scales := NewScales(make([]float32, grid.Blocks()))
+	grid := newGridOf(t, width, len(order), 7, 900, 300)
+	scales := NewScales(width, make([]float32, grid.Blocks()))
 	levels = slices.Clone(scales.Levels())
 	levels[0], levels[2] = -4, -60 // wide enough; too narrow by far
 	scales.Restore(levels)
 	for passes = 1; ; passes++ {
 		sum := total(t, Rounder{grid, 3}, scales.Exponents(), order, groups)
 		for i, v := range sum[:grid.Parameters()] {
-			if math.Abs(float64(v)) > math.MaxInt16 || v != float32(int32(v)) {
-				t.Fatalf("pass %d: the sum %g of parameter %d is no int16", passes, v, i)
+			if math.Abs(float64(v)) > float64(greatest(width)) || v != float32(int32(v)) {
+				t.Fatalf("pass %d: the sum %g of parameter %d is no integer of %d bytes", passes, v, i, width)
 			}
 		}
 		needs := sum[grid.Parameters():]
@@ -150,21 +178,23 @@ func step(t *testing.T, order []int, groups int) (gradient, levels []float32, pa
 
 // Any order and any grouping of the shards give the same bits, with a step that has to be made twice.
 func TestStep_SameBitsForAnyGrouping(t *testing.T) {
-	for _, shards := range []int{1, 4, 32} {
-		order := make([]int, shards)
-		for i := range order {
-			order[i] = i
-		}
-		want, wantLevels, passes := step(t, order, 1)
-		if passes != 2 {
-			t.Errorf("%d shards: the step was made %d times, want 2", shards, passes)
-		}
-		r := rand.New(rand.NewPCG(4, 4))
-		for trial := range 20 {
-			r.Shuffle(shards, func(i, j int) { order[i], order[j] = order[j], order[i] })
-			got, levels, passes := step(t, order, 1+r.IntN(shards))
-			if !slices.Equal(got, want) || !slices.Equal(levels, wantLevels) || passes != 2 {
-				t.Fatalf("%d shards, trial %d: other bits, %d passes", shards, trial, passes)
+	for _, width := range []Width{Int8, Int16} {
+		for _, shards := range []int{1, 4, 32} {
+			order := make([]int, shards)
+			for i := range order {
+				order[i] = i
+			}
+			want, wantLevels, passes := step(t, width, order, 1)
+			if passes != 2 {
+				t.Errorf("%d bytes, %d shards: the step was made %d times, want 2", width, shards, passes)
+			}
+			r := rand.New(rand.NewPCG(4, 4))
+			for trial := range 20 {
+				r.Shuffle(shards, func(i, j int) { order[i], order[j] = order[j], order[i] })
+				got, levels, passes := step(t, width, order, 1+r.IntN(shards))
+				if !slices.Equal(got, want) || !slices.Equal(levels, wantLevels) || passes != 2 {
+					t.Fatalf("%d bytes, %d shards, trial %d: other bits, %d passes", width, shards, trial, passes)
+				}
 			}
 		}
 	}
@@ -181,7 +211,7 @@ func TestWiden_FitsAtTheSecondTime(t *testing.T) {
 			all[b] = max(all[b], n[b])
 		}
 	}
-	if Widen(want, all) != 3 || want[3] != -5 {
+	if Int16.Widen(want, all) != 3 || want[3] != -5 {
 		t.Fatalf("widened to %v", want)
 	}
 	for _, n := range needs {
@@ -191,14 +221,20 @@ func TestWiden_FitsAtTheSecondTime(t *testing.T) {
 			}
 		}
 	}
-	if Widen(want, all) != 0 {
+	if Int16.Widen(want, all) != 0 {
 		t.Error("it does not fit at the second time")
 	}
 }
 
 // The rounded gradient is within a unit of the gradient, and right on average.
 func TestRound_NearAndUnbiased(t *testing.T) {
-	grid := newGrid(t, 4, 300, 50)
+	for _, width := range []Width{Int8, Int16} {
+		nearAndUnbiased(t, newGridOf(t, width, 4, 300, 50))
+	}
+}
+
+func nearAndUnbiased(t *testing.T, grid *Grid) {
+	t.Helper()
 	exponents := make([]float32, grid.Blocks())
 	x := gradient(grid, 0)
 	sum := make([]float64, grid.Parameters())
@@ -209,7 +245,7 @@ func TestRound_NearAndUnbiased(t *testing.T) {
 			if err := (Rounder{grid, 1}).Round(y, exponents, s, 0); err != nil {
 				t.Fatal(err)
 			}
-			Widen(exponents, y[grid.Parameters():])
+			grid.width.Widen(exponents, y[grid.Parameters():])
 			y = slices.Clone(x)
 		}
 		if err := (Rounder{grid, 1}).Round(y, exponents, s, 0); err != nil {
@@ -271,7 +307,15 @@ func TestRound_NotFinite(t *testing.T) {
 
 // A level rises at once and falls slowly; what is far below the highest counts as no lower than the span.
 func TestScales(t *testing.T) {
-	s := NewScales(make([]float32, 3))
+	for _, width := range []Width{Int8, Int16} {
+		scalesOf(t, width)
+	}
+}
+
+func scalesOf(t *testing.T, width Width) {
+	t.Helper()
+	headroom := float32(width.headroom())
+	s := NewScales(width, make([]float32, 3))
 	if s.Widen([]float32{-10, -20, lowest}) != 2 {
 		t.Errorf("exponents %v before anything is known", s.Exponents())
 	}
@@ -285,13 +329,13 @@ func TestScales(t *testing.T) {
 	if want := []float32{-11, -20, lowest}; !slices.Equal(s.Levels(), want) {
 		t.Errorf("levels %v, want %v", s.Levels(), want)
 	}
-	again := NewScales(make([]float32, 3))
+	again := NewScales(width, make([]float32, 3))
 	again.Restore(s.Levels())
 	if !slices.Equal(again.Exponents(), s.Exponents()) {
 		t.Errorf("restored exponents %v, want %v", again.Exponents(), s.Exponents())
 	}
 	again.Restore(nil)
-	if fresh := NewScales(make([]float32, 3)); !slices.Equal(again.Exponents(), fresh.Exponents()) || !slices.Equal(again.Levels(), fresh.Levels()) {
+	if fresh := NewScales(width, make([]float32, 3)); !slices.Equal(again.Exponents(), fresh.Exponents()) || !slices.Equal(again.Levels(), fresh.Levels()) {
 		t.Errorf("begun anew: %v", again.Exponents())
 	}
 }
@@ -312,7 +356,7 @@ func TestRound_DoesNotAllocate(t *testing.T) {
 func BenchmarkRound(b *testing.B) {
 	for _, n := range []int{4096, 1 << 20} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			grid, err := NewGrid([]int{n}, 8)
+			grid, err := NewGrid(Int16, []int{n}, 8)
 			if err != nil {
 				b.Fatal(err)
 			}

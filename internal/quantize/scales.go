@@ -3,9 +3,6 @@ package quantize
 import "math"
 
 const (
-	// headroom is the distance, in octaves, from the level of a block up to its exponent, so that a step rarely has to
-	// be computed twice.
-	headroom = 3
 	// span is the largest distance, in octaves, between the highest level and those that count; lower levels count as
 	// that low. New gradients in a block without gradients are mostly small, and then fit.
 	span = 20
@@ -18,14 +15,15 @@ const (
 //
 // Levels are multiples of 1/64, and all arithmetic on them is exact.
 type Scales struct {
+	width     Width
 	levels    []float32
 	exponents []float32
 }
 
 // NewScales begins without knowledge: the gradients of the first step do not fit and show which exponents they need.
 // exponents is the memory for the current exponents, one for each block.
-func NewScales(exponents []float32) *Scales {
-	s := &Scales{levels: make([]float32, len(exponents)), exponents: exponents}
+func NewScales(width Width, exponents []float32) *Scales {
+	s := &Scales{width: width, levels: make([]float32, len(exponents)), exponents: exponents}
 	s.Restore(nil)
 	return s
 }
@@ -48,34 +46,34 @@ func (s *Scales) Restore(levels []float32) {
 }
 
 // Open sets the current exponents from the levels.
-func (s *Scales) Open() { Exponents(s.exponents, s.levels) }
+func (s *Scales) Open() { s.width.Exponents(s.exponents, s.levels) }
 
 // Exponents sets dst to the exponents that follow from levels:
 //
 //	e[b] = ⌈max(level[b], highest level - span)⌉ + headroom
-func Exponents(dst, levels []float32) {
+func (w Width) Exponents(dst, levels []float32) {
 	floor := float32(lowest)
 	for _, l := range levels {
 		floor = max(floor, l-span)
 	}
 	for b, l := range levels {
-		dst[b] = exponent(max(l, floor))
+		dst[b] = w.exponent(max(l, floor))
 	}
 }
 
-func exponent(level float32) float32 {
-	return float32(min(math.Ceil(float64(level))+headroom, highest))
+func (w Width) exponent(level float32) float32 {
+	return float32(min(math.Ceil(float64(level))+w.headroom(), highest))
 }
 
 // Widen raises the current exponents of the blocks that needed more in a step. It returns the number of these blocks;
 // if there are any, the step has to be computed again.
-func (s *Scales) Widen(needs []float32) (blocks int) { return Widen(s.exponents, needs) }
+func (s *Scales) Widen(needs []float32) (blocks int) { return s.width.Widen(s.exponents, needs) }
 
 // Widen is Scales.Widen for given exponents.
-func Widen(exponents, needs []float32) (blocks int) {
+func (w Width) Widen(exponents, needs []float32) (blocks int) {
 	for b, need := range needs {
 		if need > exponents[b] {
-			exponents[b] = exponent(need)
+			exponents[b] = w.exponent(need)
 			blocks++
 		}
 	}

@@ -20,6 +20,12 @@ func TestAmounts(t *testing.T) {
 		{Short(65 * time.Second), "1m05s"},
 		{Short(3*time.Hour + 7*time.Minute), "3h07m"},
 		{Short(52 * time.Hour), "2d04h"},
+		{Digits(1180), "1180"},
+		{Digits(1.18), "1.18"},
+		{Digits(0.01234), "0.0123"},
+		{Digits(2), "2"},
+		{Digits(0), "0"},
+		{Digits(123456), "123456"},
 		{Count(1, "worker"), "1 worker"},
 		{Count(0, "worker"), "0 workers"},
 	} {

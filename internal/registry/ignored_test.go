@@ -55,6 +55,9 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.kind=fusion model.initial_observations=20", "leaves nothing to infer"},
 		{"maze", "model.kind=fusion model.weights=softmax model.switches=1", "softmax weights of a single system are constant"},
 		{"maze", "model.kind=dvbf eval.filter_window=2", "is shorter than the 3 observations of the initial state"},
+		{"maze", "model.kind=static eval.filter_window=5", "from the last observation alone"},
+		{"maze", "model.kind=linear eval.filter_window=5", "from the last observation alone"},
+		{"files", "env.files=x.csv eval.filter_window=5", "predictions of recordings begin after"},
 		{"maze", "model.kind=static model.hidden=8", "model.kind=static has no such key"},
 		{"maze", "model.kind=dvbf model.kl_samples=3", "model.kind=dvbf has no such key"},
 	} {

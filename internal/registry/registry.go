@@ -101,6 +101,13 @@ func (r *Registry) environment(k envs.Kind) config.Kind {
 			}
 			return nil
 		},
+		Ignored: func(c *config.Config) []setting.Fault {
+			if !recorded {
+				return nil
+			}
+			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"}, "leave it out; eval --prefix says how many steps are seen",
+				"predictions of recordings begin after half a training window")}
+		},
 	}
 }
 

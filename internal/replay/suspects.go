@@ -66,8 +66,8 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 		return nil, err
 	}
 	n, start := len(theta), e.Step-job.Stride(r.config)
-	state := append(slices.Clone(theta), levels...)
-	quantize.Exponents(state[n:], levels)
+	state, width := append(slices.Clone(theta), levels...), quantize.Width(job.Coding(r.config).Width())
+	width.Exponents(state[n:], levels)
 	for {
 		if err := program.Load(start, state); err != nil {
 			return nil, fmt.Errorf("install the parameters of step %d: %w", start, err)
@@ -84,7 +84,7 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 			}
 			sums = append(sums, sum.Values)
 		}
-		if quantize.Widen(state[n:], needs) == 0 {
+		if width.Widen(state[n:], needs) == 0 {
 			return sums, nil
 		}
 	}

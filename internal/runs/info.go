@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ const (
 // Info is the content of run.json.
 type Info struct {
 	Name             string            `json:"name"`
+	Was              string            `json:"was,omitempty"` // the name under which it began, if its folder was renamed
 	State            State             `json:"state"`
 	Step             uint64            `json:"step"`  // updates that are done
 	Steps            uint64            `json:"steps"` // updates that the configuration asks for
@@ -83,10 +85,21 @@ func Load(dir, name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	info.renamed(name)
 	if info.State == Running && !held(folder) {
 		info.State = Lost
 	}
 	return info, nil
+}
+
+// renamed gives the run the name of its folder, and keeps the name under which it began.
+func (i *Info) renamed(folder string) {
+	if i.Name != folder && i.Name != "" {
+		i.Name, i.Was = folder, cmp.Or(i.Was, i.Name)
+	}
+	if i.Was == folder {
+		i.Was = "" // it has its name again
+	}
 }
 
 func readInfo(folder string) (Info, error) {
@@ -152,7 +165,6 @@ func List(dir string) ([]Info, error) {
 			continue
 		}
 		if info, err := Load(dir, e.Name()); err == nil {
-			info.Name = e.Name()
 			list = append(list, info)
 		}
 	}

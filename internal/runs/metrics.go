@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Record is one line of metrics.jsonl. Steps never decrease from line to line.
+// Record is one row of metrics.jsonl. Steps never decrease from row to row. The file keeps times to the millisecond.
 type Record struct {
 	Step    uint64    `json:"step"`
 	Split   string    `json:"split"` // train, validation or evaluation
@@ -92,6 +92,7 @@ type metricsLog struct {
 	file    disk.File // nil: not opened yet
 	size    int64     // of the file, without the pending lines
 	pending []byte
+	rows    *rowWriter
 }
 
 // openMetrics opens the file at path to append to its records.
@@ -100,8 +101,27 @@ func openMetrics(d disk.Disk, path string) (*metricsLog, error) {
 	return l, l.measure()
 }
 
-// measure reads the size of the file.
+// headers reads the headers that the file and the pending lines have.
+func (l *metricsLog) headers() error {
+	l.rows = newRowWriter(nil)
+	info, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		l.rows = newRowWriter(headersOf(l.pending))
+		return nil
+	}
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		return fmt.Errorf("open the metrics: %w", err)
+	}
+	l.rows = newRowWriter(append(headersOf(data), headersOf(l.pending)...))
+	return nil
+}
+
+// measure reads the size of the file, and its headers.
 func (l *metricsLog) measure() error {
+	if err := l.headers(); err != nil {
+		return err
+	}
 	info, err := os.Stat(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -116,11 +136,10 @@ func (l *metricsLog) measure() error {
 
 // append adds a record as one line and writes the pending lines.
 func (l *metricsLog) append(m Record) error {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("encode a metrics record: %w", err)
+	var err error
+	if l.pending, err = l.rows.append(l.pending, m); err != nil {
+		return err
 	}
-	l.pending = append(append(l.pending, line...), '\n')
 	return l.write()
 }
 
@@ -211,9 +230,10 @@ func cut(f *os.File, step uint64) error {
 	return f.Truncate(keep)
 }
 
+// keptLength is the length of the lines up to the last record of a step, or before it.
 func keptLength(r io.Reader, step uint64) (int64, error) {
 	lines := bufio.NewReader(r)
-	var keep int64
+	var keep, at int64
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
@@ -222,12 +242,37 @@ func keptLength(r io.Reader, step uint64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		var m Record
-		if json.Unmarshal(line, &m) != nil || m.Step > step {
+		at += int64(len(line))
+		s, record, err := stepOf(line)
+		if err != nil || record && s > step {
 			return keep, nil
 		}
-		keep += int64(len(line))
+		if record {
+			keep = at
+		}
 	}
+}
+
+// stepOf is the step of a line; a header has none.
+func stepOf(line []byte) (step uint64, record bool, err error) {
+	if !json.Valid(line) {
+		return 0, false, errLine
+	}
+	switch {
+	case line[0] == '[':
+		s := scanner{rest: line[1:]}
+		s.integer()
+		n := s.integer()
+		if s.failed || n < 0 {
+			return 0, false, errLine
+		}
+		return uint64(n), true, nil
+	case bytes.HasPrefix(line, headerStart):
+		return 0, false, nil
+	}
+	var r struct{ Step uint64 }
+	err = json.Unmarshal(line, &r)
+	return r.Step, true, err
 }
 
 // ReadMetrics calls each with the records of the named run in order. It leaves out a torn last line.
@@ -244,20 +289,20 @@ func ReadMetrics(dir, name string, each func(Record) error) error {
 		return fmt.Errorf("open the metrics: %w", err)
 	}
 	lines := bufio.NewReader(f)
+	var d decoder
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
 			return f.Close()
 		}
-		var m Record
+		var row *Row
 		if err == nil {
-			if err = json.Unmarshal(line, &m); err != nil {
+			if row, err = d.decode(line); err != nil {
 				err = fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, f.Name(), n, err)
 			}
 		}
-		m.upgrade()
-		if err == nil {
-			err = each(m)
+		if err == nil && row != nil {
+			err = each(row.record())
 		}
 		if err != nil {
 			return errors.Join(err, f.Close())

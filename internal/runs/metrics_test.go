@@ -82,7 +82,7 @@ func TestReadMetrics_NamesTheBadLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := ReadMetrics(dir, "a", func(Record) error { return nil })
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 2") {
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestValues_NonFiniteSurvive(t *testing.T) {
 func TestAppend_FullDisk(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
-	room := 300
+	room := 100
 	r.Use(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
 		if left := room; a.Bytes > left {
 			room = 0
@@ -193,7 +193,7 @@ func TestAppend_DevFull(t *testing.T) {
 	if err := errors.Join(os.Remove(path), l.close()); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(path); err != nil || bytes.Count(data, []byte("\n")) != 1 {
+	if data, err := os.ReadFile(path); err != nil || bytes.Count(data, []byte("\n")) != 2 {
 		t.Errorf("got %q, %v", data, err)
 	}
 }
@@ -213,10 +213,10 @@ func FuzzKeptLength(f *testing.F) {
 func TestMetrics_OfAnOlderRelease(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
-	for _, v := range []Values{{"loss": 3, "elbo": -3}, {"loss": 2, "objective": -2, "elbo": -4}} {
-		if err := r.Append(Record{Step: uint64(4 - v["loss"]), Split: "validation", Values: v}); err != nil {
-			t.Fatal(err)
-		}
+	old := `{"step":1,"split":"validation","time":"2026-01-01T00:00:00Z","seconds":1,"values":{"elbo":-3,"loss":3}}` + "\n" +
+		`{"step":2,"split":"validation","time":"2026-01-01T00:00:01Z","seconds":2,"values":{"elbo":-4,"loss":2,"objective":-2}}` + "\n"
+	if err := os.WriteFile(r.Path(metricsFile), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if err := r.Update(func(i *Info) { i.Metrics = Values{"validation_elbo": -3, "best_validation_elbo": -2.5, "best_step": 7} }); err != nil {
 		t.Fatal(err)
@@ -249,8 +249,8 @@ func TestMetrics_OfAnOlderRelease(t *testing.T) {
 	if want := (Values{"validation_objective": -3, "best_validation_objective": -2.5, "best_step": 7}); !maps.Equal(info.Metrics, want) {
 		t.Errorf("run.json has %v, want %v", info.Metrics, want)
 	}
-	old := Values{"validation_objective": -1, "validation_elbo": -2}
-	if old.upgrade(); len(old) != 2 || old["validation_elbo"] != -2 {
-		t.Errorf("values of this release became %v", old)
+	now := Values{"validation_objective": -1, "validation_elbo": -2}
+	if now.upgrade(); len(now) != 2 || now["validation_elbo"] != -2 {
+		t.Errorf("values of this release became %v", now)
 	}
 }

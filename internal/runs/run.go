@@ -166,7 +166,7 @@ func Open(dir, name string) (*Run, error) {
 	if r.info, err = readInfo(folder); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.info.Name = name
+	r.info.renamed(name)
 	return r, nil
 }
 

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,11 +35,11 @@ func ParsePosition(text string) (Position, error) {
 }
 
 // behind is the position after one more record.
-func (p Position) behind(r Record) Position {
-	if r.Step == p.Step {
+func (p Position) behind(step uint64) Position {
+	if step == p.Step {
 		return Position{p.Step, p.Count + 1}
 	}
-	return Position{r.Step, 1}
+	return Position{step, 1}
 }
 
 // Tail reads the records of a run while another process appends them. It holds no file open between two calls.
@@ -49,6 +48,7 @@ type Tail struct {
 	at     Position
 	offset int64 // the offset of at in the file
 	placed bool  // offset is known
+	lines  decoder
 }
 
 // Follow returns a tail of the named run that begins at a position.
@@ -67,47 +67,77 @@ func (t *Tail) Position() Position { return t.at }
 // checkpoint before the position, Next returns back and no records. Position is then the end of the records that were
 // kept.
 func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
-	f, err := os.Open(t.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
+	_, back, err = t.Rows(limit, func(r *Row) { records = append(records, r.record()) })
 	if err != nil {
-		return nil, false, fmt.Errorf("open the metrics: %w", err)
+		records = nil
 	}
-	records, back, err = t.read(f, limit)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, false, fmt.Errorf("read %s: %w", t.path, err)
-	}
-	return records, back, nil
+	return records, back, err
 }
 
-func (t *Tail) read(f *os.File, limit int) (records []Record, back bool, err error) {
+// Rows calls each with the rows that follow, at most limit, and returns how many there were. Otherwise it is like Next.
+func (t *Tail) Rows(limit int, each func(*Row)) (n int, back bool, err error) {
+	f, err := os.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("open the metrics: %w", err)
+	}
+	n, back, err = t.read(f, limit, each)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return 0, false, fmt.Errorf("read %s: %w", t.path, err)
+	}
+	return n, back, nil
+}
+
+func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, err error) {
 	if !t.placed || !startsLine(f, t.offset) {
 		back, err = t.place(f)
 		if back || err != nil {
-			return nil, back, err
+			return 0, back, err
 		}
 	}
-	lines := bufio.NewReader(io.NewSectionReader(f, t.offset, 1<<62-t.offset))
-	for len(records) < limit {
-		line, err := lines.ReadBytes('\n')
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, t.offset, 1<<62-t.offset), nearby)
+	for n < limit {
+		line, err := lines.ReadSlice('\n')
 		if err == io.EOF {
 			break // a torn line is read later
 		}
-		var r Record
+		if err == bufio.ErrBufferFull {
+			err = fmt.Errorf("%w: after record %v: a line of more than %d bytes", ErrDamaged, t.at, nearby)
+		}
+		var r *Row
 		if err == nil {
-			if err = json.Unmarshal(line, &r); err != nil {
+			if r, err = t.decode(f, line); err != nil {
 				err = fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, err)
 			}
 		}
 		if err != nil {
-			return nil, false, err
+			return n, false, err
 		}
-		r.upgrade()
-		records = append(records, r)
-		t.at, t.offset = t.at.behind(r), t.offset+int64(len(line))
+		t.offset += int64(len(line))
+		if r == nil {
+			continue // a header
+		}
+		t.at = t.at.behind(r.Step)
+		each(r)
+		n++
 	}
-	return records, false, nil
+	return n, false, nil
+}
+
+// decode reads a line, and all headers of the file if it is behind one that was not read.
+func (t *Tail) decode(f io.ReaderAt, line []byte) (*Row, error) {
+	r, err := t.lines.decode(line)
+	if !errors.Is(err, errUnknownKey) {
+		return r, err
+	}
+	all, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62))
+	if err != nil {
+		return nil, err
+	}
+	t.lines.learn(headersOf(all)...)
+	return t.lines.decode(line)
 }
 
 // startsLine reports whether offset is the beginning of a line. If not, the file was cut.
@@ -139,14 +169,19 @@ func (t *Tail) place(f *os.File) (back bool, err error) {
 			back = at != t.at && t.at.Count > 0
 			break
 		}
-		var r Record
+		var step uint64
+		var record bool
 		if err == nil {
-			err = json.Unmarshal(line, &r)
+			step, record, err = stepOf(line)
 		}
 		if err != nil {
 			return false, fmt.Errorf("%w: behind record %v: %w", ErrDamaged, at, err)
 		}
-		next := at.behind(r)
+		if !record {
+			offset += int64(len(line))
+			continue
+		}
+		next := at.behind(step)
 		if next.Step > t.at.Step || next.Step == t.at.Step && next.Count > t.at.Count {
 			break
 		}
@@ -164,7 +199,7 @@ const nearby = 64 << 10
 
 // before returns the offset of a line near and before the first record of the step, or of a later step. Steps never
 // decrease, so a binary search replaces reading the file from its beginning.
-func before(f io.ReaderAt, size int64, step uint64) (int64, error) {
+func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 	low, high := int64(0), size
 	for high-low > nearby {
 		middle := low + (high-low)/2
@@ -174,26 +209,33 @@ func before(f io.ReaderAt, size int64, step uint64) (int64, error) {
 			high = middle
 			continue
 		}
-		var line []byte
-		if err == nil {
-			line, err = lines.ReadBytes('\n')
-		}
-		if err == io.EOF {
+		start := middle + int64(len(rest))
+		step, found, err := nextStep(lines, err)
+		if err == io.EOF || err == nil && !found {
 			high = middle
 			continue
 		}
 		if err != nil {
-			return 0, err
-		}
-		var r struct{ Step uint64 }
-		if err := json.Unmarshal(line, &r); err != nil {
 			return 0, fmt.Errorf("%w: at byte %d: %w", ErrDamaged, middle, err)
 		}
-		if start := middle + int64(len(rest)); r.Step < step {
+		if step < wanted {
 			low = start
 		} else {
 			high = start
 		}
 	}
 	return low, nil
+}
+
+// nextStep is the step of the next record.
+func nextStep(lines *bufio.Reader, err error) (step uint64, found bool, _ error) {
+	for err == nil {
+		var line []byte
+		if line, err = lines.ReadBytes('\n'); err == nil {
+			if step, found, err = stepOf(line); found {
+				return step, true, err
+			}
+		}
+	}
+	return 0, false, err
 }

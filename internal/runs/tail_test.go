@@ -64,7 +64,7 @@ func TestTail_ReadsWhatIsAppended(t *testing.T) {
 func TestFollow_FromEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	r := create(t, dir, "a")
-	const steps = 3000
+	const steps = 9000
 	for s := uint64(1); s <= steps; s++ {
 		appendSteps(t, r, s)
 		if s%10 == 0 {
@@ -74,7 +74,7 @@ func TestFollow_FromEverywhere(t *testing.T) {
 	if info, err := os.Stat(r.Path(metricsFile)); err != nil || info.Size() < 2*nearby {
 		t.Fatalf("the file is too small for this test: %v, %v", info, err)
 	}
-	for s := uint64(0); s < steps; s += 35 {
+	for s := uint64(0); s < steps; s += 105 {
 		for count := range 3 {
 			tail := follow(t, dir, Position{s, count})
 			records, back, err := tail.Next(1)

@@ -41,10 +41,11 @@ type Wire struct {
 	Replicas   int     `json:"replicas"`            // that make local steps
 }
 
-// Float32 is the default; Int16 halves the bytes of gradients.
+// Float32 is the default; Int16 halves the bytes of gradients, Int8 quarters them.
 var (
 	Float32 = Wire{Bytes: 4}
 	Int16   = Wire{Bytes: 2}
+	Int8    = Wire{Bytes: 1}
 )
 
 // LocalSteps is the wire of DiLoCo: replicas that make several updates between exchanges.

@@ -31,6 +31,8 @@ type Session struct {
 	Version   string                 // of the program, for people
 	Log       hclog.Logger
 	WorkerLog hclog.Logger // the coordinator logs most of what these workers would log
+	// Opened is called by Train when the coordinator is there, before its first step; nil: nobody asks for it.
+	Opened func(*coordinator.Coordinator, *Watch)
 
 	run  string
 	bus  wire.Bus        // of the coordinator
@@ -47,10 +49,14 @@ var ErrNoWorkers = errors.New("all workers ended")
 func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
 	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Advise: s.Transport.Open(), Log: s.Log})
-	if _, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w); err != nil {
+	lead, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w)
+	if err != nil {
 		return err
 	}
-	err := s.Lead(ctx)
+	if s.Opened != nil {
+		s.Opened(lead, w)
+	}
+	err = s.Lead(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if errors.Is(err, ErrNoWorkers) {

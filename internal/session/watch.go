@@ -105,13 +105,13 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.doubt(r)
 	values := w.values(r.Loss, false)
 	if !w.sweeping { // there is neither gradient nor rate
-		values["gradient_norm"], values["learning_rate"] = r.GradNorm, r.Rate
+		values["gradient_norm"], values["learning_rate"] = float64(float32(r.GradNorm)), r.Rate
 	}
-	values["step_seconds"] = r.Seconds / float64(r.Updates)
-	values["compute_seconds"] = r.Compute / float64(r.Updates)
+	values["step_seconds"] = measured(r.Seconds / float64(r.Updates))
+	values["compute_seconds"] = measured(r.Compute / float64(r.Updates))
 	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
-	values["bytes_per_worker"] = p.WorkerBytes
+	values["bytes_per_worker"] = math.Round(p.WorkerBytes)
 	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
 	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
 	w.advise(r)
@@ -120,6 +120,16 @@ func (w *Watch) Step(r coordinator.StepReport) {
 		w.save(func(*runs.Info) {})
 	}
 	w.show(w.progress)
+}
+
+// measured is a measured time with four significant digits, which is more than a clock is good for: digits take room in
+// metrics.jsonl.
+func measured(seconds float64) float64 {
+	if seconds <= 0 || math.IsInf(seconds, 0) || math.IsNaN(seconds) {
+		return seconds
+	}
+	scale := math.Pow10(3 - int(math.Floor(math.Log10(seconds))))
+	return math.Round(seconds*scale) / scale
 }
 
 // newAdviser returns an adviser for a run of this configuration.

@@ -29,6 +29,7 @@ type Trial struct {
 type Study struct {
 	Kinds    *config.Kinds
 	RunsDir  string
+	KeepDir  string // the numbers of each trial, see Kept; empty: they are in the folders of the runs alone
 	Trials   []Trial
 	Parallel int // runs at a time, with one worker each
 	Threads  int // of one measurement
@@ -81,6 +82,9 @@ func (s *Study) state(t Trial) (runs.Info, error) {
 func (s *Study) Remaining(t Trial) uint64 {
 	info, err := s.state(t)
 	if err != nil || info.State == runs.Finished {
+		return 0
+	}
+	if kept, err := s.ReadKept(t); err == nil && kept.whole(t) {
 		return 0
 	}
 	return t.Config.Train.Steps - min(info.Checkpoint, t.Config.Train.Steps)
@@ -136,20 +140,31 @@ func (s *Study) Run(ctx context.Context, costs []float64) error {
 	return nil
 }
 
-// one trains a trial, if it is not trained, and measures what is not measured.
+// one trains a trial, if it is not trained, measures what is not measured, and keeps the numbers. Of a trial without a
+// finished run the kept numbers count.
 func (s *Study) one(ctx context.Context, i int, b *board) error {
 	defer b.done(i)
+	t := s.Trials[i]
+	info, err := s.state(t)
+	if err != nil {
+		return err
+	}
+	if info.State != runs.Finished {
+		if kept, err := s.ReadKept(t); err != nil || kept.whole(t) {
+			return err
+		}
+	}
 	if err := s.train(ctx, i, b); err != nil {
 		return err
 	}
-	for _, p := range s.Trials[i].Protocols {
+	for _, p := range t.Protocols {
 		if ctx.Err() != nil {
 			return nil
 		}
 		b.measuring(i, p)
-		if err := s.measure(s.Trials[i], p); err != nil {
+		if err := s.measure(t, p); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.keep(t)
 }

@@ -1,8 +1,10 @@
 package study
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -105,6 +107,75 @@ func TestRun_AFailureStopsNoOther(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	digest(t, dir, "good")
+}
+
+// TestRun_KeptNumbersCountInPlaceOfARun that is gone, unless the configuration, the arithmetic, the test or a protocol is
+// another; and what is kept is what was measured.
+func TestRun_KeptNumbersCountInPlaceOfARun(t *testing.T) {
+	dir, kept := t.TempDir(), t.TempDir()
+	one := trial(t, "a")
+	s := studyOf(dir, one)
+	s.KeepDir = kept
+	if err := s.Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, "a")
+	measured, err := ReadNumbers(folder, "fhn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	curves, err := ReadCurves(folder, "fhn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := digest(t, dir, "a")
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+
+	k, err := s.ReadKept(one)
+	if err != nil || k == nil || k.Parameters != sum || k.Updates != 12 {
+		t.Fatalf("kept %+v, %v", k, err)
+	}
+	// Printed, as a NaN does not equal itself.
+	if got, want := fmt.Sprint(k.Protocols["fhn"].Numbers, k.Protocols["fhn"].Curves), fmt.Sprint(measured, curves); got != want {
+		t.Errorf("kept\n%s\nmeasured\n%s", got, want)
+	}
+	if err := s.Run(t.Context(), []float64{1}); err != nil || s.Remaining(one) != 0 {
+		t.Errorf("%d updates are left, %v", s.Remaining(one), err)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("trained again, although the numbers were kept")
+	}
+
+	for name, change := range map[string]func(*Study, *Trial){
+		"configuration": func(_ *Study, o *Trial) { *o = trial(t, "a", "optim.rate=0.25") },
+		"test":          func(s *Study, _ *Trial) { s.Episodes = 7 },
+		"protocol":      func(_ *Study, o *Trial) { o.Protocols = []string{"fhn", "ahead"} },
+	} {
+		changed, other := *s, one
+		change(&changed, &other)
+		if changed.Remaining(other) == 0 {
+			t.Errorf("another %s: the kept numbers count", name)
+		}
+	}
+	path := filepath.Join(kept, "a.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(data, []byte(k.Arithmetic), []byte(strings.Repeat("0", 64)), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s.Remaining(one) == 0 {
+		t.Error("another arithmetic: the kept numbers count")
+	}
+	if err := os.WriteFile(path, data[:100], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadKept(one); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a damaged file: %v", err)
+	}
 }
 
 // TestCheck_RefusesAnotherConfiguration under the name of a trial, before anything is trained.

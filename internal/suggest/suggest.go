@@ -42,6 +42,10 @@ func For(family Family, paths []string, how files.Options, d *files.Dataset) Sug
 	g := Suggestion{Preset: "files"}
 	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
 	set("env.files", strings.Join(paths, ","))
+	single := division.byTime && len(d.Episodes) < fewEpisodes
+	if how.Transform == "" && single && !family.Has("model.sweeps") {
+		how.Transform = transforms(d, division.share)
+	}
 	g.Settings = append(g.Settings, Reading(how)...)
 	if family.Name != "slds" {
 		set("model.kind", family.Name)
@@ -55,6 +59,9 @@ func For(family Family, paths []string, how files.Options, d *files.Dataset) Sug
 	}
 	if !family.Has("model.sweeps") { // a sampler takes whole recordings
 		set("env.window", division.window)
+	}
+	if season := seasonOf(d); single && season > 10 && season <= division.window {
+		set("eval.horizon", season)
 	}
 	g.size(family, d, division.window)
 	return g
@@ -133,7 +140,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 		set("model.leaves", 2)
 	}
 	if !family.Has("model.sweeps") { // a sampler is not validated
-		set("train.patience", 10)
+		set("train.patience", 20)
 		if s.hidden > 0 && !d.Images() {
 			set("train.batch", s.batch)
 			set("train.validate_every", 100)

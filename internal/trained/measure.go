@@ -51,6 +51,9 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	tables := filepath.Join(r.Folder, "tables")
+	if err := os.MkdirAll(tables, 0o755); err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	}
 	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(o.Recordings, tables)); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (j *Job) Plan() (*Plan, error) {
 	p.PerStep /= float64(p.Measured)
 	bytes /= float64(p.Measured)
 	p.Seconds = p.PerStep * p.Work.Updates
-	const line = 350 // bytes of metrics.jsonl and log.jsonl for an update, each
+	const line = 350 // at most about so many bytes of metrics.jsonl and of log.jsonl for an update
 	kept := float64(p.Work.Whole)
 	if j.File.Keep == "all" {
 		kept = float64(p.Work.Runs)

@@ -16,9 +16,9 @@ import (
 // Detail is a run with everything that the page shows except metrics.
 type Detail struct {
 	Summary
-	Config    string   `json:"config"`    // YAML
-	Overrides []string `json:"overrides"` // settings on top of the preset
-	Figures   []string `json:"figures"`   // file names
+	Config  string   `json:"config"`  // YAML
+	Figures []string `json:"figures"` // file names
+	Files   []File   `json:"files"`   // that can be downloaded
 }
 
 // overview is the answer of /api/runs.
@@ -47,6 +47,8 @@ func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 		writeError(w, http.StatusNotFound, "there is no such run")
 	case errors.Is(err, ErrNotRunning):
 		writeError(w, http.StatusConflict, "the run is not under way")
+	case errors.Is(err, ErrRunning):
+		writeError(w, http.StatusConflict, "the run is under way")
 	case errors.Is(err, ErrReadOnly):
 		writeError(w, http.StatusForbidden, "runs can only be looked at here: ask the process that leads the run")
 	default:
@@ -55,13 +57,13 @@ func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	}
 }
 
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	all, err := s.overview()
 	if err != nil {
 		s.fail(w, "list the runs", "", err)
 		return
 	}
-	writeJSON(w, all)
+	writeJSON(w, r, all)
 }
 
 func (s *Server) overview() (overview, error) {
@@ -96,12 +98,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, "read the run", run.Name, err)
 		return
 	}
-	d := Detail{Summary: s.summarize(run), Config: string(text), Overrides: []string{}, Figures: []string{}}
+	d := Detail{Summary: s.summarize(run), Config: string(text), Figures: []string{}, Files: s.filesOf(run.Name)}
 	folder := filepath.Join(s.config.Dir, run.Name)
-	// Both may be missing: not every run has overrides and figures.
-	if overrides, err := os.ReadFile(filepath.Join(folder, "overrides.txt")); err == nil {
-		d.Overrides = append(d.Overrides, strings.Fields(string(overrides))...)
-	}
 	if entries, err := os.ReadDir(filepath.Join(folder, "figures")); err == nil {
 		for _, e := range entries {
 			if e.Type().IsRegular() && pictureType(e.Name()) != "" {
@@ -110,7 +108,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.Sort(d.Figures)
-	writeJSON(w, d)
+	writeJSON(w, r, d)
 }
 
 // pictureType is the media type of a file that is served as a figure.
@@ -132,7 +130,7 @@ func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.PathValue("file")
 	media := pictureType(name)
-	file, info, err := openFigure(filepath.Join(s.config.Dir, run.Name, "figures"), name)
+	file, info, err := openBelow(filepath.Join(s.config.Dir, run.Name, "figures"), name)
 	if err == nil && (media == "" || !info.Mode().IsRegular()) {
 		err = errors.Join(fs.ErrNotExist, file.Close())
 	}
@@ -149,7 +147,8 @@ func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func openFigure(folder, name string) (*os.File, fs.FileInfo, error) {
+// openBelow opens a file below a folder.
+func openBelow(folder, name string) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, nil, err
@@ -163,19 +162,4 @@ func openFigure(folder, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil
-}
-
-// stop asks a run to stop. It needs a token; without one, any program on this machine could stop runs.
-func (s *Server) stop(w http.ResponseWriter, r *http.Request) {
-	if s.guard.open {
-		writeError(w, http.StatusForbidden, "runs can be stopped from the page only where a token is set (--web-token-file)")
-		return
-	}
-	name := r.PathValue("name")
-	if err := s.config.Source.Stop(name); err != nil {
-		s.fail(w, "stop the run", name, err)
-		return
-	}
-	s.log.Info("a run was asked to stop from the page", "run", name)
-	writeStatus(w, http.StatusAccepted, map[string]string{"run": name, "state": "stopping"})
 }

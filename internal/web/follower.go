@@ -3,6 +3,9 @@ package web
 import (
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +23,10 @@ type follower struct {
 	recent  []instant   // of the latest train records
 	seconds histogram   // of the steps that were read
 	in, out float64     // bytes
+
+	overrides []string  // settings on top of the preset
+	disk      int64     // room that the folder takes
+	measured  time.Time // when
 }
 
 // instant is the time at which a step was done.
@@ -32,6 +39,7 @@ const (
 	lookBack   = 200              // number of steps that are read from a run that is new to the follower
 	batch      = 1000             // records read at a time
 	rateWindow = 20 * time.Second // the step rate is measured over this time
+	sizeEvery  = 15 * time.Second // between two measurements of a folder
 )
 
 // follow returns the follower of a run, after reading the newest metrics.
@@ -48,7 +56,10 @@ func (s *Server) follow(run Run) (*follower, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
-		f = &follower{dir: s.config.Dir, name: run.Name, tail: tail, seconds: newHistogram()}
+		f = &follower{dir: s.config.Dir, name: run.Name, tail: tail, seconds: newHistogram(), overrides: []string{}}
+		if text, err := os.ReadFile(filepath.Join(s.config.Dir, run.Name, "overrides.txt")); err == nil { // it may be missing
+			f.overrides = strings.Fields(string(text))
+		}
 		s.followers[run.Name] = f
 	}
 	s.mu.Unlock()
@@ -66,6 +77,7 @@ func (s *Server) forget(list []Run) {
 	for name := range s.followers {
 		if !known[name] {
 			delete(s.followers, name)
+			delete(s.digests, name)
 		}
 	}
 }
@@ -170,12 +182,25 @@ type Summary struct {
 	Run
 	Objective *float64 `json:"objective,omitempty"` // of the latest step, if finite
 	StepRate  float64  `json:"steps_per_second"`
-	Members   int      `json:"members"` // workers, the latest number known
+	Members   int      `json:"members"`   // workers, the latest number known
+	Overrides []string `json:"overrides"` // settings on top of the preset
+	Disk      int64    `json:"disk"`      // bytes of the folder, as they were a moment ago
+}
+
+// size measures the folder now and then; that of a run that has ended when it has changed.
+func (f *follower) size(run Run) int64 {
+	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery && (run.State == runs.Running || run.Updated.After(f.measured)) {
+		f.measured = now
+		if size, err := runs.Size(f.dir, f.name); err == nil { // otherwise the last one
+			f.disk = size
+		}
+	}
+	return f.disk
 }
 
 // summarize adds the latest metrics to a run.
 func (s *Server) summarize(run Run) Summary {
-	sum := Summary{Run: run}
+	sum := Summary{Run: run, Overrides: []string{}}
 	f, err := s.follow(run)
 	if err != nil && !errors.Is(err, runs.ErrNotFound) {
 		s.log.Warn("the metrics of a run cannot be read", "run", run.Name, "err", err)
@@ -186,6 +211,7 @@ func (s *Server) summarize(run Run) Summary {
 		if v, ok := f.train.Values["objective"]; ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
 			sum.Objective = &v
 		}
+		sum.Overrides, sum.Disk = f.overrides, f.size(run)
 		sum.Step = max(sum.Step, f.train.Step)
 		if run.State == runs.Running {
 			sum.StepRate, sum.Members = f.rate(time.Now()), int(f.train.Values["workers"])

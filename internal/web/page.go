@@ -30,7 +30,5 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "there is no such page")
 		return
 	}
-	w.Header().Set("Content-Type", media)
-	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(data)
+	writeFresh(w, r, media, data)
 }

@@ -61,7 +61,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, "read the metrics", run.Name, err)
 		return
 	}
-	writeJSON(w, series)
+	writeJSON(w, r, series)
 }
 
 // number reads a number from the query of a request.
@@ -74,116 +74,40 @@ func number(r *http.Request, name string, missing uint64) (uint64, error) {
 }
 
 func (s *Server) series(r *http.Request, run Run, from, to, points uint64) (*Series, error) {
-	last := run.Step
-	if f, err := s.follow(run); err == nil {
-		f.mu.Lock()
-		last = max(last, f.train.Step)
-		f.mu.Unlock()
-	}
-	from = max(from, 1)
-	tail, err := runs.Follow(s.config.Dir, run.Name, runs.Position{Step: from})
-	if err != nil {
+	d := s.digest(run.Name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.update(r.Context()); err != nil {
 		return nil, err
 	}
-	end := min(to, max(last, from))
-	t := thinner{series: &Series{From: from, To: end, Width: (end - from + points) / points, Splits: map[string]*Split{}}, open: map[string]*point{}}
-	for r.Context().Err() == nil {
-		records, back, err := tail.Next(batch)
+	from = max(from, 1)
+	end := min(to, max(run.Step, d.last, from))
+	width := (end - from + points) / points
+	shown, at := newPoints(from, width), d.tail.Position()
+	if d.points.width <= width {
+		shown.fold(d.points, from, to)
+	} else if err := s.readRange(r, run.Name, from, to, shown); err != nil {
+		return nil, err
+	}
+	return &Series{From: from, To: end, Width: width, Position: at.String(), Splits: shown.encode()}, nil
+}
+
+// readRange reads a range of steps from the file, in all its detail.
+func (s *Server) readRange(r *http.Request, name string, from, to uint64, into *points) error {
+	tail, err := runs.Follow(s.config.Dir, name, runs.Position{Step: from})
+	if err != nil {
+		return err
+	}
+	for over := false; !over && r.Context().Err() == nil; {
+		n, _, err := tail.Rows(batch, func(row *runs.Row) {
+			if over = over || row.Step > to; !over && row.Step >= from {
+				into.add(row)
+			}
+		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, record := range records {
-			if record.Step > to {
-				records = nil
-				break
-			}
-			t.add(record)
-		}
-		if len(records) < batch && !back {
-			break
-		}
+		over = over || n < batch
 	}
-	t.flush()
-	t.series.Position = tail.Position().String()
-	return t.series, nil
-}
-
-// thinner combines records into points.
-type thinner struct {
-	series *Series
-	open   map[string]*point // by split
-}
-
-// point collects the records of one point.
-type point struct {
-	bucket uint64
-	step   uint64
-	time   float64
-	values map[string]*spread
-}
-
-type spread struct {
-	sum, low, high float64
-	count          int
-}
-
-func (t *thinner) add(r runs.Record) {
-	bucket := (r.Step - min(r.Step, t.series.From)) / t.series.Width
-	p := t.open[r.Split]
-	if p != nil && p.bucket != bucket {
-		t.close(r.Split, p)
-		p = nil
-	}
-	if p == nil {
-		p = &point{bucket: bucket, values: map[string]*spread{}}
-		t.open[r.Split] = p
-	}
-	p.step, p.time = r.Step, float64(r.Time.UnixMilli())/1000
-	for name, v := range r.Values {
-		s := p.values[name]
-		if s == nil {
-			s = &spread{low: math.Inf(1), high: math.Inf(-1)}
-			p.values[name] = s
-		}
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			s.sum, s.low, s.high = s.sum+v, min(s.low, v), max(s.high, v)
-			s.count++
-		}
-	}
-}
-
-func (t *thinner) flush() {
-	for split, p := range t.open {
-		t.close(split, p)
-	}
-}
-
-// close appends a point to its split. A metric without a value in the point is null there.
-func (t *thinner) close(split string, p *point) {
-	s := t.series.Splits[split]
-	if s == nil {
-		s = &Split{Values: map[string]*Column{}}
-		t.series.Splits[split] = s
-	}
-	n := len(s.Step)
-	s.Step, s.Time = append(s.Step, p.step), append(s.Time, p.time)
-	for name := range p.values {
-		if s.Values[name] == nil {
-			s.Values[name] = &Column{Mean: make([]*float64, n)}
-			if t.series.Width > 1 {
-				s.Values[name].Low, s.Values[name].High = make([]*float64, n), make([]*float64, n)
-			}
-		}
-	}
-	for name, c := range s.Values {
-		var mean, low, high *float64
-		if v := p.values[name]; v != nil && v.count > 0 {
-			m := v.sum / float64(v.count)
-			mean, low, high = &m, &v.low, &v.high
-		}
-		c.Mean = append(c.Mean, mean)
-		if t.series.Width > 1 {
-			c.Low, c.High = append(c.Low, low), append(c.High, high)
-		}
-	}
+	return r.Context().Err()
 }

@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Source  Source       // the runs to show
 	Sweeps  *Sweeps      // the sweeps to show; nil: none
+	Model   ModelFunc    // nil: models are not shown
 	Dir     string       // folder of the runs; metrics, configurations and figures are read from it
 	Token   string       // the token of clients, from ReadToken; empty: only loopback addresses, and no run can be stopped
 	Version string       // of this program
@@ -41,10 +42,12 @@ type Server struct {
 
 	streams streams       // clients of events
 	reads   chan struct{} // one element for each request that reads a lot
+	models  chan struct{} // one element while a model is computed with
 	poll    time.Duration // time between two checks for changes
 
 	mu        sync.Mutex
 	followers map[string]*follower
+	digests   map[string]*digest
 }
 
 // Limits on the work that clients can cause.
@@ -80,8 +83,8 @@ func newServer(c Config) *Server {
 	}
 	return &Server{
 		config: c, guard: newGuard(c.Token), log: log,
-		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), poll: pollInterval,
-		followers: map[string]*follower{},
+		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1), poll: pollInterval,
+		followers: map[string]*follower{}, digests: map[string]*digest{},
 	}
 }
 
@@ -113,6 +116,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
+	var background sync.WaitGroup
+	background.Go(func() { s.warm(requests) })
+	defer background.Wait()
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(s.listener) }()
 	select {
@@ -141,11 +148,17 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /{file...}", s.pageFile)
 	mux.Handle("GET /metrics", s.guard.private(s.prometheus().ServeHTTP))
+	mux.Handle("GET /api/about", s.guard.private(s.about))
 	mux.Handle("GET /api/runs", s.guard.private(s.list))
 	mux.Handle("GET /api/runs/{name}", s.guard.private(s.show))
 	mux.Handle("GET /api/runs/{name}/metrics", s.guard.private(s.metrics))
 	mux.Handle("GET /api/runs/{name}/figures/{file...}", s.guard.private(s.figure))
-	mux.Handle("POST /api/runs/{name}/stop", s.guard.private(s.stop))
+	mux.Handle("GET /api/runs/{name}/files/{file...}", s.guard.private(s.file))
+	mux.Handle("GET /api/runs/{name}/log", s.guard.private(s.logTail))
+	mux.Handle("GET /api/runs/{name}/model", s.guard.private(s.model))
+	mux.Handle("POST /api/runs/{name}/stop", s.guard.private(s.acts("stop", s.config.Source.Stop)))
+	mux.Handle("POST /api/runs/{name}/checkpoint", s.guard.private(s.acts("checkpoint", s.checkpointRun)))
+	mux.Handle("POST /api/runs/{name}/resume", s.guard.private(s.acts("resume", s.resumeRun)))
 	mux.Handle("GET /api/sweeps", s.guard.private(s.listSweeps))
 	mux.Handle("GET /api/sweeps/{name}", s.guard.private(s.showSweep))
 	mux.Handle("GET /api/events", s.guard.private(s.events))

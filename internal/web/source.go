@@ -107,7 +107,6 @@ func (f Folder) Runs() ([]Run, error) {
 // Run implements Source.
 func (f Folder) Run(name string) (Run, error) {
 	info, err := runs.Load(string(f), name)
-	info.Name = name
 	return Run{Info: info}, err
 }
 

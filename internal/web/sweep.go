@@ -18,12 +18,12 @@ type Sweeps struct {
 	Show func(name string) (any, error)
 }
 
-func (s *Server) listSweeps(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) listSweeps(w http.ResponseWriter, r *http.Request) {
 	if s.config.Sweeps == nil {
-		writeJSON(w, []any{})
+		writeJSON(w, r, []any{})
 		return
 	}
-	writeJSON(w, s.config.Sweeps.List())
+	writeJSON(w, r, s.config.Sweeps.List())
 }
 
 func (s *Server) showSweep(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func (s *Server) showSweep(w http.ResponseWriter, r *http.Request) {
 		s.log.Error("a request failed", "act", "read the sweep", "sweep", r.PathValue("name"), "err", err)
 		writeError(w, http.StatusInternalServerError, "failed to read the sweep; the log says why")
 	default:
-		writeJSON(w, report)
+		writeJSON(w, r, report)
 	}
 }
 

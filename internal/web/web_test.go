@@ -122,9 +122,9 @@ func (b *bench) grow(r *runs.Run, from, to uint64) {
 		v := float64(s)
 		at := start.Add(time.Duration(s) * time.Second)
 		values := runs.Values{"objective": v, "loss": -v, "kl": 2 * v, "gradient_norm": 3, "learning_rate": 0.1, "step_seconds": 0.02, "workers": 2, "bytes_in": 10, "bytes_out": 20}
-		err := r.Append(runs.Record{Step: s, Split: "train", Time: at, Values: values})
+		err := r.Append(runs.Record{Step: s, Split: "train", Time: at, Seconds: float64(s), Values: values})
 		if s%10 == 0 {
-			err = errors.Join(err, r.Append(runs.Record{Step: s, Split: "validation", Time: at, Values: runs.Values{"objective": v / 2, "elbo": v/2 - 1, "importance_elbo": v/2 - 0.5, "loss": -v / 2}}))
+			err = errors.Join(err, r.Append(runs.Record{Step: s, Split: "validation", Time: at, Seconds: float64(s), Values: runs.Values{"objective": v / 2, "elbo": v/2 - 1, "importance_elbo": v/2 - 0.5, "loss": -v / 2}}))
 		}
 		if err != nil {
 			b.t.Fatal(err)

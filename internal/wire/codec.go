@@ -327,7 +327,7 @@ func (c *codec) work(v *Work) {
 func (c *codec) coding(v *Coding) {
 	x := uint64(*v)
 	c.number(&x)
-	if !c.counting && c.bound("coding", x, uint64(Int16)) {
+	if !c.counting && c.bound("coding", x, uint64(Int8)) {
 		*v = Coding(x)
 	}
 }

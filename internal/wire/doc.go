@@ -11,7 +11,7 @@
 // different versions can still say to each other what is wrong. The seal is the CRC32C of all bytes before it, except
 // those of a chunk. A vector travels as msgpack bin of little-endian float32, cut into chunks, each with its CRC32C;
 // the announcement of a vector carries the CRC32C of its chunks' CRC32Cs. If the Welcome says so, gradients travel as
-// int16 instead, with what their blocks need behind them, and behind the parameters are the exponents in force: see
+// int16 or int8 instead, with what their blocks need behind them, and behind the parameters are the exponents in force: see
 // package quantize. A data set is an opaque byte string that travels likewise, and is named by its SHA-256. The term
 // counts the incarnations of a run's coordinator: what belongs to an older term is refused.
 //

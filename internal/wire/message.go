@@ -101,7 +101,7 @@ type Numeric struct {
 // DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
 // there is none.
 //
-// Gradients says how gradients travel. As Int16 they are rounded with what follows, see package quantize: the seed, the
+// Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package quantize: the seed, the
 // number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters
 // and gradients are then longer by the number of blocks.
 type Welcome struct {

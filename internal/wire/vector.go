@@ -12,16 +12,20 @@ import (
 // Coding is the form of a vector's elements on the wire.
 type Coding uint8
 
-// Float32 are four bytes, little-endian; Int16 are two, of whole numbers.
+// Float32 are four bytes, little-endian; Int16 are two, Int8 one, of whole numbers.
 const (
 	Float32 Coding = iota
 	Int16
+	Int8
 )
 
 // Width is the number of bytes of an element.
 func (c Coding) Width() int {
-	if c == Int16 {
+	switch c {
+	case Int16:
 		return 2
+	case Int8:
+		return 1
 	}
 	return 4
 }
@@ -66,18 +70,25 @@ func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 	if cap(room) < n {
 		room = make([]byte, n)
 	}
-	kernel.PutInt16(room[:n], x[from:to])
-	return room[:n]
+	if room = room[:n]; c.Coding == Int8 {
+		kernel.PutInt8(room, x[from:to])
+	} else {
+		kernel.PutInt16(room, x[from:to])
+	}
+	return room
 }
 
 // Decode reads chunk i of x from its bytes, of which there must be Bytes(i).
 func (c Chunking) Decode(x []float32, i int, data []byte) {
 	from, to := c.Span(i)
-	if c.Coding == Float32 {
+	switch c.Coding {
+	case Int16:
+		kernel.GetInt16(x[from:to], data)
+	case Int8:
+		kernel.GetInt8(x[from:to], data)
+	default:
 		GetFloats(x[from:to], data)
-		return
 	}
-	kernel.GetInt16(x[from:to], data)
 }
 
 // ChecksumOf is the checksum of a vector that is sent in chunks: see Combine.

@@ -98,6 +98,32 @@ func TestChunking_Int16(t *testing.T) {
 	}
 }
 
+// Of 8 bits there are four times as many in a chunk as of float32.
+func TestChunking_Int8(t *testing.T) {
+	x := make([]float32, 300)
+	for i := range x {
+		x[i] = float32(i%256 - 128)
+	}
+	for _, bytes := range []int{1, 7, 4096} {
+		k := Int8.Chunking(len(x), bytes)
+		if k.Elements != bytes {
+			t.Errorf("%d bytes: %d elements", bytes, k.Elements)
+		}
+		got, crcs := make([]float32, len(x)), []uint32{}
+		for i := range k.Count() {
+			data := k.Encode(nil, x, i)
+			if from, to := k.Span(i); len(data) != to-from || len(data) != k.Bytes(i) || int8(data[0]) != int8(x[from]) {
+				t.Fatalf("%d bytes: chunk %d is %x", bytes, i, data)
+			}
+			crcs = append(crcs, Checksum(data))
+			k.Decode(got, i, data)
+		}
+		if !slices.Equal(got, x) || k.ChecksumOf(x) != Combine(crcs) {
+			t.Errorf("%d bytes: other values come back, or another checksum", bytes)
+		}
+	}
+}
+
 // What comes back is what was sent, for any bytes and any cut.
 func FuzzChunking_Int16(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 0xff, 0x7f, 0x80}, 4)

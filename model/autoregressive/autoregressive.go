@@ -118,3 +118,9 @@ func Check(setup model.Setup) []model.Fault {
 	}
 	return []model.Fault{model.Faultf([]string{"env.window", "env.length"}, "use at least 2", "a training sequence of %d step has nothing to predict", setup.Sequence)}
 }
+
+// Ignored returns the common setting that a process of order one ignores: it sees nothing before the last observation.
+func Ignored() []model.Fault {
+	return []model.Fault{model.Faultf([]string{"eval.filter_window", "model.kind"}, "leave it out",
+		"the model predicts from the last observation alone, whatever was before it")}
+}

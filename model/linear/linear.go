@@ -99,3 +99,6 @@ func (*Settings) Describe() model.Description {
 
 // Check returns what does not fit together.
 func (*Settings) Check(setup model.Setup) []model.Fault { return autoregressive.Check(setup) }
+
+// Ignored returns what has no effect.
+func (*Settings) Ignored(model.Setup) []model.Fault { return autoregressive.Ignored() }

@@ -26,7 +26,7 @@ async function ask(path, options = {}) {
   const headers = { ...options.headers };
   const token = sessionStorage.getItem(key);
   if (token) headers.Authorization = `Bearer ${token}`;
-  const answer = await fetch(address(path), { ...options, headers, cache: 'no-store' });
+  const answer = await fetch(address(path), { ...options, headers, cache: options.cache ?? 'no-cache' });
   if (answer.ok) return answer;
   const reason = await answer.json().then((b) => b.error, () => answer.statusText);
   if (answer.status === 401) throw new Refused(reason);
@@ -36,10 +36,12 @@ async function ask(path, options = {}) {
 
 export async function get(path) { return (await ask(path)).json(); }
 
-export async function post(path) { return (await ask(path, { method: 'POST' })).json(); }
+export async function post(path) { return (await ask(path, { method: 'POST', cache: 'no-store' })).json(); }
 
-// picture returns a figure as an address that an image can show: images cannot carry a token.
-export async function picture(path) { return URL.createObjectURL(await (await ask(path)).blob()); }
+export async function getText(path) { return (await ask(path)).text(); }
+
+// blob returns a file as an address for an image or a download, which cannot carry a token.
+export async function blob(path) { return URL.createObjectURL(await (await ask(path)).blob()); }
 
 export const runPath = (name, rest = '') => `api/runs/${encodeURIComponent(name)}${rest}`;
 
@@ -50,7 +52,7 @@ export async function listen(path, { on, state, signal, last = '' }) {
   let id = last;
   for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 15000)) {
     try {
-      const answer = await ask(path, { signal, headers: id ? { 'Last-Event-ID': id } : {} });
+      const answer = await ask(path, { signal, cache: 'no-store', headers: id ? { 'Last-Event-ID': id } : {} });
       state('live');
       wait = 500;
       for await (const event of parse(answer.body)) {

@@ -1,6 +1,6 @@
 // Line charts on a canvas. The charts of a group share the range, the cursor and options.
 
-import { el, number, count, span } from './dom.js';
+import { el, text, number, count, span } from './dom.js';
 import { yScale, xTicks, smooth, nearest, bounds } from './scale.js';
 
 const margin = { left: 58, right: 14, top: 8, bottom: 24 };
@@ -23,8 +23,8 @@ export class Group {
     for (const c of this.charts) {
       for (const s of c.series) {
         if (s.x.length === 0) continue;
-        low = Math.min(low, s.x[0]);
-        high = Math.max(high, s.x.at(-1));
+        if (Number.isFinite(s.x[0])) low = Math.min(low, s.x[0]);
+        if (Number.isFinite(s.x.at(-1))) high = Math.max(high, s.x.at(-1));
       }
     }
     if (low > high) return null;
@@ -51,19 +51,21 @@ export class Chart {
   constructor(group, { title, unit = '', smoothing = true, steps = false, zero = false, whole = false }) {
     Object.assign(this, { group, smoothing, steps, zero, whole, series: [], hidden: new Set(), pending: false });
     this.legend = el('div', { class: 'legend' });
+    this.smoothed = el('small', { class: 'smoothed' });
     this.canvas = el('canvas', { tabindex: '0', role: 'img' });
     this.title = title;
     this.node = el('section', { class: 'chart' },
-      el('header', {}, el('h3', {}, title, unit ? el('small', {}, ` ${unit}`) : null), this.legend), el('div', { class: 'plot' }, this.canvas));
+      el('header', {}, el('h3', {}, title, unit ? el('small', {}, ` ${unit}`) : null, this.smoothed), this.legend), el('div', { class: 'plot' }, this.canvas));
     this.observer = new ResizeObserver(() => this.request());
     this.observer.observe(this.canvas.parentElement);
     group.charts.push(this);
     this.listen();
   }
 
-  // set takes the lines: {name, note, color, x, y, low, high, dots}, x rising, y with null for none.
+  // set takes the lines: {name, note, color, dash, x, y, low, high, dots, spread}, x rising, y with null for none. spread
+  // says that low and high are the values of several runs, and are always shown.
   set(series) {
-    const names = series.map((s) => s.name).join();
+    const names = series.map((s) => `${s.name} ${s.color}`).join();
     this.series = series;
     if (names !== this.names) {
       this.names = names;
@@ -149,18 +151,27 @@ export class Chart {
       let to = s.x.length - 1;
       while (from < to && s.x[from + 1] < a) from++;
       while (to > from && s.x[to - 1] > b) to--;
-      return { ...s, raw: s.y, y, from, to, faint: weight > 0 && !s.dots };
+      const spread = s.spread ? { low: smooth(s.low, weight), high: smooth(s.high, weight) } : {};
+      return { ...s, ...spread, rawLow: s.low, rawHigh: s.high, raw: s.y, y: s.dots ? s.y : y, from, to, faint: weight > 0 && !s.dots && !s.spread };
     });
   }
 
   range(lines, [a, b]) {
     const shown = [];
+    const points = []; // single measurements are never outliers
     for (const s of lines) {
-      for (let i = s.from; i <= s.to; i++) if (s.x[i] >= a && s.x[i] <= b && s.y[i] !== null) shown.push(s.y[i]);
+      for (let i = s.from; i <= s.to; i++) {
+        if (s.x[i] < a || s.x[i] > b || s.y[i] === null) continue;
+        if (s.dots) points.push(s.y[i]);
+        else shown.push(s.y[i]);
+        if (s.low && !s.dots && !s.faint && s.low[i] !== null) shown.push(s.low[i], s.high[i]);
+        else if (s.rawLow && !this.group.options.clip && s.rawLow[i] !== null) shown.push(s.rawLow[i], s.rawHigh[i]);
+      }
     }
-    const found = bounds(shown, this.group.options.clip);
-    if (!found) return null;
-    let [low, high] = found;
+    const found = [bounds(shown, this.group.options.clip), bounds(points, false)].filter(Boolean);
+    if (found.length === 0) return null;
+    let low = Math.min(...found.map((f) => f[0]));
+    let high = Math.max(...found.map((f) => f[1]));
     if (this.zero) low = Math.min(0, low);
     const log = this.group.options.log && low * high > 0;
     const pad = high > low ? (high - low) * 0.06 : Math.abs(high) * 0.1 || 1;
@@ -193,6 +204,7 @@ export class Chart {
       g.fillText('no values yet', width / 2, height / 2);
       return;
     }
+    Object.assign(canvas.dataset, { low: range[0], high: range[1], points: Math.max(...lines.map((s) => s.to - s.from + 1)) });
     const y = yScale(range[0], range[1], this.group.options.log, Math.max(2, box.h / 42));
     const px = (v) => box.x + ((v - extent[0]) / (extent[1] - extent[0])) * box.w;
     const py = (v) => box.y + (1 - y.place(v)) * box.h;
@@ -238,7 +250,8 @@ export class Chart {
   line(g, s, px, py, color) {
     g.strokeStyle = g.fillStyle = color;
     g.lineJoin = 'round';
-    if (s.low && !s.dots && !s.faint) this.band(g, s, px, py);
+    if (s.low && !s.dots) this.band(g, s, px, py, s.faint ? 0.1 : 0.16);
+    g.setLineDash(s.dash ?? []);
     if (s.faint) {
       g.globalAlpha = 0.22;
       g.lineWidth = 1;
@@ -247,6 +260,7 @@ export class Chart {
     g.globalAlpha = 1;
     g.lineWidth = s.dots ? 1.25 : 1.75;
     this.path(g, s, s.y, px, py);
+    g.setLineDash([]);
     if (!s.dots || s.to - s.from > 80) return;
     for (let i = s.from; i <= s.to; i++) {
       if (s.y[i] === null) continue;
@@ -257,8 +271,8 @@ export class Chart {
   }
 
   // band shows between which values the records of each point were.
-  band(g, s, px, py) {
-    g.globalAlpha = 0.16;
+  band(g, s, px, py, opacity) {
+    g.globalAlpha = opacity;
     g.beginPath();
     for (let i = s.from; i <= s.to; i++) if (s.high[i] !== null) g.lineTo(px(s.x[i]), py(s.high[i]));
     for (let i = s.to; i >= s.from; i--) if (s.low[i] !== null) g.lineTo(px(s.x[i]), py(s.low[i]));
@@ -283,12 +297,14 @@ export class Chart {
   read(g, box, lines, px, py, color) {
     const { cursor } = this.group;
     for (const output of this.values.values()) output.textContent = '';
+    const weight = this.smoothing && lines.some((s) => !s.dots) ? this.group.options.smooth : 0;
+    text(this.smoothed, weight > 0 ? `line smoothed, ${weight.toFixed(2)}` : '');
     let label = '';
     for (const s of lines) {
       if (s.x.length === 0) continue;
       const i = cursor === null ? s.to : nearest(s.x, cursor);
       const output = this.values.get(s.name);
-      if (output) output.textContent = number(s.y[i]);
+      if (output) output.textContent = number(s.raw[i]); // as measured; the line may be smoothed
       if (cursor === null || s.y[i] === null || s.x[i] < this.group.extent()[0]) continue;
       label ||= this.group.options.time ? span(s.x[i]) : `step ${count(Math.round(s.x[i]))}`;
       g.fillStyle = color(s.color);

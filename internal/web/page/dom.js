@@ -86,3 +86,14 @@ function select(node) {
   selection.removeAllRanges();
   selection.addRange(range);
 }
+
+// bytes shows a size.
+export function bytes(n) {
+  if (!Number.isFinite(n)) return '–';
+  const i = n < 1000 ? 0 : Math.min(4, Math.floor(Math.log2(n / 1000 * 1.024) / 10) + 1);
+  const v = n / 1024 ** i;
+  return `${i === 0 ? v : v.toFixed(v < 10 ? 1 : 0)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][i]}`;
+}
+
+// loading says that something is on its way; it appears only if that takes a while.
+export const loading = () => el('p', { class: 'loading', role: 'status' }, 'loading …');

@@ -4,10 +4,12 @@ import { el, text } from './dom.js';
 import { get, takeToken, setToken, Refused, Missing } from './api.js';
 import { Table } from './table.js';
 import { RunView } from './run.js';
+import { CompareView } from './compare.js';
+import { parts } from './address.js';
 
 const main = document.getElementById('main');
 const link = document.getElementById('link');
-const words = { live: 'live', lost: 'connection lost, trying again', off: 'connecting', locked: 'locked', none: 'not connected' };
+const words = { live: 'live', lost: 'connection lost, trying again', off: 'connecting', locked: 'locked', none: 'connected' };
 let view = null;
 let about = null; // what the server said of itself
 let retry = 0;
@@ -17,37 +19,44 @@ function state(word) {
   text(link, words[word]);
 }
 
-// route shows the view that the fragment of the address names.
+// route shows the view that the fragment of the address names. Its frame is there before its numbers are.
 async function route() {
   clearTimeout(retry);
   takeToken();
   view?.close();
-  view = null;
   state('off');
-  const run = /^#\/run\/([^/?]+)/.exec(location.hash);
   document.title = 'Switchyard';
+  const { path, settings } = parts();
+  const run = /^\/run\/([^/]+)$/.exec(path);
+  const common = { state, about: () => about };
+  const names = (settings.get('runs') ?? '').split(',').filter(Boolean).map(decodeURIComponent);
+  const shown = view = run ? new RunView(decodeURIComponent(run[1]), common) : path === '/compare' ? new CompareView(names, common) : new Table(common);
+  shown.fail = failed;
+  main.replaceChildren(shown.node);
+  scrollTo(0, 0);
   try {
-    about ??= await get('api/runs');
-    text(document.getElementById('version'), `switchyard ${about.version}`);
-    const shown = view = run ? new RunView(decodeURIComponent(run[1]), { state, canStop: about.can_stop }) : new Table({ state });
-    shown.fail = failed;
-    await shown.open();
-    if (view !== shown) { shown.close(); return; }
-    main.replaceChildren(shown.node);
-    scrollTo(0, 0);
+    await Promise.all([shown.open(), learn()]);
+    if (view === shown) shown.know?.(about);
   } catch (error) {
-    failed(error);
+    if (view === shown) failed(error);
   }
+}
+
+// learn asks what the server can do.
+async function learn() {
+  about ??= await get('api/about');
+  text(document.getElementById('version'), `switchyard ${about.version}`);
 }
 
 // failed says why nothing is shown, and tries again if that may help.
 function failed(error) {
+  const name = view?.name;
   view?.close();
   view = null;
   const final = error instanceof Refused || error instanceof Missing;
   state(error instanceof Refused ? 'locked' : final ? 'none' : 'lost');
   main.replaceChildren(error instanceof Refused ? tokenForm() : el('div', { class: 'empty' },
-    el('p', {}, error instanceof Missing ? 'There is no such run.' : `The server does not answer as it should: ${error.message}.`),
+    el('p', {}, error instanceof Missing ? `There is no such run${name ? `: ${name}` : ''}. It may have been renamed or removed.` : `The server does not answer as it should: ${error.message}.`),
     el('p', {}, el('a', { href: '#/' }, 'All runs'))));
   main.querySelector('input')?.focus();
   if (!final) retry = setTimeout(route, 3000);
@@ -67,6 +76,7 @@ const button = document.getElementById('theme');
 function paint(theme) {
   document.documentElement.dataset.theme = theme;
   text(button.querySelector('.label'), theme);
+  button.setAttribute('aria-label', `Colours: ${theme}`);
   view?.group?.draw();
 }
 button.addEventListener('click', () => {

@@ -1,11 +1,17 @@
 // One run: its state, charts, workers, configuration and figures.
 
-import { el, text, number, count, span, ago, moment, copyButton } from './dom.js';
-import { get, post, listen, picture, runPath } from './api.js';
+import { el, text, number, count, span, ago, moment, bytes, copyButton, loading } from './dom.js';
+import { get, listen, blob, runPath } from './api.js';
 import { Group, Chart } from './chart.js';
+import { chartTools, options, range } from './chartoptions.js';
 import { Store } from './store.js';
-import { stateOf, dot } from './table.js';
+import { stateOf, stateWord, dot } from './table.js';
 import { workersPanel, faultsPanel } from './cluster.js';
+import { listAddress } from './address.js';
+import { controls } from './controls.js';
+import { modelPanel } from './model.js';
+import { evaluation, downloads, logTail } from './files.js';
+import { timeline } from './timeline.js';
 
 const system = new Set(['objective', 'elbo', 'importance_elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
@@ -20,29 +26,30 @@ function termLabel(run, name) {
 
 const termOf = (run, name) => (run?.terms ?? []).find((t) => t.name === name);
 
-// remembered options of the charts.
-function options() {
-  const kept = JSON.parse(localStorage.getItem('switchyard-charts') ?? '{}');
-  return { smooth: 0.6, log: false, clip: true, time: false, ...kept };
-}
-
 // RunView is the view of one run.
 export class RunView {
-  constructor(name, { state, canStop }) {
-    Object.assign(this, { name, state, canStop, store: new Store(name), stop: new AbortController() });
+  constructor(name, { state }) {
+    Object.assign(this, { name, state, store: new Store(name), stop: new AbortController(), about: {} });
     this.group = new Group(options());
+    this.group.range = range();
     this.title = el('h1', {}, name);
     this.pill = el('span', { class: 'pill' });
     this.facts = el('dl', { class: 'facts' });
     this.bar = el('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
     this.wait = el('p', { class: 'waiting', hidden: true, role: 'status' });
-    this.halt = el('button', { type: 'button', class: 'danger', hidden: true, onclick: () => this.halting() }, 'Stop');
+    this.loading = loading();
+    this.controls = controls(name);
+    this.model = modelPanel(name);
     this.workers = workersPanel();
     this.faults = faultsPanel();
+    this.timeline = timeline();
+    this.figured = el('div');
+    this.measured = el('div');
     this.rest = el('div', { class: 'rest' });
+    const charts = this.charts();
     this.node = el('div', { class: 'run' },
-      el('div', { class: 'top' }, el('a', { class: 'back', href: '#/', 'aria-label': 'All runs' }, '←'), this.title, this.pill, this.halt),
-      this.bar, this.wait, this.facts, this.charts(), this.workers.node, this.faults.node, this.rest);
+      el('div', { class: 'top' }, el('a', { class: 'back', href: listAddress(), 'aria-label': 'All runs' }, '←'), this.title, this.pill, this.controls.node),
+      this.bar, this.wait, this.facts, this.loading, this.model.node, this.figured, this.measured, charts, this.system(), this.rest);
   }
 
   charts() {
@@ -51,38 +58,43 @@ export class RunView {
     this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats, at validation' });
     this.terms = new Chart(g, { title: 'Terms of the loss', unit: 'nats' });
     this.norm = new Chart(g, { title: 'Gradient norm', unit: 'before clipping' });
+    const tools = chartTools(g, () => this.draw());
+    g.onzoom = (r) => { tools.zoomed(r); this.zoomed(r); };
+    return el('section', { class: 'charts', 'aria-label': 'Charts' }, tools.node, el('div', { class: 'grid' }, ...g.charts.map((c) => c.node)));
+  }
+
+  // system is what is about machines, folded until somebody asks.
+  system() {
+    const g = this.group;
     this.rate = new Chart(g, { title: 'Learning rate', smoothing: false });
     this.speed = new Chart(g, { title: 'Steps per second', zero: true });
     this.crew = new Chart(g, { title: 'Workers', smoothing: false, steps: true, zero: true, whole: true });
     this.traffic = new Chart(g, { title: 'Bytes to and from each worker', unit: 'MiB per step', zero: true });
-    const o = g.options;
-    const change = (part) => {
-      Object.assign(o, part);
-      localStorage.setItem('switchyard-charts', JSON.stringify(o));
-      g.draw();
-    };
-    const shown = el('output', {}, o.smooth.toFixed(2));
-    const slider = el('input', { type: 'range', min: '0', max: '0.99', step: '0.01', value: String(o.smooth), 'aria-label': 'Smoothing',
-      oninput: (e) => { text(shown, Number(e.target.value).toFixed(2)); change({ smooth: Number(e.target.value) }); } });
-    const flag = (label, key, title) => el('label', { title }, el('input', { type: 'checkbox', checked: o[key], onchange: (e) => change({ [key]: e.target.checked }) }), label);
-    const axis = el('select', { 'aria-label': 'Horizontal axis', onchange: (e) => { g.zoom(null); change({ time: e.target.value === 'time' }); this.draw(); } },
-      el('option', { value: 'step' }, 'step'), el('option', { value: 'time', selected: o.time }, 'time'));
-    this.reset = el('button', { type: 'button', class: 'quiet', hidden: true, onclick: () => g.zoom(null) }, 'Whole range');
-    g.onzoom = (range) => this.zoomed(range);
-    return el('section', { class: 'charts', 'aria-label': 'Charts' },
-      el('div', { class: 'tools' }, el('label', {}, 'Smoothing', slider, shown), el('label', {}, 'over', axis),
-        flag('log', 'log', 'Logarithmic vertical axes, where all values have one sign'), flag('without outliers', 'clip', 'Scale to all but the most extreme values'), this.reset,
-        el('span', { class: 'hint' }, 'drag to zoom, double-click for the whole range')),
-      el('div', { class: 'grid' }, ...g.charts.map((c) => c.node)));
+    const node = el('details', { class: 'system' }, el('summary', {}, 'System: speed, workers, traffic'),
+      el('div', { class: 'grid' }, ...[this.rate, this.speed, this.crew, this.traffic].map((c) => c.node)), this.timeline.node, this.workers.node, this.faults.node);
+    node.addEventListener('toggle', () => this.draw());
+    return node;
   }
 
   async open() {
-    const [detail] = await Promise.all([get(runPath(this.name)), this.store.load()]);
-    this.show(detail);
-    this.fillRest(detail);
+    const first = range();
+    const [detail] = await Promise.all([
+      get(runPath(this.name)).then((d) => { this.show(d); this.loading.remove(); this.fillRest(d); return d; }),
+      this.store.load(),
+    ]);
+    if (this.stop.signal.aborted) return;
+    this.latest ??= detail;
     this.draw();
+    if (first) this.zoomed(first);
     this.follow();
     this.clock = setInterval(() => { if (this.latest) this.show(this.latest); }, 1000);
+  }
+
+  // know takes what the server can do.
+  know(about) {
+    this.about = about;
+    this.controls.know(about);
+    if (this.latest) this.show(this.latest);
   }
 
   follow() {
@@ -110,7 +122,6 @@ export class RunView {
 
   // zoomed loads a range in more detail where the points are thinned out.
   async zoomed(range) {
-    this.reset.hidden = !range;
     const time = this.group.options.time;
     const steps = range && time ? range.map((t) => this.store.stepAt(t)) : range;
     if (!range && !this.store.range) return;
@@ -120,7 +131,7 @@ export class RunView {
     fresh.start = this.store.start;
     const margin = steps ? (steps[1] - steps[0]) * 0.05 + 1 : 0;
     await fresh.load(steps && [steps[0] - margin, steps[1] + margin]);
-    if (this.asked !== asked) return;
+    if (this.asked !== asked || this.stop.signal.aborted) return;
     this.store = fresh;
     this.draw();
   }
@@ -141,7 +152,8 @@ export class RunView {
     if (inverse.low) [inverse.low, inverse.high] = [inverse.high, inverse.low];
     this.speed.set([inverse]);
     this.crew.set([line('train', 'workers', 'workers', 'c1')]);
-    this.traffic.set([line('train', 'bytes_per_worker', 'MiB', 'c1', {}, (bytes) => bytes / 2 ** 20)]);
+    this.traffic.set([line('train', 'bytes_per_worker', 'MiB', 'c1', {}, (b) => b / 2 ** 20)]);
+    this.timeline.show(store.splits.train);
   }
 
   show(r) {
@@ -150,10 +162,11 @@ export class RunView {
     document.title = `${r.state === 'running' && r.steps ? `${Math.floor((100 * r.step) / r.steps)} % ` : ''}${r.name} – Switchyard`;
     if (this.pill.dataset.state !== state) {
       this.pill.dataset.state = state;
-      this.pill.replaceChildren(dot(state), state);
+      this.pill.replaceChildren(dot(state), stateWord(state));
     }
     this.bar.value = r.steps ? r.step / r.steps : 0;
-    this.halt.hidden = !this.canStop || r.state !== 'running';
+    this.controls.show(r);
+    this.model.show(r, this.about.can_model);
     const since = Date.parse(r.live?.waiting_since);
     this.wait.hidden = !r.live?.waiting && !r.exit_reason;
     text(this.wait, r.live?.waiting ? `Waiting${since > 0 ? ` for ${span((Date.now() - since) / 1000)}` : ''}: ${r.live.waiting}` : r.exit_reason ?? '');
@@ -169,8 +182,11 @@ export class RunView {
     this.fact('Checkpoint', r.checkpoint_step ? `step ${count(r.checkpoint_step)}` : '–', r.params_sha256 ? `sha256 ${r.params_sha256.slice(0, 12)}` : '', r.params_sha256);
     this.fact('Started', ago(r.started), moment(r.started));
     this.fact('Parameters', r.parameters ? count(r.parameters) : '–', `${r.preset}, seed ${r.seed}`);
+    this.fact('Disk', bytes(r.disk), r.was ? `its folder was renamed; it began as ${r.was}` : '');
     this.workers.show(r);
     this.faults.show(r);
+    if (this.ended === false && r.state !== 'running') get(runPath(this.name)).then((d) => this.fillRest(d), () => {});
+    this.ended = r.state !== 'running';
   }
 
   fact(name, value, below = '', title = '') {
@@ -186,18 +202,21 @@ export class RunView {
     c.below.title = title ?? '';
   }
 
-  // fillRest shows what does not change while a run goes on, and its figures.
-  fillRest(d) {
+  // fillRest shows what does not change while a run goes on, and its files.
+  async fillRest(d) {
     const quote = (w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`);
     const words = d.command?.[0] === 'train' ? d.command : ['train', d.preset, ...d.overrides]; // the same bits on one machine
     const command = ['switchyard', ...words].map(quote).join(' ');
     const versions = Object.entries(d.versions ?? {}).map(([k, v]) => `${k} ${v}`).join(' · ');
+    this.figured.replaceChildren(...(d.figures.length ? [this.figures(d)] : []));
     this.rest.replaceChildren(
+      downloads(this.name, d.files), logTail(this.name, this.stop.signal),
       el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Reproduce'), copyButton(() => command)),
         el('pre', { tabindex: '0' }, el('code', {}, command)), el('p', { class: 'fine' }, [versions, d.git_revision ? `revision ${d.git_revision.slice(0, 12)}` : ''].filter(Boolean).join(' · '))),
-      ...(d.figures.length ? [this.figures(d)] : []),
       el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Configuration'), copyButton(() => d.config)),
         el('pre', { tabindex: '0', class: 'config' }, el('code', {}, ...yaml(d.config)))));
+    const tables = await evaluation(this.name, d.files);
+    this.measured.replaceChildren(...(tables ? [tables] : []));
   }
 
   figures(d) {
@@ -209,30 +228,17 @@ export class RunView {
     const pictures = [...stems.values()].map((file) => {
       const img = el('img', { alt: `Figure ${file}`, loading: 'lazy' });
       const link = el('a', { class: 'figure', target: '_blank', title: file, rel: 'noopener' }, img);
-      picture(runPath(this.name, `/figures/${encodeURIComponent(file)}`)).then((url) => {
+      blob(runPath(this.name, `/figures/${encodeURIComponent(file)}`)).then((url) => {
         (this.pictures ??= []).push(url);
         img.src = link.href = url;
       }, () => link.replaceChildren(`${file} cannot be shown`));
       return link;
     });
-    return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Figures')), ...pictures);
-  }
-
-  // halting asks once more, then stops the run.
-  async halting() {
-    if (this.halt.dataset.sure) {
-      delete this.halt.dataset.sure;
-      text(this.halt, 'Stopping …');
-      await post(runPath(this.name, '/stop')).catch((e) => text(this.halt, e.message));
-      return;
-    }
-    this.halt.dataset.sure = 'yes';
-    text(this.halt, 'Write a checkpoint and stop?');
-    setTimeout(() => { if (this.halt.dataset.sure) { delete this.halt.dataset.sure; text(this.halt, 'Stop'); } }, 4000);
+    return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Figures of the evaluation')), ...pictures);
   }
 
   key(e) {
-    if (e.key === 'Escape') location.hash = '#/';
+    if (e.key === 'Escape') location.hash = listAddress();
   }
 }
 

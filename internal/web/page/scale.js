@@ -4,6 +4,7 @@ import { thin } from './dom.js';
 
 // linear returns nice ticks between two values, about n of them.
 export function linear(low, high, n) {
+  if (!(high > low) || !Number.isFinite(high - low)) return Number.isFinite(low) ? [{ v: low, label: tidy(low, 2) }] : [];
   const rough = (high - low) / Math.max(1, n);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? 10 * power;
@@ -53,9 +54,11 @@ const clock = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 
 // xTicks returns ticks for steps, or for seconds as durations.
 export function xTicks(low, high, n, time) {
+  if (!(high > low) || !Number.isFinite(high - low)) return [];
   if (!time) return linear(low, high, n).filter((t) => Number.isInteger(Math.round(t.v * 1e6) / 1e6));
   if (high - low < n) return linear(low, high, n).map((t) => ({ v: t.v, label: `${t.label} s` }));
-  const step = clock.find((s) => s >= (high - low) / n) ?? clock.at(-1);
+  const rough = (high - low) / n;
+  const step = clock.find((s) => s >= rough) ?? Math.ceil(rough / 604800) * 604800;
   const ticks = [];
   for (let v = Math.ceil(low / step) * step; v <= high; v += step) ticks.push({ v, label: duration(v, step) });
   return ticks;

@@ -15,15 +15,16 @@ export class Store {
   }
 
   // load takes the metrics of a range of steps, or of all, from the server.
-  async load(range = null) {
-    const query = new URLSearchParams({ points });
+  async load(range = null, most = points) {
+    const query = new URLSearchParams({ points: most });
     if (range) { query.set('from', Math.max(0, Math.floor(range[0]))); query.set('to', Math.ceil(range[1])); }
     const s = await get(runPath(this.name, `/metrics?${query}`));
     this.splits = s.splits;
     this.width = s.width;
     this.range = range;
     this.position = s.position;
-    this.start ??= Math.min(...Object.values(s.splits).map((split) => split.time[0]));
+    const first = Object.values(s.splits).map((split) => split.time[0]).filter(Number.isFinite);
+    if (first.length) this.start = Math.min(this.start ?? Infinity, ...first);
   }
 
   // back drops what is after a step: the run went back to a checkpoint.

@@ -1,0 +1,86 @@
+package cmd
+
+import (
+	"cmp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+func (a *app) runsRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm NAME...", Short: "Remove runs with all their files",
+		Long:              "Remove runs of the folder here, with their checkpoints, logs and figures, at once and for\ngood. A run that a process works on is left alone.",
+		Args:              atLeastOne("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, name := range args {
+				size, err := runs.Size(a.runsDir, name)
+				if err == nil {
+					err = runs.Remove(a.runsDir, name)
+				}
+				if err != nil {
+					return a.missingRun(err)
+				}
+				if err := a.printf("removed %s, %s\n", name, readable.Bytes(size)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) runsRenameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename NAME NEW", Short: "Give a run another name",
+		Long:              "Give a run of the folder here another name. It says under which name it began.",
+		Args:              exactly("NAME", "NEW"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := runs.Rename(a.runsDir, args[0], args[1]); err != nil {
+				return a.missingRun(err)
+			}
+			return a.printf("%s is now %s\n", args[0], args[1])
+		},
+	}
+}
+
+func (a *app) runsCompareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "compare A B", Short: "Show what two runs have come to, and what their configurations differ in",
+		Long:              "Show two runs of the folder here side by side: what they have come to, and the keys of their\nconfigurations that differ. The page of serve compares their curves, too.",
+		Args:              exactly("A", "B"),
+		ValidArgsFunction: a.completeRuns,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.compareRuns(args[0], args[1]) },
+	}
+}
+
+func (a *app) compareRuns(left, right string) error {
+	var infos [2]runs.Info
+	var configs [2]config.Config
+	for i, name := range []string{left, right} {
+		var err error
+		if infos[i], err = runs.Load(a.runsDir, name); err != nil {
+			return a.missingRun(err)
+		}
+		if configs[i], err = a.runConfig(name); err != nil {
+			return err
+		}
+	}
+	table := readable.NewTable("", left, right).Left(1, 2)
+	row := func(name string, of func(runs.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
+	row("state", func(i runs.Info) string { return string(i.State) })
+	row("step", func(i runs.Info) string { return readable.Group(i.Step) + "/" + readable.Group(i.Steps) })
+	row("best objective", func(i runs.Info) string { return metric(i, "best_validation_objective") })
+	row("elbo", func(i runs.Info) string { return metric(i, "validation_elbo") })
+	row("parameters", func(i runs.Info) string { return readable.Group(i.Parameters) })
+	for _, d := range config.AllDifferences(configs[0], configs[1]) {
+		table.Row(d.Key, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
+	}
+	_, err := table.WriteTo(a.out)
+	return err
+}

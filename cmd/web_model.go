@@ -1,0 +1,64 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// modelView is what the page shows of the model of a run: its best checkpoint, on a series that training did not see.
+func (a *app) modelView(_ context.Context, name string) (any, error) {
+	run, err := switchyard.Open(filepath.Join(a.runsDir, name), registry.Of(a.kinds))
+	if err != nil {
+		return nil, err
+	}
+	unseen, columns, image, err := a.unseen(run, name)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewPortrait(run, unseen, columns, image)
+}
+
+// unseen is a series that the run was not trained on: a held-out recording, or an episode that is simulated anew.
+func (a *app) unseen(run *switchyard.Run, name string) (switchyard.Recording, switchyard.Columns, [3]int, error) {
+	list, columns, err := run.Recordings()
+	if err == nil {
+		chosen := list[0]
+		for _, r := range list {
+			if r.Part == files.Test || r.Part == files.Validation && chosen.Part != files.Test {
+				chosen = r
+			}
+		}
+		chosen.Name = "held-out " + filepath.Base(chosen.Name)
+		if chosen.Part == files.Training {
+			chosen.Name = "training data, since nothing is held out"
+		}
+		return chosen, columns, [3]int{}, nil
+	}
+	if !errors.Is(err, switchyard.ErrUnable) {
+		return switchyard.Recording{}, columns, [3]int{}, err
+	}
+	c, err := a.runConfig(name)
+	if err != nil {
+		return switchyard.Recording{}, columns, [3]int{}, err
+	}
+	env, err := registry.Environment(c)
+	if err != nil {
+		return switchyard.Recording{}, columns, [3]int{}, err
+	}
+	// Another stream than that of the training episodes, which begin at the seed of the run.
+	d, err := files.Generate(env, rng.New(c.Seed, rng.Evaluation), 1, max(c.Env.Length, 2*c.Eval.Horizon), imageOf(env))
+	if err != nil {
+		return switchyard.Recording{}, columns, [3]int{}, fmt.Errorf("simulate an episode: %w", err)
+	}
+	list, columns = switchyard.RecordingsOf(d)
+	list[0].Name = "an episode of " + c.Env.Kind + " that is simulated anew"
+	return list[0], columns, imageOf(env), nil
+}

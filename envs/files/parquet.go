@@ -1,0 +1,153 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	logical "github.com/parquet-go/parquet-go/format"
+)
+
+// parquetRows are the rows of a Parquet file whose columns are flat, as text: what a table reads. Dates and timestamps
+// are written as dates, and missing values are empty.
+type parquetRows struct {
+	groups  []parquet.RowGroup
+	rows    parquet.Rows // of the first of the groups; nil before it was opened
+	columns []parquetColumn
+	begun   bool // the header was read
+	number  int
+	record  []string
+	buffer  []parquet.Row
+}
+
+type parquetColumn struct {
+	name string
+	date bool
+	unit time.Duration // of timestamps; 0: it holds none
+}
+
+func newParquetRows(f *os.File) (in *parquetRows, err error) {
+	defer caught(&err)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the data: %w", err)
+	}
+	file, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, parquetFault(err)
+	}
+	in = &parquetRows{groups: file.RowGroups(), buffer: make([]parquet.Row, 1)}
+	for _, c := range file.Root().Columns() {
+		if !c.Leaf() || c.Repeated() {
+			return nil, faultf("column "+c.Name(), "write one value for each row and column, with flat columns", "it holds lists or records")
+		}
+		column := parquetColumn{name: c.Name()}
+		if annotated := c.Type().LogicalType(); annotated != nil {
+			switch t := annotated.Value.(type) {
+			case *logical.DateType:
+				column.date = true
+			case *logical.TimestampType:
+				column.unit = t.Unit.Value.Duration()
+			case *logical.DecimalType:
+				return nil, faultf("column "+c.Name(), "write it as float64", "it holds decimals")
+			}
+		}
+		in.columns = append(in.columns, column)
+	}
+	if len(in.columns) > maxColumns {
+		return nil, faultf("", "", "it has more than %d columns", maxColumns)
+	}
+	in.record = make([]string, len(in.columns))
+	return in, nil
+}
+
+// next returns the cells of the next row, which are valid until the call after it; io.EOF after the last one.
+func (p *parquetRows) next() (record []string, err error) {
+	defer caught(&err)
+	if !p.begun {
+		p.begun = true
+		for i, c := range p.columns {
+			p.record[i] = c.name
+		}
+		return p.record, nil
+	}
+	for {
+		if len(p.groups) == 0 {
+			return nil, io.EOF
+		}
+		if p.rows == nil {
+			p.rows = p.groups[0].Rows()
+		}
+		n, err := p.rows.ReadRows(p.buffer)
+		if n == 1 {
+			p.number++
+			return p.record, p.take(p.buffer[0])
+		}
+		if closed := p.rows.Close(); err == nil || errors.Is(err, io.EOF) {
+			err = closed
+		}
+		if err != nil {
+			return nil, parquetFault(err)
+		}
+		p.rows, p.groups = nil, p.groups[1:]
+	}
+}
+
+// take turns a row into texts.
+func (p *parquetRows) take(row parquet.Row) error {
+	clear(p.record)
+	for _, v := range row {
+		i := v.Column()
+		if i < 0 || i >= len(p.columns) {
+			return parquetFault(errors.New("a value belongs to no column"))
+		}
+		p.record[i] = p.columns[i].text(v)
+	}
+	return nil
+}
+
+func (c parquetColumn) text(v parquet.Value) string {
+	switch {
+	case v.IsNull():
+		return ""
+	case c.date:
+		return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
+	case c.unit > 0:
+		perSecond := int64(time.Second / c.unit)
+		at := v.Int64()
+		return time.Unix(at/perSecond, at%perSecond*int64(c.unit)).UTC().Format("2006-01-02T15:04:05.999999999")
+	}
+	switch v.Kind() {
+	case parquet.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case parquet.Int32:
+		return strconv.FormatInt(int64(v.Int32()), 10)
+	case parquet.Int64:
+		return strconv.FormatInt(v.Int64(), 10)
+	case parquet.Float:
+		return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
+	case parquet.Double:
+		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
+	}
+	return string(v.ByteArray())
+}
+
+func (p *parquetRows) row() int          { return p.number }
+func (*parquetRows) what() string        { return "row" }
+func (*parquetRows) decimalCommas() bool { return false }
+
+func parquetFault(err error) error {
+	return &Error{Problem: "it is no valid Parquet file: " + strings.TrimPrefix(err.Error(), "parquet: "), Remedy: "write or copy the file again", cause: err}
+}
+
+// caught turns a panic of the Parquet library, which it has for some damaged files, into an error.
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = parquetFault(fmt.Errorf("%v", r))
+	}
+}

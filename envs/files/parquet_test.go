@@ -1,0 +1,88 @@
+package files
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+type sale struct {
+	Shop   string    `parquet:"shop"`
+	Day    time.Time `parquet:"day,timestamp(microsecond)"`
+	Amount *float64  `parquet:"amount,optional"`
+	Open   bool      `parquet:"open"`
+	Guests int32     `parquet:"guests"`
+}
+
+func writeParquet(t testing.TB) string {
+	t.Helper()
+	var all []sale
+	for i := range 6 {
+		amount := 100 + float64(i)/4
+		s := sale{Shop: "a", Day: time.Date(2024, 2, 27+i%3, 0, 0, 0, 0, time.UTC), Amount: &amount, Open: i%2 == 0, Guests: int32(i)}
+		if i > 2 {
+			s.Shop = "b"
+		}
+		if i == 1 {
+			s.Amount = nil
+		}
+		all = append(all, s)
+	}
+	var file bytes.Buffer
+	if err := parquet.Write(&file, all); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sales.parquet")
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A Parquet file is a table: its columns have roles, its timestamps are times, and what is null is missing.
+func TestRead_Parquet(t *testing.T) {
+	path := writeParquet(t)
+	d := mustRead(t, Options{Observe: []string{"amount", "guests"}, Control: []string{"open"}, Time: "day", ID: "shop"}, path)
+	if len(d.Episodes) != 2 || d.Spec.DT != 1 || d.TimeUnit != "day" || d.Episodes[1].Name != "b" {
+		t.Fatalf("%d recordings, dt %v %s", len(d.Episodes), d.Spec.DT, d.TimeUnit)
+	}
+	equal(t, "mask", d.Episodes[0].Mask, []float32{1, 1, 0, 1, 1, 1})
+	equal(t, "b", d.Episodes[1].Observations, []float32{100.75, 3, 101, 4, 101.25, 5})
+	equal(t, "open", d.Episodes[0].Controls, []float32{0, 0, 1})
+	o, err := Guess([]string{path}, Options{})
+	if err != nil || o.Time != "day" || o.ID != "shop" || !strings.Contains(strings.Join(o.Observe, ","), "amount") {
+		t.Errorf("guessed %+v, %v", o, err)
+	}
+	if math.IsNaN(d.Spec.DT) {
+		t.Error("no time")
+	}
+}
+
+// Damaged files give an error and never a panic.
+func TestRead_ParquetDamaged(t *testing.T) {
+	path := writeParquet(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(whole); i += 3 {
+		damaged := bytes.Clone(whole)
+		damaged[i] ^= 0x5a
+		if i%2 == 0 {
+			damaged = damaged[:i]
+		}
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		left := Options{Observe: []string{"amount"}, Limit: 1 << 20}
+		if _, err := Read([]string{path}, left); err != nil && err.Error() == "" {
+			t.Fatal("an error without words")
+		}
+	}
+}

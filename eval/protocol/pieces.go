@@ -1,0 +1,136 @@
+package protocol
+
+import (
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+)
+
+// piece is an episode with steps that came directly before it, if a split by time cut them off.
+type piece struct {
+	name                   string
+	steps                  int
+	observations, controls []float32
+	seen                   []float32 // nil: all
+	levels                 []float64 // nil: the observations are not transformed
+}
+
+// pieces are episodes with up to so many steps before each.
+func (r *Recordings) pieces(episodes []int, before int) []piece {
+	var list []piece
+	for _, i := range episodes {
+		p := pieceOf(&r.Set.Episodes[i], 0)
+		p.name = r.Set.Episodes[i].Source
+		for need := before; need > 0 && r.Set.Episodes[i].Continues; {
+			i--
+			e := &r.Set.Episodes[i]
+			first := max(0, e.T-need)
+			p = pieceOf(e, first).join(p, r.Set.Spec.Control)
+			need -= e.T - first
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// pieceOf is an episode from step first on.
+func pieceOf(e *files.Episode, first int) piece {
+	nx, nu := len(e.Observations)/e.T, len(e.Controls)/e.T
+	p := piece{name: e.Source, steps: e.T - first, observations: e.Observations[first*nx:], controls: e.Controls[first*nu:]}
+	if e.Mask != nil {
+		p.seen = e.Mask[first*nx:]
+	}
+	if e.Levels != nil {
+		p.levels = e.Levels[first*nx:]
+	}
+	return p
+}
+
+// join is a piece with the one that follows it. The control that leads from one to the other is not kept by a split: what
+// acted before goes on.
+func (p piece) join(next piece, nu int) piece {
+	controls := slices.Concat(p.controls, next.controls)
+	copy(controls[len(p.controls):len(p.controls)+nu], p.controls[len(p.controls)-nu:])
+	joined := piece{
+		name: next.name, steps: p.steps + next.steps, observations: slices.Concat(p.observations, next.observations), controls: controls,
+		levels: slices.Concat(p.levels, next.levels),
+	}
+	if p.seen != nil || next.seen != nil {
+		joined.seen = slices.Concat(p.whole(), next.whole())
+	}
+	return joined
+}
+
+// whole is the mask of a piece, of ones if all was seen.
+func (p piece) whole() []float32 {
+	if p.seen != nil {
+		return p.seen
+	}
+	return slices.Repeat([]float32{1}, len(p.observations))
+}
+
+// observed are pieces as the model sees them.
+func observed(list []piece) []eval.Recording {
+	var all []eval.Recording
+	for _, p := range list {
+		all = append(all, eval.Recording{Name: p.name, T: p.steps, Observations: p.observations, Controls: p.controls, Seen: p.seen})
+	}
+	return all
+}
+
+// levels are pieces before transforms, in standard deviations of the training part, and what they were scaled by.
+func (r *Recordings) levels(training, test []piece) (levels *eval.Untransformed, means, deviations []float64) {
+	nx := r.Set.Spec.Observation
+	means, deviations = moments(training, nx)
+	of := func(list []piece) []eval.Recording {
+		var all []eval.Recording
+		for _, p := range list {
+			x, seen := make([]float32, len(p.levels)), make([]float32, len(p.levels))
+			for j, v := range p.levels {
+				if !math.IsNaN(v) {
+					x[j], seen[j] = float32((v-means[j%nx])/deviations[j%nx]), 1
+				}
+			}
+			all = append(all, eval.Recording{Name: p.name, T: p.steps, Observations: x, Controls: p.controls, Seen: seen})
+		}
+		return all
+	}
+	back := func(recording, at, channel int, path []float64) []float64 {
+		scale := r.Scale.Observations
+		before := make([]float64, at)
+		for t := range before {
+			before[t] = test[recording].levels[t*nx+channel]
+		}
+		values := scale.Units(channel, path, scale.Transform(channel).Before(before))
+		for i := range values {
+			values[i] = (values[i] - means[channel]) / deviations[channel]
+		}
+		return values
+	}
+	return &eval.Untransformed{Training: of(training), Test: of(test), Back: back}, means, deviations
+}
+
+// moments are mean and deviation of the levels of each channel; the deviation of a constant one is 1.
+func moments(list []piece, nx int) (means, deviations []float64) {
+	means, deviations = make([]float64, nx), make([]float64, nx)
+	for c := range nx {
+		n, squares := 0.0, 0.0
+		for _, p := range list {
+			for j := c; j < len(p.levels); j += nx {
+				if v := p.levels[j]; !math.IsNaN(v) {
+					n++
+					delta := v - means[c]
+					means[c] += delta / n
+					squares += float64(delta * (v - means[c]))
+				}
+			}
+		}
+		deviations[c] = 1
+		if squares > 0 {
+			deviations[c] = math.Sqrt(squares / n)
+		}
+	}
+	return means, deviations
+}

@@ -1,0 +1,238 @@
+package answer
+
+import (
+	"errors"
+	"math"
+
+	"github.com/switchyard-ml/switchyard"
+)
+
+// Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the model
+// cannot do is left out.
+type Portrait struct {
+	Step     uint64      `json:"step"`
+	Family   string      `json:"family"`
+	Series   string      `json:"series"`
+	Channels []string    `json:"channels"`
+	Fan      *Fan        `json:"fan,omitempty"`
+	Raster   [][]float64 `json:"raster,omitempty"`  // probability of each regime at each step
+	Systems  [][]Mode    `json:"systems,omitempty"` // eigenvalues of the base systems
+	States   *States     `json:"portrait,omitempty"`
+	Strip    *Strip      `json:"strip,omitempty"`
+}
+
+// Fan is a forecast from step Begin on, beside the series; nil stands for what is missing.
+type Fan struct {
+	Begin     int          `json:"begin"`
+	Shown     []int        `json:"shown"` // channels
+	Series    [][]*float64 `json:"series"`
+	Mean      [][]*float64 `json:"mean"`
+	Low       [][]*float64 `json:"low"` // of nine tenths
+	High      [][]*float64 `json:"high"`
+	InnerLow  [][]*float64 `json:"inner_low"` // of a half
+	InnerHigh [][]*float64 `json:"inner_high"`
+}
+
+// Mode is an eigenvalue.
+type Mode struct {
+	Re float64 `json:"re"`
+	Im float64 `json:"im"`
+}
+
+// States are the filtered latent states along their two main directions.
+type States struct {
+	X      []float64 `json:"x"`
+	Y      []float64 `json:"y"`
+	Regime []int     `json:"regime,omitempty"`
+	Share  float64   `json:"share"` // of the variance
+}
+
+// Strip is some images of the series and of the forecast, values from 0 to 1.
+type Strip struct {
+	Shape [3]int      `json:"shape"` // height, width, channels
+	Begin int         `json:"begin"`
+	Steps []int       `json:"steps"`
+	Truth [][]float64 `json:"truth"`
+	Mean  [][]float64 `json:"mean"`
+}
+
+const (
+	portraitSteps    = 400 // at most so many steps of the series
+	portraitChannels = 3
+	portraitImages   = 16
+	portraitSamples  = 64
+)
+
+// NewPortrait asks a run about a series. image is height, width and channels of an observation; zeros if they are none.
+func NewPortrait(run *switchyard.Run, of switchyard.Recording, c switchyard.Columns, image [3]int) (*Portrait, error) {
+	T := min(len(of.Observations), portraitSteps)
+	series := switchyard.Series{Observations: of.Observations[:T]}
+	if of.Controls != nil {
+		series.Controls = of.Controls[:T]
+	}
+	p := &Portrait{Step: run.Step(), Family: run.Family(), Series: of.Name, Channels: c.Observations}
+	able := func(err error) error {
+		if errors.Is(err, switchyard.ErrUnable) {
+			return nil
+		}
+		return err
+	}
+	horizon := min(run.Horizon(), T/2)
+	if horizon < 1 {
+		return p, nil
+	}
+	var regime []int
+	segments, err := run.Segment(series, 0)
+	if err == nil && image[0] == 0 {
+		p.Raster, regime = segments.Probability, segments.Regime
+	}
+	systems, systemsErr := run.Systems(c.DT)
+	for _, s := range systems {
+		list := []Mode{}
+		for _, m := range s.Modes {
+			list = append(list, Mode{m.Real, m.Imaginary})
+		}
+		p.Systems = append(p.Systems, list)
+	}
+	filtered, filterErr := run.Filter(series, 0)
+	if filterErr == nil {
+		p.States = mainDirections(filtered.Mean, regime)
+	}
+	forecastErr := p.forecast(run, series, horizon, image)
+	return p, errors.Join(able(err), able(systemsErr), able(filterErr), able(forecastErr))
+}
+
+// forecast predicts the end of the series from what is before it.
+func (p *Portrait) forecast(run *switchyard.Run, s switchyard.Series, horizon int, image [3]int) error {
+	T := len(s.Observations)
+	begin := T - horizon
+	past, q := switchyard.Series{Observations: s.Observations[:begin]}, switchyard.Query{Horizon: horizon, Samples: portraitSamples}
+	if s.Controls != nil {
+		past.Controls, q.Controls = s.Controls[:begin], s.Controls[begin:]
+	}
+	f, err := run.Forecast(past, q)
+	if err != nil {
+		return err
+	}
+	if image[0] > 0 {
+		p.Strip = strip(s.Observations, f.Mean, begin, image)
+		return nil
+	}
+	p.Fan = &Fan{
+		Begin: begin, Series: finiteRows(s.Observations), Mean: finiteRows(f.Mean), Low: finiteRows(f.Quantile(0.05)), High: finiteRows(f.Quantile(0.95)),
+		InnerLow: finiteRows(f.Quantile(0.25)), InnerHigh: finiteRows(f.Quantile(0.75)),
+	}
+	for i := range min(len(s.Observations[0]), portraitChannels) {
+		p.Fan.Shown = append(p.Fan.Shown, i)
+	}
+	return nil
+}
+
+func strip(truth, mean [][]float64, begin int, image [3]int) *Strip {
+	s := &Strip{Shape: image, Begin: begin}
+	for i := range min(portraitImages, len(mean)) {
+		k := i * len(mean) / min(portraitImages, len(mean))
+		s.Steps, s.Truth, s.Mean = append(s.Steps, begin+k), append(s.Truth, truth[begin+k]), append(s.Mean, mean[k])
+	}
+	return s
+}
+
+// finiteRows are rows with nil for what is not finite, which JSON has no number for.
+func finiteRows(rows [][]float64) [][]*float64 {
+	list := make([][]*float64, len(rows))
+	for t, row := range rows {
+		list[t] = make([]*float64, len(row))
+		for i := range row {
+			if !math.IsNaN(row[i]) && !math.IsInf(row[i], 0) {
+				list[t][i] = &row[i]
+			}
+		}
+	}
+	return list
+}
+
+// mainDirections projects states on the two eigenvectors of their covariance that have the greatest eigenvalues, which
+// power iteration finds. It is nil for fewer than two steps, or states that are not finite.
+func mainDirections(states [][]float64, regime []int) *States {
+	T := len(states)
+	if T < 2 || len(states[0]) == 0 {
+		return nil
+	}
+	n := len(states[0])
+	mean := make([]float64, n)
+	for _, z := range states {
+		for i, v := range z {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil
+			}
+			mean[i] += v / float64(T)
+		}
+	}
+	rest := make([][]float64, T)
+	total := 0.0
+	for t, z := range states {
+		rest[t] = make([]float64, n)
+		for i, v := range z {
+			rest[t][i] = v - mean[i]
+			total += rest[t][i] * rest[t][i]
+		}
+	}
+	s := &States{Regime: regime}
+	kept := 0.0
+	for k := range 2 {
+		along := mainDirection(rest)
+		for _, v := range along {
+			kept += v * v
+		}
+		if k == 0 {
+			s.X = along
+		} else {
+			s.Y = along
+		}
+	}
+	if total > 0 {
+		s.Share = kept / total
+	}
+	return s
+}
+
+// mainDirection projects rows on their main direction, and takes it out of them.
+func mainDirection(rows [][]float64) []float64 {
+	n := len(rows[0])
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = 1 + float64(i)/float64(n) // not orthogonal to the main direction, but for odd cases
+	}
+	along := make([]float64, len(rows))
+	for range 60 {
+		next := make([]float64, n)
+		for t, row := range rows {
+			along[t] = dot(row, v)
+			for i := range next {
+				next[i] += along[t] * row[i]
+			}
+		}
+		length := math.Sqrt(dot(next, next))
+		if length == 0 {
+			break
+		}
+		for i := range v {
+			v[i] = next[i] / length
+		}
+	}
+	for t, row := range rows {
+		along[t] = dot(row, v)
+		for i := range row {
+			row[i] -= along[t] * v[i]
+		}
+	}
+	return along
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// TestAnswers_AreCompressedAndKept: an answer comes compressed to who takes that, under a tag; who has it is told so, until
+// it changes.
+func TestAnswers_AreCompressedAndKept(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 300)
+	const path = "/api/runs/a/metrics"
+	status, header, packed := b.ask("GET", path, "Accept-Encoding", "br, gzip")
+	z, err := gzip.NewReader(strings.NewReader(packed))
+	if status != http.StatusOK || err != nil || header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%d %v %v", status, header, err)
+	}
+	text, err := io.ReadAll(z)
+	var s Series
+	if err != nil || json.Unmarshal(text, &s) != nil || len(s.Splits["train"].Step) != 300 {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if _, header, plain := b.ask("GET", path, "Accept-Encoding", "gzip;q=0"); header.Get("Content-Encoding") != "" || plain != string(text) {
+		t.Errorf("who refuses gzip gets %v", header)
+	}
+	tag := header.Get("ETag")
+	if status, _, body := b.ask("GET", path, "If-None-Match", `"other", `+tag); status != http.StatusNotModified || body != "" || tag == "" {
+		t.Errorf("what the client has is sent again: %d, %d bytes, tag %s", status, len(body), tag)
+	}
+	b.grow(r, 301, 301)
+	if status, header, _ := b.ask("GET", path, "If-None-Match", tag); status != http.StatusOK || header.Get("ETag") == tag {
+		t.Errorf("what has changed: %d %v", status, header)
+	}
+}
+
+// TestMetrics_OfALongRun: the digest of a run with more steps than it has points keeps every outlier, follows the run back
+// and on, and a range has all its steps.
+func TestMetrics_OfALongRun(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 0)
+	const steps = 4*digestPoints + 77
+	add := func(from, to uint64) {
+		t.Helper()
+		for s := from; s <= to; s++ {
+			v := 1.0
+			if s == 9999 {
+				v = -500
+			}
+			if err := r.Append(runs.Record{Step: s, Split: "train", Values: runs.Values{"objective": v}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(1, steps)
+	check := func(last uint64) {
+		t.Helper()
+		s := get[Series](b, "/api/runs/a/metrics?points=500")
+		train := s.Splits["train"]
+		low, sum := 1.0, 0.0
+		for i, v := range train.Values["objective"].Low {
+			low = min(low, *v)
+			sum += *train.Values["objective"].Mean[i]
+		}
+		if n := len(train.Step); n > 501 || n < 250 || low != -500 || train.Step[n-1] != last || s.Width < 2 || s.Position != fmt.Sprintf("%d.1", last) {
+			t.Errorf("%d points of %d steps, the least %v, the last %d at %s", n, s.Width, low, train.Step[n-1], s.Position)
+		}
+	}
+	check(steps)
+	zoom := get[Series](b, "/api/runs/a/metrics?from=9990&to=10010&points=500").Splits["train"]
+	if len(zoom.Step) != 21 || *zoom.Values["objective"].Mean[9] != -500 {
+		t.Errorf("a range has %d steps", len(zoom.Step))
+	}
+	if err := r.Cut(12000); err != nil {
+		t.Fatal(err)
+	}
+	check(12000)
+	add(12001, 12100)
+	check(12100)
+}
+
+// TestFiles_OnlyThoseOfTheRun: tables, figures and records can be downloaded, nothing else.
+func TestFiles_OnlyThoseOfTheRun(t *testing.T) {
+	b := newBench(t, testToken)
+	r := b.run("a", 12)
+	secret := "do not show"
+	for name, text := range map[string]string{"tables/fhn.txt": "a table", "checkpoints/best.json": secret, "lock": secret, runs.Log: "one\ntwo\nthree\n"} {
+		if err := os.WriteFile(r.Path(filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../checkpoints/best.json", r.Path("tables", "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "secret"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../../secret", r.Path("tables", "outside.txt")); err != nil {
+		t.Fatal(err)
+	}
+	auth := []string{"Authorization", "Bearer " + testToken}
+	for name, want := range map[string]string{"tables/fhn.txt": "a table", "metrics.csv": "step,split,time,seconds,", "config.yaml": "preset: toy"} {
+		status, header, body := b.ask("GET", "/api/runs/a/files/"+name, auth...)
+		if status != http.StatusOK || !strings.HasPrefix(body, want) || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment") {
+			t.Errorf("%s: %d %v %q", name, status, header, body)
+		}
+	}
+	for _, name := range []string{"lock", "checkpoints/best.json", "tables/outside.txt", "tables/..%2flock", "..%2f..%2fsecret", "tables", ""} {
+		if status, _, body := b.ask("GET", "/api/runs/a/files/"+name, auth...); status == http.StatusOK || strings.Contains(body, secret) {
+			t.Errorf("%s: %d %q", name, status, body)
+		}
+	}
+	if status, _, _ := b.ask("GET", "/api/runs/a/files/tables/fhn.txt"); status != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", status)
+	}
+	if got := get[map[string][]string](b, "/api/runs/a/log?lines=2")["lines"]; len(got) != 2 || got[1] != "three" {
+		t.Errorf("the end of the log is %q", got)
+	}
+	d := get[Detail](b, "/api/runs/a")
+	if d.Disk < 1000 || len(d.Overrides) != 1 || d.Overrides[0] != "seed=3" || len(d.Files) < 5 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestRenamedFolder_SaysSo: a run whose folder was renamed goes under the new name, and says what it was.
+func TestRenamedFolder_SaysSo(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("old", 3)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(b.dir, "old"), filepath.Join(b.dir, "new")); err != nil {
+		t.Fatal(err)
+	}
+	if d := get[Detail](b, "/api/runs/new"); d.Name != "new" || d.Was != "old" {
+		t.Errorf("got %s, was %q", d.Name, d.Was)
+	}
+	if all := get[overview](b, "/api/runs").Runs; len(all) != 1 || all[0].Name != "new" || all[0].Was != "old" {
+		t.Errorf("got %+v", all)
+	}
+}
+
+// TestActs_NeedATokenAndASourceThatCan.
+func TestActs_NeedATokenAndASourceThatCan(t *testing.T) {
+	open := newBench(t, "")
+	open.run("a", 3)
+	closed := newBench(t, testToken)
+	closed.run("a", 3)
+	for _, act := range []string{"stop", "checkpoint", "resume"} {
+		if status, _, body := open.ask("POST", "/api/runs/a/"+act); status != http.StatusForbidden || !strings.Contains(body, "token") {
+			t.Errorf("%s without a token: %d %s", act, status, body)
+		}
+		if status, _, _ := closed.ask("POST", "/api/runs/a/"+act); status != http.StatusUnauthorized {
+			t.Errorf("%s with the wrong token: %d", act, status)
+		}
+	}
+	if status, _, _ := closed.ask("POST", "/api/runs/a/checkpoint", "Authorization", "Bearer "+testToken); status != http.StatusForbidden {
+		t.Errorf("a source that cannot: %d", status)
+	}
+	if a := get[about](closed, "/api/about"); !a.CanStop || a.CanCheckpoint || a.CanResume || a.CanModel || a.Version != "1.2.3" {
+		t.Errorf("got %+v", a)
+	}
+}

@@ -1,0 +1,124 @@
+package switchyard
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// transform is what training does to a channel before it scales it.
+func (r *Run) transform(c int) files.Transform { return r.trained.Scale.Observations.Transform(c) }
+
+// lag is how many steps before a series its values depend on; 0 if no channel is a difference.
+func (r *Run) lag() int {
+	most := 0
+	for _, t := range r.trained.Scale.Observations.Transforms {
+		most = max(most, t.Lag)
+	}
+	return most
+}
+
+// transforms reports whether any channel is transformed.
+func (r *Run) transforms() bool {
+	return slices.ContainsFunc(r.trained.Scale.Observations.Transforms, func(t files.Transform) bool { return t != files.Transform{} })
+}
+
+// transformed does to observations what training did before it scaled them.
+func (r *Run) transformed(rows [][]float64) ([][]float64, error) {
+	if !r.transforms() || len(rows) == 0 {
+		return rows, nil
+	}
+	list := make([][]float64, len(rows))
+	for t := range rows {
+		list[t] = slices.Clone(rows[t])
+	}
+	for c := range rows[0] {
+		changed, bad := r.transform(c).Apply(channel(rows, c))
+		if bad >= 0 {
+			return nil, fmt.Errorf("%w: row %d of the observations holds %v, and the model was trained on logarithms", ErrSeries, bad, rows[bad][c])
+		}
+		for t, v := range changed {
+			list[t][c] = v
+		}
+	}
+	return list, nil
+}
+
+// channel is a column of rows; where a row is too short, NaN.
+func channel(rows [][]float64, c int) []float64 {
+	list := make([]float64, len(rows))
+	for t, row := range rows {
+		list[t] = math.NaN()
+		if c < len(row) {
+			list[t] = row[c]
+		}
+	}
+	return list
+}
+
+// undone returns rows of the model's observations, without their scaling, in the units of the data. They follow the
+// given rows.
+func (r *Run) undone(path, before [][]float64) [][]float64 {
+	if !r.transforms() || len(path) == 0 {
+		return path
+	}
+	list := make([][]float64, len(path))
+	for t := range path {
+		list[t] = slices.Clone(path[t])
+	}
+	for c := range path[0] {
+		for t, v := range r.transform(c).Undo(channel(path, c), r.transform(c).Before(channel(before, c))) {
+			list[t][c] = v
+		}
+	}
+	return list
+}
+
+// draws is how many times the noise of the observations is drawn for each path of a forecast, where transforms are
+// undone: the sum of differences, or the exponential of a logarithm, is no Gaussian.
+const draws = 8
+
+// undo turns a forecast of transformed values into one in the units of the data. Its paths have their noise within.
+func (f *Forecast) undo(r *Run, before [][]float64, seed uint64) {
+	noise := rng.New(seed, rng.Evaluation).At(0, 0, noiseOfUndoing)
+	var paths, spread [][][]float64
+	mean := make([][]float64, len(f.Mean))
+	for i, path := range f.Paths {
+		for t, row := range r.undone(path, before) {
+			if i == 0 {
+				mean[t] = make([]float64, len(row))
+			}
+			for c, v := range row {
+				mean[t][c] += v / float64(len(f.Paths))
+			}
+		}
+		for range draws {
+			drawn, rest := make([][]float64, len(path)), make([][]float64, len(path))
+			for t := range path {
+				drawn[t], rest[t] = slices.Clone(path[t]), make([]float64, len(path[t]))
+				for c := range drawn[t] {
+					sd := 0.0
+					if f.SD != nil {
+						sd = f.SD[i][t][c]
+					}
+					if r.transform(c) == (files.Transform{}) {
+						rest[t][c] = sd
+					} else if sd > 0 {
+						drawn[t][c] += float64(sd * noise.Normal())
+					}
+				}
+			}
+			paths, spread = append(paths, r.undone(drawn, before)), append(spread, rest)
+		}
+	}
+	f.Mean, f.Draw, f.Paths = mean, r.undone(f.Draw, before), paths
+	if f.SD != nil {
+		f.SD = spread
+	}
+}
+
+// noiseOfUndoing is the place of the random numbers of undo, behind those of the forecast.
+const noiseOfUndoing = 8

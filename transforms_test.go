@@ -1,0 +1,85 @@
+package switchyard
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// seasonalGrowth is a run on logarithmic changes over two steps, scaled by 0.5 around 0.1, beside a channel as it is.
+func seasonalGrowth() *Run {
+	return &Run{trained: &trained.Run{Scale: files.Normalisation{Observations: files.Scale{
+		Mean: []float64{0.1, 5}, SD: []float64{0.5, 2}, Transforms: []files.Transform{{Log: true, Lag: 2}, {}},
+	}}}}
+}
+
+// A forecast of logarithmic changes over two steps, by hand: log x_t = log x_{t−2} + 0.1 + 0.5·m_t, with the model's values
+// m = 1, −1, 0.2 after 10 and 20.
+func TestForecast_UndoesTransforms(t *testing.T) {
+	r := seasonalGrowth()
+	path := r.scaled([]float32{1, 0, -1, 1, 0.2, -1}, 2)
+	f := Forecast{Mean: path, Draw: path, Paths: [][][]float64{path}, SD: [][][]float64{{{0, 2}, {0, 2}, {0, 2}}}}
+	f.undo(r, [][]float64{{10, 1}, {20, 2}}, 1)
+	for h, want := range [][]float64{{10 * math.Exp(0.6), 5}, {20 * math.Exp(-0.4), 7}, {10 * math.Exp(0.6) * math.Exp(0.2), 3}} {
+		for c := range want {
+			if got := f.Mean[h][c]; math.Abs(got-want[c]) > 1e-5 {
+				t.Errorf("step %d, channel %d: %v, by hand %v", h+1, c, got, want[c])
+			}
+			if m := f.At(h, c); math.Abs(m.Means[0]-want[c]) > 1e-5 || m.Deviations[0] != 2*float64(c) || len(m.Means) != draws {
+				t.Errorf("step %d, channel %d: paths %+v", h+1, c, m)
+			}
+		}
+	}
+}
+
+// The noise of an observed change is in all levels after it: the variance of the logarithm after two changes of one
+// channel is twice that of one.
+func TestForecast_NoiseAddsUp(t *testing.T) {
+	r := seasonalGrowth()
+	r.trained.Scale.Observations.Transforms[0].Lag = 1
+	var f Forecast
+	for range 500 {
+		f.Paths = append(f.Paths, [][]float64{{0, 5}, {0, 5}})
+		f.SD = append(f.SD, [][]float64{{0.3, 1}, {0.3, 1}})
+	}
+	f.Mean, f.Draw = f.Paths[0], f.Paths[0]
+	f.undo(r, [][]float64{{1, 1}}, 7)
+	for h, want := range []float64{0.09, 0.18} {
+		sum := 0.0
+		for _, p := range f.Paths {
+			sum += math.Pow(math.Log(p[h][0]), 2) / float64(len(f.Paths))
+		}
+		if math.Abs(sum-want) > 0.1*want {
+			t.Errorf("step %d: the variance of the logarithm is %v, want %v", h+1, sum, want)
+		}
+	}
+}
+
+// What the model is given is what training made of the data.
+func TestSeries_Transformed(t *testing.T) {
+	r := seasonalGrowth()
+	rows, err := r.transformed([][]float64{{1, 4}, {2, 5}, {math.E, 6}, {2 * math.E, 7}})
+	if err != nil || !math.IsNaN(rows[0][0]) || !math.IsNaN(rows[1][0]) || math.Abs(rows[2][0]-1) > 1e-12 || math.Abs(rows[3][0]-1) > 1e-12 || rows[3][1] != 7 {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if _, err := r.transformed([][]float64{{0, 4}}); err == nil {
+		t.Error("the logarithm of 0 was taken")
+	}
+}
+
+// Pieces of a recording that was divided by time are one again.
+func TestJoin(t *testing.T) {
+	piece := func(name string, continues bool, y ...float64) Recording {
+		r := Recording{Name: name, continues: continues}
+		for _, v := range y {
+			r.Observations, r.Controls = append(r.Observations, []float64{v}), append(r.Controls, []float64{v})
+		}
+		return r
+	}
+	list := Join([]Recording{piece("a, steps 0 to 1", false, 1, 2), piece("a, steps 2 to 3", true, 3, 4), piece("b", false, 5)})
+	if len(list) != 2 || list[0].Name != "a" || len(list[0].Observations) != 4 || list[0].Controls[2][0] != 2 || list[1].Name != "b" {
+		t.Errorf("%+v", list)
+	}
+}
