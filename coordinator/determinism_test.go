@@ -88,8 +88,10 @@ func TestRun_WithinTheProcess(t *testing.T) {
 		if sha := checkpoint.Hash(theta); sha != golden {
 			t.Errorf("%+v: SHA-256 %s, want %s", n, sha, golden)
 		}
-		if r := c.Rejections(); len(r) > 0 {
-			t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
+		for _, r := range c.Rejections() { // on a slow machine some are asked for again, and come twice
+			if r.Reason != coordinator.ReasonDuplicate {
+				t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
+			}
 		}
 	}
 }

@@ -238,8 +238,9 @@ func TestPoolHostile_SecondHost(t *testing.T) {
 	y.finish()
 }
 
-// A thousand phantoms with a thousand slots each fill the pool for their own key alone, and are no crew: a second run
-// does not get all honest workers, and a worker that comes later is taken in.
+// Phantoms with a thousand slots each, a thousand of them if the machine is fast, are no crew: a second run does not get
+// all honest workers, and a worker that comes later is taken in. That they fill the pool for their own key alone, and are
+// no more than so many, is tested in package pool.
 func TestPoolHostile_Phantoms(t *testing.T) {
 	y := newYard(t, 2)
 	stop := make(chan struct{})
@@ -257,7 +258,7 @@ func TestPoolHostile_Phantoms(t *testing.T) {
 			time.Sleep(700 * time.Millisecond)
 		}
 	})
-	y.until("the pool is full for the thief", func() bool { return strings.Contains(y.log.String(), "too many workers with this key") })
+	y.until("there are many of them", func() bool { return strings.Count(y.log.String(), "worker found: worker=phantom") > 100 })
 	y.hire("honest-late")
 	y.until("a worker that came later is a member", func() bool { return len(y.lead.Stats().Members) == 3 })
 	y.pool.Open(pool.Run{Name: "second", Limit: 8}, false)

@@ -105,6 +105,9 @@ func (i *Info) renamed(folder string) {
 func readInfo(folder string) (Info, error) {
 	path := filepath.Join(folder, infoFile)
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) { // it was removed a moment ago
+		return Info{}, fmt.Errorf("%w: %s: %w", ErrNotFound, folder, err)
+	}
 	if err != nil {
 		return Info{}, fmt.Errorf("read the state of the run: %w", err)
 	}

@@ -140,6 +140,9 @@ func TestOpen_NoSuchRun(t *testing.T) {
 	if _, err := Open(t.TempDir(), "a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v, want ErrNotFound", err)
 	}
+	if _, err := Peek(t.TempDir(), "a"); !errors.Is(err, ErrNotFound) { // the folder is removed at this moment
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
 }
 
 func TestOpen_DamagedInfo(t *testing.T) {
