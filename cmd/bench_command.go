@@ -20,7 +20,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units
 measured in between. Let nothing else run.`)
-	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(), a.benchServeCommand())
+	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(), a.benchServeCommand(), a.benchSweepCommand())
 	return c
 }
 

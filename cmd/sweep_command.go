@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trials"
@@ -138,48 +139,75 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	show := newSweepScreen(screen, j, flags.train.workers, a)
-	var swept error
-	ctx, done := context.WithCancel(context.Background())
-	defer done()
-	var h *host.Host
-	h = host.New(host.Config{
-		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: log,
-		Connect: transport.Plain,
-		Direct:  transport.Direct,
-		Ready: func(ready context.Context) {
-			swept = j.Lead(ready, trials.Leader{
-				Host: h, RunsDir: j.Folder.Runs(), Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log,
-			}, extend)
-			done()
-		},
-	})
-	if err := h.Connect(); err != nil {
-		return err
-	}
-	defer h.Close()
-	page, err := a.sweepPage(h, j, flags, screen)
+	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
 	if err != nil {
 		return err
 	}
-	dismiss, err := a.hire(transport.Connect, flags.train, log)
+	defer h.close()
+	page, err := a.sweepPage(h.Host, j, flags, screen)
+	if err != nil {
+		return err
+	}
+	build := job.Build(a.kinds)
+	dismiss, err := a.hire(transport.Connect, flags.train, func(int) builder { return build }, log)
 	if err != nil {
 		return err
 	}
 	err = a.untilInterrupted(screen, "writing checkpoints of the trials under way", func(interrupted context.Context) error {
-		stop := context.AfterFunc(interrupted, done)
-		defer stop()
 		defer screen.Finish()
-		return h.Serve(ctx, page, nil)
+		return h.lead(interrupted, page)
 	})
 	if errors.Is(err, errAborted) {
 		return advice.Hint(err, "nothing is lost: the same command goes on")
 	}
 	dismiss()
-	return a.swept(j, errors.Join(err, swept), flags)
+	return a.swept(j, err, flags)
 }
 
-// hire starts the workers of this process, which go where there is work.
-func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, log hclog.Logger) (dismiss func(), err error) {
+// sweepHost leads a sweep with the workers of a transport.
+type sweepHost struct {
+	*host.Host
+	ctx  context.Context // ends with the sweep
+	done context.CancelFunc
+	err  error // of the sweep
+}
+
+// sweepHost makes the host of a sweep, which has a folder of runs of its own. extend is the number of trials to extend
+// the sweep to; 0: none.
+func (a *app) sweepHost(j *trials.Job, t *session.Transport, leader trials.Leader, extend int) (*sweepHost, error) {
+	h := &sweepHost{}
+	h.ctx, h.done = context.WithCancel(context.Background())
+	leader.RunsDir = j.Folder.Runs()
+	h.Host = host.New(host.Config{
+		RunsDir: leader.RunsDir, URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: leader.Log,
+		Connect: t.Plain,
+		Direct:  t.Direct,
+		Ready: func(ready context.Context) {
+			leader.Host = h.Host
+			h.err = j.Lead(ready, leader, extend)
+			h.done()
+		},
+	})
+	return h, h.Connect()
+}
+
+// lead leads the sweep until its end, or that of ctx.
+func (h *sweepHost) lead(ctx context.Context, page *web.Server) error {
+	stop := context.AfterFunc(ctx, h.done)
+	defer stop()
+	return errors.Join(h.Serve(h.ctx, page, nil), h.err)
+}
+
+func (h *sweepHost) close() {
+	h.done()
+	h.Close()
+}
+
+// builder makes the program of a job for a worker.
+type builder = func(job, data []byte, slots int) (worker.Program, error)
+
+// hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from 0.
+func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) builder, log hclog.Logger) (dismiss func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, flags.workers)
 	for n := range flags.workers {
@@ -188,7 +216,7 @@ func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, log
 		if err == nil {
 			var agent *worker.Agent
 			agent, err = worker.NewAgent(worker.AgentConfig{
-				ID: name, Slots: flags.slots, Info: release.Name(), Numerics: job.Numerics(), Build: job.Build(a.kinds),
+				ID: name, Slots: flags.slots, Info: release.Name(), Numerics: job.Numerics(), Build: build(n),
 			}, bus, log.Named("worker"))
 			if err == nil {
 				go func() { ended <- agent.Run(ctx) }()

@@ -60,6 +60,10 @@ type Config struct {
 	// have many identities, which confirm each other's blocks. If AuditHere is set and Audit is 1, nobody can change a
 	// bit.
 	AuditHere bool
+
+	// Ending is called, once, when the run gives out no more work: before its workers are told so, and before its last
+	// files are written. It returns quickly. nil: nobody asks.
+	Ending func()
 }
 
 // Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted. It returns

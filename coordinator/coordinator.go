@@ -46,6 +46,7 @@ type Coordinator struct {
 
 	back     *rollbackCommand // to be done when the other commands are
 	finished bool
+	ended    bool // Ending was called
 	halted   bool // at once: what the machine still wants is not done
 	err      error
 }

@@ -13,6 +13,9 @@ import (
 func (c *Coordinator) execute() {
 	defer func() { c.snapshot(c.now(), c.finished) }()
 	defer c.logMade()
+	if c.machine.life.state == finished {
+		c.ending() // before the workers are told
+	}
 	for _, cmd := range c.machine.take() {
 		if c.halted {
 			return
@@ -101,8 +104,17 @@ func (c *Coordinator) goBack(ctx context.Context) {
 func (c *Coordinator) halt(err error) {
 	c.halted, c.finished = true, true
 	c.machine.life.finish()
+	c.ending()
 	c.err = errors.Join(c.err, err)
 	c.sender.send("", c.header(0), &wire.End{Reason: clip(err.Error())})
+}
+
+// ending says that there is no more work.
+func (c *Coordinator) ending() {
+	if c.machine.cfg.Ending != nil && !c.ended {
+		c.machine.cfg.Ending()
+	}
+	c.ended = true
 }
 
 // header is the header of the coordinator's messages. A message with a mark is for one worker alone.

@@ -91,7 +91,7 @@ func NewEngine(spec *Spec, journal *Journal, records []Record, runner Runner, o 
 	}
 	e := &Engine{
 		state: state, journal: journal, runner: runner, observer: o.Observer, order: o.Order, parallel: o.Parallel,
-		done: make(chan ended), orders: 500 * time.Millisecond,
+		done: make(chan ended), orders: 100 * time.Millisecond,
 	}
 	if state.Spec == nil {
 		return e, e.write(Record{Kind: KindOpen, Spec: spec})

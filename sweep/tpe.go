@@ -54,6 +54,24 @@ type mixture struct {
 	kernels []Settings // the last one is nil: the prior
 	weights []float64  // sum 1
 	sigma   float64
+	centres [][]centre // of each kernel, for each parameter
+}
+
+// centre is where a kernel stands in the range of a parameter.
+type centre struct {
+	exists bool    // in the configuration of the kernel
+	u      float64 // coordinate
+	mass   float64 // of the normal law within the range
+	index  int     // of a category
+}
+
+// point is where a value is in the range of a parameter.
+func (p *Parameter) point(s Settings) centre {
+	value, ok := s.Get(p.Key)
+	if !ok {
+		return centre{}
+	}
+	return centre{exists: true, u: p.Coordinate(value), index: slices.Index(p.Values, value)}
 }
 
 func (s *Spec) mixture(list []observation) *mixture {
@@ -74,6 +92,14 @@ func (s *Spec) mixture(list []observation) *mixture {
 	n := float64(max(len(list), 1))
 	m.sigma = bandwidth * math.Pow(n, -1/float64(len(s.Parameters)+4))
 	m.sigma = min(max(m.sigma, 1/math.Min(100, float64(1+len(m.kernels)))), 1)
+	for _, k := range m.kernels {
+		list := make([]centre, len(s.Parameters))
+		for i := range list {
+			list[i] = s.Parameters[i].point(k)
+			list[i].mass = cumulative((1-list[i].u)/m.sigma) - cumulative(-list[i].u/m.sigma)
+		}
+		m.centres = append(m.centres, list)
+	}
 	return m
 }
 
@@ -106,8 +132,8 @@ func (m *mixture) draw(stream *rng.Stream) Settings {
 		if !p.Exists(list) {
 			continue
 		}
-		if centre, ok := m.kernels[k].Get(p.Key); ok {
-			u = m.within(p, centre, u)
+		if at := &m.centres[k][i]; at.exists {
+			u = m.within(p, at, u)
 		}
 		list = append(list, Setting{p.Key, p.At(u)})
 	}
@@ -115,31 +141,30 @@ func (m *mixture) draw(stream *rng.Stream) Settings {
 }
 
 // within is the coordinate that a kernel around a value has at the share u of its mass.
-func (m *mixture) within(p *Parameter, centre string, u float64) float64 {
+func (m *mixture) within(p *Parameter, k *centre, u float64) float64 {
 	if p.Distribution == Categorical {
 		for i := range p.Values {
-			if q := m.category(p, centre, i); u < q || i == len(p.Values)-1 {
+			if q := m.category(p, k.index, i); u < q || i == len(p.Values)-1 {
 				return p.Coordinate(p.Values[i])
 			} else {
 				u -= q
 			}
 		}
 	}
-	mu := p.Coordinate(centre)
-	lo, hi := cumulative(-mu/m.sigma), cumulative((1-mu)/m.sigma)
-	return min(max(mu+m.sigma*quantile(lo+u*(hi-lo)), 0), 1)
+	lo, hi := cumulative(-k.u/m.sigma), cumulative((1-k.u)/m.sigma)
+	return min(max(k.u+m.sigma*quantile(lo+u*(hi-lo)), 0), 1)
 }
 
 // category is the probability of a value in a kernel around another one: of the weight 1 + 1/kernels, 1/kernels is
 // shared out over all values.
-func (m *mixture) category(p *Parameter, centre string, i int) float64 {
+func (m *mixture) category(p *Parameter, k, i int) float64 {
 	spread := 1 / float64(len(m.kernels))
 	prior := 1 / float64(len(p.Values))
 	if p.Weights != nil {
 		prior = p.Weights[i]
 	}
 	q := spread * prior * float64(len(p.Values))
-	if p.Values[i] == centre {
+	if i == k {
 		q++
 	}
 	return q / (1 + spread*float64(len(p.Values)))
@@ -148,19 +173,23 @@ func (m *mixture) category(p *Parameter, centre string, i int) float64 {
 // logDensity is the logarithm of the density of the mixture at a configuration. Where a kernel lacks a parameter, the
 // prior takes its place.
 func (m *mixture) logDensity(c Settings) float64 {
+	points, priors := make([]centre, len(m.spec.Parameters)), make([]float64, len(m.spec.Parameters))
+	for i := range points {
+		p := &m.spec.Parameters[i]
+		if points[i] = p.point(c); points[i].exists {
+			priors[i] = math.Log(p.prior(points[i]))
+		}
+	}
 	logs, most := make([]float64, len(m.kernels)), math.Inf(-1)
-	for k, centre := range m.kernels {
+	for k, centres := range m.centres {
 		logs[k] = math.Log(m.weights[k])
-		for i := range m.spec.Parameters {
-			p := &m.spec.Parameters[i]
-			value, ok := c.Get(p.Key)
-			if !ok {
-				continue
-			}
-			if at, ok := centre.Get(p.Key); ok {
-				logs[k] += math.Log(m.density(p, at, value))
-			} else {
-				logs[k] += math.Log(p.prior(value))
+		for i, at := range points {
+			switch {
+			case !at.exists:
+			case centres[i].exists:
+				logs[k] += math.Log(m.density(&m.spec.Parameters[i], &centres[i], at))
+			default:
+				logs[k] += priors[i]
 			}
 		}
 		most = max(most, logs[k])
@@ -174,27 +203,23 @@ func (m *mixture) logDensity(c Settings) float64 {
 
 // density is that of one parameter in a kernel: a normal one cut off at the ends of the range, integrated over the cell
 // of a value if there are cells.
-func (m *mixture) density(p *Parameter, centre, value string) float64 {
+func (m *mixture) density(p *Parameter, k *centre, at centre) float64 {
 	const tiny = 1e-300
 	if p.Distribution == Categorical {
-		return max(m.category(p, centre, slices.Index(p.Values, value)), tiny)
+		return max(m.category(p, k.index, at.index), tiny)
 	}
-	mu, u := p.Coordinate(centre), p.Coordinate(value)
-	mass := cumulative((1-mu)/m.sigma) - cumulative(-mu/m.sigma)
 	if n := p.Cells(); n > 0 {
 		half := 0.5 / float64(n)
-		return max((cumulative((u+half-mu)/m.sigma)-cumulative((u-half-mu)/m.sigma))/mass, tiny)
+		return max((cumulative((at.u+half-k.u)/m.sigma)-cumulative((at.u-half-k.u)/m.sigma))/k.mass, tiny)
 	}
-	z := (u - mu) / m.sigma
-	return max(math.Exp(-z*z/2)/(math.Sqrt(2*math.Pi)*m.sigma*mass), tiny)
+	z := (at.u - k.u) / m.sigma
+	return max(math.Exp(-z*z/2)/(math.Sqrt(2*math.Pi)*m.sigma*k.mass), tiny)
 }
 
 // prior is the density of a value without any observation, or its probability if there are cells.
-func (p *Parameter) prior(value string) float64 {
-	if p.Distribution == Categorical && p.Weights != nil {
-		if i := slices.Index(p.Values, value); i >= 0 {
-			return p.Weights[i]
-		}
+func (p *Parameter) prior(at centre) float64 {
+	if p.Distribution == Categorical && p.Weights != nil && at.index >= 0 {
+		return p.Weights[at.index]
 	}
 	if n := p.Cells(); n > 0 {
 		return 1 / float64(n)

@@ -26,8 +26,6 @@ const (
 	// longestPause.
 	pause        = time.Second
 	longestPause = 30 * time.Second
-	// settling is the time for which the agent avoids a run that has ended: the host may not know of the end yet.
-	settling = 2 * time.Second
 	// An agent that waits logs the reason after waitingAfter, and then every waitingEvery.
 	waitingAfter = 5 * time.Second
 	waitingEvery = 30 * time.Second
@@ -283,9 +281,7 @@ func (a *Agent) back(err error) {
 		a.log.Error("run left", "run", run, "error", err, "pause", a.resumes.Sub(now))
 	case ordered:
 		a.log.Info("run left for another", "run", run, "next", a.next)
-	default: // the worker has logged the reason
-		a.avoided, a.until = run, now.Add(settling)
-	}
+	} // or the run has ended, which the worker has logged
 	a.waitsFrom, a.loggedAt = now, time.Time{}
 	if ordered {
 		next := a.next

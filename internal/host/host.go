@@ -64,12 +64,13 @@ type Host struct {
 	end  context.CancelCauseFunc
 	all  sync.WaitGroup // waits for the runs
 
-	opening  sync.Mutex        // held while a run is opened: one at a time
+	opening  sync.RWMutex      // held while a run is opened: one at a time, but parts of runs at the same time
 	requests map[string]string // names of runs by request; guarded by opening
 
 	mu          sync.Mutex // guards the fields below
 	runs        map[string]*hosted
-	interrupted []string // runs that the end of the host interrupted
+	led         map[string]bool // runs that this host has led, or leads
+	interrupted []string        // runs that the end of the host interrupted
 }
 
 // Reasons why a run ends before its last step.
@@ -85,7 +86,7 @@ const maxRequests = 1024
 func New(cfg Config) *Host {
 	h := &Host{
 		cfg: cfg, log: cfg.Log, store: NewStore(cfg.RunsDir), numerics: job.Numerics(), look: rivalLook,
-		runs: map[string]*hosted{}, requests: map[string]string{},
+		runs: map[string]*hosted{}, led: map[string]bool{}, requests: map[string]string{},
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h

@@ -48,10 +48,11 @@ func (h *Host) Advance(ctx context.Context, o Order, until uint64) (runs.Info, e
 	return info, err
 }
 
-// part opens a run up to an update. It returns nothing if the run has finished.
+// part opens a run up to an update. It returns nothing if the run has finished. Several parts are opened at the same
+// time, as each waits for the disk: their runs have different names, which no one but the sweep of each gives.
 func (h *Host) part(o Order, until uint64) (*hosted, error) {
-	h.opening.Lock()
-	defer h.opening.Unlock()
+	h.opening.RLock()
+	defer h.opening.RUnlock()
 	if h.life.Err() != nil {
 		return nil, ErrPartInterrupted
 	}
@@ -79,13 +80,7 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 }
 
 // Workers is the number of workers that the host knows.
-func (h *Host) Workers() int {
-	n := h.pool.Idle()
-	for _, r := range h.under() {
-		n += len(r.lead.Stats().Members)
-	}
-	return n
-}
+func (h *Host) Workers() int { return h.pool.Workers() }
 
 // direct is the bus of a run over its connection.
 func (h *Host) direct(bus *natsbus.Bus) wire.Bus {

@@ -55,7 +55,7 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := planned(o.Config, data)
+	p, err := h.planned(o.Config, data)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoin
 	if err != nil {
 		return nil, err
 	}
-	p, err := planned(c, data)
+	p, err := h.planned(c, data)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +136,17 @@ func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoin
 
 // planned is job.NewPlan for a configuration from another process. If the model panics, only this run ends, not the
 // process with all other runs.
-func planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
+func (h *Host) planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("build the model: %v", fault)
 		}
 	}()
-	return job.NewPlan(c, data, 0)
+	p, err = job.NewPlan(c, data, 0)
+	if err == nil {
+		p.Numerics = h.numerics
+	}
+	return p, err
 }
 
 // begin starts to lead a run.
@@ -162,6 +166,7 @@ func (h *Host) begin(r *hosted) error {
 	r.bus = bus
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
 	cfg.Disk, cfg.Gate = disk, h.bans.Gate
+	cfg.Ending = func() { h.pool.Close(r.name) } // its workers seek another run, while its last files are written
 	if r.until > 0 {
 		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays
 	}
@@ -173,9 +178,10 @@ func (h *Host) begin(r *hosted) error {
 		return err
 	}
 	h.mu.Lock()
-	h.runs[r.name] = r
+	known := h.led[r.name] // then it has told its workers to leave
+	h.runs[r.name], h.led[r.name] = r, true
 	h.mu.Unlock()
-	h.pool.Open(pool.Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil)
+	h.pool.Open(pool.Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil && !known)
 	h.all.Go(func() { h.conduct(r) })
 	return nil
 }
@@ -184,7 +190,7 @@ func (h *Host) begin(r *hosted) error {
 func (h *Host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
-	h.pool.Close(r.name) // its workers seek another run
+	h.pool.Close(r.name) // if it was never open
 	err = errors.Join(err, r.watch.Finish(r.ctx))
 	r.bus.Close()
 	onRequest := errors.Is(context.Cause(r.ctx), errStop)

@@ -22,7 +22,10 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 	}
 	lead.Data, lead.Identity = p.Data.Bytes(), c.Identity()
 	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
-	lead.Numerics, lead.Golden, lead.Referee = Numerics(), p.Golden, (&referee{plan: p}).compute
+	if lead.Numerics = p.Numerics; lead.Numerics == nil {
+		lead.Numerics = Numerics()
+	}
+	lead.Golden, lead.Referee = p.Golden, (&referee{plan: p}).compute
 	lead.Audit, lead.AuditHere = c.Cluster.Audit, c.Cluster.Audit == 1
 	return lead
 }

@@ -25,6 +25,8 @@ type Plan struct {
 	Golden string       // hash of the golden shard
 	FLOPs  float64      // of one step; 0: not known
 	Memory int          // of a worker, in bytes
+	// Numerics is the fingerprint of the arithmetic of this process, for those that plan many runs; nil: Lead computes it.
+	Numerics []wire.Numeric
 }
 
 // Prepare loads the data of a configuration, fills in the keys that they decide, and plans the run. stored is the

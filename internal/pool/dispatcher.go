@@ -98,11 +98,11 @@ func (d *Dispatcher) rouse() {
 	}
 }
 
-// Idle is the number of workers that serve no run.
-func (d *Dispatcher) Idle() int {
+// Workers is the number of workers that serve a run or seek one.
+func (d *Dispatcher) Workers() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.pool.Idle()
+	return d.pool.Workers()
 }
 
 // Run assigns workers until ctx ends.

@@ -41,7 +41,7 @@ func TestDispatcher_DropsWhatTheGateDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.receive("UTHIEF", data)
-	if n := d.Idle(); n != 0 {
+	if n := d.Workers(); n != 0 {
 		t.Errorf("%d workers of a banned key are known", n)
 	}
 	for range 100_000 {
@@ -51,8 +51,8 @@ func TestDispatcher_DropsWhatTheGateDrops(t *testing.T) {
 		t.Error("a flood of Seek is not cut off")
 	}
 	d.receive("UHONEST", data)
-	if d.Idle() != 2 { // the one that flooded, and this one
-		t.Errorf("%d workers are known", d.Idle())
+	if d.Workers() != 2 { // the one that flooded, and this one
+		t.Errorf("%d workers are known", d.Workers())
 	}
 }
 
@@ -166,8 +166,8 @@ func TestDispatcher_AnswersAndSendsAtOnceWhenARunOpens(t *testing.T) {
 		s.dispatcher.Close("a")
 		s.seek("w1", 1, nil)
 		s.wantAssign("w1", "")
-		if n := s.dispatcher.Idle(); n != 1 {
-			s.t.Errorf("%d are idle", n)
+		if n := s.dispatcher.Workers(); n != 1 {
+			s.t.Errorf("%d are known", n)
 		}
 	})
 }

@@ -310,13 +310,5 @@ func index(id string) int {
 	return i
 }
 
-// Idle is the number of workers that seek a run.
-func (p *Pool) Idle() int {
-	n := 0
-	for _, w := range p.workers {
-		if w.place == seeking {
-			n++
-		}
-	}
-	return n
-}
+// Workers is the number of workers that were heard of lately.
+func (p *Pool) Workers() int { return len(p.workers) }

@@ -157,8 +157,8 @@ func TestPool_SharesWorkersOutAsRunsComeAndGo(t *testing.T) {
 	s.want(map[string]int{"b": 5})
 	s.end("b")
 	s.seconds(20)
-	if s.want(map[string]int{"": 5}); s.pool.Idle() != 5 {
-		t.Errorf("%d are idle", s.pool.Idle())
+	if s.want(map[string]int{"": 5}); s.pool.Workers() != 5 {
+		t.Errorf("%d are known", s.pool.Workers())
 	}
 }
 
@@ -259,7 +259,7 @@ func TestPool_ARunMayNotKnowThatAWorkerHasLeft(t *testing.T) {
 		t.Fatalf("sent to %q, %v", run, err)
 	}
 	p.Observe(0, []Member{member("a", "w1")})
-	if p.Idle() != 1 {
+	if find(p, "w1").place != seeking {
 		t.Error("it has said that it serves no run, and counts as serving one")
 	}
 	p.Observe(0, []Member{member("a", "w2"), member("b", "w2")})

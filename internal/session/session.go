@@ -35,8 +35,9 @@ type Session struct {
 	Opened func(*coordinator.Coordinator, *Watch)
 
 	run  string
-	bus  wire.Bus        // of the coordinator
-	bans *banlist.Keeper // nil: nobody outside can connect
+	bus  wire.Bus         // of the coordinator
+	bans *banlist.Keeper  // nil: nobody outside can connect
+	pool *pool.Dispatcher // nil: nobody outside can join
 	lead *coordinator.Coordinator
 }
 
@@ -78,6 +79,11 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 		}
 		cfg.Gate = s.bans.Gate
 	}
+	cfg.Ending = func() {
+		if s.pool != nil {
+			s.pool.Close(s.run)
+		}
+	}
 	s.lead, err = NewCoordinator(Leadership{Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o, Log: s.Log.Named("coordinator")})
 	return s.lead, err
 }
@@ -104,18 +110,18 @@ func (s *Session) Lead(ctx context.Context) error {
 
 // dispatch assigns workers of other processes, which seek a run, to this run, until the returned function is called.
 func (s *Session) dispatch(ctx context.Context) (end func()) {
-	d := pool.NewDispatcher(pool.Config{
+	s.pool = pool.NewDispatcher(pool.Config{
 		Numerics: job.Numerics(), Log: s.Log.Named("pool"), Gate: s.gate(),
 		View: func() pool.View { return View(s.run, s.lead.Stats()) },
 	}, s.bus)
-	d.Open(pool.Run{Name: s.run, Limit: job.RoundShards(s.Plan.Config)}, s.From != nil)
+	s.pool.Open(pool.Run{Name: s.run, Limit: job.RoundShards(s.Plan.Config)}, s.From != nil)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	if s.bans != nil {
 		running.Go(func() { s.bans.Run(ctx) })
 	}
 	running.Go(func() {
-		if err := d.Run(ctx); err != nil {
+		if err := s.pool.Run(ctx); err != nil {
 			s.Log.Warn("workers from outside do not find this run", "error", err)
 		}
 	})

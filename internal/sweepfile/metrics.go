@@ -2,7 +2,9 @@ package sweepfile
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
@@ -10,6 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/sweep"
 )
 
 // The metrics that every run has at a rung.
@@ -26,7 +29,45 @@ const (
 const (
 	TermPrefix = "validation/" // a term of the loss at the last validation
 	EvalPrefix = "eval/"       // eval/PROTOCOL/METRIC: what eval measures, with the best parameters so far
+	CostPrefix = "gflop_to/"   // gflop_to/METRIC/LEVEL: the cost until a validation has reached a level
 )
+
+// Cost is the metric gflop_to/METRIC/LEVEL: what a training has computed, in GFLOP, until a validation was at least so
+// good.
+type Cost struct {
+	Metric string // "elbo" or "objective"; both are the better the larger
+	Level  float64
+}
+
+// costHelp says how the metric is written.
+const costHelp = "e.g. gflop_to/validation_elbo/3.5, with goal: minimize; or gflop_to/validation_objective/LEVEL"
+
+// ParseCost reads the name of a metric. ok says whether it is a cost at all.
+func ParseCost(name string) (c Cost, ok bool, err error) {
+	rest, ok := strings.CutPrefix(name, CostPrefix)
+	if !ok {
+		return c, false, nil
+	}
+	metric, level, _ := strings.Cut(rest, "/")
+	c.Metric = strings.TrimPrefix(metric, "validation_")
+	if metric != ValidationELBO && metric != Objective {
+		return c, true, fmt.Errorf("a cost is until %s or %s has reached a level, not %q", ValidationELBO, Objective, metric)
+	}
+	if c.Level, err = strconv.ParseFloat(level, 64); err != nil || math.IsNaN(c.Level) || math.IsInf(c.Level, 0) {
+		return c, true, fmt.Errorf("the level to reach is a number, not %q", level)
+	}
+	return c, true, nil
+}
+
+// Value is the metric of a training of so many updates, each of so many GFLOP, from the step of the first validation
+// that was good enough and the best value so far. A training that has not got there counts as all of its updates, and as
+// many again for each unit that is missing: whoever is nearer is better, and nobody is as good as those that are there.
+func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint64) float64 {
+	if reached {
+		return gflop * float64(step)
+	}
+	return gflop * float64(updates) * (1 + c.Level - best)
+}
 
 // Protocols lists the evaluations for a configuration.
 func Protocols(c config.Config) []protocol.Protocol {
@@ -55,8 +96,15 @@ func (f *File) checkMetrics(b *Base) {
 		}
 		term, isTerm := strings.CutPrefix(m.Name, TermPrefix)
 		measured, isEval := strings.CutPrefix(m.Name, EvalPrefix)
+		_, isCost, costErr := ParseCost(m.Name)
 		switch {
 		case slices.Contains(usual, m.Name):
+		case isCost && costErr != nil:
+			f.fault(at, m.Name, costErr.Error(), costHelp)
+		case isCost && !job.Sweeping(b.Config):
+			if m.Goal != sweep.Minimize {
+				f.fault(at, m.Name, "a cost is minimised", "write goal: minimize")
+			}
 		case isTerm && !job.Sweeping(b.Config):
 			f.known(at, m.Name, term, f.terms(b), "the terms of the loss are ")
 		case isEval:
@@ -70,7 +118,7 @@ func (f *File) checkMetrics(b *Base) {
 				f.fault(at, m.Name, "a metric of the protocol is missing", "e.g. eval/ahead/mse; eval NAME --json shows which there are")
 			}
 		default:
-			f.known(at, "metric", m.Name, usual, "there are validation/TERM, eval/PROTOCOL/METRIC, ")
+			f.known(at, "metric", m.Name, usual, "there are validation/TERM, eval/PROTOCOL/METRIC, gflop_to/METRIC/LEVEL, ")
 		}
 	}
 }

@@ -22,27 +22,81 @@ import (
 // measure reads the metrics of a run that has reached a rung.
 func (r *runner) measure(o host.Order, info runs.Info, step uint64) (sweep.Result, error) {
 	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{sweepfile.Updates: float64(step)}}
-	err := runs.ReadMetrics(r.runsDir, o.Name, func(m runs.Record) error {
+	costs, err := r.costs()
+	if err != nil {
+		return res, err
+	}
+	err = runs.ReadMetrics(r.runsDir, o.Name, func(m runs.Record) error {
 		switch {
 		case m.Step > step:
 		case m.Split == "train":
 			res.Seconds += m.Values["compute_seconds"] * m.Values["workers"] * float64(job.Stride(o.Config))
 		case m.Split == "validation":
 			validated(res.Values, m.Values)
+			for _, c := range costs {
+				c.validated(m.Step, m.Values)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return res, err
 	}
-	if slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == sweepfile.GFLOP }) {
-		p, err := job.Prepare(o.Config, nil, 1)
-		if err != nil {
-			return res, err
-		}
-		res.Values[sweepfile.GFLOP] = p.FLOPs * float64(step) / 1e9
+	if err := r.count(o, res, costs); err != nil {
+		return res, err
 	}
 	return res, r.evaluate(o, res.Values)
+}
+
+// reaching is a cost with what the validations of a run say of it.
+type reaching struct {
+	sweepfile.Cost
+	name    string
+	reached bool
+	step    uint64 // of the first validation that was good enough
+	best    float64
+}
+
+// costs are the metrics of the sweep that say what it costs to get somewhere.
+func (r *runner) costs() ([]*reaching, error) {
+	var list []*reaching
+	for _, m := range r.spec.Metrics {
+		c, ok, err := sweepfile.ParseCost(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, &reaching{Cost: c, name: m.Name, best: math.Inf(-1)})
+		}
+	}
+	return list, nil
+}
+
+// validated takes in a validation.
+func (c *reaching) validated(step uint64, found runs.Values) {
+	v := found[c.Metric]
+	c.best = max(c.best, v)
+	if !c.reached && v >= c.Level {
+		c.reached, c.step = true, step
+	}
+}
+
+// count adds the metrics that are counted in floating-point operations, which are the same on every machine.
+func (r *runner) count(o host.Order, res sweep.Result, costs []*reaching) error {
+	asked := slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == sweepfile.GFLOP })
+	if !asked && len(costs) == 0 {
+		return nil
+	}
+	p, err := job.Prepare(o.Config, nil, 1)
+	if err != nil {
+		return err
+	}
+	gflop := p.FLOPs / 1e9 // of an update
+	res.Values[sweepfile.GFLOP] = gflop * float64(res.Step)
+	for _, c := range costs {
+		res.Values[c.name] = c.Value(c.reached, c.step, c.best, gflop, o.Config.Train.Steps)
+	}
+	return nil
 }
 
 // validated takes over a validation. A value that is no number stays the best: a run does not recover from it unseen.

@@ -52,12 +52,9 @@ func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
 	return r.base.Rungs(r.spec.Stop, c), nil
 }
 
-// Capacity implements sweep.Runner: one leg for each worker, and half as many again that a worker finds when it has
-// finished its own.
-func (r *runner) Capacity() int {
-	n := max(r.host.Workers(), 1)
-	return n + (n+1)/2
-}
+// Capacity implements sweep.Runner: one leg for each worker, and as many again: while a worker serves a run, the next one
+// is opened for it and the last one closed, both of which wait for the disk.
+func (r *runner) Capacity() int { return 2 * max(r.host.Workers(), 1) }
 
 // Lead implements sweep.Runner.
 func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {

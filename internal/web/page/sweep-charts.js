@@ -161,7 +161,7 @@ function sliceChart(m, p, w) {
 function flowChart(m, w) {
   const rungs = m.report.stop.rungs, n = rungs.length, trials = m.trials.filter((t) => !t.confirms);
   if (n < 2 || !trials.length) return null;
-  const h = 190, top = 34, room = h - top - 26, x = scale([0, n], [8, w - 8]);
+  const narrow = w < 420, top = 34, room = 130, h = top + room + (narrow ? 42 : 26), x = scale([0, n], [8, w - 8]);
   const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img' });
   const reached = rungs.map((_, r) => trials.filter((t) => t.rung > r && t.first <= r).length);
   const entered = rungs.map((_, r) => trials.filter((t) => t.first <= r && (t.rung > r || t.first === r || (t.rung === r && t.state !== 'pruned'))).length);
@@ -185,9 +185,11 @@ function flowChart(m, w) {
     svg.append(node('text', { x: left, y: 14, class: 'tick' }, `update ${short(r)}`), node('text', { x: left, y: 27, class: 'label' }, `${entered[i]} trials`));
   });
   const key = node('g', {});
-  ['complete', 'on', 'pruned', 'diverged', 'waiting'].forEach((kind, i) => key.append(
-    node('rect', { x: 8 + i * Math.min(92, (w - 16) / 5), y: h - 14, width: 9, height: 9, class: `flow ${kind}` }),
-    node('text', { x: 20 + i * Math.min(92, (w - 16) / 5), y: h - 6, class: 'tick' }, { on: 'goes on', diverged: 'lost' }[kind] ?? kind)));
+  ['complete', 'on', 'pruned', 'diverged', 'waiting'].forEach((kind, i) => {
+    const left = 8 + (narrow ? i % 3 : i) * 88, y = top + room + (narrow && i > 2 ? 28 : 12);
+    key.append(node('rect', { x: left, y, width: 9, height: 9, class: `flow ${kind}` }),
+      node('text', { x: left + 12, y: y + 8, class: 'tick' }, { on: 'goes on', diverged: 'lost' }[kind] ?? kind));
+  });
   svg.append(key);
   return svg;
 }
@@ -198,7 +200,8 @@ function parallelChart(m, w) {
   const h = 300, top = 44, bottom = h - 18;
   const axes = [...m.report.parameters.map((p) => m.axis(p, [bottom, top])), ...m.report.metrics.map((q, i) => m.metricAxis(q, i, [bottom, top]))];
   const wide = Math.max(w, axes.length * 84), gap = (wide - 70) / Math.max(axes.length - 1, 1), at = (i) => 40 + i * gap;
-  const svg = node('svg', { viewBox: `0 0 ${wide} ${h}`, width: wide, height: h, role: 'img' });
+  const clear = Math.min(0.55, 60 / m.trials.length); // where many lines cross, each is fainter
+  const svg = node('svg', { viewBox: `0 0 ${wide} ${h}`, width: wide, height: h, role: 'img', style: `--clear:${Math.max(0.08, clear)}` });
   const lines = [...m.trials].sort((a, b) => (m.place(b) ?? 1e9) - (m.place(a) ?? 1e9));
   const kept = new Set(m.shown.map((t) => t.trial));
   for (const t of lines) {
@@ -209,10 +212,11 @@ function parallelChart(m, w) {
     }, node('title', {}, m.describe(t))));
   }
   axes.forEach((a, i) => {
-    const name = node('text', { x: at(i), y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': 'middle' }, clip(a.key, Math.max(10, gap / 4)));
+    const last = i === axes.length - 1; // its texts stay within the chart
+    const name = node('text', { x: last ? wide : i ? at(i) : 4, y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': last ? 'end' : i ? 'middle' : 'start' }, clip(a.key, Math.max(10, gap / 4)));
     name.append(node('title', {}, a.key));
     svg.append(name, node('line', { x1: at(i), x2: at(i), y1: top, y2: bottom, class: 'axis' }));
-    for (const [v, y] of a.ticks(5)) svg.append(node('text', { x: at(i) + 5, y: y + 4, class: 'tick halo' }, typeof v === 'string' ? clip(v, 12) : short(v)));
+    for (const [v, y] of a.ticks(5)) svg.append(node('text', { x: at(i) + (last ? -5 : 5), y: y + 4, class: 'tick halo', 'text-anchor': last ? 'end' : 'start' }, typeof v === 'string' ? clip(v, 12) : short(v)));
     const brush = m.brushes.get(a.key);
     if (brush) svg.append(node('rect', { x: at(i) - 8, width: 16, y: Math.min(...brush), height: Math.abs(brush[1] - brush[0]), class: 'brush' }));
     const area = node('rect', { x: at(i) - 13, width: 26, y: top - 6, height: bottom - top + 20, class: 'grip', 'aria-label': `filter by ${a.key}` });

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/trials"
+	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// sweepBench are the flags of bench sweep.
+type sweepBench struct {
+	workers, trials, steps int
+	shard                  time.Duration
+	preset, stop, profile  string
+	json                   bool
+}
+
+func (a *app) benchSweepCommand() *cobra.Command {
+	var f sweepBench
+	c := &cobra.Command{
+		Use:   "sweep",
+		Short: "Measure how busy a sweep of short trials keeps the workers",
+		Long: `Lead a sweep of short trials, in a folder for the moment, and say how long the slots
+of the workers had a shard to compute, and what processor time the rest took.
+
+The slots do not compute. With each shard they wait as long as --shard says: so workers
+need not share the cores of this machine, what is measured is how they are given work,
+and all processor time is that of coordinator, broker and messages.`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error { return a.benchSweep(c, f) },
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.workers, "workers", 8, "workers, of one slot each")
+	flags.IntVar(&f.trials, "trials", 300, "trials")
+	flags.IntVar(&f.steps, "steps", 135, "updates of a trial that is not stopped early")
+	flags.DurationVar(&f.shard, "shard", 2*time.Millisecond, "time that a shard takes; 8 of them are an update")
+	flags.StringVar(&f.preset, "preset", "fhn", "preset, whose parameters are sent and updated")
+	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: halving, hyperband, asha, median or none")
+	flags.StringVar(&f.profile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	return c
+}
+
+func (f sweepBench) check() error {
+	if f.workers < 1 || f.trials < 1 || f.steps < 9 || f.shard < 0 {
+		return advice.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed", f.trials, f.steps, f.workers, f.shard)
+	}
+	return nil
+}
+
+// text is the file of the sweep that is measured.
+func (f sweepBench) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "preset: %s\nmethod: random\nrun_cap: %d\n", f.preset, f.trials)
+	fmt.Fprintf(&b, "parameters:\n  optim.rate: {min: 1e-4, max: 1e-2, distribution: log_uniform_values}\n")
+	fmt.Fprintf(&b, "  train.steps: %d\n  train.validate_every: %d\n  train.checkpoint_every: 0\n", f.steps, (f.steps+2)/3)
+	fmt.Fprintf(&b, "early_terminate: {type: %s", f.stop)
+	if f.stop != "none" {
+		fmt.Fprintf(&b, ", min_iter: %d", f.steps/9)
+	}
+	return b.String() + "}\n"
+}
+
+func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	if err != nil {
+		return fmt.Errorf("make a folder for the sweep: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	folder := trials.Folder{Dir: dir, Name: "bench"}
+	j, err := trials.Prepare(trials.Request{Kinds: a.kinds, Folder: folder, Path: filepath.Join(dir, "bench.yaml"), Text: []byte(f.text())})
+	if err != nil {
+		return err
+	}
+	if err := j.Begin(); err != nil {
+		return err
+	}
+	log := a.logger(a.err, hclog.Error)
+	transport, err := session.Embed(session.Direct, log)
+	if err != nil {
+		return err
+	}
+	defer transport.Close()
+	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, 0)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	occupancy, build := &bench.Occupancy{Shard: f.shard}, job.Build(a.kinds)
+	dismiss, err := a.hire(transport.Connect, trainFlags{workers: f.workers, slots: 1}, func(n int) builder {
+		return func(text, data []byte, slots int) (worker.Program, error) {
+			p, err := build(text, data, slots)
+			if err != nil {
+				return nil, err
+			}
+			return occupancy.Watch(p, n, slots), nil
+		}
+	}, log)
+	if err != nil {
+		return err
+	}
+	var shares bench.Shares
+	err = profiled(f.profile, func() error {
+		meter := occupancy.Begin()
+		err := h.lead(c.Context(), nil)
+		measured, unmeasured := meter.End(f.workers)
+		shares = measured
+		return errors.Join(err, unmeasured)
+	})
+	dismiss()
+	if err != nil {
+		return err
+	}
+	return a.printSweepBench(f, shares)
+}
+
+// profiled writes a CPU profile of a call; to no file if the path is empty.
+func profiled(path string, call func() error) (err error) {
+	if path == "" {
+		return call()
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return fmt.Errorf("write the profile: %w", err)
+	}
+	defer pprof.StopCPUProfile()
+	return call()
+}
+
+func (a *app) printSweepBench(f sweepBench, s bench.Shares) error {
+	if f.json {
+		return a.printJSON(struct {
+			Preset       string  `json:"preset"`
+			Trials       int     `json:"trials"`
+			Stop         string  `json:"stop"`
+			Steps        int     `json:"steps"`
+			ShardSeconds float64 `json:"shard_seconds"`
+			bench.Shares
+		}{f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s})
+	}
+	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
+	t := readable.NewTable("sweep", fmt.Sprintf("%d trials of up to %d updates, %s", f.trials, f.steps, f.stop)).Left(1)
+	t.Row("slots", fmt.Sprintf("%d, for %.1f s, with %s shards of %s", s.Slots, s.Seconds, readable.Group(s.Shards), f.shard))
+	t.Row("busy", percent(s.Busy)+" of the time of the slots")
+	t.Row("idle in a run", percent(s.InRun)+", between two shards: messages, and updates of the parameters")
+	t.Row("idle between", percent(s.Between)+", between two runs")
+	t.Row("idle at ends", percent(s.Ends)+", before the first shard and after the last of each slot")
+	t.Row("cost", percent(s.Cost)+" of the time of the slots: processor time of coordinator, broker and messages")
+	_, err := t.WriteTo(a.out)
+	return err
+}

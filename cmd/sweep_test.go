@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const remoteSweep = `preset: fhn/smoke
+method: random
+run_cap: 6
+parameters:
+  optim.rate: {min: 1e-4, max: 1e-1, distribution: log_uniform_values}
+  train.steps: 90
+early_terminate: {type: halving, min_iter: 10, cohort: 3}
+`
+
+// TestSweep_OverTheBroker: every order about a sweep reaches the coordinator that leads it, and the sweep ends with the
+// table of one that a single process has led.
+func TestSweep_OverTheBroker(t *testing.T) {
+	c := newCluster(t)
+	file := c.write("rates.yaml", remoteSweep)
+	local := c.folder() + "/local"
+	c.must("sweep", file, "--sweeps-dir", local, "--web", "none", "--quiet", "--workers", "1")
+	dir := c.folder() + "/led"
+	lead := c.coordinator("--sweeps-dir", dir)
+	lead.says("coordinator ready")
+
+	said := func(want string, arguments ...string) {
+		t.Helper()
+		if r := c.must(append([]string{"sweep"}, arguments...)...); !strings.Contains(r.out, want) {
+			t.Errorf("%q: %q is missing in\n%s", arguments, want, r.out)
+		}
+	}
+	refused := func(want string, arguments ...string) {
+		t.Helper()
+		if r := c.run(append([]string{"sweep"}, arguments...)...); r.code != exitUsage || !strings.Contains(r.err, want) {
+			t.Errorf("%q: exit %d, %q is missing in\n%s", arguments, r.code, want, r.err)
+		}
+	}
+	said("no sweeps", "ls")
+	refused("no such sweep", "show", "rates")
+	said("6 trials", "submit", file, "--dry-run")
+	said("sweep rates: it is under way", "submit", file) // nobody works yet, so it waits
+	said("sweep rates: it is under way", "submit", file)
+	changed := c.write("other.yaml", strings.Replace(remoteSweep, "random", "sobol", 1))
+	refused("+ method: sobol", "submit", changed, "--name", "rates")
+	said("rates", "ls")
+	refused("stop it, and extend it then", "extend", "rates", "--trials", "3")
+
+	said("sweep rates: pause", "pause", "rates")
+	order := func() string {
+		records, err := os.ReadFile(filepath.Join(dir, "rates", "journal.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(records)
+	}
+	await(t, func() bool { return strings.Contains(order(), `"order":"pause"`) })
+	said("sweep rates: run", "resume", "rates")
+	await(t, func() bool { return strings.Contains(order(), `"order":"run"`) })
+	said("sweep rates: stop", "stop", "rates")
+	said("interrupted", "ls")
+	refused("not under way", "pause", "rates")
+	said("goes on", "resume", "rates")
+	c.hire(2)
+	lead.says("sweep done")
+	said("done", "ls")
+	said("complete", "show", "rates")
+	said("train "+filepath.Join(dir, "rates", "best", "config.yaml"), "best", "rates")
+	refused("is done", "stop", "rates")
+
+	table := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, "rates", "trials.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got, want := table(dir), table(local); got != want {
+		t.Errorf("over the broker\n%s\nin one process\n%s", got, want)
+	}
+	said("goes on with 3 more trials", "extend", "rates", "--trials", "3")
+	await(t, func() bool { return strings.Count(lead.err.String(), "sweep done") == 2 })
+	if n := strings.Count(table(dir), "\n"); n != 10 {
+		t.Errorf("the table has %d lines after 3 more trials\n%s", n, table(dir))
+	}
+}
+
+// TestBench_Sweep: a measurement of a few trials says where the time of the slots went.
+func TestBench_Sweep(t *testing.T) {
+	r := newCLI(t).must("bench", "sweep", "--preset", "noise/smoke", "--workers", "2", "--trials", "3", "--steps", "9", "--shard", "1ms", "--stop", "none",
+		"--cpuprofile", filepath.Join(t.TempDir(), "profile"), "--json")
+	var got struct {
+		Busy    float64
+		InRun   float64 `json:"idle_in_run"`
+		Between float64 `json:"idle_between"`
+		Ends    float64 `json:"idle_at_ends"`
+		Cost    float64
+		Shards  int
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatalf("%v\n%s", err, r.out)
+	}
+	if sum := got.Busy + got.InRun + got.Between + got.Ends; sum < 0.999 || sum > 1.001 || got.Busy <= 0 || got.Cost <= 0 || got.Shards < 27 {
+		t.Errorf("the parts add up to %g: %s", sum, r.out)
+	}
+}
