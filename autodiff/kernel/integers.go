@@ -36,28 +36,6 @@ func GetInt16(dst []float32, src []byte) {
 	}
 }
 
-// PutInt8 writes integers as int8:
-//
-//	for i, v := range src { dst[i] = v }
-//
-// The values are whole numbers within int8. The compiler's code is fast enough: sums of blocks are packed once a step.
-func PutInt8(dst []byte, src []float32) {
-	checkLen("PutInt8", len(dst), len(src))
-	for i, v := range src {
-		dst[i] = byte(int32(v))
-	}
-}
-
-// GetInt8 reads int8:
-//
-//	for i := range dst { dst[i] = src[i] }
-func GetInt8(dst []float32, src []byte) {
-	checkLen("GetInt8", len(src), len(dst))
-	for i, v := range src {
-		dst[i] = float32(int8(v))
-	}
-}
-
 // roundGroup is how many values a group of the generator rounds: 32 words of 16 bits twice.
 const roundGroup = 2 * groupWords
 

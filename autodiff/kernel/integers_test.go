@@ -47,22 +47,6 @@ func TestInt16_EveryLength(t *testing.T) {
 	})
 }
 
-func TestInt8_EveryValue(t *testing.T) {
-	x := make([]float32, 256)
-	for i := range x {
-		x[i] = float32(i - 128)
-	}
-	got, back := make([]byte, len(x)), guarded(make([]float32, len(x)))
-	PutInt8(got, x)
-	for i, b := range got {
-		if int(int8(b)) != i-128 {
-			t.Errorf("%d was packed as %x", i-128, b)
-		}
-	}
-	GetInt8(back.values, got)
-	back.compare(t, "GetInt8", x)
-}
-
 func TestRound_EveryLength(t *testing.T) {
 	eachISA(t, func(t *testing.T) {
 		p := NewPhilox(5, 6)

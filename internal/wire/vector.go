@@ -71,7 +71,7 @@ func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 		room = make([]byte, n)
 	}
 	if room = room[:n]; c.Coding == Int8 {
-		kernel.PutInt8(room, x[from:to])
+		putInt8(room, x[from:to])
 	} else {
 		kernel.PutInt16(room, x[from:to])
 	}
@@ -85,9 +85,22 @@ func (c Chunking) Decode(x []float32, i int, data []byte) {
 	case Int16:
 		kernel.GetInt16(x[from:to], data)
 	case Int8:
-		kernel.GetInt8(x[from:to], data)
+		getInt8(x[from:to], data)
 	default:
 		GetFloats(x[from:to], data)
+	}
+}
+
+// putInt8 writes whole numbers within int8. The compiler's code is fast enough: a sum is packed once a step.
+func putInt8(dst []byte, src []float32) {
+	for i, v := range src {
+		dst[i] = byte(int32(v))
+	}
+}
+
+func getInt8(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = float32(int8(src[i]))
 	}
 }
 
