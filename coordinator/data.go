@@ -13,8 +13,10 @@ import (
 type dataset struct {
 	hash     string // empty: the run has none
 	pieces   wire.Pieces
-	inFlight int    // bytes sent and not known to have arrived
-	turn     uint64 // counts the pieces that were sent
+	inFlight int           // bytes sent and not known to have arrived
+	turn     uint64        // counts the pieces that were sent
+	held     bool          // the credit holds back a piece
+	heldAt   time.Duration // since when
 }
 
 func newDataset(data []byte, chunk int) dataset {
@@ -113,7 +115,8 @@ func (f *fetch) next() (int, bool) {
 }
 
 // deliver sends pieces as far as the credit allows. The data set uses at most half of the credit, so that it never
-// delays a step. The member with the fewest pieces in flight comes first, and among equals the one that has waited
+// delays a step. A piece that was held back for long goes out all the same, alone: members that never send the gradients
+// that they were asked for use up the credit, and must not keep out others. The member with the fewest pieces in flight comes first, and among equals the one that has waited
 // longest: a member that receives nothing does not delay the others.
 func (x *transfer) deliver(now time.Duration, members []*member) {
 	d := &x.data
@@ -130,9 +133,10 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 			return
 		}
 		n := d.pieces.Bytes(piece)
-		if d.inFlight+n > x.credit/2 || !x.affords(n) {
+		if (d.inFlight+n > x.credit/2 || !x.affords(n)) && !x.overdue(now) {
 			return
 		}
+		d.held = false
 		f := &w.fetch
 		if len(f.sent) == 0 {
 			f.movedAt = now
@@ -143,6 +147,16 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 		d.inFlight += n
 		x.out.add(pieceCommand{w.id, piece})
 	}
+}
+
+// overdue notes that the credit holds back a piece. It reports whether it has done so for long, and no other piece is on
+// its way.
+func (x *transfer) overdue(now time.Duration) bool {
+	d := &x.data
+	if !d.held {
+		d.held, d.heldAt = true, now
+	}
+	return d.inFlight == 0 && now-d.heldAt >= x.timing.patience()
 }
 
 // before reports whether f is to be served before g.

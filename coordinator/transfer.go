@@ -12,7 +12,8 @@ import (
 //
 // Invariant: inFlight is the bytes of the chunks that were asked for, of leases that are being pulled, and are not
 // here.
-// Invariant: inFlight and the data set's bytes in flight together are at most credit, or one chunk.
+// Invariant: inFlight and the data set's bytes in flight together are at most credit, or one chunk; a piece of the data
+// set that waited long may come on top.
 type transfer struct {
 	credit    int
 	chunks    wire.Chunking // of the gradient of a block

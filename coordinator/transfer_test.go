@@ -89,3 +89,36 @@ func TestTransfer_PrefersWhatMoves(t *testing.T) {
 		t.Error("the copy that is left is not pulled")
 	}
 }
+
+// Chunks that never come use up the credit. A piece of the data set waits for them, then goes out alone.
+func TestTransfer_PieceIsHeldBackForAWhile(t *testing.T) {
+	m, _ := announcedLease(t, 128)
+	x := &m.transfer
+	x.data = newDataset(make([]byte, 300), 64)
+	m.leasing.pull(0)
+	m.take()
+	newcomer := &member{id: "new"}
+	newcomer.fetch.isSent = make([]bool, x.data.pieces.Count())
+	newcomer.fetch.lacking = []wire.Range{{First: 0, Count: 5}}
+	sent := func(now time.Duration) int {
+		x.deliver(now, []*member{newcomer})
+		return len(newcomer.fetch.sent)
+	}
+	patience := x.timing.patience()
+	if n := sent(time.Second); n != 0 {
+		t.Errorf("%d pieces beyond the credit, at once", n)
+	}
+	if n := sent(time.Second + patience - 1); n != 0 {
+		t.Errorf("%d pieces beyond the credit, after a moment", n)
+	}
+	if n := sent(time.Second + patience); n != 1 {
+		t.Errorf("%d pieces after %v, want 1", n, patience)
+	}
+	x.confirm(time.Second+patience, &newcomer.fetch, []wire.Range{{First: 1, Count: 4}})
+	if n := sent(time.Second + patience); n != 0 {
+		t.Errorf("%d pieces more at once: the next has to wait as well", n)
+	}
+	if n := sent(time.Second + 2*patience); n != 1 {
+		t.Errorf("%d pieces after twice the time, want 1", n)
+	}
+}
