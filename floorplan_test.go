@@ -76,6 +76,7 @@ internal/runs:         internal/disk internal/names
 internal/readable:
 internal/terminal:     internal/readable
 internal/crowd:
+internal/track:        internal/config internal/runs
 internal/web:          internal/crowd internal/runs
 internal/parallel:
 internal/reduce:       autodiff/kernel internal/parallel

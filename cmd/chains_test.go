@@ -46,14 +46,14 @@ func TestChains_TrainAndVerify(t *testing.T) {
 		t.Errorf("records of steps %v, %v", steps, err)
 	}
 	for line, want := range map[string]string{
-		"verify a":                                 "steps 1..30: same bits as logged (recomputed from the initial parameters",
-		"verify a --from 17 --to 23":               "steps 16..25: same bits as logged",
-		"diff a b":                                 "same bits in all 30 steps",
-		"eval a":                                   "3 chains, R̂",
-		"eval b --protocol ahead":                  "3 chains, R̂",
-		"eval a --json --checkpoint last":          `"rhat_transition"`,
-		"eval a --checkpoint last":                 "Weights of the chains, by how well they forecast",
-		"eval a --json":                            `"chain_weights"`,
+		"verify a":                        "steps 1..30: same bits as logged (recomputed from the initial parameters",
+		"verify a --from 17 --to 23":      "steps 16..25: same bits as logged",
+		"diff a b":                        "same bits in all 30 steps",
+		"eval a":                          "3 chains, R̂",
+		"eval b --protocol ahead":         "3 chains, R̂",
+		"eval a --json --checkpoint last": `"rhat_transition"`,
+		"eval a --checkpoint last":        "Weights of the chains, by how well they forecast",
+		"eval a --json":                   `"chain_weights"`,
 		strings.Join(chainRun, " ") + " --dry-run": "chains: each alone, in rounds of 5 sweeps",
 	} {
 		if r := c.must(strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || strings.Contains(r.out, "not in the log") {

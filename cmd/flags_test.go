@@ -51,6 +51,8 @@ var flagLines = []string{
 	"data convert TABLE OUT/table.npz READ",
 	"data show TABLE READ --out OUT/table",
 	"man --out OUT/man",
+	"runs export own --to csv --out OUT/own.csv",
+	"runs export own --to tensorboard --out OUT/tb",
 }
 
 // elsewhere are flags that need processes that live for a while, and why no command line here has them.

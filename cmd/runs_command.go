@@ -25,9 +25,9 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := group("runs", "List, show, compare, rename, remove and stop runs", `List, show, compare, rename, remove and stop runs. With --nats it is the runs of the coordinator at that broker,
+	c := group("runs", "List, show, compare, rename, remove, stop and export runs", `List, show, compare, rename, remove, stop and export runs. With --nats it is the runs of the coordinator at that broker,
 without those of the folder of runs here.`)
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand(), a.runsExportCommand())
 	return c
 }
 

@@ -28,6 +28,21 @@ func (c Config) Effective() []byte {
 	return b.Bytes()
 }
 
+// Value is a key with its value, as it is written.
+type Value struct{ Key, Text string }
+
+// Values lists the keys that have an effect, in the order of the tree.
+func (c Config) Values() []Value {
+	keys := c.keys()
+	var list []Value
+	for _, k := range keys {
+		if k.matters(&c, keys) {
+			list = append(list, Value{k.Path, k.format(&c)})
+		}
+	}
+	return list
+}
+
 // Digest is the hex SHA-256 of YAML.
 func (c Config) Digest() string {
 	sum := sha256.Sum256(c.YAML())

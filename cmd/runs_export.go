@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/track"
+)
+
+// forms are what runs export writes.
+var forms = []string{"csv", "tensorboard", "mlflow"}
+
+// patienceWithServer is how long a request to a tracking server may take.
+const patienceWithServer = 30 * time.Second
+
+// exporting is what runs export was asked for.
+type exporting struct{ to, out, url, experiment string }
+
+func (a *app) runsExportCommand() *cobra.Command {
+	var f exporting
+	c := &cobra.Command{
+		Use: "export NAME", Short: "Write the metrics of a run for other programs",
+		Long: `Write the metrics of a run of the folder here for other programs:
+
+  csv          one table, NAME.csv or the file of -o
+  tensorboard  event files in runs/NAME/tb, or below the folder of -o: tensorboard --logdir runs
+  mlflow       a new run of the MLflow server at --url, with the configuration as parameters`,
+		Args:              exactly("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.missingRun(a.exportRun(c.Context(), args[0], f))
+		},
+	}
+	c.Flags().StringVar(&f.to, "to", "csv", "form: "+strings.Join(forms, ", "))
+	c.Flags().StringVarP(&f.out, "out", "o", "", "file of csv, folder of tensorboard")
+	c.Flags().StringVar(&f.url, "url", os.Getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 (default: $MLFLOW_TRACKING_URI)")
+	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "experiment of MLflow")
+	err := c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag is defined above
+	}
+	return c
+}
+
+func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
+	switch {
+	case !slices.Contains(forms, f.to):
+		return advice.Usagef("--to %s: the forms are %s", f.to, strings.Join(forms, ", "))
+	case f.to == "csv":
+		return a.exportCSV(name, f.out)
+	case f.to == "tensorboard":
+		out := f.out
+		if out == "" {
+			out = filepath.Join(a.runsDir, name, track.Folder)
+		}
+		files, err := track.TensorBoard(a.runsDir, name, out)
+		if err != nil {
+			return err
+		}
+		return a.printf("wrote    %s\nnext     tensorboard --logdir %s\n", strings.Join(files, "\n         "), out)
+	}
+	if f.url == "" {
+		return advice.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
+	}
+	if _, err := runs.Load(a.runsDir, name); err != nil {
+		return err
+	}
+	config, err := a.runConfig(name)
+	if err != nil {
+		return err
+	}
+	server := track.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
+	id, leftOut, err := server.Send(ctx, a.runsDir, name, config)
+	if err != nil {
+		return err
+	}
+	note := ""
+	if leftOut > 0 {
+		note = fmt.Sprintf("; %s that were not finite were left out", readable.Count(leftOut, "value"))
+	}
+	return a.printf("sent %s to %s as run %s%s\n", name, f.url, id, note)
+}
+
+func (a *app) exportCSV(name, out string) (err error) {
+	if out == "" {
+		out = name + ".csv"
+	}
+	if _, err := runs.Load(a.runsDir, name); err != nil {
+		return err
+	}
+	f, err := os.Create(out)
+	if err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = a.printf("wrote    %s\n", out)
+		}
+	}()
+	return runs.WriteCSV(f, a.runsDir, name)
+}

@@ -1,0 +1,131 @@
+// Package track hands the metrics of a run to programs that compare experiments: as event files of TensorBoard, and to a
+// server that speaks the REST protocol of MLflow. It reads run folders, and does not know how runs are made.
+package track
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/switchyard-ml/switchyard/internal/runs"
+)
+
+// Folder is where TensorBoard's files lie in the folder of a run.
+const Folder = "tb"
+
+// Field numbers of tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto.
+const (
+	eventTime, eventStep, eventVersion, eventSummary = 1, 2, 3, 5
+
+	summaryValue           = 1
+	valueTag, valueScalar  = 1, 2
+	version                = "brain.Event:2"
+	maskShift, maskSummand = 15, 0xa282ead8
+)
+
+// TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
+// TensorBoard shows as a run, with one file. It returns the files. Files that stand there from before are replaced.
+func TensorBoard(dir, name, out string) (files []string, err error) {
+	info, err := runs.Load(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	boards := map[string]*board{}
+	defer func() {
+		for _, split := range slices.Sorted(maps.Keys(boards)) {
+			if closing := boards[split].close(); closing != nil && err == nil {
+				err = fmt.Errorf("write event files: %w", closing)
+			}
+		}
+	}()
+	err = runs.ReadMetrics(dir, name, func(r runs.Record) error {
+		b := boards[r.Split]
+		if b == nil {
+			path := filepath.Join(out, r.Split, fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix()))
+			var err error
+			if b, err = newBoard(path, r.Time); err != nil {
+				return err
+			}
+			boards[r.Split], files = b, append(files, path)
+		}
+		return b.add(r)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write event files: %w", err)
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// board is an event file that grows.
+type board struct {
+	file *os.File
+	to   *bufio.Writer
+}
+
+func newBoard(path string, began time.Time) (*board, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &board{f, bufio.NewWriter(f)}
+	first := protowire.AppendTag(at(began), eventVersion, protowire.BytesType)
+	return b, writeRecord(b.to, protowire.AppendString(first, version))
+}
+
+// at begins an event.
+func at(t time.Time) []byte {
+	seconds := float64(t.UnixNano()) / 1e9
+	return protowire.AppendFixed64(protowire.AppendTag(nil, eventTime, protowire.Fixed64Type), math.Float64bits(seconds))
+}
+
+// add writes the values of a record as one event.
+func (b *board) add(r runs.Record) error {
+	var summary []byte
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		value := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), name)
+		value = protowire.AppendTag(value, valueScalar, protowire.Fixed32Type)
+		value = protowire.AppendFixed32(value, math.Float32bits(float32(r.Values[name])))
+		summary = protowire.AppendBytes(protowire.AppendTag(summary, summaryValue, protowire.BytesType), value)
+	}
+	event := protowire.AppendVarint(protowire.AppendTag(at(r.Time), eventStep, protowire.VarintType), r.Step)
+	event = protowire.AppendBytes(protowire.AppendTag(event, eventSummary, protowire.BytesType), summary)
+	return writeRecord(b.to, event)
+}
+
+func (b *board) close() error {
+	err := b.to.Flush()
+	if closing := b.file.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// writeRecord writes a TFRecord: the length of the data, its masked checksum, the data, and theirs.
+func writeRecord(w io.Writer, data []byte) error {
+	record := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
+	record = binary.LittleEndian.AppendUint32(record, masked(record))
+	record = append(record, data...)
+	record = binary.LittleEndian.AppendUint32(record, masked(data))
+	_, err := w.Write(record)
+	return err
+}
+
+// masked is the CRC32C of a part of a TFRecord, rotated and shifted, as the format asks for.
+func masked(data []byte) uint32 {
+	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return (crc>>maskShift | crc<<(32-maskShift)) + maskSummand
+}

@@ -1,0 +1,261 @@
+package track_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/track"
+)
+
+var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// folder has a finished run of two updates and a validation, in the form of older releases.
+func folder(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "try"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	info, err := json.Marshal(runs.Info{Name: "try", State: runs.Finished, Step: 2, Steps: 2, ParametersSHA256: "abc", Started: began, Updated: began.Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{
+		`{"step":1,"split":"train","time":"2026-11-22T12:00:01Z","seconds":1,"values":{"loss":2.5,"norm":0.25}}`,
+		`{"step":2,"split":"train","time":"2026-11-22T12:00:02Z","seconds":2,"values":{"loss":1.5,"norm":0.125}}`,
+		`{"step":2,"split":"validation","time":"2026-11-22T12:00:03Z","seconds":3,"values":{"elbo":-7}}`,
+	}
+	for file, text := range map[string]string{"run.json": string(info), "metrics.jsonl": strings.Join(lines, "\n") + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "try", file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// event is what TensorBoard's loader reads of a record.
+type event struct {
+	time    float64
+	step    uint64
+	version string
+	values  map[string]float32
+}
+
+// load reads an event file by the rules of TFRecord and of event.proto.
+func load(t *testing.T, path string) (list []event) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := func(part []byte, want uint32) {
+		crc := crc32.Checksum(part, crc32.MakeTable(crc32.Castagnoli))
+		if (crc>>15|crc<<17)+0xa282ead8 != want {
+			t.Fatalf("%s: a wrong checksum", path)
+		}
+	}
+	for len(data) > 0 {
+		n := binary.LittleEndian.Uint64(data)
+		sound(data[:8], binary.LittleEndian.Uint32(data[8:]))
+		body := data[12 : 12+n]
+		sound(body, binary.LittleEndian.Uint32(data[12+n:]))
+		data = data[16+n:]
+		e := event{values: map[string]float32{}}
+		fields(t, body, func(field protowire.Number, number uint64, text []byte) {
+			switch field {
+			case 1:
+				e.time = math.Float64frombits(number)
+			case 2:
+				e.step = number
+			case 3:
+				e.version = string(text)
+			case 5:
+				fields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
+					var tag string
+					fields(t, value, func(field protowire.Number, number uint64, text []byte) {
+						if field == 1 {
+							tag = string(text)
+						} else {
+							e.values[tag] = math.Float32frombits(uint32(number))
+						}
+					})
+				})
+			}
+		})
+		list = append(list, e)
+	}
+	return list
+}
+
+// fields calls each with the fields of a message.
+func fields(t *testing.T, data []byte, each func(field protowire.Number, number uint64, text []byte)) {
+	t.Helper()
+	for len(data) > 0 {
+		field, kind, n := protowire.ConsumeTag(data)
+		var number uint64
+		var text []byte
+		var m int
+		switch kind {
+		case protowire.VarintType:
+			number, m = protowire.ConsumeVarint(data[n:])
+		case protowire.Fixed64Type:
+			number, m = protowire.ConsumeFixed64(data[n:])
+		case protowire.Fixed32Type:
+			var short uint32
+			short, m = protowire.ConsumeFixed32(data[n:])
+			number = uint64(short)
+		case protowire.BytesType:
+			text, m = protowire.ConsumeBytes(data[n:])
+		}
+		if n < 0 || m <= 0 {
+			t.Fatalf("no message: %x", data)
+		}
+		each(field, number, text)
+		data = data[n+m:]
+	}
+}
+
+// TestTensorBoard: what a loader reads is what the run recorded, a folder for each split, and a second time the same.
+func TestTensorBoard(t *testing.T) {
+	dir := folder(t)
+	for range 2 {
+		files, err := track.TensorBoard(dir, "try", filepath.Join(dir, "try", track.Folder))
+		if err != nil || len(files) != 2 || !strings.Contains(files[0], filepath.Join("tb", "train", "events.out.tfevents.")) {
+			t.Fatalf("got %v, %v", files, err)
+		}
+		train, validation := load(t, files[0]), load(t, files[1])
+		if len(train) != 3 || train[0].version != "brain.Event:2" || len(validation) != 2 {
+			t.Fatalf("%d and %d events, the first %+v", len(train), len(validation), train[0])
+		}
+		last := train[2]
+		if last.step != 2 || last.time != float64(began.Unix()+2) || len(last.values) != 2 || last.values["loss"] != 1.5 || last.values["norm"] != 0.125 {
+			t.Errorf("the last update is %+v", last)
+		}
+		if v := validation[1]; v.step != 2 || len(v.values) != 1 {
+			t.Errorf("the validation is %+v", v)
+		}
+	}
+	if _, err := track.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, runs.ErrNotFound) {
+		t.Errorf("a run that there is not: %v", err)
+	}
+}
+
+// server is a small server of MLflow's protocol that keeps what it is told.
+type server struct {
+	t           *testing.T
+	experiments map[string]string
+	calls       map[string][]map[string]any
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/2.0/mlflow/")
+	body := map[string]any{}
+	if r.Method == http.MethodPost {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			s.t.Errorf("%s: %v", path, err)
+		}
+	}
+	s.calls[path] = append(s.calls[path], body)
+	var answer any = map[string]any{}
+	switch path {
+	case "experiments/get-by-name":
+		id, found := s.experiments[r.URL.Query().Get("experiment_name")]
+		if !found {
+			w.WriteHeader(http.StatusNotFound)
+			answer = map[string]string{"error_code": "RESOURCE_DOES_NOT_EXIST"}
+		} else {
+			answer = map[string]any{"experiment": map[string]string{"experiment_id": id}}
+		}
+	case "experiments/create":
+		s.experiments[body["name"].(string)] = "7"
+		answer = map[string]string{"experiment_id": "7"}
+	case "runs/create":
+		answer = map[string]any{"run": map[string]any{"info": map[string]string{"run_id": "r1"}}}
+	case "runs/log-batch", "runs/update":
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func someConfig(t *testing.T) config.Config {
+	t.Helper()
+	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Config
+}
+
+// TestMLflow: experiment, parameters, every value and the end arrive; an experiment is created once.
+func TestMLflow(t *testing.T) {
+	dir, c := folder(t), someConfig(t)
+	s := &server{t, map[string]string{}, map[string][]map[string]any{}}
+	web := httptest.NewServer(s)
+	defer web.Close()
+	m := track.MLflow{URL: web.URL + "/", Experiment: "trials & more", Client: web.Client()}
+	for range 2 {
+		id, leftOut, err := m.Send(t.Context(), dir, "try", c)
+		if err != nil || id != "r1" || leftOut != 0 {
+			t.Fatalf("run %q, %d left out, %v", id, leftOut, err)
+		}
+	}
+	if n := len(s.calls["experiments/create"]); n != 1 || s.experiments["trials & more"] != "7" {
+		t.Errorf("%d experiments were created: %v", n, s.experiments)
+	}
+	if made := s.calls["runs/create"][0]; made["experiment_id"] != "7" || made["run_name"] != "try" || made["start_time"] != float64(began.UnixMilli()) {
+		t.Errorf("the run was created as %v", made)
+	}
+	params, points := map[string]any{}, map[string]float64{}
+	for _, call := range s.calls["runs/log-batch"] {
+		if list, ok := call["params"].([]any); ok {
+			for _, p := range list {
+				params[p.(map[string]any)["key"].(string)] = p.(map[string]any)["value"]
+			}
+		}
+		if list, ok := call["metrics"].([]any); ok {
+			for _, p := range list {
+				of := p.(map[string]any)
+				points[of["key"].(string)] += of["value"].(float64)
+			}
+		}
+	}
+	if params["model.kind"] != "slds" || params["seed"] != "1" || len(params) < 20 {
+		t.Errorf("the parameters are %v", params)
+	}
+	if len(points) != 3 || points["train/loss"] != 2*4 {
+		t.Errorf("the sums of the metrics are %v", points)
+	}
+	if end := s.calls["runs/update"][0]; end["status"] != "FINISHED" || end["end_time"] != float64(began.Add(time.Minute).UnixMilli()) {
+		t.Errorf("the run ended as %v", end)
+	}
+}
+
+// TestMLflow_Refused: a server that does not do what it is asked is named with its answer.
+func TestMLflow_Refused(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no such tenant", http.StatusForbidden)
+	}))
+	defer web.Close()
+	m := track.MLflow{URL: web.URL, Experiment: "x", Client: web.Client()}
+	if _, _, err := m.Send(t.Context(), folder(t), "try", someConfig(t)); !errors.Is(err, track.ErrServer) || !strings.Contains(err.Error(), "no such tenant") {
+		t.Errorf("got %v", err)
+	}
+}
