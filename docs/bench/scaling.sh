@@ -36,6 +36,19 @@ stop() {
 	pids=()
 }
 
+# rows turns the steps of a table of metrics into records: all but the first, which come before all workers are there and
+# before the pace is known.
+rows() {
+	awk -F, -v last="$steps" '
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$column["split"] == "train" && NR > 4 && NR <= last {
+			printf "{\"values\":{"
+			separator = ""
+			for (name in column) if (name ~ /_seconds$/ || name == "workers") { printf "%s\"%s\":%s", separator, name, $column[name]; separator = "," }
+			print "}}"
+		}' "$1"
+}
+
 lower() {
 	local name
 	for name in $(ip netns list 2>/dev/null | sed -nE "s/^($prefix-[a-z0-9]+).*/\1/p"); do ip netns del "$name"; done
@@ -109,8 +122,8 @@ overLink() {
 	stop
 	lower
 	grep -h 'messages take' "$work/coordinator.log" >&2 || true
-	# The first steps come before all workers are there and before the pace is known.
-	record link "\"preset\":\"$preset\",\"link\":\"$link\",\"workers\":$n,\"steps\":[$(sed -n "4,${steps}p" "$metrics" | paste -sd ,)]"
+	"$work/switchyard" runs export link --runs-dir "$work/runs" --out "$work/link.csv" >&2
+	record link "\"preset\":\"$preset\",\"link\":\"$link\",\"workers\":$n,\"steps\":[$(rows "$work/link.csv" | paste -sd ,)]"
 }
 
 say build
