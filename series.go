@@ -46,18 +46,7 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	if err := flatten(b.Observations, observed, d.NX, r.trained.Scale.Observations, "observations"); err != nil {
 		return b, err
 	}
-	for i, v := range b.Observations {
-		if !math.IsNaN(float64(v)) {
-			continue
-		}
-		if b.Seen == nil {
-			b.Seen = make([]float32, len(b.Observations))
-			for j := range b.Seen {
-				b.Seen[j] = 1
-			}
-		}
-		b.Seen[i], b.Observations[i] = 0, 0
-	}
+	hide(&b)
 	controls, err := r.controls(d, s.Controls, T)
 	if err != nil {
 		return b, err

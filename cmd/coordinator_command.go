@@ -61,7 +61,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return err
 	}
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
-	sweeps := a.sweepManager(flags.sweepsDir, log)
+	sweeps := a.hostedSweeps(flags.sweepsDir, log)
 	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.modelView
 	h := host.New(host.Config{
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,

@@ -74,9 +74,6 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if f.url == "" {
 		return advice.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
 	}
-	if _, err := runs.Load(a.runsDir, name); err != nil {
-		return err
-	}
 	config, err := a.runConfig(name)
 	if err != nil {
 		return err

@@ -117,9 +117,9 @@ func (a *app) extendRemote(link connection, name string, more int) error {
 	return a.askSweep(link, control.SweepRequest{Act: control.SweepExtend, Name: name, Trials: more}, "")
 }
 
-// sweepManager leads the sweeps of a coordinator.
-func (a *app) sweepManager(dir string, log hclog.Logger) *trials.Manager {
-	return &trials.Manager{
+// hostedSweeps leads the sweeps of a coordinator.
+func (a *app) hostedSweeps(dir string, log hclog.Logger) *trials.Sweeps {
+	return &trials.Sweeps{
 		Dir: dir, Kinds: a.kinds,
 		Leader:   trials.Leader{RunsDir: a.runsDir, Page: web.SweepFile, Program: a.invoked, Threads: a.cores, Log: log},
 		Describe: a.describeSweep,

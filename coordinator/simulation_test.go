@@ -190,10 +190,7 @@ func simulate(t *testing.T, seed uint64, average float64) *simulation {
 		s.cfg.Gradients = wire.Int8
 	}
 	if p.referee {
-		s.cfg.Referee = trusted(simulatedSize)
-		if s.cfg.Gradients == wire.Int8 {
-			s.cfg.Referee = trustedOf(quantize.Int8, simulatedSize)
-		}
+		s.cfg.Referee = trustedOf(quantize.Width(s.cfg.Gradients.Width()), simulatedSize)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}

@@ -38,11 +38,13 @@ func (r *Results) Write(dir string, facts []report.Fact) error {
 	if err != nil {
 		return err
 	}
-	var html, markdown bytes.Buffer
+	html, markdown, err := d.Pages()
+	if err != nil {
+		return err
+	}
 	return errors.Join(
-		d.WriteHTML(&html), d.WriteMarkdown(&markdown),
-		runs.WriteFile(filepath.Join(dir, "index.html"), html.Bytes()),
-		runs.WriteFile(filepath.Join(dir, "report.md"), markdown.Bytes()),
+		runs.WriteFile(filepath.Join(dir, "index.html"), html),
+		runs.WriteFile(filepath.Join(dir, "report.md"), markdown),
 		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers),
 		runs.WriteFile(filepath.Join(dir, "runs.csv"), runList),
 	)

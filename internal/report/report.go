@@ -4,6 +4,8 @@
 package report
 
 import (
+	"bytes"
+	"errors"
 	"path"
 	"strings"
 )
@@ -14,6 +16,15 @@ type Document struct {
 	Lead     string // what it is about, in a sentence or two
 	Facts    []Fact // how it was made
 	Sections []Section
+}
+
+// Pages renders the document as an HTML page and as Markdown.
+func (d *Document) Pages() (html, markdown []byte, err error) {
+	var page, text bytes.Buffer
+	if err := errors.Join(d.WriteHTML(&page), d.WriteMarkdown(&text)); err != nil {
+		return nil, nil, err
+	}
+	return page.Bytes(), text.Bytes(), nil
 }
 
 // Fact is a named line of text.

@@ -59,11 +59,14 @@ func Write(dir, runsDir string, list []Run) error {
 		d.Sections = append(d.Sections, s)
 	}
 	w.Flush()
-	var html, markdown bytes.Buffer
+	html, markdown, err := d.Pages()
+	if err != nil {
+		return err
+	}
 	return errors.Join(
-		w.Error(), d.WriteHTML(&html), d.WriteMarkdown(&markdown),
-		runs.WriteFile(filepath.Join(dir, "index.html"), html.Bytes()),
-		runs.WriteFile(filepath.Join(dir, "report.md"), markdown.Bytes()),
+		w.Error(),
+		runs.WriteFile(filepath.Join(dir, "index.html"), html),
+		runs.WriteFile(filepath.Join(dir, "report.md"), markdown),
 		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers.Bytes()),
 	)
 }

@@ -62,13 +62,17 @@ func expectedSoftplus(r float64) float64 {
 func logSumOfPowers(r float64, n int) float64 {
 	const step = 1.0 / 4
 	low, high := -30*max(1, r), 30*max(1, r)
+	var density, power []float64 // of E₁ in w, and E₁ʳ: the same for every v
+	for w := -30.0; w <= 4; w += step {
+		density, power = append(density, math.Exp(w-math.Exp(w))), append(power, math.Exp(r*w))
+	}
 	sum := 0.0
 	for v := low; v <= high; v += step {
-		laplace := 0.0
-		for w := -30.0; w <= 4; w += step {
-			laplace += math.Exp(w - math.Exp(w) - math.Exp(v+float64(r*w)))
+		x, laplace := math.Exp(v), 0.0
+		for i, p := range power {
+			laplace += density[i] * math.Exp(-x*p)
 		}
-		sum += math.Exp(-math.Exp(v)) - math.Pow(laplace*step, float64(n))
+		sum += math.Exp(-x) - math.Pow(laplace*step, float64(n))
 	}
 	return sum * step
 }

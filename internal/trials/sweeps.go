@@ -20,8 +20,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// Manager leads the sweeps of a coordinator, any number at the same time. Its trials are runs of the coordinator.
-type Manager struct {
+// Sweeps leads the sweeps of a coordinator, any number at the same time. Its trials are runs of the coordinator.
+type Sweeps struct {
 	Dir    string // of the sweeps
 	Kinds  *config.Kinds
 	Leader Leader
@@ -35,7 +35,7 @@ type Manager struct {
 }
 
 // Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends.
-func (m *Manager) Ready(ctx context.Context) {
+func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.ends = ctx, map[string]chan struct{}{}
 	m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *Manager) Ready(ctx context.Context) {
 }
 
 // again goes on with a sweep of the folder.
-func (m *Manager) again(f Folder, extend int) error {
+func (m *Sweeps) again(f Folder, extend int) error {
 	j, err := Again(Request{Kinds: m.Kinds, Folder: f, Path: f.Path(SpecFile)})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (m *Manager) again(f Folder, extend int) error {
 }
 
 // lead begins to lead a sweep.
-func (m *Manager) lead(j *Job, extend int) error {
+func (m *Sweeps) lead(j *Job, extend int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx == nil || m.ctx.Err() != nil {
@@ -101,12 +101,12 @@ func (m *Manager) lead(j *Job, extend int) error {
 }
 
 // Answer carries out a request.
-func (m *Manager) Answer(r control.SweepRequest) (control.SweepAnswer, error) {
+func (m *Sweeps) Answer(r control.SweepRequest) (control.SweepAnswer, error) {
 	text, err := m.answer(r)
 	return control.SweepAnswer{Text: text}, err
 }
 
-func (m *Manager) answer(r control.SweepRequest) (string, error) {
+func (m *Sweeps) answer(r control.SweepRequest) (string, error) {
 	f := Folder{m.Dir, r.Name}
 	switch r.Act {
 	case control.SweepSubmit:
@@ -127,7 +127,7 @@ func (m *Manager) answer(r control.SweepRequest) (string, error) {
 	return "", advice.Usagef("%q is nothing that can be asked of a sweep", r.Act)
 }
 
-func (m *Manager) list() (string, error) {
+func (m *Sweeps) list() (string, error) {
 	var b strings.Builder
 	for _, f := range List(m.Dir) {
 		state, err := f.State()
@@ -147,7 +147,7 @@ func (m *Manager) list() (string, error) {
 }
 
 // submit begins a sweep. The configuration files that it names come with the request, and are kept in its folder.
-func (m *Manager) submit(f Folder, r control.SweepRequest) (string, error) {
+func (m *Sweeps) submit(f Folder, r control.SweepRequest) (string, error) {
 	if err := CheckName(f.Name); err != nil {
 		return "", err
 	}
@@ -170,7 +170,7 @@ func (m *Manager) submit(f Folder, r control.SweepRequest) (string, error) {
 }
 
 // order gives an order to a sweep. One that is not led goes on with resume and extend.
-func (m *Manager) order(f Folder, r control.SweepRequest) (string, error) {
+func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
 	state, err := f.State()
 	if err != nil {
 		return "", err
