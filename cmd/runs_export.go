@@ -45,7 +45,7 @@ func (a *app) runsExportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.to, "to", "csv", "form: "+strings.Join(forms, ", "))
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file of csv, folder of tensorboard")
-	c.Flags().StringVar(&f.url, "url", os.Getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 (default: $MLFLOW_TRACKING_URI)")
+	c.Flags().StringVar(&f.url, "url", a.getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 (default: $MLFLOW_TRACKING_URI)")
 	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "experiment of MLflow")
 	err := c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
