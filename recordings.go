@@ -99,7 +99,7 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 
 // columnsOf are the columns of a data set; the pixels of images have no names.
 func columnsOf(d *files.Dataset) Columns {
-	c := Columns{DT: d.Spec.DT}
+	c := Columns{DT: d.Spec.DT, TimeUnit: d.TimeUnit}
 	for i := range d.Spec.Observation {
 		if d.Images() {
 			break

@@ -53,10 +53,10 @@ func train(t *testing.T, o switchyard.Options) *switchyard.Run {
 func TestCounter_IsAnEnvironment(t *testing.T) { envtest.Test(t, &Counter{Limit: 1}) }
 
 // TestTrain_OwnKinds: an environment and a model of the user's train to the same bits with any number of workers, when
-// they were interrupted, and in every method and form of gradients.
+// they were interrupted, and in every method and form of gradients and parameters.
 func TestTrain_OwnKinds(t *testing.T) {
 	for name, settings := range map[string][]string{
-		"plain": nil, "int16": {"train.gradients=int16"}, "diloco": {"train.method=diloco", "train.replicas=2", "train.local_steps=5"},
+		"plain": nil, "int16": {"train.gradients=int16"}, "delta8": {"train.parameters=delta8"}, "diloco": {"train.method=diloco", "train.replicas=2", "train.local_steps=5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings := append(settings, "train.validate_every=20")

@@ -41,7 +41,8 @@ func (r *gaussianNLLRecord) backward(*Tape) {
 	}
 }
 
-// BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen.
+// BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen. In its VJP
+// a difference σ(l) − x below 2⁻⁶⁴ is 0.
 func (t *Tape) BernoulliNLL(x, logits, seen Tensor) Tensor {
 	shapeCheck(x.Rows == logits.Rows && x.Cols == logits.Cols, "BernoulliNLL", x, logits)
 	mark := t.values.mark()
@@ -62,7 +63,7 @@ func (t *Tape) BernoulliNLL(x, logits, seen Tensor) Tensor {
 
 type bernoulliNLLRecord struct{ x, logits, seen, y Tensor }
 
-// l̄ += ȳ(σ(l) − x)
+// l̄ += ȳ(σ(l) − x), where a negligible difference is 0
 func (r *bernoulliNLLRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
@@ -76,6 +77,7 @@ func (r *bernoulliNLLRecord) backward(t *Tape) {
 		}
 		kernel.Sigmoid(d, r.logits.Value[i:j])
 		kernel.Sub(d, d, r.x.Value[i:j])
+		kernel.DropBelow(d, negligible)
 		kernel.Scale(d, r.y.Grad[0])
 		dropMissing(d, r.seen, i)
 		if !write {
@@ -83,6 +85,10 @@ func (r *bernoulliNLLRecord) backward(t *Tape) {
 		}
 	}
 }
+
+// negligible is a difference, reached at a logit of −44.4, beside which nothing is lost: where a one is predicted, float32
+// has no difference but 0 below 2⁻²⁴.
+const negligible = 0x1p-64
 
 // dropMissing sets the terms of values that were not seen to 0; terms begin at the value first.
 func dropMissing(terms []float32, seen Tensor, first int) {

@@ -36,6 +36,7 @@ type app struct {
 	quiet     bool
 	noColor   bool
 	logFormat string
+	asJSON    bool // --json of the command
 
 	leftovers leftovers // of work that may be ended at any time
 }

@@ -24,7 +24,6 @@ type asking struct {
 	data, in   []string
 	part       string
 	out        []string
-	asJSON     bool
 	checkpoint string
 	seed       uint64
 }
@@ -42,7 +41,6 @@ func (f *asking) add(c *cobra.Command, noun string) {
 // addOut adds the flags of a question that needs no data.
 func (f *asking) addOut(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+strings.Join(answer.Endings, " "))
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print all numbers as JSON in place of the table")
 	c.Flags().StringVar(&f.checkpoint, "checkpoint", checkpoint.Best, "best (by validation) or last")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")
 	c.RegisterFlagCompletionFunc("checkpoint", cobra.FixedCompletions([]cobra.Completion{checkpoint.Best, checkpoint.Last}, cobra.ShellCompDirectiveNoFileComp))
@@ -173,12 +171,12 @@ func (a *app) tell(f *asking, y *answer.Answer) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	if f.asJSON {
+	if a.asJSON {
 		text, err := y.JSON()
 		if err != nil {
 			return err
 		}
-		return a.printf("%s", text)
+		return a.printRaw(string(text))
 	}
 	if err := y.WriteText(a.out); err != nil {
 		return err

@@ -52,6 +52,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 	c.Flags().StringSliceVar(&f.in, "in", nil, "another word for --data")
 	f.reading.add(c)
 	f.addOut(c)
+	a.jsonFlag(c)
 	c.Flags().IntVar(&o.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&o.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window)")
 	c.Flags().IntVar(&o.Stride, "stride", 0, "time steps from one start to the next (default: a horizon)")

@@ -42,6 +42,7 @@ without, the folder of runs is changed, and a coordinator that uses it follows.`
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	c.Flags().StringVar(&reason, "reason", "on request", "why, for people")
 	return c
 }
@@ -63,6 +64,7 @@ func (a *app) unbanCommand() *cobra.Command {
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
 }
 
@@ -103,9 +105,17 @@ func (a *app) changeBan(c *cobra.Command, link connection, text string, do chang
 	})
 }
 
+// keyChange is what a command that changes keys prints with --json.
+type keyChange struct {
+	Keys    []string `json:"keys"`
+	Said    string   `json:"said"`
+	Changed bool     `json:"changed"`
+}
+
 func (a *app) tellBan(key string, changed bool, do change) error {
+	said := do.before
 	if changed {
-		return a.printf("key %s %s\n", key, do.done)
+		said = do.done
 	}
-	return a.printf("key %s %s\n", key, do.before)
+	return a.result(keyChange{[]string{key}, said, changed}, func() error { return a.printf("key %s %s\n", key, said) })
 }

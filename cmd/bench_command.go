@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,13 +31,11 @@ type benchFlags struct {
 	threads int
 	steps   int
 	seconds float64
-	json    bool
 }
 
 func (f *benchFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.threads, "threads", cores, "cores to use")
 	c.Flags().IntVar(&f.steps, "steps", 10, "steps to measure at least")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
 func (f *benchFlags) check() error {
@@ -74,6 +74,7 @@ cores, their sum in the fixed tree, clipping and Adam.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.benchStep(args, f, profile) },
 	}
 	f.add(c, a.cores)
+	a.jsonFlag(c)
 	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
 	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go tool pprof")
 	return c
@@ -104,11 +105,11 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	if err != nil {
 		return fmt.Errorf("measure the step of %s: %w", p.Config.Preset, err)
 	}
-	return a.printStep(p, s, program.Memory(f.threads), f.json)
+	return a.printStep(p, s, program.Memory(f.threads))
 }
 
-func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory, asJSON bool) error {
-	if asJSON {
+func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
+	if a.asJSON {
 		return a.printJSON(struct {
 			Preset    string        `json:"preset"`
 			Switching string        `json:"switching"`
@@ -133,8 +134,8 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory, asJSON 
 func milliseconds(seconds float64) string { return readable.Digits(1e3*seconds) + " ms" }
 
 func (a *app) benchKernelsCommand() *cobra.Command {
-	var asJSON bool
 	var samples int
+	var only []string
 	c := &cobra.Command{
 		Use:   "kernels",
 		Short: "Time matrix products and functions by shape on one core",
@@ -143,8 +144,17 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			if samples < 1 {
 				return advice.Usagef("--samples %d: at least one is needed", samples)
 			}
-			list := bench.MeasureKernels(samples)
-			if asJSON {
+			operations := bench.Operations()
+			for _, name := range only {
+				if !slices.Contains(operations, name) {
+					return advice.Usagef("--only %s: no such operation; there are %s", name, strings.Join(operations, ", "))
+				}
+			}
+			if len(only) > 0 {
+				operations = only
+			}
+			list := bench.MeasureKernels(operations, samples)
+			if a.asJSON {
 				return a.printJSON(list)
 			}
 			t := readable.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
@@ -163,6 +173,8 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
-	c.Flags().BoolVar(&asJSON, "json", false, "print a list of objects")
+	c.Flags().StringSliceVar(&only, "only", nil, "operations, as in nn,tanh (default: all)")
+	c.RegisterFlagCompletionFunc("only", completeWords(bench.Operations()))
+	a.jsonFlag(c)
 	return c
 }

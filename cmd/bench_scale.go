@@ -29,9 +29,9 @@ type scaleFlags struct {
 	cores      int
 	perMachine int
 	oneMachine bool
+	servers    bool
 	stragglers string
 	measured   string
-	json       bool
 }
 
 // Number of simulated updates for each row with stragglers, and the seed of the simulation.
@@ -61,9 +61,10 @@ described in docs/scaling.md.`,
 	flags.IntVar(&f.cores, "cores-per-worker", 1, "cores of a worker, which computes as many shards at a time")
 	flags.IntVar(&f.perMachine, "workers-per-machine", 1, "workers that share a machine and its link")
 	flags.BoolVar(&f.oneMachine, "one-machine", false, "all on this machine, without a link")
+	flags.BoolVar(&f.servers, "servers", false, "each worker carries a server of a NATS cluster")
 	flags.StringVar(&f.stragglers, "stragglers", "none", "distribution of a factor on the time of each lease: none, lognormal:SIGMA, pareto:ALPHA")
 	flags.StringVar(&f.measured, "measured", "", "take the measurements from this file, which --json has written")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -104,7 +105,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	for _, n := range f.workers {
 		c := scaling.Cluster{
 			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1), Cores: f.cores * min(f.perMachine, n),
-			Link: link, Latency: f.latency.Seconds(),
+			Link: link, Latency: f.latency.Seconds(), Carried: f.servers,
 		}
 		if f.oneMachine {
 			c.Machines, c.Cores, c.OneMachine, c.Link, c.Latency = 1, a.cores, true, 0, 0
@@ -112,9 +113,13 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 		if err := scaling.Check(t.Load, c, t.Wire); err != nil {
 			return advice.Usage(err)
 		}
-		t.Rows = append(t.Rows, scaleRow{c, scaling.Simulate(t.Load, c, t.Wire, stragglers, spec, scaleSeed, scaleUpdates), scaling.Choices(t.Load, c, t.Wire)})
+		form := t.Wire
+		if p.Config.Cluster.Exchange == "auto" {
+			form.Sharded = scaling.Sums(t.Load, c, form)
+		}
+		t.Rows = append(t.Rows, scaleRow{c, scaling.Simulate(t.Load, c, form, stragglers, spec, scaleSeed, scaleUpdates), scaling.Choices(t.Load, c, form)})
 	}
-	if f.json {
+	if a.asJSON {
 		return a.printJSON(t)
 	}
 	return a.printScale(t)
@@ -209,15 +214,13 @@ func parseLink(text string) (float64, error) {
 // mostShards is the greatest power of two that divides both numbers.
 func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }
 
-// wireOf is the form of gradients on the wire in a run of this configuration.
+// wireOf is the form of vectors on the wire in a run of this configuration.
 func wireOf(c config.Config) scaling.Wire {
-	switch {
-	case c.Train.Method == "diloco":
-		return scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
-	case c.Train.Gradients == "int16":
-		return scaling.Int16
-	case c.Train.Gradients == "int8":
-		return scaling.Int8
+	form := scaling.Float32
+	if c.Train.Method == "diloco" {
+		form = scaling.LocalSteps(c.Train.Replicas, int(c.Train.LocalSteps))
 	}
-	return scaling.Float32
+	form.Sharded = c.Cluster.Exchange == "sharded"
+	form.Bytes, form.Parameters = float64(job.Coding(c).Width()), float64(job.ParametersCoding(c).Width())
+	return form
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/serving"
 )
 
@@ -39,7 +40,6 @@ type serveReport struct {
 func (a *app) benchServeCommand() *cobra.Command {
 	var clients, cores int
 	var duration time.Duration
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "serve NAME",
 		Short: "Measure filter steps of a served model over HTTP under load",
@@ -56,17 +56,18 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(a.out).Encode(r)
+			if a.asJSON {
+				return a.printJSON(r)
 			}
-			return a.printf("filter steps of %s over HTTP, %d clients on %d cores, %.0f s: %d requests, %.0f a second\nround trip  p50 %.3f ms, p99 %.3f ms, p99.9 %.3f ms, longest %.1f ms\nstep alone  p50 %.3f ms, p99 %.3f ms\n",
-				r.Run, r.Clients, r.Cores, r.Seconds, r.Requests, r.PerSecond, 1e3*r.P50, 1e3*r.P99, 1e3*r.P999, 1e3*r.Longest, 1e3*r.ComputeSeconds, 1e3*r.ComputeP99)
+			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
+				r.Run, readable.Count(r.Clients, "client"), readable.Count(r.Cores, "core"), r.Seconds, readable.Group(r.Requests), readable.Digits(r.PerSecond),
+				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest), milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
 		},
 	}
 	c.Flags().IntVar(&clients, "clients", 1, "clients that send at the same time")
 	c.Flags().IntVar(&cores, "cores", 1, "cores that this process uses")
 	c.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(c)
 	return c
 }
 

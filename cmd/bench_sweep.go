@@ -3,9 +3,9 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -27,7 +27,6 @@ type sweepBench struct {
 	workers, trials, steps int
 	shard                  time.Duration
 	preset, stop, profile  string
-	json                   bool
 }
 
 func (a *app) benchSweepCommand() *cobra.Command {
@@ -39,8 +38,9 @@ func (a *app) benchSweepCommand() *cobra.Command {
 of the workers had a shard to compute, and what processor time the rest took.
 
 The slots do not compute. With each shard they wait as long as --shard says: so workers
-need not share the cores of this machine, what is measured is how they are given work,
-and all processor time is that of coordinator, broker and messages.`,
+need not share the cores of this machine, and what is measured is how they are given
+work. Processor time is told apart by whose goroutines took it, with a hundred samples
+of each second of it.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return a.benchSweep(c, f) },
 	}
@@ -52,7 +52,9 @@ and all processor time is that of coordinator, broker and messages.`,
 	flags.StringVar(&f.preset, "preset", "fhn", "preset, whose parameters are sent and updated")
 	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: halving, hyperband, asha, median or none")
 	flags.StringVar(&f.profile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	a.jsonFlag(c)
+	c.RegisterFlagCompletionFunc("stop", completeWords([]string{"halving", "hyperband", "asha", "median", "none"}))
+	c.RegisterFlagCompletionFunc("preset", completePresets)
 	return c
 }
 
@@ -94,33 +96,32 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 		return err
 	}
 	log := a.logger(a.err, hclog.Error)
-	transport, err := session.Embed(session.Direct, log)
+	var transport *session.Transport
+	bench.As(partBroker, func() { transport, err = session.Embed(session.Direct, log) })
 	if err != nil {
 		return err
 	}
 	defer transport.Close()
-	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, 0)
+	var h *sweepHost
+	bench.As(partCoordinator, func() {
+		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, 0)
+	})
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	occupancy, build := &bench.Occupancy{Shard: f.shard}, job.Build(a.kinds)
-	dismiss, err := a.hire(transport.Connect, trainFlags{workers: f.workers, slots: 1}, func(n int) builder {
-		return func(text, data []byte, slots int) (worker.Program, error) {
-			p, err := build(text, data, slots)
-			if err != nil {
-				return nil, err
-			}
-			return occupancy.Watch(p, n, slots), nil
-		}
-	}, log)
+	occupancy := &bench.Occupancy{Shard: f.shard}
+	var dismiss func()
+	bench.As(partWorkers, func() {
+		dismiss, err = a.hire(transport.Connect, trainFlags{workers: f.workers, slots: 1}, watched(occupancy, job.Build(a.kinds)), log)
+	})
 	if err != nil {
 		return err
 	}
 	var shares bench.Shares
-	err = profiled(f.profile, func() error {
+	parts, err := profiled(f.profile, func() (err error) {
 		meter := occupancy.Begin()
-		err := h.lead(c.Context(), nil)
+		bench.As(partCoordinator, func() { err = h.lead(c.Context(), nil) })
 		measured, unmeasured := meter.End(f.workers)
 		shares = measured
 		return errors.Join(err, unmeasured)
@@ -129,28 +130,45 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	if err != nil {
 		return err
 	}
-	return a.printSweepBench(f, shares)
+	return a.printSweepBench(f, shares, parts)
 }
 
-// profiled writes a CPU profile of a call; to no file if the path is empty.
-func profiled(path string, call func() error) (err error) {
+// The parts of the program whose processor time is told apart.
+const (
+	partCoordinator = "coordinator"
+	partWorkers     = "workers"
+	partBroker      = "broker"
+)
+
+// watched are the builders of workers whose programs are watched.
+func watched(o *bench.Occupancy, build builder) func(n int) builder {
+	return func(n int) builder {
+		return func(text, data []byte, slots int) (worker.Program, error) {
+			p, err := build(text, data, slots)
+			if err != nil {
+				return nil, err
+			}
+			return o.Watch(p, n, slots), nil
+		}
+	}
+}
+
+// profiled profiles a call, to a file unless the path is empty, and returns the shares of the parts of the program.
+func profiled(path string, call func() error) (parts map[string]float64, err error) {
 	if path == "" {
-		return call()
+		return bench.Profile(io.Discard, call)
 	}
 	file, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("write the profile: %w", err)
+		return nil, fmt.Errorf("write the profile: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return fmt.Errorf("write the profile: %w", err)
-	}
-	defer pprof.StopCPUProfile()
-	return call()
+	return bench.Profile(file, call)
 }
 
-func (a *app) printSweepBench(f sweepBench, s bench.Shares) error {
-	if f.json {
+func (a *app) printSweepBench(f sweepBench, s bench.Shares, parts map[string]float64) error {
+	of := func(part string) float64 { return s.Cost * parts[part] }
+	if a.asJSON {
 		return a.printJSON(struct {
 			Preset       string  `json:"preset"`
 			Trials       int     `json:"trials"`
@@ -158,7 +176,11 @@ func (a *app) printSweepBench(f sweepBench, s bench.Shares) error {
 			Steps        int     `json:"steps"`
 			ShardSeconds float64 `json:"shard_seconds"`
 			bench.Shares
-		}{f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s})
+			Coordinator float64 `json:"cost_of_coordinator"` // these four add up to the cost
+			Workers     float64 `json:"cost_of_workers"`
+			Broker      float64 `json:"cost_of_broker"`
+			Shared      float64 `json:"cost_shared"`
+		}{f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s, of(partCoordinator), of(partWorkers), of(partBroker), of("")})
 	}
 	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
 	t := readable.NewTable("sweep", fmt.Sprintf("%d trials of up to %d updates, %s", f.trials, f.steps, f.stop)).Left(1)
@@ -167,7 +189,11 @@ func (a *app) printSweepBench(f sweepBench, s bench.Shares) error {
 	t.Row("idle in a run", percent(s.InRun)+", between two shards: messages, and updates of the parameters")
 	t.Row("idle between", percent(s.Between)+", between two runs")
 	t.Row("idle at ends", percent(s.Ends)+", before the first shard and after the last of each slot")
-	t.Row("cost", percent(s.Cost)+" of the time of the slots: processor time of coordinator, broker and messages")
+	t.Row("cost", percent(s.Cost)+" of the time of the slots: processor time of this process. By samples, of these")
+	t.Row("coordinator", percent(of(partCoordinator))+", decisions, runs, their updates, files, and messages to workers")
+	t.Row("workers", percent(of(partWorkers))+", programs, and messages to coordinators")
+	t.Row("broker", percent(of(partBroker)))
+	t.Row("shared", percent(of(""))+", the collection of garbage of all of them")
 	_, err := t.WriteTo(a.out)
 	return err
 }

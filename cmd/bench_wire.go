@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ type wireFlags struct {
 	turns   int
 	carrier string
 	profile string
+	trace   string
 }
 
 func (f *wireFlags) check() error {
@@ -64,9 +66,12 @@ workers than there are cores take turns on them, with messages and without.
 		},
 	}
 	f.add(c, a.cores)
+	a.jsonFlag(c)
 	c.Flags().IntVar(&f.turns, "turns", 5, "turns of steps with and without messages")
 	c.Flags().StringVar(&f.profile, "cpuprofile", "", "write a CPU profile of all turns to this file, for go tool pprof")
+	c.Flags().StringVar(&f.trace, "trace", "", "write a timeline of one more turn to this file, for ui.perfetto.dev or chrome://tracing")
 	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors go: "+strings.Join(carriers, ", "))
+	c.RegisterFlagCompletionFunc("carrier", completeWords(carriers))
 	return c
 }
 
@@ -92,13 +97,19 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
 		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
 	}
-	if f.profile != "" {
-		file, failed := os.Create(f.profile)
+	for _, output := range []struct {
+		what, path string
+		to         *io.Writer
+	}{{"profile", f.profile, &cfg.Profile}, {"timeline", f.trace, &cfg.Trace}} {
+		if output.path == "" {
+			continue
+		}
+		file, failed := os.Create(output.path)
 		if failed != nil {
-			return fmt.Errorf("write the profile: %w", failed)
+			return fmt.Errorf("write the %s: %w", output.what, failed)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
-		cfg.Profile = file
+		*output.to = file
 	}
 	w, err := bench.MeasureWire(c.Context(), cfg)
 	if err != nil {
@@ -108,7 +119,7 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 }
 
 func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
-	if f.json {
+	if a.asJSON {
 		return a.printJSON(struct {
 			Preset     string `json:"preset"`
 			Parameters int    `json:"parameters"`

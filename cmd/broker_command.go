@@ -26,6 +26,7 @@ type brokerFlags struct {
 	listen string
 	keys   string // folder
 	tls    bool
+	join   clusterFlags
 }
 
 func (a *app) brokerCommand() *cobra.Command {
@@ -39,15 +40,21 @@ docs/security.md for its configuration. It runs until it is told to stop.
 
 With --keys only who has a key of that folder is let in, and may do what its role
 needs; ` + "`switchyard init`" + ` makes the keys. With port 0 a free one is chosen; the URL is
-then printed.`,
+then printed.
+
+With --cluster it joins other servers to one cluster, in which messages cross only
+the hosts of who speaks and who hears; workers can carry such a server, too. With
+--keys servers prove themselves with the certificate of routes of that folder.`,
 		Example: "  " + a.invoked + " broker --listen 127.0.0.1:4222\n" +
-			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls",
+			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls\n" +
+			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls --cluster 0.0.0.0:6222",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.serveBroker(flags) },
 	}
 	c.Flags().StringVar(&flags.listen, "listen", "127.0.0.1:4222", "address to listen on, HOST:PORT")
 	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys, everybody may do everything)")
 	c.Flags().BoolVar(&flags.tls, "tls", false, "require TLS, with the certificate of the folder of keys")
+	flags.join.add(c, "join other servers, and take their routes at this address")
 	return c
 }
 
@@ -64,6 +71,9 @@ func (a *app) serveBroker(flags brokerFlags) error {
 		}
 	}
 	err = a.untilInterrupted(a.err, "letting the clients go", func(ctx context.Context) error {
+		if flags.join.listen != "" {
+			go b.Follow(ctx)
+		}
 		flags.noteKeys(ctx, b, log)
 		return retire(b)
 	})
@@ -125,7 +135,14 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 			return nil, err
 		}
 	}
-	cfg := broker.Config{Listen: f.listen, Bans: wire.BansSubject, Log: log.Named("broker")}
+	if err := f.join.check(); err != nil {
+		return nil, err
+	}
+	cluster, err := f.join.config(f.keys, initCommand)
+	if err != nil {
+		return nil, err
+	}
+	cfg := broker.Config{Listen: f.listen, Bans: wire.BansSubject, Cluster: cluster, Log: log.Named("broker")}
 	switch {
 	case f.keys != "":
 		cfg.Auth = filepath.Join(f.keys, keys.Auth)
@@ -143,9 +160,12 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	if f.keys == "" && f.listen != "" && !loopback(f.listen) {
 		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback address", "listen", f.listen)
 	}
+	if f.keys == "" && f.join.listen != "" && !loopback(f.join.listen) {
+		log.Warn("the routes are open: whoever reaches them can read the runs and change them; give it --keys, or a loopback address", "cluster", f.join.listen)
+	}
 	b, err := broker.Start(cfg)
-	if errors.Is(err, broker.ErrStart) && f.listen != "" {
-		return nil, advice.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, --listen takes another port; with port 0 it is a free one")
+	if errors.Is(err, broker.ErrStart) && (f.listen != "" || f.join.listen != "") {
+		return nil, advice.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag takes another port; with port 0 it is a free one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
@@ -171,6 +191,9 @@ func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.T
 	}
 	if url := b.URL(); url != "" {
 		log.Info("the broker listens", "url", url)
+	}
+	if routes := b.Routes(); routes != "" {
+		log.Info("the broker takes routes of other servers", "address", routes)
 	}
 	return session.NewTransport(b, session.Direct, f.keys, log), nil
 }

@@ -49,7 +49,6 @@ type chaosFlags struct {
 	workers  int
 	plan     chaos.Plan
 	duration time.Duration
-	json     bool
 	keep     bool
 	measure  int
 }
@@ -97,7 +96,6 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	flags.Uint64Var(&f.plan.Seed, "seed", 1, "seed of the faults; the run has its own")
 	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare what it has reached (default: train to the last step)")
 	flags.IntVar(&f.measure, "measure", 0, "measure the times of recovery instead, this many of each fault")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they stay in any case when something is wrong)")
 }
 
@@ -149,6 +147,7 @@ for and did nothing is an error, too. Everything happens on this machine.`,
 		},
 	}
 	flags.add(c)
+	a.jsonFlag(c)
 	return c
 }
 

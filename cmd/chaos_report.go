@@ -51,7 +51,7 @@ func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	for _, g := range r.Growth {
 		o.Growth = append(o.Growth, chaosGrowth(g))
 	}
-	if j.flags.json {
+	if a.asJSON {
 		return a.printJSON(o)
 	}
 	verdict := "equal"
@@ -131,7 +131,7 @@ func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	if err != nil {
 		return err
 	}
-	if j.flags.json {
+	if j.app.asJSON {
 		return j.app.printJSON(list)
 	}
 	table := readable.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases", "usual step")

@@ -26,15 +26,20 @@ func TestMain(m *testing.M) {
 func TestChaos_SameBits(t *testing.T) {
 	c := newCLI(t)
 	c.environ = []string{asCommand + "=1"}
-	t.Setenv("TMPDIR", t.TempDir())
-	r := c.run("chaos", "fhn/smoke", "train.steps=1000000", "--duration", "8s", "cluster.failure_detection=1s", "--workers", "3", "--seed", "5", "--json",
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	r := c.run("chaos", "fhn/smoke", "--keep", "train.steps=1000000", "--duration", "8s", "cluster.failure_detection=1s", "--workers", "3", "--seed", "5", "--json",
 		"--kill", "2s", "--coordinator-kill", "2s", "--nats-restart", "4s", "--drop", "1%", "--dup", "2%", "--delay", "50ms", "--corrupt", "1%", "--nan", "2%")
 	if r.code != exitOK {
 		t.Fatalf("exit code %d\n%s", r.code, r.err)
 	}
+	oneJSON(t, "chaos", r.out)
 	var o chaosOutcome
 	if err := json.Unmarshal([]byte(r.out), &o); err != nil {
 		t.Fatalf("no JSON: %v\n%s", err, r.out)
+	}
+	if kept, err := os.ReadDir(temporary); err != nil || len(kept) == 0 {
+		t.Errorf("--keep keeps nothing: %v, %v", kept, err)
 	}
 	if !o.Equal || o.SHA256 != o.Reference || len(o.SHA256) != 64 || o.Step == 0 {
 		t.Errorf("not the bits of the run without faults: %+v", o)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/help")
@@ -47,6 +48,7 @@ type cli struct {
 	environ []string
 	signals chan os.Signal
 	stdin   string
+	columns int // of a terminal for stdout and stderr; 0: there is none
 }
 
 func newCLI(t *testing.T) *cli {
@@ -62,6 +64,10 @@ func (c *cli) run(arguments ...string) result {
 		kinds: registry.Builtin().Kinds(), in: strings.NewReader(c.stdin),
 		out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
 		signals: c.signals, invoked: "switchyard", cores: 2,
+	}
+	if c.columns > 0 {
+		a.terminal, a.width = true, func() int { return c.columns }
+		a.out, a.err = terminal.Fold(&out, a.width, a.invoked), terminal.Fold(&errs, a.width, a.invoked)
 	}
 	code := a.run(arguments)
 	return result{code, out.String(), errs.String()}
@@ -121,6 +127,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"runs show nothing_like_it", exitUsage, []string{"no such run", "runs ls"}},
 		{"version --log-format xml", exitUsage, []string{"text or json"}},
 		{"version --quiet --verbose", exitUsage, []string{"exclude each other"}},
+		{"bench kernels --only mm", exitUsage, []string{"--only mm: no such operation; there are nn, nt, tn"}},
 		{"train noise/smoke --listen nonsense", exitUsage, []string{"--listen nonsense", "missing port"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)
@@ -201,6 +208,7 @@ func TestTrain_DryRunDoesNothing(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "done", "--quiet", "train.steps=1")
+	table := c.write("table.csv", "day,clock,speed,volt\n1,8:00,0.5,1\n")
 	for _, test := range []struct {
 		words      []string
 		have, lack []string
@@ -216,6 +224,16 @@ func TestCompletion(t *testing.T) {
 		{[]string{"eval", "done", "--protocol", ""}, []string{"table1\t"}, []string{"fhn", "pixels"}},
 		{[]string{"runs", "show", ""}, []string{"done\t"}, nil},
 		{[]string{"ru"}, []string{"runs\t"}, []string{"train"}},
+		{[]string{"data", "info", table, "--observe", ""}, []string{"speed\n", "volt\n", ":6"}, nil},
+		{[]string{"data", "info", table, "--observe", "speed,"}, []string{"speed,volt\n"}, []string{"speed,speed"}},
+		{[]string{"data", "show", table, "--time", "day,"}, []string{"day,clock\n"}, nil},
+		{[]string{"data", "convert", table, "--id", "day,"}, []string{"\nspeed\n"}, []string{"day,clock"}},
+		{[]string{"data", "info", table, "--rename", ""}, []string{"speed=\n"}, nil},
+		{[]string{"data", "info", c.dir + "/none.csv", "--observe", ""}, []string{":6"}, []string{"speed"}},
+		{[]string{"forecast", "done", "--data", table, "--control", ""}, []string{"volt\n"}, nil},
+		{[]string{"forecast", "done", "--control", ""}, []string{":6"}, []string{"done"}},
+		{[]string{"train", "files", "env.files=" + table, "env.observe=speed,"}, []string{"env.observe=speed,volt\n"}, nil},
+		{[]string{"train", "files", "env.observe="}, []string{":6"}, []string{"speed"}},
 	} {
 		r := c.must(append([]string{"__complete"}, test.words...)...)
 		for _, want := range test.have {

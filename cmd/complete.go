@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,10 @@ import (
 // completeConfig completes presets and files as the first argument; then it completes keys, section by section, and
 // their values.
 func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if path, _, found := strings.Cut(word, "="); found {
+	if path, value, found := strings.Cut(word, "="); found {
+		if slices.Contains(columnKeys, path) {
+			return completeColumnKey(path, value, args)
+		}
 		return a.completeValue(path), cobra.ShellCompDirectiveNoFileComp
 	}
 	var words []cobra.Completion
@@ -57,9 +61,10 @@ func (a *app) completeValue(path string) []cobra.Completion {
 	return nil
 }
 
-// completeRuns completes the name of a run.
-func (a *app) completeRuns(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
+// completeRuns completes the name of a run: as many as the command takes, each once.
+func (a *app) completeRuns(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	several := map[string]int{"diff": 2, "compare": 2, "report": len(args) + 1, "rm": len(args) + 1}
+	if len(args) >= max(1, several[c.Name()]) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	list, err := runs.List(a.runsDir)
@@ -68,7 +73,19 @@ func (a *app) completeRuns(_ *cobra.Command, args []string, _ string) ([]cobra.C
 	}
 	var words []cobra.Completion
 	for _, info := range list {
+		if slices.Contains(args, info.Name) {
+			continue
+		}
 		words = append(words, cobra.CompletionWithDesc(info.Name, string(info.State)))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePresets completes the name of a preset.
+func completePresets(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []cobra.Completion
+	for _, p := range config.Presets() {
+		words = append(words, cobra.CompletionWithDesc(p.Name, p.Title))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -17,9 +17,9 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 func (a *app) configShowCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "show [PRESET|FILE.yaml]... [key=value]...",
-		Short: "Print the resolved configuration with the meaning and the source of each key",
+		Short: "Print the resolved configuration: meaning and source of each key",
 		Long: `Print the configuration that train would use: the preset, the files over it,
 ` + config.Prefix + `* environment variables over these, key=value arguments over all. The output is
 itself a configuration file.`,
@@ -30,13 +30,22 @@ itself a configuration file.`,
 			if err != nil {
 				return err
 			}
-			return a.printf("%s", resolved.Annotated())
+			return a.result(resolved.Config.Map(), func() error { return a.printYAML(string(resolved.Annotated())) })
 		},
 	}
+	a.jsonFlag(c)
+	return c
+}
+
+// checked is what config check --json prints of a file.
+type checked struct {
+	File     string   `json:"file"`
+	OK       bool     `json:"ok"`
+	Problems []string `json:"problems"`
 }
 
 func (a *app) configCheckCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "check FILE.yaml...",
 		Short: "Report everything that is wrong with configuration files",
 		Args:  cobra.MatchAll(atLeastOne("FILE.yaml")),
@@ -49,16 +58,25 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			var all config.Error
+			results := []checked{}
 			for _, f := range files { // each file alone: the files need not fit together
 				_, err := a.kinds.Resolve(config.Sources{Files: []config.File{f}})
 				var problems *config.Error
 				if errors.As(err, &problems) {
+					results = append(results, checked{f.Name, false, problemTexts(problems)})
 					all.Problems = append(all.Problems, problems.Problems...)
+					continue
+				}
+				results = append(results, checked{f.Name, true, []string{}})
+				if a.asJSON {
 					continue
 				}
 				if err := a.printf("%s: ok\n", f.Name); err != nil {
 					return err
 				}
+			}
+			if err := a.result(results, func() error { return nil }); err != nil {
+				return err
 			}
 			if len(all.Problems) > 0 {
 				return &all
@@ -66,6 +84,18 @@ func (a *app) configCheckCommand() *cobra.Command {
 			return nil
 		},
 	}
+	a.jsonFlag(c)
+	return c
+}
+
+// problemTexts are what is wrong, a line each.
+func problemTexts(e *config.Error) []string {
+	var list []string
+	for _, p := range e.Problems {
+		text, _, _ := strings.Cut(p.String(), "\n")
+		list = append(list, text)
+	}
+	return list
 }
 
 func (a *app) configSchemaCommand() *cobra.Command {
@@ -83,7 +113,7 @@ as its first line, a file is checked and completed by editors that know YAML.`,
 			if err != nil {
 				return err
 			}
-			return a.printf("%s", schema)
+			return a.printRaw(string(schema))
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -48,7 +49,7 @@ func (f *connection) add(c *cobra.Command, a *app) {
 
 // check normalises the address for the client, or returns what is wrong with it.
 func (f *connection) check(c *cobra.Command) error {
-	if err := errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca)); err != nil {
+	if err := f.checkFiles(); err != nil {
 		return err
 	}
 	if f.url == "" {
@@ -65,6 +66,11 @@ func (f *connection) check(c *cobra.Command) error {
 	}
 	f.url = strings.Join(addresses, ",")
 	return nil
+}
+
+// checkFiles returns what is wrong with the names of files.
+func (f *connection) checkFiles() error {
+	return errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca))
 }
 
 // brokerAddress returns an address with its scheme. Errors never repeat a text that may hold a password.
@@ -107,7 +113,19 @@ func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, erro
 
 // connectUntil is connect; changed is called if the file of the key holds another one than at the start.
 func (f *connection) connectUntil(party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
-	bus, err := natsbus.Connect(natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log})
+	return f.connectTo(nil, party, changed, log)
+}
+
+// connectTo is connectUntil, to a server of this process as long as that reaches others, if there is one.
+func (f *connection) connectTo(own *broker.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
+	cfg := natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log}
+	if own != nil {
+		cfg.Server = own
+	}
+	if f.url == "" {
+		cfg.CAFile = "" // the connection does not leave the process
+	}
+	bus, err := natsbus.Connect(cfg)
 	if errors.Is(err, natsbus.ErrCredentials) {
 		return nil, advice.Hint(advice.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
 	}

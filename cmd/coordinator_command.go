@@ -21,6 +21,7 @@ type coordinatorFlags struct {
 	page         webFlags
 	config, name string
 	sweepsDir    string
+	events       bool
 }
 
 func (a *app) coordinatorCommand() *cobra.Command {
@@ -49,6 +50,7 @@ code 3 if a run was under way.`,
 	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; a run that exists is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
 	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps that were submitted")
+	addEvents(c, &flags.events)
 	flags.page.add(c)
 	return c
 }
@@ -67,7 +69,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
 		Kinds:   a.kinds,
-		Command: a.command, Mistaken: mistaken, Log: log,
+		Command: a.command, Mistaken: mistaken, Log: log, Events: flags.events,
 	})
 	sweeps.Leader.Host = h
 	if err := writable(a.runsDir); err != nil {

@@ -43,6 +43,7 @@ labels are kept; what the convention does not know is left out. OUT is a new fil
 	}
 	flags.add(c)
 	out.addForce(c)
+	a.jsonFlag(c)
 	return c
 }
 

@@ -67,7 +67,16 @@ one CSV file per episode. The same arguments give the same bytes.`,
 	flags.add(c, 0, "episodes (0: as many as the preset trains on)")
 	c.Flags().StringVarP(&out.path, "out", "o", "", "file to write")
 	out.addForce(c)
+	a.jsonFlag(c)
 	return c
+}
+
+// writtenData is what a command that writes data prints with --json.
+type writtenData struct {
+	File     string `json:"file"`
+	Episodes int    `json:"episodes"`
+	Steps    int    `json:"steps"`
+	SHA256   string `json:"sha256"`
 }
 
 // wrote prints what a written file holds.
@@ -76,7 +85,9 @@ func (a *app) wrote(d *files.Dataset, path string) error {
 	if err != nil {
 		return err
 	}
-	return a.printf("%s: %s, %s steps, sha256 %s\n", path, readable.Count(len(d.Episodes), "episode"), readable.Group(d.Steps()), hash)
+	return a.result(writtenData{path, len(d.Episodes), d.Steps(), hash}, func() error {
+		return a.printf("%s: %s, %s steps, sha256 %s\n", path, readable.Count(len(d.Episodes), "episode"), readable.Group(d.Steps()), hash)
+	})
 }
 
 // maxSimulated is the largest number of values that one command simulates.

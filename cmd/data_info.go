@@ -27,7 +27,6 @@ type dataInfo struct {
 func (a *app) dataInfoCommand() *cobra.Command {
 	var flags readFlags
 	var family string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "info FILE...",
 		Short: "Show shapes, ranges, missing values and a configuration that fits",
@@ -42,7 +41,7 @@ flags below overrule it. - reads from the standard input.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if a.asJSON {
 					return a.printJSON(info)
 				}
 				return a.showData(d, info)
@@ -52,7 +51,7 @@ flags below overrule it. - reads from the standard input.`,
 	flags.add(c)
 	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, diff, log-diff12, NAME=log ...")
 	c.Flags().StringVar(&family, "model", "slds", "family of models that the suggestion is for")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one object")
+	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
 	return c
 }
@@ -125,7 +124,7 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 		{"episodes", fmt.Sprintf("%s %s, %s steps in all", readable.Group(info.Episodes), lengths, readable.Group(info.Steps))},
 		{"a step", shape},
 		{"dt", orUnknown(info.DT > 0, strings.TrimSpace(short(info.DT)+" "+info.TimeUnit))},
-		{"missing", fmt.Sprintf("%s of %s values (%.3g %%)", readable.Group(info.Missing), readable.Group(values), 100*float64(info.Missing)/float64(values))},
+		{"missing", fmt.Sprintf("%s of %s values (%s %%)", readable.Group(info.Missing), readable.Group(values), readable.Digits(100*float64(info.Missing)/float64(values)))},
 		{"truth", truth(info.Summary)},
 		{"split", info.splitText()},
 		{"sha256", info.Hash},
@@ -237,4 +236,4 @@ func orUnknown(known bool, text string) string {
 }
 
 // short writes a number with five significant digits.
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+func short(v float64) string { return readable.Number(v, 5) }

@@ -47,6 +47,7 @@ and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the fol
 	}
 	reading.add(c)
 	simulating.add(c, 3, "episodes to draw")
+	a.jsonFlag(c)
 	c.Flags().StringVarP(&dir, "out", "o", ".", "folder of the pictures")
 	return c
 }
@@ -95,16 +96,15 @@ func (a *app) draw(s *simulation, count int, dir string) error {
 	if s.env != nil {
 		figures = append(figures, scenes(s.env, d, episodes)...)
 	}
+	var pictures []string
 	for _, f := range figures {
 		paths, err := f.Write(dir)
 		if err != nil {
 			return fmt.Errorf("draw the data: %w", err)
 		}
-		if err := a.printf("%s\n", paths[0]); err != nil {
-			return err
-		}
+		pictures = append(pictures, paths[0])
 	}
-	return nil
+	return a.wroteFiles(pictures...)
 }
 
 // scenes draws the system itself, for the environments that have a picture of it.

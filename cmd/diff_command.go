@@ -13,7 +13,6 @@ import (
 
 func (a *app) diffCommand() *cobra.Command {
 	var workers int
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Find the first step at which two runs part, and why",
@@ -30,7 +29,7 @@ the runs part, or else the worker whose results are not what this machine comput
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.asJSON {
 				err = a.printJSON(d)
 			} else {
 				err = a.printComparison(d)
@@ -42,7 +41,7 @@ the runs part, or else the worker whose results are not what this machine comput
 		},
 	}
 	c.Flags().IntVar(&workers, "workers", a.cores, "workers in this process; changes speed, never results")
-	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON object")
+	a.jsonFlag(c)
 	return c
 }
 

@@ -5,12 +5,13 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
 func (a *app) evalCommand() *cobra.Command {
-	var asJSON, list bool
+	var list bool
 	var how measurement
 	c := &cobra.Command{
 		Use:   "eval NAME",
@@ -31,13 +32,13 @@ figure are written into the run folder.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.printf("%s", e.Report)
+			if a.asJSON {
+				return a.printRaw(string(e.Report))
 			}
 			return a.printEvaluation(e)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print {protocol, metrics, paper} as JSON")
+	a.jsonFlag(c)
 	c.Flags().BoolVar(&list, "list", false, "list the protocols that fit the run, and measure nothing")
 	c.Flags().StringVar(&how.protocol, "protocol", "", "evaluation protocol (default: the usual one of the environment)")
 	c.Flags().IntVar(&how.Episodes, "episodes", 0, "test episodes (default: as many as the protocol is made for)")
@@ -45,8 +46,16 @@ figure are written into the run folder.`,
 	c.Flags().BoolVar(&how.AllStarts, "all-starts", false, "also predict from every start in the held-out window")
 	c.Flags().BoolVar(&how.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the held-out ends")
 	c.Flags().StringVar(&how.checkpoint, "checkpoint", "best", "best (by validation) or last")
+	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
 	return c
+}
+
+// protocolLine is a protocol of eval --list --json.
+type protocolLine struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	Usual bool   `json:"usual"`
 }
 
 // listProtocols prints a line for each protocol that fits a run.
@@ -54,6 +63,13 @@ func (a *app) listProtocols(name string) error {
 	c, err := a.runConfig(name)
 	if err != nil {
 		return err
+	}
+	if a.asJSON {
+		lines := []protocolLine{}
+		for _, p := range protocols(c) {
+			lines = append(lines, protocolLine{p.Name, p.Doc, p.UsualFor(c.Env.Kind)})
+		}
+		return a.printJSON(lines)
 	}
 	for _, p := range protocols(c) {
 		usual := ""

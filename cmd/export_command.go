@@ -40,13 +40,9 @@ steps) and emission. Steps take and give the units of the data.`,
 			if err != nil {
 				return err
 			}
-			for _, path := range paths {
-				if err := a.printf("wrote    %s\n", path); err != nil {
-					return err
-				}
-			}
-			return nil
+			return a.wroteFiles(paths...)
 		})
+	a.jsonFlag(c)
 	c.Flags().StringVar(&o.Format, "format", "npz", "safetensors, npz or onnx")
 	c.Flags().StringVarP(&dir, "out", "o", "", "folder of the files (default: export in the folder of the run)")
 	c.Flags().IntVar(&o.Horizon, "horizon", 0, "steps that the graph predict predicts (default: eval.horizon of the run)")

@@ -36,5 +36,6 @@ serve --model does the same over HTTP and NATS.`,
 			return a.tell(&f, answer.Filterings(list, answers))
 		})
 	f.add(c, "filter")
+	a.jsonFlag(c)
 	return c
 }

@@ -40,7 +40,7 @@ func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	out := json.NewEncoder(a.out)
+	out := json.NewEncoder(raw(a.out))
 	state := &switchyard.State{}
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())

@@ -23,10 +23,11 @@ var flagLines = []string{
 	"--runs-dir OUT/none runs ls --json",
 	"diff smoke smoke --json --workers 1",
 	"resume smoke --slots 2 --workers 1 --listen 127.0.0.1:0",
-	"bench kernels --json --samples 1",
-	"bench wire noise/smoke --steps 1 --turns 1 --threads 1 --cpuprofile OUT/profile",
+	"bench kernels --json --samples 1 --only exp",
+	"bench wire noise/smoke --steps 1 --turns 1 --threads 1 --cpuprofile OUT/profile --trace OUT/steps.json",
 	"bench scale fhn/smoke --one-machine --workers 1,2",
 	"bench scale fhn/smoke --workers-per-machine 2 --workers 1,2",
+	"bench scale fhn/smoke cluster.exchange=sharded --servers --workers 1,2",
 	"resume smoke --keys OUT/keys --listen 127.0.0.1:0",
 	"resume smoke --listen-http 127.0.0.1:0",
 	"train fhn/smoke --name shown --listen-http 127.0.0.1:0",
@@ -51,30 +52,81 @@ var flagLines = []string{
 	"data convert TABLE OUT/table.npz READ",
 	"data show TABLE READ --out OUT/table",
 	"man --out OUT/man",
+	"sweep submit --multirun noise/smoke optim.rate=1e-3,1e-2 --dry-run --nats nats://127.0.0.1:1",
+	"sweep --multirun noise/smoke optim.rate=1e-3,1e-2 --dry-run --name grid",
+	"train noise/smoke train.steps=2 --name plain --tensorboard=false --quiet",
+	"resume plain --tensorboard=false",
+	"runs prune --dry-run --sweeps-dir OUT/sweeps --older-than 1w",
 	"runs export own --to csv --out OUT/own.csv",
 	"runs export own --to tensorboard --out OUT/tb",
 }
 
-// elsewhere are flags that need processes that live for a while, and why no command line here has them.
-var elsewhere = map[string]string{
-	"switchyard chaos --keep":          "TestChaos_SameBits leaves its folder to a temporary one",
-	"switchyard serve --history":       "the limits of serving are tested in its package",
-	"switchyard serve --max-clients":   "the limits of serving are tested in its package",
-	"switchyard sweep extend --trials": "the engine of package sweep is tested with it",
-	"switchyard worker --health-file":  "a worker touches the file once a second, while it lives",
+// sharedFlags are flags that many commands share, with a value that none of them takes, what else has to be said for it to
+// be looked at, and what is complained about.
+var sharedFlags = map[string]struct{ value, with, want string }{
+	"nats":           {"http://127.0.0.1:1", "", "is not the address of a broker"},
+	"nkey":           {"OUT/none.nk", "--nats nats://127.0.0.1:1", "none.nk"},
+	"tls-ca":         {"OUT/none.pem", "--nats nats://127.0.0.1:1", "none.pem"},
+	"keys":           {"OUT/none", "--listen 127.0.0.1:0", "none"},
+	"listen":         {"nonsense", "", "nonsense"},
+	"cluster":        {"nonsense", "--listen 127.0.0.1:0", "nonsense"},
+	"cluster-seed":   {"x://a", "--cluster 127.0.0.1:0 --listen 127.0.0.1:0", "x://a"},
+	"slots":          {"-1", "", "-1"},
+	"web":            {"nonsense", "", "nonsense"},
+	"web-token-file": {"OUT/none", "", "none"},
+	"workers":        {"-1", "", "-1"},
+	"sweeps-dir":     {"OUT/none", "", "none"},
 }
 
-// sharedFlags are pieces of code that several commands have: the flags of a connection, which the tests of secrets run,
-// and those by which a search trains, which are train's.
-var sharedFlags = []string{
-	"nats", "nkey", "tls-ca",
-	"keys", "listen", "slots", "web", "web-token-file", "workers", "sweeps-dir", "multirun",
+// sharedArguments are what commands are asked about when a shared flag is wrong; of the others, nothing.
+var sharedArguments = map[string]string{
+	"train": "noise/smoke", "resume": "halted", "submit": "noise/smoke", "verify": "smoke", "diff": "smoke smoke", "chaos": "noise/smoke", "bench scale": "noise/smoke",
+	"runs show": "x", "runs stop": "x", "ban": "UDXU4RCSJNZO", "unban": "UDXU4RCSJNZO", "serve": "",
+	"sweep": "-m noise/smoke optim.rate=1e-3,1e-2", "sweep show": "x", "sweep best": "x", "sweep stop": "x", "sweep pause": "x", "sweep resume": "x",
+	"sweep extend": "x --trials 1", "sweep submit": "-m noise/smoke optim.rate=1e-3,1e-2",
+}
+
+// refused runs every command that has a shared flag with the wrong value of it.
+func refused(c *cli, out string, used map[string]bool) {
+	for _, f := range allFlags() {
+		path, name, _ := strings.Cut(f, " --")
+		shared, ok := sharedFlags[name]
+		command := strings.TrimPrefix(path, "switchyard ")
+		if !ok || command == "chaos" && name == "workers" {
+			continue
+		}
+		line := command + " " + sharedArguments[command] + " --" + name + "=" + shared.value + " " + shared.with
+		switch {
+		case name == "web-token-file" && (command == "train" || command == "resume"):
+			line += " --listen-http 127.0.0.1:0"
+		case name == "keys" && command == "doctor" || name == "keys" && command == "broker":
+			line = command + " --keys=" + shared.value
+		case command == "serve" && name == "nats" || command == "serve" && shared.with != "":
+			line += " --model smoke --web none"
+		case command == "sweep" && name == "sweeps-dir":
+			line = "sweep show x --sweeps-dir=OUT/none"
+		case name == "sweeps-dir":
+			continue // serve, coordinator and prune begin with an empty one
+		case command == "sweep extend" && (name == "keys" || name == "listen" || strings.HasPrefix(name, "cluster") || name == "slots" || name == "workers" || strings.HasPrefix(name, "web")):
+			line = strings.Replace(line, "extend x", "extend rates", 1)
+		case command == "worker" && (name == "keys" || name == "listen"):
+			line += " --cluster 127.0.0.1:0"
+		case name == "slots" && command == "worker", strings.HasPrefix(name, "web") && command == "coordinator":
+			line += " --nats nats://127.0.0.1:1"
+		}
+		used[f] = true
+		arguments := strings.Fields(strings.ReplaceAll(line, "OUT", out))
+		r := c.run(arguments...)
+		if said := r.out + r.err; (r.code == exitOK && command != "doctor") || !strings.Contains(said, shared.want) {
+			c.t.Errorf("%s: exit code %d, %q is missing in\n%s", line, r.code, shared.want, said)
+		}
+	}
 }
 
 // TestFlags_EachIsUsed runs flagLines, and fails for a flag of any command that neither they nor the command lines of the
 // other tests of this package have.
 func TestFlags_EachIsUsed(t *testing.T) {
-	c := newCLI(t)
+	c, others := newCLI(t), commandTexts(t)
 	data, out := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	writeTrajectories(t, data, 12)
 	c.must("train", "fhn/smoke", "--name", "smoke", "--quiet")
@@ -113,10 +165,18 @@ func TestFlags_EachIsUsed(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s", line, r.code, r.err)
 		}
 	}
-	others := commandTexts(t)
+	t.Chdir(t.TempDir())
+	c.must("sweep", "-m", "noise/smoke", "seed=1", "optim.rate=1e-3,1e-2", "train.steps=2", "--name", "rates", "--web", "none", "--quiet")
+	if r := c.interrupt("halted", "train", "noise/smoke", "--name", "halted", "train.steps=100000"); r.code != exitInterrupted {
+		t.Fatalf("exit code %d", r.code)
+	}
+	refused(c, out, used)
 	for _, f := range allFlags() {
 		command, name, _ := strings.Cut(f, " --")
-		if !used[f] && elsewhere[f] == "" && !slices.Contains(sharedFlags, name) && !mentioned(others, command, name) {
+		if name == "json" { // TestEveryCommand reads it of every command
+			continue
+		}
+		if !used[f] && !mentioned(others, command, name) {
 			t.Errorf("no test runs %s --%s", command, name)
 		}
 	}

@@ -60,6 +60,7 @@ of recordings.`,
 		})
 	c.Aliases = []string{"predict"}
 	f.add(c, "continue")
+	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Samples, "samples", 0, "paths of the forecast (default: eval.samples of the run)")
 	c.Flags().StringVar(&controls, "controls", "", "file with the controls of these steps: CSV with their names, or npz or npy with u [horizon, controls]")

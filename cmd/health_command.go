@@ -38,7 +38,7 @@ long as it does what it should; with --file the exit code says whether that was 
 				if err != nil {
 					return err
 				}
-				return a.printf("%s\n", answer)
+				return a.result(wellness{true, answer}, func() error { return a.printf("%s\n", answer) })
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 			defer cancel()
@@ -46,12 +46,19 @@ long as it does what it should; with --file the exit code says whether that was 
 			if err != nil {
 				return err
 			}
-			return a.printf("%s\n", answer)
+			return a.result(wellness{true, answer}, func() error { return a.printf("%s\n", answer) })
 		},
 	}
+	a.jsonFlag(c)
 	c.Flags().StringVar(&address, "url", "http://127.0.0.1:8080/healthz", "what to ask")
 	c.Flags().StringVar(&file, "file", "", "the file that a worker touches, instead of an address")
 	return c
+}
+
+// wellness is what health --json prints of a process that is well; of one that is not, the error says why.
+type wellness struct {
+	Well   bool   `json:"well"`
+	Answer string `json:"answer"`
 }
 
 // touchedWithin is how long ago the health file of a worker that is well was touched at most.

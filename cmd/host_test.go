@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -153,8 +155,8 @@ func trainedHash(t *testing.T, arguments ...string) string {
 	return c.info("x").ParametersSHA256
 }
 
-// lengthy is a run that lasts long enough to be stopped.
-var lengthy = []string{"noise/smoke", "train.steps=400", "train.checkpoint_every=10", "train.validate_every=100"}
+// lengthy is a run that lasts long enough to be stopped twice, on a fast machine that does much else: seconds.
+var lengthy = []string{"noise/smoke", "train.steps=4000", "train.checkpoint_every=100", "train.validate_every=1000"}
 
 // TestCoordinator_HostsRuns: two runs share four workers. One of them is stopped, continued, and interrupted by the end
 // of the coordinator. Both end with the parameters that one process computes.
@@ -177,7 +179,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if r := c.must("runs", "stop", "long"); !strings.Contains(r.out, "run long is stopped, with a checkpoint of step ") {
 		t.Errorf("got %s", r.out)
 	}
-	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 400 {
+	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 4000 {
 		t.Errorf("run.json holds %+v", info)
 	}
 	if r := c.must("submit", "fhn/smoke", "--name", "short", "--wait"); !strings.Contains(r.out, "trained  short: 30 steps, params_sha256 "+trainedHash(t, "fhn/smoke")) {
@@ -200,7 +202,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	}
 	second := c.coordinator()
 	second.says("coordinator ready")
-	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: 400 steps, params_sha256 "+trainedHash(t, lengthy...)) {
+	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: 4,000 steps, params_sha256 "+trainedHash(t, lengthy...)) {
 		t.Errorf("got %s", r.out)
 	}
 	if code := second.stop(); code != exitOK {
@@ -447,5 +449,64 @@ func TestSubmit_Errors(t *testing.T) {
 	c.broker.Shutdown()
 	if r := c.run("runs", "ls"); r.code != exitFailed || !strings.Contains(r.err, "no connection to "+c.broker.URL()) || !strings.Contains(r.err, "switchyard broker") {
 		t.Errorf("without a broker: exit code %d: %s", r.code, r.err)
+	}
+}
+
+// TestCoordinator_ControlsOfThePage: with the token of the page a run of a coordinator gets a checkpoint now, stops, and
+// goes on, to the bits of a run that nobody has stopped; without it nothing happens.
+func TestCoordinator_ControlsOfThePage(t *testing.T) {
+	c := newCluster(t)
+	const secret = "0123456789abcdef-test"
+	token := c.write("token", secret)
+	p := c.start("coordinator", "--web", "127.0.0.1:0", "--web-token-file", token, "--tensorboard=false")
+	p.says("coordinator ready")
+	p.says("page: url=http://")
+	url := regexp.MustCompile(`page: url=(http://127\.0\.0\.1:\d+/)`).FindStringSubmatch(p.err.String())[1]
+	ask := func(act, bearer string) int {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"api/runs/one/"+act, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+bearer)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode
+	}
+	c.hire(2)
+	run := []string{"noise/smoke", "train.steps=1000", "train.checkpoint_every=0", "train.validate_every=0"}
+	c.must(slices.Concat([]string{"submit", "--name", "one"}, run)...)
+	await(t, func() bool { return c.show("one").Step > 10 })
+	for _, act := range []string{"checkpoint", "stop", "resume"} {
+		if status := ask(act, "wrong-"+secret); status != http.StatusUnauthorized {
+			t.Errorf("%s with another token: %d", act, status)
+		}
+	}
+	if status := ask("checkpoint", secret); status != http.StatusAccepted {
+		t.Errorf("checkpoint: %d", status)
+	}
+	await(t, func() bool { return c.show("one").Checkpoint > 0 })
+	if status := ask("stop", secret); status != http.StatusAccepted {
+		t.Errorf("stop: %d", status)
+	}
+	await(t, func() bool { return c.show("one").State == runs.Interrupted })
+	stopped := c.info("one")
+	if !stopped.Stopped || stopped.Checkpoint != stopped.Step || stopped.Step >= 1000 {
+		t.Errorf("it stopped as %+v", stopped)
+	}
+	if status := ask("resume", secret); status != http.StatusAccepted {
+		t.Errorf("resume: %d", status)
+	}
+	await(t, func() bool { return c.show("one").State == runs.Finished })
+	if got, want := c.info("one").ParametersSHA256, trainedHash(t, run...); got != want {
+		t.Errorf("got %s, without the stop %s", got, want)
+	}
+	if status := ask("resume", secret); status == http.StatusAccepted {
+		t.Error("a finished run is resumed")
 	}
 }

@@ -43,6 +43,7 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.initKeys(cfg, handOut, time.Now()) },
 	}
+	a.jsonFlag(c)
 	flags := c.Flags()
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
 	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may be repeated")
@@ -51,6 +52,13 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder for one")
 	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; may be repeated")
 	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
+	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var words []cobra.Completion
+		for _, role := range keys.Roles() {
+			words = append(words, role+"=")
+		}
+		return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
 	return c
 }
 
@@ -67,6 +75,33 @@ func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time
 	case err != nil:
 		return err
 	}
+	if a.asJSON {
+		err := a.silenced(func() error { return a.tellKeys(cfg, handOut, report, now) })
+		return errors.Join(err, a.printJSON(keyReport(cfg.Dir, report, keyWarnings(report, now))))
+	}
+	return a.tellKeys(cfg, handOut, report, now)
+}
+
+// madeKeys is what init --json prints.
+type madeKeys struct {
+	Folder      string            `json:"folder"`
+	Files       map[string]string `json:"files"` // name to made, kept or renewed
+	Hosts       []string          `json:"hosts"`
+	ServerUntil time.Time         `json:"certificate_until"`
+	CAUntil     time.Time         `json:"authority_until"`
+	Warnings    []string          `json:"warnings"`
+}
+
+func keyReport(dir string, r *keys.Report, warnings []string) madeKeys {
+	m := madeKeys{Folder: dir, Files: map[string]string{}, Hosts: r.Hosts, ServerUntil: r.ServerUntil.UTC(), CAUntil: r.CAUntil.UTC(), Warnings: append([]string{}, warnings...)}
+	for _, f := range r.Files {
+		m.Files[f.Name] = f.State.String()
+	}
+	return m
+}
+
+// tellKeys prints what there is, hands out what was asked for, and says how to use the rest.
+func (a *app) tellKeys(cfg keys.Config, handOut map[string]string, report *keys.Report, now time.Time) error {
 	if err := a.printf("keys in %s\n\n", cfg.Dir); err != nil {
 		return err
 	}
@@ -117,6 +152,9 @@ var keyFiles = map[string][2]string{
 	keys.ServerKey:      {"key of the broker's certificate", "broker, with TLS"},
 	keys.Server:         {"certificate of the broker", "broker, with TLS"},
 	keys.TLS:            {"TLS of a NATS server", "broker, with TLS"},
+	keys.RouteKey:       {"key of the routes of a cluster", "brokers of a cluster: as good as all keys"},
+	keys.Route:          {"certificate of the routes", "brokers of a cluster"},
+	keys.Cluster:        {"routes of a NATS server", "NATS servers of a cluster"},
 }
 
 func keyTable(report *keys.Report) *readable.Table {

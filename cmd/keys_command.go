@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,22 +37,37 @@ A worker whose key was rotated connects again as soon as its file has the new on
 		{"revoke NAME...", "Remove keys of workers: who uses one is cut off", "revoked", keys.Revoke},
 		{"rotate NAME...", "Replace keys by new ones of the same names", "replaced", keys.Rotate},
 	} {
-		c.AddCommand(&cobra.Command{
-			Use: change.use, Short: change.short, Args: atLeastOne("NAME"),
+		sub := &cobra.Command{
+			Use: change.use, Short: change.short, Args: atLeastOne("NAME"), ValidArgsFunction: completeKeys(&dir),
 			RunE: func(_ *cobra.Command, args []string) error {
 				if err := a.changeKeys(dir, args, change.act); err != nil {
 					return err
 				}
-				for _, name := range args {
-					if err := a.printf("%s %s\n", change.done, name); err != nil {
-						return err
-					}
-				}
-				return a.printf("%s follows: switchyard's own broker reads it by itself, another NATS server with --signal reload\n", filepath.Join(dir, keys.Auth))
+				return a.result(keyChange{args, change.done, true}, func() error {
+					return a.printf("%s %s\n%s follows: switchyard's own broker reads it by itself, another NATS server with --signal reload\n",
+						change.done, strings.Join(args, "\n"+change.done+" "), filepath.Join(dir, keys.Auth))
+				})
 			},
-		})
+		}
+		a.jsonFlag(sub)
+		c.AddCommand(sub)
 	}
 	return c
+}
+
+// completeKeys completes the names of keys of a folder.
+func completeKeys(dir *string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		list, err := keys.List(*dir)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var words []cobra.Completion
+		for _, k := range list {
+			words = append(words, cobra.CompletionWithDesc(k.Name, k.Role))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // changeKeys does something to keys, and says what helps against what can go wrong.
@@ -80,7 +96,6 @@ type keyLine struct {
 }
 
 func (a *app) keysListCommand(dir *string) *cobra.Command {
-	asJSON := false
 	c := &cobra.Command{
 		Use: "ls", Short: "List the keys, their roles, and when the broker last saw them", Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
@@ -92,14 +107,14 @@ func (a *app) keysListCommand(dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printKeys(list, asJSON)
+			return a.printKeys(list)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON list")
+	a.jsonFlag(c)
 	return c
 }
 
-func (a *app) printKeys(list []keys.Key, asJSON bool) error {
+func (a *app) printKeys(list []keys.Key) error {
 	lines := []keyLine{}
 	table := readable.NewTable("name", "role", "key", "created", "last seen").Left(1, 2, 3, 4)
 	for _, k := range list {
@@ -110,7 +125,7 @@ func (a *app) printKeys(list []keys.Key, asJSON bool) error {
 		lines = append(lines, line)
 		table.Row(k.Name, k.Role, k.Short, k.Created.Local().Format(time.DateTime), seen)
 	}
-	if asJSON {
+	if a.asJSON {
 		return a.printJSON(lines)
 	}
 	_, err := table.WriteTo(a.out)

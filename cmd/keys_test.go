@@ -19,7 +19,7 @@ func TestKeys_Commands(t *testing.T) {
 	c := newCLI(t)
 	dir := filepath.Join(t.TempDir(), "secrets")
 	first := c.must("init", "--dir", dir, "--workers", "2")
-	for _, want := range []string{"worker-1.nk     made", "worker-2.nk     made", "--nkey worker-1.nk"} {
+	for _, want := range []string{"worker-1.nk        made", "worker-2.nk        made", "--nkey worker-1.nk"} {
 		if !strings.Contains(first.out, want) {
 			t.Errorf("%q is missing in\n%s", want, first.out)
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Main runs the command line of this process and ends the process. No other function reads the arguments, the
@@ -25,18 +26,20 @@ func Main(r *registry.Registry) {
 	if !ok {
 		built = &debug.BuildInfo{}
 	}
+	invoked := invocation(os.Args[0], built)
+	wide := func() int { return columns(os.Stderr) }
 	a := &app{
-		kinds: r.Kinds(),
-		in:    os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), signals: signals,
-		invoked: invocation(os.Args[0], built), cores: runtime.GOMAXPROCS(0),
-		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columns,
+		kinds: r.Kinds(), environ: os.Environ(), signals: signals, invoked: invoked, cores: runtime.GOMAXPROCS(0),
+		in:  os.Stdin,
+		out: terminal.Fold(os.Stdout, func() int { return columns(os.Stdout) }, invoked), err: terminal.Fold(os.Stderr, wide, invoked),
+		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: wide,
 	}
 	os.Exit(a.run(os.Args[1:]))
 }
 
-// columns is the width of the terminal at stderr; 0 if stderr is not a terminal.
-func columns() int {
-	n, _, err := term.GetSize(int(os.Stderr.Fd()))
+// columns is the width of a terminal; 0 if f is none.
+func columns(f *os.File) int {
+	n, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
 	}

@@ -30,11 +30,18 @@ read one in place.`,
 			if err != nil {
 				return err
 			}
-			return a.printf("wrote    %d pages into %s\n", n, dir)
+			return a.result(writtenPages{dir, n}, func() error { return a.printf("wrote    %d pages into %s\n", n, dir) })
 		},
 	}
+	a.jsonFlag(c)
 	c.Flags().StringVarP(&dir, "out", "o", "man1", "folder of the pages")
 	return c
+}
+
+// writtenPages is what man --json prints.
+type writtenPages struct {
+	Folder string `json:"folder"`
+	Pages  int    `json:"pages"`
 }
 
 // manPages writes the page of a command and those of its subcommands, and returns how many.

@@ -129,6 +129,13 @@ func TestOwnData_OneErrorAndTheRightCode(t *testing.T) {
 	if r := c.must("train", "files", "env.files="+data, "env.window=29", "--dry-run"); !strings.Contains(r.out, "are shorter than the window and not used") {
 		t.Errorf("the plan does not say that short episodes are left out:\n%s", r.out)
 	}
+	dated := filepath.Join(t.TempDir(), "dated.csv")
+	if err := os.WriteFile(dated, []byte("when,shop,y\n"+strings.Repeat("2024-01-01,A,1\n2024-01-02,A,2\n", 40)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.must("train", "files", "env.files="+dated, "env.window=8", "--dry-run"); !strings.Contains(r.out, "column when is not used") {
+		t.Errorf("the plan does not say that nobody reads the dates:\n%s", r.out)
+	}
 	if r := c.run("train", "fhn", "env.files="+data); r.code != exitUsage || !strings.Contains(r.err, "preset files") {
 		t.Errorf("files for another environment: exit code %d, %s", r.code, r.err)
 	}

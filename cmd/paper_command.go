@@ -64,6 +64,7 @@ Parts: ` + listOf(paper.Parts()) + `; also a part of one, e.g. table1/reacher or
 	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs that are trained at the same time, with one worker each")
 	c.Flags().BoolVar(&f.asIs, "as-is", false, "train nothing: write the report of what is measured")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be trained, and train nothing")
+	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("size", completeWords(paper.Sizes())) // they fail for a flag that does not exist
 	c.RegisterFlagCompletionFunc("only", completeWords(paper.Parts()))
 	return c
@@ -140,7 +141,10 @@ func (a *app) paper(f paperFlags) error {
 	}
 	err = a.untilInterrupted(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
 		defer screen.Finish()
-		costs, err := a.estimate(ctx, s, plan)
+		costs, left, err := a.estimate(ctx, s, plan)
+		if err == nil && f.dry && a.asJSON {
+			err = a.printJSON(paperPlan{string(plan.Size), len(plan.Trials), left, s.RunsDir})
+		}
 		if err != nil || f.dry {
 			return err
 		}
@@ -161,10 +165,10 @@ const smokeEpisodes = 40
 
 // estimate says what is left to train, and returns the cost of each trial, in seconds of one core where speeds are
 // measured, else in updates.
-func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) ([]float64, error) {
-	costs := make([]float64, len(plan.Trials))
+func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) (costs []float64, left int, err error) {
+	costs = make([]float64, len(plan.Trials))
 	speeds := map[string]float64{} // by configuration without its seed
-	total, left := 0.0, 0
+	total := 0.0
 	for i, t := range plan.Trials {
 		remaining := s.Remaining(t)
 		if remaining > 0 {
@@ -178,9 +182,8 @@ func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) ([
 		c.Seed = 0
 		speed, known := speeds[c.Digest()]
 		if !known {
-			var err error
 			if speed, err = s.Speed(ctx, t); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			speeds[c.Digest()] = speed
 		}
@@ -198,8 +201,22 @@ func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) ([
 	if left == 0 {
 		text = "all are trained"
 	}
-	_, err := fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, readable.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
-	return costs, err
+	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, readable.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
+	return costs, left, err
+}
+
+// paperPlan is what paper --dry-run --json prints.
+type paperPlan struct {
+	Size    string `json:"size"`
+	Runs    int    `json:"runs"`
+	ToTrain int    `json:"to_train"`
+	Folder  string `json:"folder"`
+}
+
+// judged is what paper --json prints.
+type judged struct {
+	Report string            `json:"report"`
+	Claims map[string]string `json:"claims"`
 }
 
 // writePaper writes the report and prints the claims.
@@ -216,13 +233,19 @@ func (a *app) writePaper(plan *paper.Plan, s *study.Study, f paperFlags, began t
 	if err := results.Write(f.out, []report.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
 		return err
 	}
-	table := readable.NewTable("claim", "judgement").Left(1)
+	table, claims := readable.NewTable("claim", "judgement").Left(1), map[string]string{}
 	for _, c := range paper.Claims() {
 		if v := results.Judge(c); v.Judgement != paper.NotMeasured {
 			table.Row(c.ID, string(v.Judgement))
+			claims[c.ID] = string(v.Judgement)
 		}
 	}
-	var b strings.Builder
-	table.WriteTo(&b) // a Builder takes everything
-	return a.printf("%s\nreport   %s, after %s\n", b.String(), filepath.Join(f.out, "index.html"), readable.Short(time.Since(began)))
+	page := filepath.Join(f.out, "index.html")
+	return a.result(judged{page, claims}, func() error {
+		if len(claims) == 0 {
+			return a.printf("no claim of the paper can be judged: each is about more models than are measured\n\nreport   %s, after %s\n", page, readable.Short(time.Since(began)))
+		}
+		_, err := table.WriteTo(a.out)
+		return errors.Join(err, a.printf("\nreport   %s, after %s\n", page, readable.Short(time.Since(began))))
+	})
 }

@@ -48,7 +48,10 @@ func TestPaper(t *testing.T) {
 		t.Errorf("the report does not say which numbers were kept, or lost a figure: %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "report")
-	c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball/ball/kvae,table1/reacher", "-o", other, "--as-is")
+	r = c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball/ball/kvae,table1/reacher", "-o", other, "--as-is")
+	if !strings.Contains(r.out, "no claim of the paper can be judged") {
+		t.Errorf("nothing is measured:\n%s", r.out)
+	}
 	if text, err := os.ReadFile(filepath.Join(other, "runs.csv")); err != nil || !strings.Contains(string(text), "ball-kvae-1,") || !strings.Contains(string(text), "reacher-lstm-1,") ||
 		strings.Contains(string(text), "maze") || strings.Count(string(text), ",not run,") != 9 {
 		t.Errorf("runs.csv: %v\n%s", err, text)

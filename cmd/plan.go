@@ -61,10 +61,31 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		{"page", pageText(flags)},
 		{"training", training},
 	}
+	facts = append(facts, noteFacts(p)...)
 	if p.Data != nil && !sweeping {
 		if warning := suggest.Oversized(len(p.Theta), p.Data.Values); warning != "" {
 			facts = append(facts, fact{"warning", warning})
 		}
+	}
+	return facts
+}
+
+// mostNotes is the number of notes of a plan.
+const mostNotes = 3
+
+// noteFacts say what of the files is not used, or read in an unexpected way: a column of dates that nobody reads may
+// hide gaps.
+func noteFacts(p *job.Plan) []fact {
+	if p.Data == nil {
+		return nil
+	}
+	var facts []fact
+	notes := p.Data.Dataset().Notes
+	for i, note := range notes {
+		if i == mostNotes {
+			return append(facts, fact{"note", fmt.Sprintf("and %d more; switchyard data info has them", len(notes)-i)})
+		}
+		facts = append(facts, fact{"note", note})
 	}
 	return facts
 }
@@ -107,13 +128,29 @@ func sourceText(p *job.Plan) string {
 	if p.Data == nil {
 		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, readable.Group(c.Episodes), c.Length)
 	}
-	used := ""
+	episodes, used := "training episodes", ""
+	if c.Episodes == 1 {
+		episodes = "training episode"
+	}
 	if p.Data.Short > 0 {
 		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.Data.Short)
 	}
 	own := p.Data.Dataset().Spec
-	return fmt.Sprintf("%s: %s training episodes of up to %s steps%s; %s and %s, %s", p.Data.Files, readable.Group(c.Episodes), readable.Group(c.Length), used,
+	return fmt.Sprintf("%s: %s %s of up to %s steps%s; %s and %s, %s", p.Data.Files, readable.Group(c.Episodes), episodes, readable.Group(c.Length), used,
 		readable.Count(own.Observation, "channel"), readable.Count(own.Control, "control"), readable.Bytes(int64(len(p.Data.Encoded))))
+}
+
+// factMap is the facts by their names, for programs.
+func factMap(facts []fact) map[string]string {
+	texts := map[string]string{}
+	name := ""
+	for _, f := range facts {
+		if f.name != "" { // else it goes on with the one before
+			name = strings.ReplaceAll(f.name, " ", "_")
+		}
+		texts[name] = strings.TrimPrefix(texts[name]+"; "+f.text, "; ")
+	}
+	return texts
 }
 
 // writeFacts writes one line per fact.

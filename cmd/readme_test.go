@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,15 +22,16 @@ const smokeSizes = " env.episodes=16 env.length=60 env.window=20 model.hidden=16
 type readmeLine struct {
 	line  string
 	check func(*newcomer, readmeLine)
-	more  string   // what is added to the line, to make it short or to keep it in the test's folder
+	more  string   // what is added to the line, to make it short or to take a port that is free
 	code  int      // exit code
 	want  []string // regular expressions that match the output
 }
 
 // readmeLines are all commands of the README, in its order. Each finds what those before it left behind.
 var readmeLines = []readmeLine{
-	{line: "go run ./cmd/switchyard train fhn/smoke", check: (*newcomer).inRepository, more: " --runs-dir $OUT/runs", want: []string{"30 steps", "paper: ours", `figures/fhn\.png`}},
-	{line: "CGO_ENABLED=0 go build -o switchyard ./cmd/switchyard", check: (*newcomer).build},
+	{line: "go run ./cmd/switchyard train fhn/smoke", check: (*newcomer).compound, want: []string{"30 steps", "paper: ours", `figures/fhn\.png`}},
+	{line: "CGO_ENABLED=0 go build -o switchyard ./cmd/switchyard", check: (*newcomer).compound},
+	{line: "switchyard doctor", check: (*newcomer).run, want: []string{"processor +(ok|warn) ", "numerics +ok "}},
 
 	{line: "switchyard train fhn/smoke model.switching=normal --name try", check: (*newcomer).run},
 	{line: "switchyard resume try", check: (*newcomer).run, want: []string{"run try is finished at step 30"}},
@@ -44,8 +47,11 @@ var readmeLines = []readmeLine{
 	{line: "switchyard segment mine --out regimes.npz,regimes.svg", check: (*newcomer).run, want: []string{"time constant", `wrote +regimes\.npz`}},
 	{line: "switchyard backtest mine", check: (*newcomer).run, want: []string{"persistence", "MASE"}},
 	{line: "switchyard export mine --format npz -o model", check: (*newcomer).run, want: []string{`wrote +model/model\.json`}},
+	{line: "python3 deploy/python/switchyard.py model", check: (*newcomer).python, want: []string{"nx|observations|warmup"}},
+	{line: "switchyard runs compare try mine", check: (*newcomer).run, want: []string{"best objective", `env\.kind +fhn +files`}},
+	{line: "switchyard serve", check: (*newcomer).serve, more: " --web 127.0.0.1:0", want: []string{"page of the runs in runs: http://"}},
 
-	{line: "cd docs/example && go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300", check: (*newcomer).inRepository, more: " --runs-dir $OUT/runs", want: []string{"fhn-smoke-regimes-1: 300 steps"}},
+	{line: "cd docs/example && go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300", check: (*newcomer).compound, want: []string{"fhn-smoke-regimes-1: 300 steps"}},
 
 	{line: "switchyard broker --listen 127.0.0.1:4222", check: (*newcomer).serve, more: " --listen 127.0.0.1:0", want: []string{`(?m)^nats://127\.0\.0\.1:\d+$`}},
 	{line: "export SWITCHYARD_NATS=nats://127.0.0.1:4222", check: (*newcomer).export},
@@ -71,15 +77,14 @@ var readmeLines = []readmeLine{
 
 // newcomer follows the README.
 type newcomer struct {
-	t          *testing.T
-	ctx        context.Context // ends before the test is too long
-	repository string
-	dir        string // where the program is built and runs
-	environ    []string
-	url        string // of the broker
+	t       *testing.T
+	ctx     context.Context // ends before the test is too long
+	dir     string          // a clone of the repository, where the program is built and runs
+	environ []string
+	url     string // of the broker
 }
 
-// TestReadme_EveryCommandWorks runs the commands of the README in its order, as the table says.
+// TestReadme_EveryCommandWorks runs the commands of the README in its order, as the table says, in a fresh clone.
 func TestReadme_EveryCommandWorks(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -93,17 +98,45 @@ func TestReadme_EveryCommandWorks(t *testing.T) {
 	if !slices.Equal(lines, table) {
 		t.Fatalf("the README and readmeLines have to list the same commands; the README has\n%s\nreadmeLines has\n%s", strings.Join(lines, "\n"), strings.Join(table, "\n"))
 	}
-	repository, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	n := &newcomer{t: t, ctx: ctx, repository: repository, dir: t.TempDir()}
-	n.environ = append(os.Environ(), "OUT="+n.dir, "PATH="+n.dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	n := &newcomer{t: t, ctx: ctx, dir: clone(t)}
+	// What is compiled without paths serves the clones of later tests, too.
+	n.environ = append(os.Environ(), "GOFLAGS=-trimpath", "PATH="+n.dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for _, l := range readmeLines {
 		l.check(n, l)
 	}
+}
+
+// clone has the files that a clone of the repository would have, and those that are to be added to it.
+func clone(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "switchyard")
+	list, err := exec.Command("git", "-C", "..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil { // the sources did not come by git
+		if err := os.CopyFS(dir, os.DirFS("..")); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		from, to := filepath.Join("..", name), filepath.Join(dir, name)
+		info, err := os.Stat(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(from)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, text, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // commandLines are the lines of the fenced blocks of a page, without comments.
@@ -124,13 +157,13 @@ func commandLines(page string) []string {
 
 // program prepares a line that runs in the folder of the test; signals reach the program, not the shell.
 func (n *newcomer) program(ctx context.Context, line string) (*exec.Cmd, *buffer) {
-	return n.shell(ctx, n.dir, "exec "+line)
+	return n.shell(ctx, "exec "+line)
 }
 
-func (n *newcomer) shell(ctx context.Context, dir, line string) (*exec.Cmd, *buffer) {
+func (n *newcomer) shell(ctx context.Context, line string) (*exec.Cmd, *buffer) {
 	out := &buffer{}
 	c := exec.CommandContext(ctx, "sh", "-c", line)
-	c.Dir, c.Env, c.Stdout, c.Stderr = dir, n.environ, out, out
+	c.Dir, c.Env, c.Stdout, c.Stderr = n.dir, n.environ, out, out
 	c.WaitDelay = time.Second
 	return c, out
 }
@@ -162,15 +195,10 @@ func (n *newcomer) run(l readmeLine) {
 	n.expect(l, n.finish(l, c, out))
 }
 
-func (n *newcomer) inRepository(l readmeLine) {
-	c, out := n.shell(n.ctx, n.repository, l.line+l.more)
+// compound runs a line that is more than one program.
+func (n *newcomer) compound(l readmeLine) {
+	c, out := n.shell(n.ctx, l.line+l.more)
 	n.expect(l, n.finish(l, c, out))
-}
-
-// build builds the program that all other lines run, in the folder of the test.
-func (n *newcomer) build(l readmeLine) {
-	l.line = strings.Replace(l.line, "-o switchyard", "-o $OUT/switchyard", 1)
-	n.inRepository(l)
 }
 
 // repeat runs a line until its output is what the line wants.
@@ -212,6 +240,21 @@ func (n *newcomer) serve(l readmeLine) {
 func (n *newcomer) serveTwo(l readmeLine) {
 	n.serve(l)
 	n.serve(l)
+}
+
+// python runs a line with a Python that has numpy; where there is none, it says so.
+func (n *newcomer) python(l readmeLine) {
+	for _, program := range []string{"python3", "/usr/bin/python3"} {
+		c, _ := n.program(n.ctx, program+" -c 'import numpy'")
+		if c.Run() != nil {
+			continue
+		}
+		l.more = ""
+		c, out := n.program(n.ctx, strings.Replace(l.line, "python3", program, 1))
+		n.expect(l, n.finish(l, c, out))
+		return
+	}
+	n.t.Logf("NOT TESTED: %s, for there is no numpy", l.line)
 }
 
 // export sets a variable for the lines that follow: the broker of the test has a port of its own.

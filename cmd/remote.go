@@ -25,12 +25,17 @@ const (
 
 // ask connects to a broker and calls do with a client for its coordinator.
 func (a *app) ask(link connection, do func(ctx context.Context, client *control.Client) error) error {
+	return a.askUntil(link, "stopping", do)
+}
+
+// askUntil is ask; ending is said when the user interrupts it.
+func (a *app) askUntil(link connection, ending string, do func(ctx context.Context, client *control.Client) error) error {
 	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
 	if err != nil {
 		return err
 	}
 	defer bus.Close()
-	return a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+	return a.untilInterrupted(a.err, ending, func(ctx context.Context) error {
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
 		}

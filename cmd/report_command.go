@@ -20,13 +20,14 @@ func (a *app) reportCommand() *cobra.Command {
 	var wanted []string
 	c := &cobra.Command{
 		Use:   "report NAME...",
-		Short: "Write settings, training, measurements and figures of runs as one page",
+		Short: "Write settings, training, measurements and figures as a page",
 		Long: `Write one report of runs: index.html, which opens from disk, report.md, numbers.csv and figures. It shows
 what was measured; --protocol measures more, where a run has no such measurement yet.`,
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.reportRuns(args, wanted, out) },
 	}
+	a.jsonFlag(c)
 	c.Flags().StringVarP(&out, "out", "o", "report", "folder of the report")
 	c.Flags().StringSliceVar(&wanted, "protocol", nil, "evaluation protocols that the report is to have")
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
@@ -68,5 +69,6 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 	if err := runreport.Write(out, a.runsDir, list); err != nil {
 		return err
 	}
-	return a.printf("report   %s\n", filepath.Join(out, "index.html"))
+	page := filepath.Join(out, "index.html")
+	return a.result(written{[]string{page}}, func() error { return a.printf("report   %s\n", page) })
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
 )
 
@@ -28,6 +29,7 @@ started with. The parameters become the same bits as without the interruption.`,
 	}
 	flags.add(c, a.cores)
 	flags.addPage(c)
+	a.jsonFlag(c)
 	return c
 }
 
@@ -35,7 +37,11 @@ func (a *app) resume(name string, flags trainFlags) error {
 	place := session.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: host.NewStore(a.runsDir), Command: a.command}
 	r, err := session.Reopen(place, name, flags.slots)
 	if errors.Is(err, session.ErrFinished) {
-		return a.printf("%s\n\nnext\n  %s\n", err, a.command("eval", name))
+		info, loadErr := runs.Load(a.runsDir, name)
+		if loadErr != nil {
+			return loadErr
+		}
+		return a.result(trainedRun{Info: info}, func() error { return a.printf("%s\n\nnext\n  %s\n", err, a.command("eval", name)) })
 	}
 	if err != nil {
 		return a.missingRun(err)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // run executes the command line and returns the exit code.
@@ -18,6 +20,7 @@ func (a *app) run(arguments []string) int {
 	root.SetErr(a.err)
 	addCompletion(root)
 	addHelp(root)
+	setWidth(root)
 	err := root.Execute()
 	if err != nil {
 		a.complain(err)
@@ -53,9 +56,29 @@ data-parallel on CPUs. Start with:
 		a.forecastCommand(), a.filterCommand(), a.smoothCommand(), a.segmentCommand(), a.simulateCommand(), a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
 		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
 		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(), a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
-		a.serveCommand(), a.healthCommand(), a.versionCommand(), a.manCommand(),
+		a.serveCommand(), a.healthCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand(),
 	)
 	return root
+}
+
+// setWidth makes help texts fit a terminal of usual width: prose is set anew, lists and flags are folded, and examples go
+// on behind a backslash.
+func setWidth(root *cobra.Command) {
+	usage := strings.NewReplacer(".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", readable.Columns))
+	root.SetUsageTemplate(usage.Replace(root.UsageTemplate()))
+	var fit func(c *cobra.Command)
+	fit = func(c *cobra.Command) {
+		c.Long = readable.Fill(c.Long, readable.Columns)
+		lines := strings.Split(c.Example, "\n")
+		for i, line := range lines {
+			lines[i] = readable.FoldCommand(line, readable.Columns)
+		}
+		c.Example = strings.Join(lines, "\n")
+		for _, sub := range c.Commands() {
+			fit(sub)
+		}
+	}
+	fit(root)
 }
 
 // addCompletion adds cobra's command for shell completion. It is created here because it keeps the output that the root

@@ -6,17 +6,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/internal/prune"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 func (a *app) runsRemoveCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "rm NAME...", Short: "Remove runs with all their files",
 		Long:              "Remove runs of the folder here, with their checkpoints, logs and figures, at once and for\ngood. A run that a process works on is left alone.",
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
+			removed := []prune.Item{}
 			for _, name := range args {
 				size, err := runs.Size(a.runsDir, name)
 				if err == nil {
@@ -25,17 +27,23 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 				if err != nil {
 					return a.missingRun(err)
 				}
+				removed = append(removed, prune.Item{Run: name, What: prune.Whole, Why: "on request", Bytes: size})
+				if a.asJSON {
+					continue
+				}
 				if err := a.printf("removed %s, %s\n", name, readable.Bytes(size)); err != nil {
 					return err
 				}
 			}
-			return nil
+			return a.result(pruned{removed, prune.Sum(removed), true}, func() error { return nil })
 		},
 	}
+	a.jsonFlag(c)
+	return c
 }
 
 func (a *app) runsRenameCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "rename NAME NEW", Short: "Give a run another name",
 		Long:              "Give a run of the folder here another name. It says under which name it began.",
 		Args:              exactly("NAME", "NEW"),
@@ -44,19 +52,33 @@ func (a *app) runsRenameCommand() *cobra.Command {
 			if err := runs.Rename(a.runsDir, args[0], args[1]); err != nil {
 				return a.missingRun(err)
 			}
-			return a.printf("%s is now %s\n", args[0], args[1])
+			info, err := runs.Load(a.runsDir, args[1])
+			if err != nil {
+				return err
+			}
+			return a.result(info, func() error { return a.printf("%s is now %s\n", args[0], args[1]) })
 		},
 	}
+	a.jsonFlag(c)
+	return c
 }
 
 func (a *app) runsCompareCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "compare A B", Short: "Show what two runs have come to, and what their configurations differ in",
+	c := &cobra.Command{
+		Use: "compare A B", Short: "Show what two runs have come to, and which settings differ",
 		Long:              "Show two runs of the folder here side by side: what they have come to, and the keys of their\nconfigurations that differ. The page of serve compares their curves, too.",
 		Args:              exactly("A", "B"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.compareRuns(args[0], args[1]) },
 	}
+	a.jsonFlag(c)
+	return c
+}
+
+// comparison is what runs compare --json prints.
+type comparison struct {
+	Runs        [2]runs.Info        `json:"runs"`
+	Differences []config.Difference `json:"differences"`
 }
 
 func (a *app) compareRuns(left, right string) error {
@@ -71,6 +93,10 @@ func (a *app) compareRuns(left, right string) error {
 			return err
 		}
 	}
+	differences := config.AllDifferences(configs[0], configs[1])
+	if a.asJSON {
+		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...)})
+	}
 	table := readable.NewTable("", left, right).Left(1, 2)
 	row := func(name string, of func(runs.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
 	row("state", func(i runs.Info) string { return string(i.State) })
@@ -78,7 +104,7 @@ func (a *app) compareRuns(left, right string) error {
 	row("best objective", func(i runs.Info) string { return metric(i, "best_validation_objective") })
 	row("elbo", func(i runs.Info) string { return metric(i, "validation_elbo") })
 	row("parameters", func(i runs.Info) string { return readable.Group(i.Parameters) })
-	for _, d := range config.AllDifferences(configs[0], configs[1]) {
+	for _, d := range differences {
 		table.Row(d.Key, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
 	}
 	_, err := table.WriteTo(a.out)

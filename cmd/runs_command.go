@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -25,14 +24,13 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := group("runs", "List, show, compare, rename, remove, stop and export runs", `List, show, compare, rename, remove, stop and export runs. With --nats it is the runs of the coordinator at that broker,
+	c := group("runs", "List, show, compare, rename, remove and export runs", `List, show, stop, compare, rename, remove, prune and export runs. With --nats it is the runs of the coordinator at that broker,
 without those of the folder of runs here.`)
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand(), a.runsExportCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand(), a.runsPruneCommand(), a.runsExportCommand())
 	return c
 }
 
 func (a *app) runsListCommand() *cobra.Command {
-	var asJSON bool
 	var link connection
 	c := &cobra.Command{
 		Use:   "ls",
@@ -43,7 +41,7 @@ func (a *app) runsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if a.asJSON {
 				return a.printJSON(append([]runs.Info{}, list...)) // an empty JSON list, not null
 			}
 			defer func() { err = errors.Join(err, a.listBans(bans)) }()
@@ -60,7 +58,7 @@ func (a *app) runsListCommand() *cobra.Command {
 		},
 	}
 	link.add(c, a)
-	c.Flags().BoolVar(&asJSON, "json", false, "print a list of run.json objects")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -144,7 +142,6 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, ban
 }
 
 func (a *app) runsShowCommand() *cobra.Command {
-	var asJSON bool
 	var link connection
 	c := &cobra.Command{
 		Use:               "show NAME",
@@ -156,16 +153,16 @@ func (a *app) runsShowCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON && r.Live != nil:
+			case a.asJSON && r.Live != nil:
 				return a.printJSON(r)
-			case asJSON:
+			case a.asJSON:
 				return a.printJSON(r.Info)
 			}
 			return a.showRun(r, folder)
 		},
 	}
 	link.add(c, a)
-	c.Flags().BoolVar(&asJSON, "json", false, "print run.json, and what the coordinator knows")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -202,6 +199,7 @@ which it goes on to the same bits when it is submitted again under its name.`,
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
 }
 
@@ -218,9 +216,11 @@ func (a *app) stopRun(ctx context.Context, client *control.Client, name string) 
 		case err != nil:
 			return err
 		case r.State == runs.Interrupted:
-			return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, readable.Group(r.Checkpoint))
+			return a.result(r.Info, func() error {
+				return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, readable.Group(r.Checkpoint))
+			})
 		case r.State != runs.Running:
-			return a.printf("run %s is %s at step %s\n", name, r.State, readable.Group(r.Step))
+			return a.result(r.Info, func() error { return a.printf("run %s is %s at step %s\n", name, r.State, readable.Group(r.Step)) })
 		}
 		select {
 		case <-ctx.Done():
@@ -250,6 +250,9 @@ func (a *app) showRun(r web.Run, folder string) error {
 	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"], cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
 	if r.Live != nil {
 		table.Row("workers", workersOf(*r.Live))
+		if e := r.Live.Exchange; e != "" && e != "star" {
+			table.Row("exchange", e)
+		}
 	}
 	table.Row("folder", folder)
 	_, err := table.WriteTo(a.out)
@@ -304,15 +307,7 @@ func metric(info runs.Info, name string) string {
 	if !ok {
 		return "-"
 	}
-	return strconv.FormatFloat(v, 'g', 5, 64)
-}
-
-func (a *app) printJSON(v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the output: %w", err)
-	}
-	return a.printf("%s\n", data)
+	return readable.Number(v, 5)
 }
 
 // missingRun adds the most similar name of a run to an error that there is no such run.

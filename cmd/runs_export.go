@@ -35,7 +35,8 @@ func (a *app) runsExportCommand() *cobra.Command {
 		Long: `Write the metrics of a run of the folder here for other programs:
 
   csv          one table, NAME.csv or the file of -o
-  tensorboard  event files in runs/NAME/tb, or below the folder of -o: tensorboard --logdir runs
+  tensorboard  event files with every record in runs/NAME/tb, in place of those that training
+               has written, or below the folder of -o: tensorboard --logdir runs
   mlflow       a new run of the MLflow server at --url, with the configuration as parameters`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
@@ -47,6 +48,7 @@ func (a *app) runsExportCommand() *cobra.Command {
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file of csv, folder of tensorboard")
 	c.Flags().StringVar(&f.url, "url", a.getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 (default: $MLFLOW_TRACKING_URI)")
 	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "experiment of MLflow")
+	a.jsonFlag(c)
 	err := c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
 		panic(err) // the flag is defined above
@@ -63,13 +65,22 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	case f.to == "tensorboard":
 		out := f.out
 		if out == "" {
+			info, err := runs.Load(a.runsDir, name)
+			if err != nil {
+				return err
+			}
+			if info.State == runs.Running {
+				return advice.Hint(advice.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
+			}
 			out = filepath.Join(a.runsDir, name, track.Folder)
 		}
 		files, err := track.TensorBoard(a.runsDir, name, out)
 		if err != nil {
 			return err
 		}
-		return a.printf("wrote    %s\nnext     tensorboard --logdir %s\n", strings.Join(files, "\n         "), out)
+		return a.result(written{files}, func() error {
+			return a.printf("wrote    %s\nnext     tensorboard --logdir %s\n", strings.Join(files, "\n         "), out)
+		})
 	}
 	if f.url == "" {
 		return advice.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
@@ -87,7 +98,15 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if leftOut > 0 {
 		note = fmt.Sprintf("; %s that were not finite were left out", readable.Count(leftOut, "value"))
 	}
-	return a.printf("sent %s to %s as run %s%s\n", name, f.url, id, note)
+	return a.result(sent{f.url, f.experiment, id, leftOut}, func() error { return a.printf("sent %s to %s as run %s%s\n", name, f.url, id, note) })
+}
+
+// sent is what runs export --to mlflow --json prints.
+type sent struct {
+	Server     string `json:"server"`
+	Experiment string `json:"experiment"`
+	Run        string `json:"run"`
+	LeftOut    int    `json:"left_out"` // values that were not finite
 }
 
 func (a *app) exportCSV(name, out string) (err error) {
@@ -103,7 +122,7 @@ func (a *app) exportCSV(name, out string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err == nil {
-			err = a.printf("wrote    %s\n", out)
+			err = a.wroteFiles(out)
 		}
 	}()
 	return runs.WriteCSV(f, a.runsDir, name)

@@ -22,6 +22,9 @@ func TestRunsExport(t *testing.T) {
 	if text, err := os.ReadFile(table); err != nil || !strings.HasPrefix(string(text), "step,split,time,seconds,") {
 		t.Errorf("the table is %.100q, %v", text, err)
 	}
+	if files, err := filepath.Glob(filepath.Join(c.dir, "a", "tb", "*", "events.out.tfevents.*")); err != nil || len(files) != 2 {
+		t.Errorf("training has written the event files %v, %v", files, err)
+	}
 	if r := c.must("runs", "export", "a", "--to", "tensorboard"); !strings.Contains(r.out, "tensorboard --logdir "+filepath.Join(c.dir, "a", "tb")) {
 		t.Errorf("got %s", r.out)
 	}

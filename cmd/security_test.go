@@ -45,10 +45,10 @@ func TestInit_SaysWhatThereIsAndNoSecret(t *testing.T) {
 	second := c.must("init", "--dir", dir, "--host", "elsewhere", "--verbose")
 	third := c.must("init", "--dir", dir, "--host", "elsewhere", "--renew-server-cert")
 	for _, test := range []struct{ text, want string }{
-		{first.out, "worker-lab.nk   made"},
+		{first.out, "worker-lab.nk      made"},
 		{first.out, "broker.example.org, localhost, nats, 127.0.0.1; certificate until "},
 		{first.out, "switchyard worker --nats nats://broker.example.org:4222 --nkey worker.nk"},
-		{second.out, "coordinator.nk  kept"},
+		{second.out, "coordinator.nk     kept"},
 		{second.out, "warning: server.pem does not name elsewhere: make it again with --renew-server-cert"},
 		{third.out, "broker.example.org, elsewhere, localhost, nats, 127.0.0.1; certificate until "},
 	} {
@@ -152,22 +152,31 @@ func TestTrain_Keys(t *testing.T) {
 	}
 }
 
-// A key of another role ends a command with what is wrong and which key it takes, before anything is waited for.
-func TestKeys_OfAnotherRole(t *testing.T) {
-	c, dir := newCLI(t), t.TempDir()
+// guarded starts a broker that asks for keys, until the end of the test, and returns the flags that reach it with the key
+// of a file of init.
+func (c *cli) guarded() (at func(key string) []string) {
+	c.t.Helper()
+	dir := c.t.TempDir()
 	c.must("init", "--dir", dir)
 	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, "nats-auth.conf"), Log: hclog.NewNullLogger()})
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	defer b.Shutdown()
+	c.t.Cleanup(b.Shutdown)
+	return func(key string) []string { return []string{"--nats", b.URL(), "--nkey", filepath.Join(dir, key)} }
+}
+
+// A key of another role ends a command with what is wrong and which key it takes, before anything is waited for.
+func TestKeys_OfAnotherRole(t *testing.T) {
+	c := newCLI(t)
+	at := c.guarded()
 	for _, test := range []struct{ line, key, want string }{
 		{"submit noise/smoke", "worker.nk", "operator.nk"},
 		{"runs ls", "coordinator.nk", "operator.nk"},
 		{"coordinator --web none", "worker.nk", "coordinator.nk"},
 		{"coordinator --web none", "operator.nk", "coordinator.nk"},
 	} {
-		r := c.run(strings.Fields(test.line + " --nats " + b.URL() + " --nkey " + filepath.Join(dir, test.key))...)
+		r := c.run(append(strings.Fields(test.line), at(test.key)...)...)
 		if r.code != exitUsage || !strings.Contains(r.err, "does not let this key do what is needed") || !strings.Contains(r.err, "switchyard init calls "+test.want) {
 			t.Errorf("%s with %s: exit code %d\n%s", test.line, test.key, r.code, r.err)
 		}

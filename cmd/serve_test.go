@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,7 +43,7 @@ func (c *cli) serving(arguments ...string) (url string, end func() result) {
 func TestServe_ShowsTheRunsOfAFolder(t *testing.T) {
 	c := newCLI(t)
 	c.must("train", "fhn/smoke", "--name", "a", "--workers", "1", "train.steps=12", "--quiet")
-	url, end := c.serving("--web", "127.0.0.1:0")
+	url, end := c.serving("--web", "127.0.0.1:0", "--sweeps-dir", t.TempDir())
 	for path, want := range map[string]string{
 		"": "<title>Switchyard</title>", "api/runs": `"name":"a"`, "api/runs/a": `"figures":["fhn.png","fhn.svg"]`,
 		"api/runs/a/metrics": `"to":12,`, "metrics": "switchyard_info", "healthz": "ok",
@@ -103,5 +105,46 @@ func TestServe_TakenAddress(t *testing.T) {
 	}
 	if r := end(); r.code != exitOK {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestServe_Limits: more clients than are allowed are refused, and forecasts are made from no more than the last steps.
+func TestServe_Limits(t *testing.T) {
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	url, end := c.serving("--model", "own", "--web", "127.0.0.1:0", "--max-clients", "1", "--history", "4")
+	ask := func(path, body string) (int, string) {
+		t.Helper()
+		method := http.MethodPost
+		if body == "" {
+			method = http.MethodGet
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+	if status, text := ask("model", ""); status != http.StatusOK || !regexp.MustCompile(`"history":\s*4\b`).MatchString(text) {
+		t.Errorf("the model: %d %s", status, text)
+	}
+	if status, text := ask("filter", `{"client": "a", "observations": [[1, 0]], "controls": [[0]]}`); status != http.StatusOK {
+		t.Errorf("the first client: %d %s", status, text)
+	}
+	if status, text := ask("filter", `{"client": "b", "observations": [[1, 0]], "controls": [[0]]}`); status != http.StatusServiceUnavailable || !strings.Contains(text, "clients") {
+		t.Errorf("one client too many: %d %s", status, text)
+	}
+	if r := end(); r.code != exitOK {
+		t.Errorf("serve: %+v", r)
 	}
 }

@@ -27,6 +27,7 @@ observations [steps, channels], mean and sd [steps, states].`,
 			return a.tell(&f, answer.Smoothings(list, answers, columns))
 		})
 	f.add(c, "smooth")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -51,6 +52,7 @@ dwell_median, visits and steps, and transitions [regimes, regimes].`,
 			return a.tell(&f, y)
 		})
 	f.add(c, "segment")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -81,6 +83,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 			return a.tell(&f, answer.Linearizations(list, answers, columns))
 		})
 	f.add(c, "linearize along")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -120,6 +123,7 @@ of episodes if there are several: data commands read the npz.`,
 			return a.tell(&f, answer.Simulations(list, columns))
 		})
 	f.addOut(c)
+	a.jsonFlag(c)
 	f.reading.add(c)
 	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its controls and of its length")
 	c.Flags().StringVar(&controls, "controls", "", "file with the controls, a row for each step, in place of --steps: CSV, npz or npy")

@@ -23,11 +23,10 @@ import (
 
 // submitFlags are the flags of the submit command.
 type submitFlags struct {
-	link   connection
-	name   string
-	wait   bool
-	waits  bool // no worker serves the run yet
-	asJSON bool
+	link  connection
+	name  string
+	wait  bool
+	waits bool // no worker serves the run yet
 }
 
 func (a *app) submitCommand() *cobra.Command {
@@ -56,7 +55,7 @@ Presets:
 	flags.link.add(c, a)
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run (default: made from preset and model)")
 	c.Flags().BoolVar(&flags.wait, "wait", false, "follow the run, and end as it does")
-	c.Flags().BoolVar(&flags.asJSON, "json", false, "print name and state as JSON")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -72,7 +71,11 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	s := control.Submission{
 		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
 	}
-	return a.ask(flags.link, func(ctx context.Context, client *control.Client) error {
+	ending := "stopping"
+	if flags.wait {
+		ending = "not waiting any more; what the coordinator has accepted goes on"
+	}
+	return a.askUntil(flags.link, ending, func(ctx context.Context, client *control.Client) error {
 		if data := p.Data; data != nil {
 			if s.Normalisation, err = data.Normalisation(); err != nil {
 				return err
@@ -91,7 +94,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		if err != nil {
 			return err
 		}
-		if result.State == control.Started && !flags.asJSON && a.waits(ctx, client, result.Name) {
+		if result.State == control.Started && !a.asJSON && a.waits(ctx, client, result.Name) {
 			flags.waits = true
 		}
 		if err := a.submitted(flags, result); err != nil || !flags.wait {
@@ -112,7 +115,10 @@ func (a *app) upload(ctx context.Context, client *control.Client, data []byte) e
 
 // submitted prints the state of a submitted run and how to follow it.
 func (a *app) submitted(flags submitFlags, s control.Submitted) error {
-	if flags.asJSON {
+	if a.asJSON && flags.wait {
+		return nil // what follow prints is the result
+	}
+	if a.asJSON {
 		return a.printJSON(s)
 	}
 	text := map[control.State]string{
@@ -166,7 +172,7 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 		var e *control.Error
 		switch {
 		case ctx.Err() != nil:
-			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it continues", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err
 		case err != nil:
@@ -190,7 +196,9 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	switch {
 	case r.State == runs.Finished:
-		return true, a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
+		return true, a.result(r.Info, func() error {
+			return a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
+		})
 	case r.State == runs.Failed:
 		return true, advice.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
 			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")

@@ -62,6 +62,7 @@ stopped, on any number of workers.`,
 	c.Flags().StringVar(&flags.name, "name", "", "name of the sweep (default: that of the file)")
 	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "a grid of the values that are given as key=value,value, key=range(0,3) or key=choice(a,b)")
 	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
+	a.jsonFlag(c)
 	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweeps")
 	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags), a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
 	for _, o := range orders {
@@ -130,7 +131,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		}
 	}
 	log := a.logger(screen, hclog.Warn) // the screen says what runs do
-	transport, err := brokerFlags{listen: flags.train.listen, keys: flags.train.keys}.transport(a.logger(screen, hclog.Info), a.invoked+" init")
+	transport, err := brokerFlags{listen: flags.train.listen, keys: flags.train.keys, join: flags.train.join}.transport(a.logger(screen, hclog.Info), a.invoked+" init")
 	if err != nil {
 		return err
 	}
@@ -268,5 +269,5 @@ func (a *app) swept(j *trials.Job, err error, flags sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	return writeSweep(a.out, j.Folder, state)
+	return a.result(j.Folder.Report(state), func() error { return writeSweep(a.out, j.Folder, state) })
 }

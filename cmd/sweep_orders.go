@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +44,7 @@ func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command 
 			return a.orderSweep(trials.Folder{Dir: flags.dir, Name: args[0]}, o)
 		},
 	}
+	a.jsonFlag(c)
 	link.add(c, a)
 	return c
 }
@@ -72,7 +75,14 @@ func (a *app) orderSweep(f trials.Folder, o sweepOrder) error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return a.printf("sweep %s %s: %s\n", f.Name, o.done, sweepSum(state))
+	return a.result(sweepAnswer{f.Name, sweepWord(f, state), sweepSum(state)}, func() error { return a.printf("sweep %s %s: %s\n", f.Name, o.done, sweepSum(state)) })
+}
+
+// sweepAnswer is what orders about sweeps print with --json.
+type sweepAnswer struct {
+	Name  string `json:"name"`
+	State string `json:"state,omitempty"` // a coordinator says it in its text
+	Said  string `json:"said"`
 }
 
 func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
@@ -87,22 +97,29 @@ func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
 				return a.listRemote(link)
 			}
 			list := trials.List(flags.dir)
+			if a.asJSON {
+				return a.printJSON(trials.NewShelf(flags.dir).Sweeps())
+			}
 			if len(list) == 0 {
 				return a.printf("no sweeps in %s\n", flags.dir)
 			}
+			table := readable.NewTable("sweep", "state", "trials").Left(1, 2)
 			for _, f := range list {
 				state, err := f.State()
+				if errors.Is(err, trials.ErrNotFound) {
+					continue // it has just begun
+				}
 				if err != nil {
 					return err
 				}
-				if err := a.printf("%-24s %-12s %s\n", f.Name, sweepWord(f, state), sweepSum(state)); err != nil {
-					return err
-				}
+				table.Row(f.Name, sweepWord(f, state), sweepSum(state))
 			}
-			return nil
+			_, err := table.WriteTo(a.out)
+			return err
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
 }
 
@@ -120,7 +137,6 @@ func sweepWord(f trials.Folder, s *sweep.State) string {
 }
 
 func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
-	var asJSON bool
 	var link connection
 	c := &cobra.Command{
 		Use: "show NAME", Short: "Show the trials of a sweep, the best first", Args: exactly("NAME"), ValidArgsFunction: a.completeSweeps(flags),
@@ -129,20 +145,17 @@ func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showRemote(link, args[0], asJSON)
+				return a.showRemote(link, args[0])
 			}
 			f := trials.Folder{Dir: flags.dir, Name: args[0]}
 			state, err := f.State()
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.printJSON(f.Report(state))
-			}
-			return writeSweep(a.out, f, state)
+			return a.result(f.Report(state), func() error { return writeSweep(a.out, f, state) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the whole report as JSON")
+	a.jsonFlag(c)
 	link.add(c, a)
 	return c
 }
@@ -222,11 +235,39 @@ func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.asJSON {
+				return a.bestJSON(f, state)
+			}
 			return a.writeBest(a.out, f, state)
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
+}
+
+// bestTrials is what sweep best --json prints.
+type bestTrials struct {
+	Trials    []sweep.ReportTrial `json:"trials"` // one, or a Pareto front
+	Confirmed bool                `json:"confirmed"`
+	Command   string              `json:"command,omitempty"` // trains the same again; it is there when the sweep has ended
+}
+
+func (a *app) bestJSON(f trials.Folder, s *sweep.State) error {
+	best, confirmed := s.Best()
+	if len(best) == 0 {
+		return a.writeBest(io.Discard, f, s) // it says why
+	}
+	b := bestTrials{Confirmed: confirmed}
+	for _, t := range f.Report(s).Trials {
+		if slices.ContainsFunc(best, func(o *sweep.Trial) bool { return o.ID == t.ID }) {
+			b.Trials = append(b.Trials, t)
+		}
+	}
+	if text, err := os.ReadFile(f.Path(trials.BestFolder, "command.txt")); err == nil {
+		b.Command = strings.TrimSpace(string(text))
+	}
+	return a.printJSON(b)
 }
 
 // writeBest writes the best trials, and the command that trains the same again.
@@ -279,6 +320,7 @@ func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	flags.train.add(c, a.cores)
 	flags.page.add(c)
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
 }
 
@@ -286,6 +328,9 @@ func (a *app) extendSweep(name string, more int, flags sweepFlags) error {
 	f := trials.Folder{Dir: flags.dir, Name: name}
 	state, err := f.State()
 	if err != nil {
+		return err
+	}
+	if err := flags.train.check(); err != nil {
 		return err
 	}
 	if more < 1 {

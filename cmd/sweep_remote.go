@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -44,6 +45,7 @@ runs, and goes on with the sweep when it was restarted. Submitting twice is subm
 		},
 	}
 	link.add(c, a)
+	a.jsonFlag(c)
 	c.Flags().StringVar(&name, "name", "", "name of the sweep (default: that of the file)")
 	c.Flags().BoolVarP(&many, "multirun", "m", false, "a grid of the values that are given as key=value,value")
 	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
@@ -89,7 +91,8 @@ func (a *app) askSweep(link connection, r control.SweepRequest, next string) err
 		if next != "" {
 			answer.Text += "\nnext\n  " + next + "\n"
 		}
-		return a.printf("%s", answer.Text)
+		said, _, _ := strings.Cut(answer.Text, "\n\nnext\n")
+		return a.result(sweepAnswer{Name: r.Name, Said: strings.TrimSpace(said)}, func() error { return a.printf("%s", answer.Text) })
 	})
 }
 
@@ -102,8 +105,8 @@ func (a *app) listRemote(link connection) error {
 	return a.askSweep(link, control.SweepRequest{Act: control.SweepList}, "")
 }
 
-func (a *app) showRemote(link connection, name string, asJSON bool) error {
-	if asJSON {
+func (a *app) showRemote(link connection, name string) error {
+	if a.asJSON {
 		return advice.Hint(advice.Usagef("--json is for a folder of sweeps here"), "the coordinator's page has it at api/sweeps/%s", name)
 	}
 	return a.askSweep(link, control.SweepRequest{Act: control.SweepShow, Name: name}, "")

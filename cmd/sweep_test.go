@@ -51,16 +51,16 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	refused("stop it, and extend it then", "extend", "rates", "--trials", "3")
 
 	said("sweep rates: pause", "pause", "rates")
-	order := func() string {
+	journalHas := func(order string) {
+		t.Helper()
 		records, err := os.ReadFile(filepath.Join(dir, "rates", "journal.jsonl"))
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || !strings.Contains(string(records), order) {
+			t.Errorf("%s is missing in the journal, %v\n%s", order, err, records)
 		}
-		return string(records)
 	}
-	await(t, func() bool { return strings.Contains(order(), `"order":"pause"`) })
+	journalHas(`"order":"pause"`)
 	said("sweep rates: run", "resume", "rates")
-	await(t, func() bool { return strings.Contains(order(), `"order":"run"`) })
+	journalHas(`"order":"run"`)
 	said("sweep rates: stop", "stop", "rates")
 	said("interrupted", "ls")
 	refused("not under way", "pause", "rates")
@@ -93,6 +93,7 @@ func TestSweep_OverTheBroker(t *testing.T) {
 func TestBench_Sweep(t *testing.T) {
 	r := newCLI(t).must("bench", "sweep", "--preset", "noise/smoke", "--workers", "2", "--trials", "3", "--steps", "9", "--shard", "1ms", "--stop", "none",
 		"--cpuprofile", filepath.Join(t.TempDir(), "profile"), "--json")
+	oneJSON(t, "bench sweep", r.out)
 	var got struct {
 		Busy    float64
 		InRun   float64 `json:"idle_in_run"`
@@ -100,11 +101,51 @@ func TestBench_Sweep(t *testing.T) {
 		Ends    float64 `json:"idle_at_ends"`
 		Cost    float64
 		Shards  int
+
+		Coordinator float64 `json:"cost_of_coordinator"`
+		Workers     float64 `json:"cost_of_workers"`
+		Broker      float64 `json:"cost_of_broker"`
+		Shared      float64 `json:"cost_shared"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("%v\n%s", err, r.out)
 	}
 	if sum := got.Busy + got.InRun + got.Between + got.Ends; sum < 0.999 || sum > 1.001 || got.Busy <= 0 || got.Cost <= 0 || got.Shards < 27 {
 		t.Errorf("the parts add up to %g: %s", sum, r.out)
+	}
+	if sum := got.Coordinator + got.Workers + got.Broker + got.Shared; sum < 0.999*got.Cost || sum > 1.001*got.Cost || got.Coordinator == 0 || got.Workers == 0 {
+		t.Errorf("the costs add up to %g of %g: %s", sum, got.Cost, r.out)
+	}
+}
+
+// TestSweep_WithKeys: where a broker asks for keys, the operator's carries every order to the coordinator, and a worker's
+// none.
+func TestSweep_WithKeys(t *testing.T) {
+	c := newCLI(t)
+	at := c.guarded()
+	lead := c.start(append([]string{"coordinator", "--web", "none", "--sweeps-dir", t.TempDir()}, at("coordinator.nk")...)...)
+	lead.says("coordinator ready")
+	file := c.write("rates.yaml", remoteSweep)
+	for _, step := range []struct{ line, want string }{
+		{"submit " + file, "it is under way"},
+		{"show rates", "/6 trials"},
+		{"pause rates", "sweep rates: pause"},
+		{"resume rates", "sweep rates: run"},
+		{"stop rates", "sweep rates: stop"},
+		{"ls", "interrupted"},
+		{"extend rates --trials 3", "3 more trials"},
+		{"show rates", "/9 trials"},
+		{"stop rates", "sweep rates: stop"},
+	} {
+		r := c.must(append(append([]string{"sweep"}, strings.Fields(step.line)...), at("operator.nk")...)...)
+		if !strings.Contains(r.out, step.want) {
+			t.Errorf("sweep %s: %q is missing in\n%s", step.line, step.want, r.out)
+		}
+	}
+	for _, line := range []string{"ls", "stop rates", "submit " + file} {
+		r := c.run(append(append([]string{"sweep"}, strings.Fields(line)...), at("worker.nk")...)...)
+		if r.code != exitUsage || !strings.Contains(r.err, "operator.nk") {
+			t.Errorf("sweep %s with the key of a worker: exit code %d\n%s", line, r.code, r.err)
+		}
 	}
 }

@@ -55,6 +55,9 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 			facts = append(facts, fact{"", fmt.Sprintf("and %s more", readable.Group(n))})
 		}
 	}
+	if w == a.out && a.asJSON {
+		return a.printJSON(factMap(facts))
+	}
 	return writeFacts(w, facts)
 }
 
@@ -86,7 +89,7 @@ func keepText(keep string) string {
 	return map[string]string{"complete": "trials that reach the end", "best": "the best trial", "all": "all trials"}[keep]
 }
 
-func hours(s float64) string { return strconv.FormatFloat(s/3600, 'g', 2, 64) }
+func hours(s float64) string { return readable.Number(s/3600, 2) }
 
 func stepTime(s float64) string {
 	switch {
@@ -214,7 +217,7 @@ func metricText(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(x, 'g', 5, 64)
+	return readable.Number(x, 5)
 }
 
 // sweepSum says in one line how far a sweep is.

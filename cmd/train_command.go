@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,8 @@ import (
 type trainFlags struct {
 	workers, slots int
 	listen, keys   string
+	join           clusterFlags
+	events         bool
 	page           webFlags // of this training; its address is empty unless it is asked for
 	url            string   // of the page, when it is there
 }
@@ -40,18 +43,31 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
 	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. 127.0.0.1:4222 (default: none)")
 	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
+	f.join.add(c, "join the embedded broker to servers of others, and take their routes at this address")
 }
 
 // addPage adds the flags of the page of a training.
 func (f *trainFlags) addPage(c *cobra.Command) {
+	addEvents(c, &f.events)
 	f.page.flag = "listen-http"
 	c.Flags().StringVar(&f.page.listen, "listen-http", "", "address of a page that shows the run, e.g. 127.0.0.1:8080 (default: none)")
 	c.Flags().StringVar(&f.page.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop the run from the page")
 }
 
+// addEvents adds the flag that turns event files off.
+func addEvents(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the folder of the run while it goes on")
+}
+
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return advice.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
+	}
+	if err := f.join.check(); err != nil {
+		return err
+	}
+	if f.listen == "" && f.join.listen != "" {
+		return advice.Usagef("--cluster %s: without --listen no worker of another process can join", f.join.listen)
 	}
 	if f.listen == "" && f.keys != "" {
 		return advice.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
@@ -91,6 +107,7 @@ Presets:
 	}
 	flags.add(c, a.cores)
 	flags.addPage(c)
+	a.jsonFlag(c)
 	c.Flags().StringVar(&name, "name", "", "name of the run (default: made from preset and model)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
 	return c
@@ -116,11 +133,14 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	if err != nil {
 		return err
 	}
+	if dry && a.asJSON {
+		return a.printJSON(runPlan{factMap(planFacts(p, flags, "")), resolved.Config.Map()})
+	}
 	if dry {
 		if err := writeFacts(a.out, planFacts(p, flags, "")); err != nil {
 			return err
 		}
-		return a.printf("\n%s", resolved.Annotated())
+		return a.printYAML("\n" + string(resolved.Annotated()))
 	}
 	t, err := a.training(p, flags, nil)
 	if err != nil {
@@ -171,13 +191,13 @@ func (t *training) close() {
 func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoint) (*training, error) {
 	screen := a.screen()
 	log := a.logger(screen, hclog.Info)
-	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys}.transport(log, a.invoked+" init")
+	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys, join: flags.join}.transport(log, a.invoked+" init")
 	if err != nil {
 		return nil, err
 	}
 	t := &training{
 		session: &session.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir,
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir, Events: flags.events,
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,
@@ -228,6 +248,18 @@ func (a *app) lead(t *training, run *runs.Run) error {
 		return err
 	}
 	info := run.Info()
+	if a.asJSON {
+		var e *trained.Evaluation
+		err := a.silenced(func() error {
+			var err error
+			e, err = a.report(run, s.Plan)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return a.printJSON(trainedRun{info, e.JSON()})
+	}
 	if err := a.printf("trained  %s: %s steps in %s, params_sha256 %s\n",
 		run.Folder(), readable.Group(info.Step), readable.Short(time.Since(began)), info.ParametersSHA256); err != nil {
 		return err
@@ -242,7 +274,20 @@ func (a *app) lead(t *training, run *runs.Run) error {
 			return err
 		}
 	}
-	return a.report(run, s.Plan)
+	_, err = a.report(run, s.Plan)
+	return err
+}
+
+// runPlan is what train --dry-run --json prints.
+type runPlan struct {
+	Plan   map[string]string `json:"plan"`
+	Config map[string]string `json:"config"`
+}
+
+// trainedRun is what train --json prints when the run has ended: run.json and, where there is one, the evaluation.
+type trainedRun struct {
+	runs.Info
+	Evaluation json.RawMessage `json:"evaluation,omitempty"`
 }
 
 // ended records how a run ended before its last step, and adds a hint how to continue it.
@@ -290,25 +335,25 @@ func (a *app) origin(run *runs.Run, p *job.Plan) string {
 	return run.Path("config.yaml")
 }
 
-// report evaluates a finished run, prints the results and suggests what to do next.
-func (a *app) report(run *runs.Run, p *job.Plan) error {
+// report evaluates a finished run, prints the results and suggests what to do next. The evaluation is nil where none is
+// usual.
+func (a *app) report(run *runs.Run, p *job.Plan) (e *trained.Evaluation, err error) {
 	next := [][]string{{"runs", "show", run.Name()}}
 	if usual(p.Config) {
-		var e *trained.Evaluation
 		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
 			var err error
 			e, err = a.evaluateRun(run.Name(), measurement{checkpoint: "best"})
 			return err
 		})
 		if err != nil {
-			return advice.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
+			return nil, advice.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
 		}
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
-			return err
+			return nil, err
 		}
 		if p.Data != nil {
 			if err := a.showRegimes(run); err != nil {
-				return err
+				return nil, err
 			}
 			next = a.usesOf(p.Config, run.Name())
 		} else {
@@ -320,12 +365,12 @@ func (a *app) report(run *runs.Run, p *job.Plan) error {
 		next = append(next, []string{"train", a.origin(run, p), other})
 	}
 	if err := a.printf("\nnext\n"); err != nil {
-		return err
+		return nil, err
 	}
 	for _, words := range next {
 		if err := a.printf("  %s\n", a.command(words...)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return e, nil
 }

@@ -20,7 +20,12 @@ var schedules = []string{
 // recomputed by verify, and continues after an interruption; so do its running norm and its average.
 func TestTrainer_EveryMode(t *testing.T) {
 	for _, mode := range [][]string{
-		{"train.gradients=float32"}, {"train.gradients=int16"}, {"train.gradients=int8"}, {"train.method=diloco", "train.replicas=2", "train.local_steps=5"},
+		{"train.gradients=float32"},
+		{"train.gradients=int16"},
+		{"train.gradients=int8"},
+		{"train.method=diloco", "train.replicas=2", "train.local_steps=5"},
+		{"train.parameters=delta8", "train.gradients=int16"},
+		{"train.parameters=delta16", "train.method=diloco", "train.replicas=2", "train.local_steps=5"},
 	} {
 		t.Run(mode[0], func(t *testing.T) {
 			c := newCLI(t)

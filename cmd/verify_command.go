@@ -21,7 +21,6 @@ var errOtherBits = errors.New("the bits differ")
 func (a *app) verifyCommand() *cobra.Command {
 	var from, to uint64
 	var workers int
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify NAME",
 		Short: "Recompute steps of a run and compare them with its log",
@@ -48,13 +47,13 @@ recomputed by whole rounds.`,
 			if err != nil {
 				return err
 			}
-			return a.judge(v, asJSON)
+			return a.judge(v)
 		},
 	}
 	c.Flags().Uint64Var(&from, "from", 1, "first step")
 	c.Flags().Uint64Var(&to, "to", 0, "last step (default: the last in the log)")
 	c.Flags().IntVar(&workers, "workers", a.cores, "workers in this process; changes speed, never results")
-	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON object")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -74,8 +73,8 @@ func (a *app) recomputing(workers int) replay.Options {
 }
 
 // judge prints the verdict. It returns an error if the bits differ.
-func (a *app) judge(v *replay.Verdict, asJSON bool) error {
-	if asJSON {
+func (a *app) judge(v *replay.Verdict) error {
+	if a.asJSON {
 		if err := a.printJSON(v); err != nil {
 			return err
 		}

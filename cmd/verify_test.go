@@ -179,6 +179,25 @@ func TestVerify_Integers(t *testing.T) {
 	}
 }
 
+// A run whose parameters travel as differences is recomputed to the same bits, from the beginning and from a checkpoint; one
+// whose parameters travel whole is another run.
+func TestVerify_Differences(t *testing.T) {
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--name", "d", "--quiet", "--workers", "3", "train.parameters=delta8")
+	steps := c.info("d").Steps
+	for _, from := range []uint64{1, steps} {
+		r := c.must("verify", "d", "--from", fmt.Sprint(from))
+		if want := fmt.Sprintf("steps %d..%d: same bits", from, steps); !strings.Contains(r.out, want) {
+			t.Errorf("%q is not in\n%s", want, r.out)
+		}
+	}
+	c.must("train", "noise/smoke", "--name", "f", "--quiet")
+	if r := c.run("diff", "f", "d"); r.code != exitFailed || !strings.Contains(r.out, "train.parameters is float32 in f, delta8 in d") ||
+		!strings.Contains(r.out, "travel in different forms") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	c := newCLI(t)
 	train := func(name string, settings ...string) {

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, its revision, and the kernels in use",
 		Args:  exactly(),
@@ -19,8 +19,12 @@ func (a *app) versionCommand() *cobra.Command {
 			if revision == "" {
 				revision = "unknown revision"
 			}
-			return a.printf("switchyard %s (%s), %s %s/%s, %s kernels\n",
-				release.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
+			return a.result(release.Versions(), func() error {
+				return a.printf("switchyard %s (%s), %s %s/%s, %s kernels\n",
+					release.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
+			})
 		},
 	}
+	a.jsonFlag(c)
+	return c
 }

@@ -26,21 +26,34 @@ func (a *app) modelView(_ context.Context, name string) (any, error) {
 	return answer.NewPortrait(run, unseen, columns, image)
 }
 
+// held is a recording that is held out; if it is the end of one that was split by time, with what is before it.
+func held(list []switchyard.Recording) switchyard.Recording {
+	at := 0
+	for i, r := range list {
+		if r.Part == files.Test || r.Part == files.Validation && list[at].Part != files.Test {
+			at = i
+		}
+	}
+	chosen := list[at]
+	whole := switchyard.Join(list[:at+1])
+	joined := whole[len(whole)-1]
+	switch {
+	case chosen.Part == files.Training:
+		chosen.Name = "training data, since nothing is held out"
+	case len(joined.Observations) > len(chosen.Observations):
+		joined.Name = fmt.Sprintf("%s, of which the last %d steps are held out", filepath.Base(joined.Name), len(chosen.Observations))
+		return joined
+	default:
+		chosen.Name = "held-out " + filepath.Base(chosen.Name)
+	}
+	return chosen
+}
+
 // unseen is a series that the run was not trained on: a held-out recording, or an episode that is simulated anew.
 func (a *app) unseen(run *switchyard.Run, name string) (switchyard.Recording, switchyard.Columns, [3]int, error) {
 	list, columns, err := run.Recordings()
 	if err == nil {
-		chosen := list[0]
-		for _, r := range list {
-			if r.Part == files.Test || r.Part == files.Validation && chosen.Part != files.Test {
-				chosen = r
-			}
-		}
-		chosen.Name = "held-out " + filepath.Base(chosen.Name)
-		if chosen.Part == files.Training {
-			chosen.Name = "training data, since nothing is held out"
-		}
-		return chosen, columns, [3]int{}, nil
+		return held(list), columns, [3]int{}, nil
 	}
 	if !errors.Is(err, switchyard.ErrUnable) {
 		return switchyard.Recording{}, columns, [3]int{}, err

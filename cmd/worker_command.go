@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/job"
@@ -29,6 +30,8 @@ type workerFlags struct {
 	slots int
 	id    string
 	alive string // file that says that the worker lives; empty: none
+	serve brokerFlags
+	own   *broker.Broker // nil: none
 }
 
 func (a *app) workerCommand() *cobra.Command {
@@ -46,9 +49,15 @@ SIGTERM and Ctrl-C hand back at once what it computes, and the exit code is 0. I
 
 Memory is used for each slot; what a job takes is told when its program is built, to
 which come some 40 MiB for the worker itself. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB)
-makes it free memory in time for the limit of a container.`,
+makes it free memory in time for the limit of a container.
+
+With --cluster it carries a NATS server that joins the others, so that what workers
+say to each other crosses no third host. It connects to that server, and to --nats
+when that one reaches no other. Who has the key of routes is trusted as the broker
+is; see docs/scaling.md and docs/security.md.`,
 		Example: "  " + a.invoked + " worker --nats nats://127.0.0.1:4222\n" +
-			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4",
+			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4\n" +
+			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --cluster 0.0.0.0:6222 --cluster-seed broker:6222 --keys routes",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := flags.check(c, a.cores); err != nil {
@@ -61,6 +70,10 @@ makes it free memory in time for the limit of a container.`,
 	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at the same time (default: one for each core)")
 	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable), "file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
 	c.Flags().Lookup("health-file").DefValue = ""
+	flags.serve.join.add(c, "carry a NATS server that joins others, and take their routes at this address")
+	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server takes clients that lost another one (default: none)")
+	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder with what init hands out as route: who may connect, and the certificate of routes (default: none, for a cluster without keys)")
+	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS of clients, with the certificate of a broker in the folder of keys")
 	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the machine's)")
 	return c
 }
@@ -83,6 +96,20 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if err := wire.CheckName(f.id); err != nil {
 		return advice.Usagef("--id: %w", err)
 	}
+	return f.checkServer(c)
+}
+
+// checkServer checks how the worker reaches others.
+func (f *workerFlags) checkServer(c *cobra.Command) error {
+	if f.serve.join.listen == "" && (f.serve.listen != "" || f.serve.keys != "" || f.serve.tls) {
+		return advice.Hint(advice.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which --cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
+	}
+	if err := f.serve.join.check(); err != nil {
+		return err
+	}
+	if f.serve.join.listen != "" && f.link.url == "" {
+		return f.link.checkFiles()
+	}
 	return f.link.check(c)
 }
 
@@ -103,7 +130,17 @@ func (a *app) work(flags workerFlags) error {
 		return err
 	}
 	defer release()
+	if flags.serve.join.listen != "" {
+		if flags.own, err = flags.serve.start(log, a.invoked+" init"); err != nil {
+			return err
+		}
+		defer flags.own.Retire()
+		log.Info("the worker carries a server", "routes", flags.own.Routes(), "clients", flags.own.URL(), "keys", flags.serve.keys != "")
+	}
 	return a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error {
+		if flags.own != nil {
+			go flags.own.Follow(ctx)
+		}
 		for {
 			err := a.serveRuns(ctx, flags, faults, log)
 			if !errors.Is(err, errKeyChanged) || ctx.Err() != nil {
@@ -121,7 +158,7 @@ var errKeyChanged = errors.New("the key has changed")
 func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.Injector, log hclog.Logger) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	bus, err := flags.link.connectUntil("worker "+flags.id, func() { stop(errKeyChanged) }, log.Named("broker"))
+	bus, err := flags.link.connectTo(flags.own, "worker "+flags.id, func() { stop(errKeyChanged) }, log.Named("broker"))
 	if err != nil {
 		return err
 	}

@@ -151,8 +151,12 @@ func TestHealth_OfAWorker(t *testing.T) {
 	if r := c.run("health", "--file", path); r.code != exitFailed || !strings.Contains(r.err, "look for the health file") {
 		t.Errorf("without a file: %+v", r)
 	}
-	flags := workerFlags{alive: path}
-	flags.sign(hclog.NewNullLogger())()
+	w := newCluster(t).worker("--id", "w", "--health-file", path)
+	w.says("worker: id=w")
+	await(t, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 	if r := c.must("health", "--file", path); r.out != "well\n" {
 		t.Errorf("health: %+v", r)
 	}

@@ -42,6 +42,8 @@ type account struct {
 	id    string // of its first membership
 	pace  pace
 	standing
+	deaf     aside  // it is sent the parameters by the coordinator itself
+	mute     aside  // it hands none on
 	accepted int    // blocks
 	offences int    // see above
 	noise    int    // refused messages

@@ -75,12 +75,13 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		w.slots = msg.Slots
 		m.out.add(m.members.report())
 	}
-	w.slots, w.fresh = msg.Slots, true
+	w.slots, w.fresh, w.met = msg.Slots, true, false
 	welcome := &wire.Welcome{
 		Size: len(m.run.opt.theta), Chunk: 4 * m.run.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.transfer.data.hash, DataSize: m.transfer.data.pieces.Size,
 	}
 	m.run.integers.offer(welcome, &m.cfg, len(m.run.opt.theta))
+	m.run.opt.differences.offer(welcome, &m.cfg, len(m.run.opt.theta))
 	m.out.send(w, welcome)
 }
 

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,13 +27,21 @@ func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 	return true
 }
 
-// inspect tells the gate who has delivered, and gives up the members whose key is banned.
+// A key is banned when crowd members with it are idle, and those that deliver are fewer than one in mostly. One
+// alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody.
+const (
+	crowd  = 16
+	mostly = 4
+)
+
+// inspect tells the gate who has delivered, bans keys that are there to deliver nothing, and gives up the members whose
+// key is banned.
 func (c *Coordinator) inspect(now time.Duration) {
 	if c.gate == nil || !c.machine.life.active() {
 		return
 	}
 	clear(c.present)
-	crew := make(map[string]int)
+	crew, idle := make(map[string]int), make(map[string]int)
 	for _, w := range slices.Clone(c.machine.members.list) {
 		_, key := wire.SplitName(w.id)
 		if c.machine.life.active() && c.gate.Banned(key) {
@@ -42,6 +51,14 @@ func (c *Coordinator) inspect(now time.Duration) {
 		c.present[key]++
 		if w.accepted > 0 {
 			crew[key]++
+		}
+		if w.idle() {
+			idle[key]++
+		}
+	}
+	for key, n := range idle {
+		if n >= crowd && n > mostly*crew[key] {
+			c.gate.Ban(key, fmt.Sprintf("%d workers with it were given blocks of run %s and delivered none", n, c.machine.cfg.Run))
 		}
 	}
 	c.gate.Crew(c.machine.cfg.Run, crew)
@@ -54,7 +71,7 @@ func (c *Coordinator) expect(to string, msg wire.Message) {
 	}
 	_, key := wire.SplitName(to)
 	switch msg := msg.(type) {
-	case *wire.Lease:
+	case *wire.Lease, *wire.Reduce:
 		c.gate.Expect(key, wire.KindResult, 4)
 	case *wire.Pull:
 		c.gate.Expect(key, wire.KindChunk, 2*msg.Count)

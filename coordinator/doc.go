@@ -10,13 +10,15 @@
 //	members      which workers take part
 //	timing       how long things take, and how long they may take
 //	auditing     which blocks are computed twice
+//	exchange     how gradients get here: pulled by the coordinator, or summed by workers
 //	transfer     how gradients and the data set travel
 //	leasing      which worker computes which block
 //	run          parameters, steps and milestones
 //	judgement    which bits are right where workers are not simply believed
 //
 // The work on one block is a task, and the phase of the task says where it stands: see task.go. The way of a block from
-// its announcement to the tree stands in results.go.
+// its announcement to the tree stands in results.go; that of a gradient which workers sum in sums.go; that of parameters
+// which workers hand on in relaying.go.
 //
 // The type Coordinator is the shell around the machine: it has the bus, the clock, the disk and the observer.
 //

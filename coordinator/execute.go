@@ -32,8 +32,9 @@ func (c *Coordinator) execute() {
 			if !c.affordable(cmd) {
 				continue
 			}
-			r := &c.machine.run
-			c.sender.sendTheta(cmd, c.header(0), r.shown, r.chunks, r.opt.step, c.machine.leasing.pass)
+			c.sender.sendTheta(cmd, c.header(0), c.sight())
+		case relayCommand:
+			c.sender.relayTheta(cmd, c.header, c.sight())
 		case pieceCommand:
 			if _, key := wire.SplitName(cmd.to); c.gate != nil {
 				c.gate.Expect(key, wire.KindFetch, 2)
@@ -58,6 +59,10 @@ func (c *Coordinator) execute() {
 			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
 			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
+		case exchangeCommand:
+			c.log.Warn("the sum of the workers is not used: the coordinator sums itself, and in some steps more", "step", c.machine.run.next(), "reason", cmd.why)
+		case chosenCommand:
+			c.log.Info("the run has chosen how gradients get here", "exchange", exchangeOf(cmd.sharded), "step", c.machine.run.next(), "reason", cmd.why)
 		case rollbackCommand:
 			c.back = &cmd
 		case finishCommand:
@@ -71,6 +76,12 @@ func (c *Coordinator) execute() {
 			c.reportMembership(cmd)
 		}
 	}
+}
+
+// sight is what workers are to see now.
+func (c *Coordinator) sight() sight {
+	r := &c.machine.run
+	return sight{version{r.opt.step + 1, c.machine.leasing.pass}, r.shown, r.chunks, r.opt.differences}
 }
 
 // judged gives the machine what the referee has computed.

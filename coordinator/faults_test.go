@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -228,7 +229,7 @@ func (c *crowd) spawn(ctx context.Context) {
 	if c.plan.slow && c.fate.IntN(3) == 0 {
 		program.delay *= 20
 	}
-	id := c.character(l.bus, program)
+	id, bus := c.character(l.bus, program)
 	w, err := worker.New(worker.Config{
 		Run: "toy", ID: fmt.Sprint(id, c.born), Slots: 1 + c.fate.IntN(3), Token: 1 + c.fate.Uint64()>>1,
 		Numerics: c.cfg.Numerics,
@@ -238,7 +239,7 @@ func (c *crowd) spawn(ctx context.Context) {
 			}
 			return program, nil
 		},
-	}, l.bus, hclog.NewNullLogger())
+	}, bus, hclog.NewNullLogger())
 	if err != nil {
 		c.t.Error(err)
 	}
@@ -252,7 +253,7 @@ func (c *crowd) spawn(ctx context.Context) {
 }
 
 // character decides what a worker is like, and names it so.
-func (c *crowd) character(bus *severable, p *toy) string {
+func (c *crowd) character(bus *severable, p *toy) (id string, over wire.Bus) {
 	r := rand.New(rand.NewPCG(c.fate.Uint64(), 0))
 	var mu sync.Mutex
 	strikes := func(share float64) bool {
@@ -261,7 +262,20 @@ func (c *crowd) character(bus *severable, p *toy) string {
 		return r.Float64() < share
 	}
 	lie := 1 + r.Float32() // each its own: two that agree would be believed
+	ways := func(n int) (int, bool) {
+		bad := strikes(0.3)
+		mu.Lock()
+		defer mu.Unlock()
+		return r.IntN(n), bad
+	}
+	sharded := c.cfg.Exchange != coordinator.Star
 	switch bad := c.fate.IntN(3) == 0; {
+	case bad && sharded && c.plan.reducers && c.born%2 == 0:
+		return "reducer", newThief(bus, true, lie, ways)
+	case bad && sharded && c.plan.holders && c.born%3 > 0:
+		return "holder", newThief(bus, false, lie, ways)
+	case bad && sharded && c.plan.relays:
+		return "relay", newMisteller(bus, ways)
 	case bad && c.plan.liars:
 		p.spoil = func(_ uint64, _ int, grad []float32) error {
 			if p.loaded && strikes(0.3) {
@@ -274,10 +288,10 @@ func (c *crowd) character(bus *severable, p *toy) string {
 				terms[0] -= lie
 			}
 		}
-		return "liar"
+		return "liar", bus
 	case bad && c.plan.auditors:
 		bus.alter = func(data []byte) []byte { return denied(data, strikes(0.5)) }
-		return "auditor"
+		return "auditor", bus
 	case bad && c.plan.nan:
 		p.spoil = func(_ uint64, _ int, grad []float32) error {
 			if p.loaded && strikes(0.03) {
@@ -285,9 +299,9 @@ func (c *crowd) character(bus *severable, p *toy) string {
 			}
 			return nil
 		}
-		return "nan"
+		return "nan", bus
 	}
-	return "w"
+	return "w", bus
 }
 
 // denied replaces the digest of an audit's answer.

@@ -17,7 +17,7 @@ import (
 // Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way
 // stays within the credit.
 func TestMachine_KeepsItsBooks(t *testing.T) {
-	steps := uint64(0)
+	steps, summed, doubted := uint64(0), 0, 0
 	for seed := range uint64(80) {
 		b := newBedlam(seed)
 		for range 1500 {
@@ -30,9 +30,11 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 			}
 		}
 		steps += b.m.run.opt.step
+		summed += b.m.figures.Summed
+		doubted += b.m.figures.Doubted
 	}
-	if steps < 80 {
-		t.Errorf("%d steps in all", steps)
+	if steps < 80 || summed < 40 || doubted < 10 {
+		t.Errorf("%d steps in all, %d summed by workers, %d such sums doubted", steps, summed, doubted)
 	}
 }
 
@@ -53,6 +55,9 @@ func newBedlam(seed uint64) *bedlam {
 		Run: "r", Steps: 1 << 40, Shards: 8, ValidationShards: 4, ValidateEvery: 2, FailureDetection: 5 * time.Second,
 		Chunk: 64, Credit: 64 + r.IntN(256), Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}}
+	if seed%2 == 1 {
+		b.cfg.Exchange = Sharded
+	}
 	b.cfg.Audit = []float64{0, 0.5, 1}[r.IntN(3)]
 	if r.IntN(4) > 0 {
 		b.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, reduce.Block) ([]float32, []float32, error) {
@@ -115,8 +120,11 @@ func (b *bedlam) obey() {
 				b.m.rewind(b.now, &Checkpoint{Step: c.step - min(c.step, uint64(b.r.IntN(3))), Theta: x, BestLoss: math.Inf(1)})
 				again = true
 			case sendCommand:
-				if l, ok := c.message.(*wire.Lease); ok {
-					b.sent, b.to = append(b.sent, l), append(b.to, c.to)
+				switch m := c.message.(type) {
+				case *wire.Lease:
+					b.sent, b.to = append(b.sent, m), append(b.to, c.to)
+				case *wire.Reduce:
+					b.sent, b.to = append(b.sent, asLease(m)), append(b.to, c.to)
 				}
 			}
 		}
@@ -144,9 +152,9 @@ func (b *bedlam) answer(id string, l *wire.Lease) {
 	}
 	for i := range 3 {
 		if b.r.IntN(10) > 0 {
-			data := piece(l, i, arguments{})
+			data := b.piece(l, i, arguments{})
 			if _, lie := args["lie"]; lie {
-				data = piece(l, i, args)
+				data = b.piece(l, i, args)
 			}
 			b.say(id, &wire.Chunk{Lease: l.ID, Step: l.Step, Index: i, CRC: wire.Checksum(data), Data: data})
 		}
@@ -169,7 +177,7 @@ func (b *bedlam) check() error {
 	for _, l := range m.leasing.leases {
 		for i := range l.next {
 			if l.state == pulling && !l.got[i] {
-				flying += m.run.chunks.Bytes(i)
+				flying += l.chunks.Bytes(i)
 			}
 		}
 	}
@@ -180,7 +188,7 @@ func (b *bedlam) check() error {
 		busy := 0
 		for _, l := range m.leasing.leases {
 			if l.owner == w && l.state == leased {
-				busy += l.block.Count
+				busy += l.load()
 			}
 		}
 		if busy != w.busy {
@@ -188,12 +196,31 @@ func (b *bedlam) check() error {
 		}
 	}
 	for _, r := range m.leasing.rounds {
-		if err := errors.Join(checkShards(r), checkTasks(r)); err != nil {
+		if r.work == wire.Sum {
+			if r.broken != nil {
+				return r.broken
+			}
+			continue
+		}
+		if err := errors.Join(checkShards(r), checkTasks(r), m.members.checkKept(r)); err != nil {
 			return err
 		}
 	}
 	if len(m.judgement.docket) > 0 {
 		return errors.New("the docket is not empty")
+	}
+	return nil
+}
+
+// checkKept looks at what is kept by holders: those are members, and have a lease of it.
+func (ms *members) checkKept(r *round) error {
+	for _, t := range r.kept {
+		switch l := t.holder; {
+		case !t.phase.inTree():
+			return fmt.Errorf("shards %s are kept, and %v", t.block, t.phase)
+		case l == nil && t.partial.Values == nil, l != nil && (l.state != keeping || l.task != t || !slices.Contains(ms.list, l.owner)):
+			return fmt.Errorf("nobody keeps shards %s", t.block)
+		}
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type judgement struct {
 	timing   *timing
 	transfer *transfer
 	auditing *auditing
+	exchange *exchange
 	leasing  *leasing
 	run      *run
 	out      *outbox
@@ -104,9 +105,13 @@ func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
 	return true
 }
 
-// ask lets the referee compute a task.
+// ask lets the referee compute a task. What a sum is to be is known when the coordinator has summed itself.
 func (j *judgement) ask(t *task) {
 	r := t.round
+	if r.work == wire.Sum {
+		j.exchange.doubt(fmt.Sprintf("the sum of sections %s is to be confirmed", t.block))
+		return
+	}
 	r.dropAudit(t)
 	r.dequeue(t)
 	j.lastQuestion++
@@ -147,6 +152,10 @@ func (j *judgement) check(t *task, v verdict) error {
 // dispute lets the referee, or another worker, decide about a task. The copies that were announced are no longer
 // pulled. If nobody can decide it returns an error, which ends the run.
 func (j *judgement) dispute(now time.Duration, t *task) error {
+	if t.round.work == wire.Sum {
+		j.exchange.doubt(fmt.Sprintf("of the sum of sections %s: %s", t.block, t.positions()))
+		return nil
+	}
 	j.leasing.withdrawAll(t, announced, pulling)
 	j.figures.Disputes++
 	t.parties = nil

@@ -17,6 +17,7 @@ const (
 	announced                   // it has, and the block is here, or is pulled from another
 	pulling                     // announced, chunks are being pulled
 	delivered                   // all is here, and waits to be confirmed
+	keeping                     // announced, and its owner keeps the block for those who sum
 	settled                     // nothing more is expected of it
 	revoked                     // taken back; its messages are refused
 )
@@ -58,12 +59,37 @@ func (l *lease) partial() reduce.Partial {
 
 // batches is how many shards a worker computes one after the other for a lease.
 func (l *lease) batches() int {
+	if l.round.work == wire.Sum {
+		return 1
+	}
 	slots := min(l.owner.slots, l.block.Count)
 	return (l.block.Count + slots - 1) / slots
 }
 
-// check says why a Result is not the answer to the lease, if so. A gradient is to have size values.
-func (l *lease) check(msg *wire.Result, size, terms int) (Reason, string) {
+// load is the number of shards that a worker computes for the lease.
+func (l *lease) load() int {
+	if l.round.work == wire.Sum {
+		return 0
+	}
+	return l.block.Count
+}
+
+// message is what the worker is sent.
+func (l *lease) message(step uint64, pass int) wire.Message {
+	if r := l.round; r.work == wire.Sum {
+		return &wire.Reduce{
+			ID: l.id, Step: step, Pass: pass, Attempt: l.attempt, Number: r.number, Sections: r.sections.Count,
+			First: l.block.First, Count: l.block.Count, Audit: l.audit, Sources: r.sources(l.block),
+		}
+	}
+	return &wire.Lease{
+		ID: l.id, Step: step, Pass: pass, Attempt: l.attempt, Work: l.round.work,
+		First: l.block.First, Count: l.block.Count, Audit: l.audit, Sections: l.round.sections.Count,
+	}
+}
+
+// check says why a Result is not the answer to the lease, if so.
+func (l *lease) check(msg *wire.Result, terms int) (Reason, string) {
 	if l.state != leased {
 		return ReasonDuplicate, fmt.Sprintf("shards %s were announced before", l.block)
 	}
@@ -74,16 +100,25 @@ func (l *lease) check(msg *wire.Result, size, terms int) (Reason, string) {
 	if msg.Fault != "" {
 		return "", ""
 	}
-	want := 0
-	if l.round.work == wire.Gradient && !l.audit {
-		want = size
+	want, digest, digests := 0, 0, 0
+	if l.round.work != wire.Validate && !l.audit {
+		want = l.chunks.Size
+	}
+	if l.round.work == wire.Sum {
+		terms = 0
+	}
+	switch {
+	case l.round.work == wire.Gradient && l.round.sections.Count > 0:
+		digests = wire.DigestLength(l.round.sections.Count)
+	case l.audit:
+		digest = wire.HashLength
 	}
 	if msg.Length != want || len(msg.Terms) != terms {
 		return ReasonLength, fmt.Sprintf("%d values and %d terms, want %d and %d", msg.Length, len(msg.Terms), want, terms)
 	}
-	if l.audit != (len(msg.Digest) == wire.HashLength) {
-		return ReasonLength, fmt.Sprintf("a digest of %d characters; an audit is answered with one of %d, all else with none",
-			len(msg.Digest), wire.HashLength)
+	if len(msg.Digest) != digest || len(msg.Digests) != digests {
+		return ReasonLength, fmt.Sprintf("a digest of %d characters and digests of sections of %d, want %d and %d",
+			len(msg.Digest), len(msg.Digests), digest, digests)
 	}
 	return "", ""
 }

@@ -22,6 +22,7 @@ type leasing struct {
 	timing   *timing
 	transfer *transfer
 	auditing *auditing
+	exchange *exchange
 	accounts *accounts
 	out      *outbox
 	figures  *Stats
@@ -45,7 +46,7 @@ func (s *leasing) assign(now time.Duration) {
 	for _, r := range s.rounds {
 		r.sample = len(trials) > 0 && r.work == wire.Gradient && len(r.leases) == 0
 		for _, w := range s.members.list {
-			for f.counts(w) && w.busy < w.slots {
+			for f.counts(w) && (w.busy < w.slots || r.work == wire.Sum) {
 				t, audit := s.choose(now, r, w, &f)
 				if t == nil {
 					break
@@ -61,6 +62,9 @@ func (s *leasing) assign(now time.Duration) {
 
 // choose finds work for a worker: what has to be done again, then what is to be confirmed, then a free block.
 func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *task, audit bool) {
+	if r.work == wire.Sum && slices.ContainsFunc(r.leases, func(l *lease) bool { return l.owner == w && l.state == leased }) {
+		return nil, false // one after the other, so that each has its share
+	}
 	if t := r.next(now, w, f.workers == 1, s.timing.patienceFor(r)); t != nil {
 		return t, false
 	}
@@ -83,26 +87,26 @@ func (s *leasing) issue(now time.Duration, w *member, t *task, audit bool) {
 	s.lastID++
 	t.attempts++
 	l := &lease{task: t, id: s.lastID, owner: w, audit: audit, attempt: t.attempts, givenAt: now, sentAt: now, grewAt: now}
+	if l.chunks = s.transfer.chunks; t.round.work == wire.Sum {
+		l.chunks = t.round.sections.Cut(t.block.First, t.block.Count)
+	}
 	s.leases = append(s.leases, l)
 	s.byID[l.id] = l
 	t.round.leases = append(t.round.leases, l)
 	t.leases = append(t.leases, l)
 	w.asked = true
 	w.account.allow(1)
-	w.load(now, t.block.Count)
+	w.load(now, l.load())
 	if audit {
-		s.figures.AuditedShards += uint64(t.block.Count)
+		s.figures.AuditedShards += uint64(l.load())
 	} else {
-		s.figures.Issued += uint64(t.block.Count)
+		s.figures.Issued += uint64(l.load())
 	}
 	s.send(l)
 }
 
 func (s *leasing) send(l *lease) {
-	s.out.send(l.owner, &wire.Lease{
-		ID: l.id, Step: s.opt.step, Pass: s.pass, Attempt: l.attempt, Work: l.round.work,
-		First: l.block.First, Count: l.block.Count, Audit: l.audit,
-	})
+	s.out.send(l.owner, l.message(s.opt.step, s.pass))
 }
 
 // find returns the lease that a message is about, or why there is none.
@@ -123,13 +127,19 @@ func (s *leasing) neverGave(id uint64) bool { return id > s.lastID }
 // announce notes what a worker says of a block that it has computed.
 func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
 	w := l.owner
-	w.pace.deliver(l.block.Count, w.slots)
-	w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(l.block.Count, w.slots)) / time.Duration(w.slots)
+	if n := l.load(); n > 0 {
+		w.pace.deliver(n, w.slots)
+		w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(n, w.slots)) / time.Duration(w.slots)
+	}
 	l.round.times = append(l.round.times, (now-l.sentAt)/time.Duration(l.batches()))
-	l.state, l.movedAt = announced, now
+	l.state, l.movedAt, l.round.announcedAt = announced, now, now
 	l.said = &claim{
 		account: w.account, id: w.id, terms: msg.Terms, digest: msg.Digest,
-		checksum: msg.Checksum, summed: !l.audit && l.round.work == wire.Gradient,
+		checksum: msg.Checksum, summed: !l.audit && l.round.work != wire.Validate, digests: msg.Digests,
+	}
+	if msg.Digests != "" {
+		w.met = true
+		l.said.digest = wire.DigestSections(msg.Digests, msg.Terms)
 	}
 	l.task.claims = append(l.task.claims, l.said)
 }
@@ -213,7 +223,7 @@ func (s *leasing) withdrawAll(t *task, states ...leaseState) {
 // revoke takes a lease back, with its credit and its memory. What becomes of the block is up to the caller.
 func (s *leasing) revoke(now time.Duration, l *lease) {
 	if l.state == leased {
-		l.owner.load(now, -l.block.Count)
+		l.owner.load(now, -l.load())
 	}
 	s.withdraw(l)
 	l.state = revoked
@@ -245,7 +255,14 @@ func (s *leasing) drop(now time.Duration, w *member, why string) {
 	s.transfer.endFetch(&w.fetch)
 	s.members.drop(w)
 	for _, l := range slices.Clone(s.leases) {
-		if l.owner == w && l.out() {
+		switch {
+		case l.owner != w:
+		case l.out():
+			s.lose(now, l, nil)
+		case l.state == keeping:
+			s.unkeep(now, l)
+		case l.state == delivered && l.round.shared(): // it is not here, and waits to be confirmed
+			l.task.forget(l)
 			s.lose(now, l, nil)
 		}
 	}
@@ -287,6 +304,9 @@ func (s *leasing) clear(now time.Duration) {
 	}
 	for _, r := range s.rounds {
 		r.tree.Reset(reduce.Block{Count: 1}, s.transfer.recycle)
+		if r.work == wire.Sum {
+			s.transfer.recycle(r.total)
+		}
 	}
 	clear(s.byID)
 	s.leases, s.rounds = s.leases[:0], s.rounds[:0]
@@ -298,10 +318,7 @@ func (s *leasing) clear(now time.Duration) {
 }
 
 // gradient reports whether the gradient of a step is being computed.
-func (s *leasing) gradient() bool {
-	n := len(s.rounds)
-	return n > 0 && s.rounds[n-1].work == wire.Gradient
-}
+func (s *leasing) gradient() bool { return s.gradientRound() != nil }
 
 // done reports whether all rounds are summed, and nobody doubts what is in the sums.
 func (s *leasing) done() bool {

@@ -53,7 +53,9 @@ const (
 	// EventContributor: a worker has contributed to a sum at the parameters after Step updates, and nobody confirmed
 	// it. It is written once for each worker. If the worker is found to lie, the run goes back to before that step.
 	EventContributor = "contributor"
-	EventEnd         = "end" // the coordinator ends
+	EventDoubt       = "doubt" // the sum of the workers was not used; the reason names who is doubted, or who complains
+	EventAside       = "aside" // a worker hands on no parameters for some steps
+	EventEnd         = "end"   // the coordinator ends
 )
 
 // Event is a line of the log about something other than an update.

@@ -22,6 +22,7 @@ type machine struct {
 	members   members   // who takes part
 	timing    timing    // how long things may take
 	auditing  auditing  // which blocks are computed twice
+	exchange  exchange  // how gradients get here
 	transfer  transfer  // how vectors travel
 	leasing   leasing   // who computes what
 	run       run       // parameters and steps
@@ -49,6 +50,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)
 	}
+	m.exchange = exchange{mode: cfg.Exchange, auditing: &m.auditing}
 	m.accounts = accounts{byToken: make(map[uint64]*account), out: &m.out}
 	m.members = newMembers(&m.out)
 	m.transfer = transfer{
@@ -57,16 +59,16 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	}
 	m.leasing = leasing{
 		life: &m.life, opt: opt, members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing,
-		accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
+		exchange: &m.exchange, accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
 	}
 	m.run = run{
-		cfg: &m.cfg, life: &m.life, opt: opt, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state, shown: state,
+		cfg: &m.cfg, life: &m.life, opt: opt, exchange: &m.exchange, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state, shown: state,
 		milestones: newMilestones(&cfg), members: &m.members, timing: &m.timing, transfer: &m.transfer,
 		leasing: &m.leasing, out: &m.out, figures: &m.figures,
 	}
 	m.judgement = judgement{
 		hasReferee: cfg.Referee != nil, terms: len(cfg.TermNames), life: &m.life, accounts: &m.accounts,
-		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, leasing: &m.leasing,
+		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, exchange: &m.exchange, leasing: &m.leasing,
 		run: &m.run, out: &m.out, figures: &m.figures,
 	}
 	return m
@@ -175,6 +177,7 @@ func (m *machine) tick(now time.Duration) {
 	m.leasing.nudge(now)
 	m.leasing.speculate(now)
 	m.leasing.cover(now)
+	m.watch(now)
 	m.conclude(now)
 	if !m.life.active() {
 		return
@@ -189,6 +192,7 @@ func (m *machine) conclude(now time.Duration) {
 	if err := m.leasing.broken(); err != nil && m.life.active() {
 		m.run.finish(err)
 	}
+	m.settle(now)
 	m.judgement.cutOff(now)
 }
 

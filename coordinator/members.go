@@ -18,6 +18,8 @@ type member struct {
 	slots    int
 	ready    bool
 	fresh    bool          // it has said Hello, and not Ready since
+	met      bool          // it hears other workers
+	owed     bool          // it lacks something of the last parameters, and so what differences are added to
 	asked    bool          // it was given a lease in this step
 	busy     int           // shards leased to it and not announced
 	computed time.Duration // how long all its slots computed in this step, as it says

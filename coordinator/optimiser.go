@@ -11,9 +11,10 @@ import (
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
 type optimiser struct {
 	rule
-	theta   []float32
-	average *optim.Average // of the parameters over updates; nil: there is none
-	step    uint64
+	theta       []float32      // the parameters
+	differences *differences   // nil: the rule updates the parameters themselves
+	average     *optim.Average // of the parameters over updates; nil: there is none
+	step        uint64
 }
 
 // rule turns the sum of a step over its shards, which it overwrites, into new parameters.
@@ -32,7 +33,7 @@ var _, _ rule = (*optim.Adam)(nil), (*optim.Nesterov)(nil)
 
 // newOptimiser starts at theta, which belongs to it.
 func newOptimiser(cfg *Config, theta []float32) *optimiser {
-	o := &optimiser{theta: theta}
+	o := &optimiser{theta: theta, differences: newDifferences(cfg, theta)}
 	if cfg.Outer.Every > 0 {
 		o.rule = optim.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
 	} else {
@@ -46,9 +47,9 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	return o
 }
 
-// moments are what is in a checkpoint beside the parameters: the rule's, and the average.
+// moments are what is in a checkpoint beside the parameters: the rule's, the exact parameters, and the average.
 func (o *optimiser) moments() []optim.Moment {
-	list := o.Moments()
+	list := append(o.Moments(), o.differences.moments()...)
 	if o.average != nil {
 		list = append(list, optim.Moment{Name: checkpoint.Average, Values: o.average.Values})
 	}
@@ -86,8 +87,11 @@ func (o *optimiser) restore(cp *Checkpoint) {
 			copy(m.Values, cp.Moments[i].Values)
 		}
 	}
-	if o.average != nil && len(cp.Moments) == 0 {
-		copy(o.average.Values, cp.Theta)
+	if len(cp.Moments) == 0 {
+		o.differences.begin(cp.Theta)
+		if o.average != nil {
+			copy(o.average.Values, cp.Theta)
+		}
 	}
 	o.Resume(cp.Step)
 }
@@ -104,7 +108,10 @@ func (o *optimiser) save(cp *Checkpoint) {
 
 // update makes the step from the sum over its shards, which it overwrites.
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
-	norm, rate, err = o.Update(o.theta, sum, shards, o.step)
+	norm, rate, err = o.Update(o.differences.target(o.theta), sum, shards, o.step)
+	if err == nil {
+		err = o.differences.follow(o.theta)
+	}
 	if err == nil {
 		if o.average != nil {
 			o.average.Add(o.theta, o.step/o.Stride())

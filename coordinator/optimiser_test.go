@@ -3,11 +3,21 @@ package coordinator
 import (
 	"slices"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// A run that goes back to its initial parameters, which have no checkpoint, begins with them as their average.
+// A run that goes back to its initial parameters, which have no checkpoint, begins with them as their average, and as the
+// exact ones.
 func TestOptimiser_BackToTheBeginning(t *testing.T) {
-	cfg := Config{Average: 0.9, Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1, ClipFactor: 3}}
+	for _, parameters := range []wire.Coding{wire.Float32, wire.Int8} {
+		backToTheBeginning(t, parameters)
+	}
+}
+
+func backToTheBeginning(t *testing.T, parameters wire.Coding) {
+	t.Helper()
+	cfg := Config{Parameters: parameters, Average: 0.9, Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1, ClipFactor: 3}}
 	initial := []float32{1, -2, 3}
 	o := newOptimiser(&cfg, slices.Clone(initial))
 	step := func() {
@@ -17,13 +27,16 @@ func TestOptimiser_BackToTheBeginning(t *testing.T) {
 		}
 	}
 	step()
-	first := slices.Clone(o.average.Values)
+	first, theta := slices.Clone(o.average.Values), slices.Clone(o.theta)
 	step()
 	o.restore(&Checkpoint{Theta: initial})
 	if o.step != 0 || !slices.Equal(o.theta, initial) || !slices.Equal(o.average.Values, initial) {
 		t.Fatalf("step %d, parameters %v, average %v", o.step, o.theta, o.average.Values)
 	}
 	step()
+	if !slices.Equal(o.theta, theta) {
+		t.Errorf("the first update again gives %v, want %v", o.theta, theta)
+	}
 	if !slices.Equal(o.average.Values, first) {
 		t.Errorf("the first update again gives the average %v, want %v", o.average.Values, first)
 	}

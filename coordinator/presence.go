@@ -38,17 +38,22 @@ func (m *machine) ahead(w *member, step uint64) bool {
 	return true
 }
 
-// resendTheta sends chunks that a worker misses. A request for an older step is out of date.
+// resendTheta sends chunks that a worker misses. A request for an older step is out of date, and says who did not hand
+// them on.
 func (m *machine) resendTheta(w *member, msg *wire.Need) {
-	if m.ahead(w, msg.Step) || msg.Step < m.run.opt.step {
+	if m.ahead(w, msg.Step) {
 		return
 	}
 	if reason, detail := checkRanges("chunks", msg.Ranges, m.run.chunks.Count()); reason != "" {
 		m.out.refuse(w, reason, true, detail)
 		return
 	}
+	m.run.missed(w, msg)
+	if msg.Step < m.run.opt.step {
+		return
+	}
 	for _, r := range msg.Ranges {
-		m.out.add(thetaCommand{w.id, r.First, r.Count})
+		m.out.add(thetaCommand{to: w.id, first: r.First, count: r.Count})
 	}
 }
 

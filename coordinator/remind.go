@@ -49,7 +49,7 @@ func (s *leasing) remind(now, since time.Duration) {
 
 // remind asks for chunks of a lease that were lost, or tries whether some were.
 func (x *transfer) remind(now, since time.Duration, l *lease) {
-	if lost := l.overtaken(); len(lost) > 0 && l.resent < maxResends*x.chunks.Count() {
+	if lost := l.overtaken(); len(lost) > 0 && l.resent < maxResends*l.chunks.Count() {
 		l.resent += len(lost)
 		l.owner.echoes += len(lost)
 		slices.Sort(lost)

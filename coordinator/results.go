@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -18,12 +19,15 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 		m.refuse(w, reason, m.leasing.neverGave(msg.Lease), detail)
 		return
 	}
-	if reason, detail := l.check(msg, m.transfer.chunks.Size, len(m.cfg.TermNames)); reason != "" {
+	if reason, detail := l.check(msg, len(m.cfg.TermNames)); reason != "" {
 		m.refuse(w, reason, reason != ReasonDuplicate, detail)
 		return
 	}
-	w.load(now, -l.block.Count)
+	w.load(now, -l.load())
 	switch {
+	case msg.Fault != "" && l.round.work == wire.Sum:
+		m.accuse(now, l, msg.Fault)
+		return
 	case msg.Fault != "":
 		m.fail(now, l, ReasonFault, msg.Fault)
 		return
@@ -50,7 +54,7 @@ func (m *machine) hear(now time.Duration, l *lease) {
 		m.leasing.withdraw(l)
 		m.judgement.submit(l.task)
 	case purpose == reserve || m.leasing.spare(now, l): // until the copy before it turns out to be wrong, or does not come
-	case l.round.work == wire.Validate:
+	case !l.round.pulls():
 		m.accept(now, l)
 	default:
 		m.transfer.prefer(now, l)
@@ -89,11 +93,13 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 // complete checks a block of which all chunks are here.
 func (m *machine) complete(now time.Duration, l *lease) {
 	switch {
-	case wire.Combine(l.crcs) != l.said.checksum:
+	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" && l.round.digest(reduce.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
 		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
 		l.task.unsay(func(c *claim) bool { return c == l.said })
 		m.leasing.lose(now, l, l.owner.account)
 		m.leasing.assign(now)
+	case l.special && l.round.work == wire.Sum:
+		m.accuse(now, l, "the sum holds a NaN or an infinity")
 	case l.special:
 		m.fail(now, l, ReasonNonFinite, "the gradient holds a NaN or an infinity")
 	default:
@@ -112,6 +118,14 @@ func (m *machine) accept(now time.Duration, l *lease) {
 	}
 	l.task.arrived = l
 	m.judgement.submit(l.task)
+}
+
+// accuse handles a sum that a worker could not form, because of what another sent it, as it says. It is not known which of
+// the two is to blame, so the coordinator sums itself.
+func (m *machine) accuse(now time.Duration, l *lease, detail string) {
+	m.exchange.doubt(fmt.Sprintf("worker %s: %s", l.owner.id, detail))
+	l.state = announced // it is no longer in the worker's hands
+	m.leasing.lose(now, l, l.owner.account)
 }
 
 // fail handles a block that a worker could not compute. It is given to another worker, if there is one. A block that

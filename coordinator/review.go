@@ -27,11 +27,11 @@ func (j *judgement) review(now time.Duration) {
 func (j *judgement) weigh(now time.Duration, t *task) {
 	l := t.arrived
 	if t.arrived = nil; l != nil {
-		if t.audited || t.phase == disputed {
+		if l.said.digest == "" && (t.audited || t.phase == disputed) {
 			l.said.digest = wire.DigestPartial(l.values, l.said.terms)
 		}
 		if t.phase == disputed {
-			j.decide(now, t, truth{l.partial(), l.owner.id})
+			j.decide(now, t, truth{l.partial(), l.owner.id, l})
 			return
 		}
 		t.hold(now, l)
@@ -123,7 +123,7 @@ func (j *judgement) verdict(now time.Duration, v verdict) {
 // decide ends the doubts about a task: its bits are known. Who said otherwise is cut off, and what it contributed
 // undone.
 func (j *judgement) decide(now time.Duration, t *task, p truth) {
-	known := p.claim(t.round.work, j.transfer.chunks)
+	known := p.claim(t.round, j.transfer.chunks)
 	liars, err := j.convict(t, p, known)
 	if err != nil {
 		j.run.finish(err)
@@ -137,8 +137,11 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 		j.run.closeIfDone(now)
 		return
 	}
+	if l := p.lease; l != nil && t.round.shared() {
+		l.state, t.holder = keeping, l
+	}
 	j.leasing.withdrawAll(t, announced, pulling, delivered)
-	t.copy = nil
+	t.copy, t.digest = nil, known.digest
 	if t.audited {
 		j.figures.Audits++
 	}

@@ -9,12 +9,20 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
-// round is one sum over shards at the current parameters: the gradient of a step, or a validation.
+// round is one sum over shards at the current parameters: the gradient of a step, or a validation. Where workers sum the
+// gradient there is a further round, whose shards are sections of the gradient: see exchange.go.
 //
 // Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
 // Invariant: open is the number of shards that are not in the tree.
 type round struct {
 	work          wire.Work
+	sections      wire.Sections // of the gradient, which blocks are announced with; none: it is not shared out
+	star          bool          // it is shared out no more
+	kept          []*task       // of a gradient that is shared out: those whose bits are known, by first shard
+	of            *round        // of a sum: the round whose blocks are summed,
+	number        int           // and which sum of the pass it is
+	openedAt      time.Duration // when it was begun
+	announcedAt   time.Duration // when a block of it was last announced
 	tree          *reduce.Tree
 	total         reduce.Partial // the sum, once done
 	done          bool
@@ -97,8 +105,11 @@ func (r *round) next(now time.Duration, w *member, alone bool, patience time.Dur
 
 // take chooses the next free block for a worker.
 func (r *round) take(w *member, f *field) (reduce.Block, bool) {
-	if len(r.free) == 0 || f.holdsBack(w, r) {
+	if len(r.free) == 0 || r.work != wire.Sum && f.holdsBack(w, r) {
 		return reduce.Block{}, false
+	}
+	if r.work == wire.Sum {
+		return r.cut(max(1, r.sections.Count/max(1, f.workers))), true
 	}
 	if r.sample {
 		r.sample = false
@@ -159,8 +170,16 @@ func (r *round) add(t *task, p reduce.Partial, from Contribution, recycle func(r
 		r.dropAudit(t)
 	}
 	r.dequeue(t)
-	r.contributions = append(r.contributions, from)
 	r.open -= t.block.Count
+	switch {
+	case r.shared():
+		r.put(t, p, from)
+		return
+	case r.work == wire.Sum: // the values are in their place
+		r.done = r.open == 0
+		return
+	}
+	r.contributions = append(r.contributions, from)
 	r.tree.Add(t.block, p, recycle)
 	r.total, r.done = r.tree.Take()
 }

@@ -22,11 +22,15 @@ type run struct {
 	cfg        *Config
 	life       *life
 	opt        *optimiser
+	exchange   *exchange
 	integers   *integers     // nil: gradients are float32
 	chunks     wire.Chunking // of state
 	state      []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
 	shown      []float32     // what workers compute at: state, or the average of the parameters in the same form
 	averages   []float32     // memory of the latter; nil: there is no average
+	relays     *relays       // of the parameters under way; nil: the coordinator sent them itself
+	before     *relays       // of those before
+	base       version       // what the last difference was added to, if that was shown and the sum was not; zero: nothing
 	milestones milestones
 
 	members  *members
@@ -70,7 +74,9 @@ func (r *run) next() uint64 { return r.opt.step + r.opt.Stride() }
 func (r *run) open(now time.Duration) {
 	r.life.spokeAt = now
 	r.leasing.clear(now)
-	step := r.opt.step
+	r.exchange.begin()
+	step, base := r.opt.step, r.base
+	r.base = version{}
 	if r.milestones.exhausted(step) {
 		r.finish(nil)
 		return
@@ -80,10 +86,14 @@ func (r *run) open(now time.Duration) {
 		r.leasing.rounds = append(r.leasing.rounds, newRound(wire.Validate, r.cfg.ValidationShards))
 	}
 	averaged := r.show(validating)
+	if averaged {
+		base = version{}
+	}
 	if step < r.cfg.Steps && !averaged {
 		gradient := newRound(wire.Gradient, r.cfg.Shards)
 		gradient.tree.Peaks = r.integers.peaks()
-		gradient.single = r.opt.Stride() > 1
+		gradient.single, gradient.openedAt = r.opt.Stride() > 1, now
+		gradient.sections = r.exchange.open(step, r.members.ready(), r.transfer.chunks)
 		r.leasing.rounds = append(r.leasing.rounds, gradient)
 	}
 	if len(r.leasing.rounds) == 0 {
@@ -94,9 +104,7 @@ func (r *run) open(now time.Duration) {
 		r.finish(ErrInterrupted)
 		return
 	}
-	if r.members.ready() > 0 {
-		r.out.add(thetaCommand{count: r.chunks.Count()})
-	}
+	r.sendOut(now, base, r.leasing.shared() != nil)
 	r.leasing.assign(now)
 	if r.milestones.checkpointDue(step, validating) {
 		r.save(false)
@@ -119,6 +127,10 @@ func (r *run) show(validating bool) (averaged bool) {
 // use puts a copy of a block into the tree.
 func (r *run) use(now time.Duration, l *lease) {
 	l.owner.account.accepted++
+	if l.task.digest = l.said.digest; l.round.shared() {
+		r.keep(now, l)
+		return
+	}
 	p := l.partial()
 	r.leasing.withdraw(l)
 	r.merge(now, l.task, p, Contribution{l.block, l.said.checksum, l.owner.id})
@@ -130,11 +142,16 @@ func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Contribut
 	if !t.merge() {
 		return
 	}
-	for _, f := range t.failures {
-		f.account.offences++
+	if !t.charged { // a block that is kept may come here again
+		for _, f := range t.failures {
+			f.account.offences++
+		}
 	}
-	r.figures.Useful += uint64(t.block.Count)
+	t.charged = true
 	sum := t.round
+	if sum.work != wire.Sum {
+		r.figures.Useful += uint64(t.block.Count)
+	}
 	if sum.add(t, p, from, r.transfer.recycle); !sum.done {
 		return
 	}
@@ -145,9 +162,13 @@ func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Contribut
 	r.closeIfDone(now)
 }
 
-// closeIfDone closes the step if all is summed and nobody doubts it.
+// closeIfDone closes the step if all is summed and nobody doubts it. A gradient that is shared out is summed first.
 func (r *run) closeIfDone(now time.Duration) {
-	if r.leasing.done() {
+	g := r.leasing.shared()
+	switch {
+	case g != nil && g.done && len(g.disputes) == 0 && r.leasing.sum() == nil && !r.milestones.exhausted(r.opt.step):
+		r.sum(now, g)
+	case r.leasing.done() && r.exchange.trial == nil && r.exchange.doubted == "":
 		r.closeStep(now)
 	}
 }
@@ -176,12 +197,16 @@ func (r *run) closeStep(now time.Duration) {
 		r.open(now)
 		return
 	}
-	gradient := r.leasing.rounds[len(r.leasing.rounds)-1]
+	gradient := r.leasing.gradientRound()
+	if sum := r.leasing.sum(); sum != nil {
+		r.gather(gradient, sum)
+	}
 	sum := gradient.total
 	if blocks := r.integers.widen(sum.Values); blocks > 0 {
 		r.repeatStep(now, sum, blocks)
 		return
 	}
+	before := version{r.opt.step + 1, r.leasing.pass}
 	norm, rate, err := r.opt.update(r.integers.gradient(sum.Values), r.cfg.Shards)
 	if err == nil {
 		r.integers.close(sum.Values)
@@ -201,9 +226,13 @@ func (r *run) closeStep(now time.Duration) {
 	report := StepReport{Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, Workers: r.members.ready()}
 	report.Compute, report.Work = r.members.worked()
 	r.life.waitSince = now
+	r.learn(now, gradient)
 	r.members.doubtIdle()
 	r.integers.settle()
 	r.leasing.pass = 0
+	if r.opt.differences != nil {
+		r.base = before
+	}
 	r.open(now)
 	r.out.add(report) // after the messages of the next step: workers need not wait for the observer
 }

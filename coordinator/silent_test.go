@@ -114,7 +114,7 @@ func silent(ctx context.Context, t *testing.T, bus wire.Bus, cfg coordinator.Con
 			t.Error(err)
 		}
 	}
-	sub, err := bus.Subscribe(subjects.Worker(id), func(data []byte) {
+	sub, err := bus.Subscribe(subjects.Worker(wire.Name(id, bus.Key())), func(data []byte) {
 		m, err := wire.Decode(data)
 		if err != nil {
 			return // spoilt on its way

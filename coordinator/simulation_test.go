@@ -27,18 +27,28 @@ import (
 
 var (
 	simulations = flag.Int("simulations", 300, "number of simulated fault schedules")
+	allSharded  = flag.Bool("sharded", false, "let workers sum the gradients in all simulated fault schedules, not every other one")
 	firstSeed   = flag.Uint64("seed", 1, "seed of the first simulated fault schedule")
 )
 
-// simulated is the SHA-256 of the simulated run's parameters, whatever befalls it.
-const simulated = "87d0f3860d568be5b7edd5901756823f3d23b0a3072474b49d11e3bb01c37a95"
+// form is how vectors travel in a simulated run.
+type form struct{ gradients, parameters wire.Coding }
 
-// simulatedIntegers and simulatedShort are those of the runs whose gradients travel as integers of 16 and 8 bits: every
-// third schedule has one of them.
-const (
-	simulatedIntegers = "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f703f6d0df639"
-	simulatedShort    = "d86fb6e54d8b87041f1d4e34f3ad95c9661248d89b826ddcf6be5fb0ac16744b"
-)
+// simulated has the SHA-256 of the simulated runs' parameters, whatever befalls them: gradients travel as float32 or as
+// integers of 16 or 8 bits, and so do the differences of parameters.
+func simulated() map[form]string {
+	return map[form]string{
+		{wire.Float32, wire.Float32}: "87d0f3860d568be5b7edd5901756823f3d23b0a3072474b49d11e3bb01c37a95",
+		{wire.Int16, wire.Float32}:   "4d178a2d48d2033a8f42d66c93ef93efbad9cc71d04807c8456f703f6d0df639",
+		{wire.Int8, wire.Float32}:    "d86fb6e54d8b87041f1d4e34f3ad95c9661248d89b826ddcf6be5fb0ac16744b",
+		{wire.Float32, wire.Int16}:   "7aa75debadd7a0b7785eb547c628361986911291911b36da6f477276dcddae33",
+		{wire.Int16, wire.Int16}:     "eb0720793521fd3e1eb5b4cf6f31f49dab52fb3964214ac8f26dbdb7cd7d5844",
+		{wire.Int8, wire.Int16}:      "1661b48005fb0b3d5bff6cc1aca1ec09906612295f6a366fab8b33fc4de78786",
+		{wire.Float32, wire.Int8}:    "eea3190ffaec2de816648b514b9ecb50c4e6cafe0fac7da74584235a9b8f37f8",
+		{wire.Int16, wire.Int8}:      "a93d540ef09bba2b319173696a8ff4dbe418e3b75d34531b5fafc453e4171e54",
+		{wire.Int8, wire.Int8}:       "f0b9ef30478553e43d82ca581e6eb8155416f4aaf5fe20cc55e09b23f11c3cf8",
+	}
+}
 
 // Real coordinators and workers, the real codec and the real files live through random faults in simulated time:
 // messages lost, repeated, late, reordered and changed; brokers that are gone for seconds; workers killed, paused, cut
@@ -79,6 +89,7 @@ func simulatedCoordinator(t *testing.T, cfg coordinator.Config, bus wire.Bus, ob
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.HurryChoice(2)
 	return c
 }
 
@@ -95,14 +106,14 @@ type simulation struct {
 
 // The undisturbed runs, which the schedules are compared with.
 func TestSimulation_Undisturbed(t *testing.T) {
-	for _, gradients := range []wire.Coding{wire.Float32, wire.Int16, wire.Int8} {
-		undisturbed(t, gradients)
+	for form := range simulated() {
+		undisturbed(t, form)
 	}
 }
 
-func undisturbed(t *testing.T, gradients wire.Coding) {
+func undisturbed(t *testing.T, form form) {
 	s := &simulation{t: t, cfg: simulatedConfig(t)}
-	s.cfg.Gradients = gradients
+	s.cfg.Gradients, s.cfg.Parameters = form.gradients, form.parameters
 	bus := wire.NewMemory(nil)
 	c := simulatedCoordinator(t, s.cfg, bus, nil)
 	defer startWorker(t, t.Context(), bus, worker.Config{Numerics: s.cfg.Numerics}, func() *toy { return &toy{size: simulatedSize} })()
@@ -111,20 +122,15 @@ func undisturbed(t *testing.T, gradients wire.Coding) {
 	}
 	theta, _ := c.Parameters()
 	if sha := checkpoint.Hash(theta); sha != s.want() {
-		t.Errorf("coding %d: SHA-256 %s, want %s", gradients, sha, s.want())
+		t.Errorf("%+v: SHA-256 %s, want %s", form, sha, s.want())
 	}
 }
 
+// form is how vectors travel in this run.
+func (s *simulation) form() form { return form{s.cfg.Gradients, s.cfg.Parameters} }
+
 // want is the SHA-256 that the run is to end with.
-func (s *simulation) want() string {
-	switch s.cfg.Gradients {
-	case wire.Int16:
-		return simulatedIntegers
-	case wire.Int8:
-		return simulatedShort
-	}
-	return simulated
-}
+func (s *simulation) want() string { return simulated()[s.form()] }
 
 // plan is which faults a schedule has. Not all come together: a fault that only shows when others are absent has to
 // have its day.
@@ -145,6 +151,9 @@ type plan struct {
 	crashes    bool
 	full       bool // disks
 	silent     bool // members that never deliver
+	reducers   bool // who lie about sums of sections, or accuse others, or say nothing
+	holders    bool // who withhold from other workers what they keep, or send something else
+	relays     bool // who hand on other parameters than they were sent, or none
 }
 
 func (p plan) String() string { return fmt.Sprintf("%+v", plain(p)) }
@@ -171,7 +180,11 @@ func draw(r *rand.Rand) plan {
 		p.audit = r.Float64()
 	}
 	p.silent = some()
-	p.referee = p.referee || p.silent || p.liars || p.auditors || p.nan
+	if p.reducers, p.holders = some(), some(); p.reducers {
+		p.audit = 1
+	}
+	p.relays = some()
+	p.referee = p.referee || p.reducers || p.silent || p.liars || p.auditors || p.nan
 	return p
 }
 
@@ -183,11 +196,23 @@ func simulate(t *testing.T, seed uint64, average float64) *simulation {
 	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
 	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
 	s.cfg.Audit = p.audit
-	switch seed % 6 {
+	switch {
+	case seed%2 == 1 || *allSharded:
+		s.cfg.Exchange = coordinator.Sharded
+	case seed%7 < 3:
+		s.cfg.Exchange = coordinator.Auto
+	}
+	switch seed % 12 / 2 { // each with star and sharded
 	case 0:
 		s.cfg.Gradients = wire.Int16
 	case 3:
 		s.cfg.Gradients = wire.Int8
+	}
+	switch seed % 5 {
+	case 1:
+		s.cfg.Parameters = wire.Int8
+	case 3:
+		s.cfg.Parameters = wire.Int16
 	}
 	if p.referee {
 		s.cfg.Referee = trustedOf(quantize.Width(s.cfg.Gradients.Width()), simulatedSize)
@@ -255,7 +280,8 @@ func (s *simulation) lead(ctx context.Context, fate *rand.Rand) {
 			s.t.Errorf("incarnation %d: %v", incarnations, err)
 			return
 		}
-		s.t.Logf("%v simulated, %d incarnations, %d messages refused", time.Since(start), incarnations, s.refused)
+		s.t.Logf("%v simulated, %d incarnations, %d messages refused; at last %d gradients summed by workers, parameters handed on %d times, %d chunks of them asked for",
+			time.Since(start), incarnations, s.refused, c.Stats().Summed, c.Stats().Relayed, c.Stats().Unrelayed)
 		theta, _ := c.Parameters()
 		if sha := checkpoint.Hash(theta); sha != s.want() {
 			s.t.Errorf("SHA-256 %s, want %s", sha, s.want())

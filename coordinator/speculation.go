@@ -1,6 +1,10 @@
 package coordinator
 
-import "time"
+import (
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
 
 // A slow worker holds the step back. When no block is left to be given out, a block that takes much longer than the
 // others is given to an idle worker as well. The copy that arrives first is used. Both have the same bits, so only the
@@ -11,6 +15,9 @@ const copies = 2
 
 // overdue reports whether the block should be given to another worker as well. A block that is on its way is not late.
 func (s *leasing) overdue(now time.Duration, l *lease) bool {
+	if l.round.work == wire.Sum && now-l.grewAt < s.timing.patience() {
+		return false
+	}
 	return l.out() && !s.transfer.moving(now, l) && !(l.audit && l.state == announced) && now-l.givenAt > s.timing.limit(l)
 }
 

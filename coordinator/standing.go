@@ -20,6 +20,8 @@ const (
 	debt = 10
 	// maxRests bounds how often the rest of a member is doubled.
 	maxRests = 8
+	// chances is how many blocks a member may let wait before it counts as one that never delivers.
+	chances = 3
 )
 
 // standing is what the blocks that a member was given say about it.
@@ -37,6 +39,9 @@ func (s *standing) sound(now time.Duration) bool {
 
 // untried reports whether nothing is known of a member.
 func (s *standing) untried() bool { return !s.proven && s.misses == 0 }
+
+// idle reports whether a member was given blocks, several times, and never delivered one.
+func (s *standing) idle() bool { return !s.proven && s.misses >= chances }
 
 // delivers notes that a member has delivered. What a proven member let wait before is not forgotten: it could deliver in
 // order to let the next block wait.

@@ -10,6 +10,7 @@ import (
 type Stats struct {
 	Step, Term uint64
 	Waiting    string // what the run waits for; empty while it goes on
+	Exchange   string // how gradients get here, and why if the run chooses itself
 
 	Issued        uint64   // shards given out, also more than once; audits not counted
 	Useful        uint64   // of these, shards that are part of the run
@@ -21,6 +22,10 @@ type Stats struct {
 	Unaudited     int      // blocks to be confirmed that nobody was there to confirm
 	Refereed      int      // blocks given to the referee
 	Disputes      int      // blocks about which workers said different things
+	Summed        int      // steps whose gradient workers have summed
+	Doubted       int      // sums of workers that were not used: the coordinator summed itself
+	Relayed       int      // passes whose parameters workers have handed on
+	Unrelayed     int      // chunks of them that were asked for and sent by the coordinator
 	Rollbacks     int      // times that the run went back
 	Quarantined   []string // names of the workers that were cut off
 	Marks         []uint64 // of their tokens, see wire.Mark
@@ -75,6 +80,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 func (m *machine) stats() *Stats {
 	s := m.figures
 	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor
+	s.Exchange = m.exchange.describe()
 	s.Quarantined, s.Marks = slices.Clone(s.Quarantined), slices.Clone(s.Marks)
 	s.Members = make([]MemberStats, 0, len(m.members.list))
 	for _, w := range m.members.list {

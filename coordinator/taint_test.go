@@ -18,8 +18,16 @@ import (
 
 // A worker that is found out by a later coordinator: what it contributed under the one before is undone, too.
 func TestRun_LiarOutlivesCoordinator(t *testing.T) {
+	for parameters, golden := range map[wire.Coding]string{wire.Float32: golden, wire.Int16: goldenDelta16, wire.Int8: goldenDelta8} {
+		liarOutlivesCoordinator(t, parameters, golden)
+	}
+}
+
+func liarOutlivesCoordinator(t *testing.T, parameters wire.Coding, golden string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		bus, cfg := wire.NewMemory(nil), config(t)
+		cfg.Parameters = parameters
 		cfg.Log, cfg.Referee = filepath.Join(t.TempDir(), "log.jsonl"), trusted(toySize)
 		lies, back := false, -1
 		program := &toy{size: toySize, delay: 10 * time.Millisecond, spoil: func(_ uint64, _ int, grad []float32) error {

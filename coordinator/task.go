@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // phase says where the work on a block stands. It changes as phase.allows says, and only in the methods of this file.
 //
-//	free ⇄ open → merged ⇄ contested       open: nobody doubts the block: it is pulled and merged
+//	free ⇄ open ⇄ merged ⇄ contested       open: nobody doubts the block: it is pulled and merged
+//	                                       merged: back, where its holder keeps it, and is gone, or is to send it
 //	       open ⇄ held → merged            held: a copy is here, and waits to be confirmed
 //	       open, held → refereed → decided → merged
 //	       open, held → disputed → decided → merged
@@ -47,7 +47,7 @@ func (p phase) allows(to phase) bool {
 	case decided:
 		return to == merged
 	case merged:
-		return to == contested
+		return to == contested || to == open
 	case contested:
 		return to == merged
 	}
@@ -84,6 +84,12 @@ type task struct {
 	copyAt  time.Duration
 	arrived *lease     // whose copy has come since the task was last looked at; nil: none
 	parties []*account // to the dispute
+	charged bool       // who failed has been charged with it
+
+	digest  string         // of the bits that count, where the gradient is shared out
+	holder  *lease         // who keeps them; nil: they are in partial
+	partial reduce.Partial // what is here of a block that is kept: its terms
+	from    Contribution
 	// question is the number of the question that the referee was asked; 0: none.
 	// Invariant: it is set exactly while the referee computes the block.
 	question uint64
@@ -125,6 +131,16 @@ func (t *task) dropCopy() {
 	t.copy = nil
 	if t.phase == held {
 		t.enter(open)
+	}
+}
+
+// forget drops the copy of a lease, which has come or is about to be held.
+func (t *task) forget(l *lease) {
+	if t.arrived == l {
+		t.arrived = nil
+	}
+	if t.copy == l {
+		t.dropCopy()
 	}
 }
 
@@ -178,9 +194,9 @@ func (t *task) purpose(l *lease) purpose {
 			return compare
 		}
 		return deliver
-	case t.phase.inTree(), t.phase.judged(), len(t.claims) > 1 && t.contradicted():
+	case t.phase.inTree(), t.phase.judged(), len(t.claims) > 1 && t.contradicted(), t.phase == held && l.round.shared():
 		return compare
-	case t.phase == held && l.round.work != wire.Validate:
+	case t.phase == held && l.round.pulls():
 		return reserve
 	}
 	return deliver

@@ -22,7 +22,7 @@ func TestTask_EntersOnlyWhatFollows(t *testing.T) {
 		refereed:  {decided},
 		disputed:  {decided},
 		decided:   {merged},
-		merged:    {contested},
+		merged:    {contested, open},
 		contested: {merged},
 	}
 	for _, from := range phases {

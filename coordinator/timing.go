@@ -16,9 +16,9 @@ const (
 // timing says how long things take and may take. All limits follow from the failure detection that is configured and
 // from what was measured.
 type timing struct {
-	detection time.Duration                    // silence after which a worker counts as lost
-	stride    int                              // updates of a replica in a round of local steps; 1 in a synchronous run
-	typical   [wire.Validate + 1]time.Duration // of a shard, by kind of work, in the last round of that kind; 0: not known
+	detection time.Duration               // silence after which a worker counts as lost
+	stride    int                         // updates of a replica in a round of local steps; 1 in a synchronous run
+	typical   [wire.Sum + 1]time.Duration // of a shard, by kind of work, in the last round of that kind; 0: not known
 }
 
 // heartbeat is the longest silence that workers are asked for.
@@ -33,12 +33,18 @@ func (g *timing) soon() time.Duration { return g.detection / 20 }
 // prompt is the least time after which it is looked whether an answer is missing.
 func (g *timing) prompt() time.Duration { return g.detection / 125 }
 
-// parts is how many steps of computation a lease has: one for each shard, or one for each local step of each replica.
-func (g *timing) parts(l *lease) int { return l.block.Count * g.partsOf(l.round) }
+// parts is how many steps of computation a lease has: one for each shard, one for each local step of each replica, or one
+// for each block that is summed.
+func (g *timing) parts(l *lease) int {
+	if l.round.work == wire.Sum {
+		return len(l.round.of.kept)
+	}
+	return l.block.Count * g.partsOf(l.round)
+}
 
 // partsOf is how many steps of computation a shard of a round has.
 func (g *timing) partsOf(r *round) int {
-	if r.work == wire.Validate {
+	if r.work != wire.Gradient {
 		return 1
 	}
 	return g.stride
@@ -105,6 +111,14 @@ func (g *timing) stuck(l *lease) time.Duration {
 		longest = max(longest, time.Duration(min(3/rate, 1e6)*float64(time.Second)))
 	}
 	return max(g.detection, longest/time.Duration(g.partsOf(l.round)))
+}
+
+// still is for how long nothing may come of a sum. Before that its parts are given to further workers.
+func (g *timing) still(r *round) time.Duration {
+	if each, ok := g.expected(r); ok {
+		return 2*g.patience() + 4*each
+	}
+	return 2 * g.detection
 }
 
 // close keeps the median of a round that is done, for the next one like it.

@@ -148,9 +148,22 @@ func (p *player) event(words []string) error {
 		p.cfg.Audit = float64(args.number("audit", 0)) / 100
 		p.cfg.Golden = args["golden"]
 		p.cfg.Job = []byte(args["job"])
+		switch args["exchange"] {
+		case "sharded":
+			p.cfg.Exchange = Sharded
+		case "auto":
+			p.cfg.Exchange = Auto
+		}
 		if args["gradients"] == "int16" {
 			p.cfg.Gradients = wire.Int16
 		}
+		switch args["parameters"] {
+		case "delta16":
+			p.cfg.Parameters = wire.Int16
+		case "delta8":
+			p.cfg.Parameters = wire.Int8
+		}
+		p.cfg.Average = float64(args.number("average", 0)) / 100
 		if args["kernels"] != "" {
 			p.cfg.Numerics = numerics(args["kernels"])
 		}
@@ -234,7 +247,7 @@ func (p *player) message(kind, from string, args arguments) error {
 	case "chunk":
 		_, bad := args["bad"]
 		index := args.number("index", 0)
-		data := piece(lease, index, args)
+		data := p.piece(lease, index, args)
 		crc := wire.Checksum(data)
 		if bad {
 			crc++
@@ -297,6 +310,23 @@ func partial(l *wire.Lease, args arguments) (values, terms []float32) {
 	return values, []float32{float32(l.Count)}
 }
 
+// cut says how the sum of a lease of sections is cut, and sum is that: the number of shards everywhere, or one less if it
+// is a lie.
+func (p *player) sum(l *wire.Lease, args arguments) (cut wire.Chunking, values []float32) {
+	cut = wire.Sections{Chunks: wire.NewChunking(40, 64), Count: l.Sections}.Cut(l.First, l.Count)
+	whole, _ := partial(&wire.Lease{Work: wire.Gradient, Count: p.cfg.Shards}, args)
+	return cut, whole[:cut.Size]
+}
+
+// piece is chunk i of what a lease asks for.
+func (p *player) piece(l *wire.Lease, i int, args arguments) []byte {
+	if l.Work != wire.Sum {
+		return piece(l, i, args)
+	}
+	cut, values := p.sum(l, args)
+	return cut.Encode(nil, values, min(i, cut.Count()-1))
+}
+
 // token is the secret of a worker.
 func token(id string) uint64 { return uint64(wire.Checksum([]byte(id))) }
 
@@ -313,6 +343,11 @@ func piece(l *wire.Lease, i int, args arguments) []byte {
 	return wire.FloatBytes(x)
 }
 
+// asLease is a reduce lease in the form of a lease.
+func asLease(m *wire.Reduce) *wire.Lease {
+	return &wire.Lease{ID: m.ID, Step: m.Step, Pass: m.Pass, Attempt: m.Attempt, Work: wire.Sum, First: m.First, Count: m.Count, Audit: m.Audit, Sections: m.Sections}
+}
+
 func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
 	values, terms := partial(l, args)
 	r := &wire.Result{
@@ -320,7 +355,19 @@ func (p *player) result(l *wire.Lease, args arguments) *wire.Result {
 		First: args.number("first", l.First), Count: l.Count, Terms: terms, Fault: args["fault"],
 		Took: time.Duration(args.number("took", 0)) * time.Millisecond,
 	}
+	sections := wire.Sections{Chunks: wire.NewChunking(40, 64), Count: l.Sections}
+	if l.Work == wire.Gradient && l.Sections > 0 {
+		r.Digests = sections.DigestsOf(0, l.Sections, values)
+	}
 	switch {
+	case l.Work == wire.Sum:
+		cut, sum := p.sum(l, args)
+		if r.Terms = nil; l.Audit {
+			r.Digest = wire.DigestPartial(sum, nil)
+		} else {
+			r.Length, r.Checksum = args.number("length", cut.Size), cut.ChecksumOf(sum)
+		}
+	case l.Audit && l.Sections > 0:
 	case l.Audit:
 		r.Digest = wire.DigestPartial(values, terms)
 	case l.Work == wire.Gradient:
@@ -359,7 +406,24 @@ func (p *player) describe(c command) string {
 		if to == "" {
 			to = "all"
 		}
-		return fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.first, c.count)
+		text := fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.first, c.count)
+		if c.base.step > 0 {
+			text += fmt.Sprintf(", as differences to step %d, pass %d", c.base.step-1, c.base.pass)
+		}
+		return text
+	case relayCommand:
+		text := fmt.Sprintf("parameters of step %d", p.m.run.opt.step)
+		for i, to := range c.to {
+			if i < c.sections.Count {
+				text += fmt.Sprintf(", chunks %d+%d to %s", c.sections.First(i), c.sections.First(i+1)-c.sections.First(i), to.id)
+			} else {
+				text += ", none to " + to.id
+			}
+		}
+		for _, to := range c.direct {
+			text += ", all to " + to
+		}
+		return text + ", to be handed on"
 	case pieceCommand:
 		return fmt.Sprintf("to %s: piece %d of the data set", c.to, c.index)
 	case rejectCommand:
@@ -375,6 +439,10 @@ func (p *player) describe(c command) string {
 			c.blocks, c.step, p.m.run.integers.scales.Exponents())
 	case refereeCommand:
 		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
+	case exchangeCommand:
+		return "the coordinator sums itself: " + c.why
+	case chosenCommand:
+		return fmt.Sprintf("chosen: %v: %s", exchangeOf(c.sharded), c.why)
 	case rollbackCommand:
 		return fmt.Sprintf("go back to step %d at most: %s", c.step, c.reason)
 	case finishCommand:
@@ -405,20 +473,36 @@ func (p *player) describeMessage(m wire.Message) string {
 		if m.Gradients == wire.Int16 {
 			text += fmt.Sprintf(", gradients as integers for %d shards, tensors %v", m.Shards, m.Tensors)
 		}
+		if m.Parameters != wire.Float32 {
+			text += fmt.Sprintf(", parameters as differences of %d bytes, tensors %v", m.Parameters.Width(), m.Tensors)
+		}
 		return text
 	case *wire.Refusal:
 		return fmt.Sprintf("refusal: %s; %s", m.Reason, m.Remedy)
 	case *wire.Lease:
 		p.leases[m.ID] = m
 		audit := ""
+		if m.Sections > 0 {
+			audit = fmt.Sprintf(", in %d sections", m.Sections)
+		}
 		if m.Audit {
-			audit = ", for the digest"
+			audit += ", for the digest"
 		}
 		pass := ""
 		if m.Pass > 0 {
 			pass = fmt.Sprintf(", pass %d", m.Pass)
 		}
 		return fmt.Sprintf("lease %d: %s, step %d%s, shards %d+%d, attempt %d%s", m.ID, m.Work, m.Step, pass, m.First, m.Count, m.Attempt, audit)
+	case *wire.Reduce:
+		p.leases[m.ID] = asLease(m)
+		text := fmt.Sprintf("lease %d: sum %d of sections %d+%d of %d, step %d, attempt %d, of", m.ID, m.Number, m.First, m.Count, m.Sections, m.Step, m.Attempt)
+		for _, s := range m.Sources {
+			text += fmt.Sprintf(" shards %d+%d of %s (lease %d)", s.First, s.Count, s.Holder, s.Lease)
+		}
+		if m.Audit {
+			text += ", for the digest"
+		}
+		return text
 	case *wire.Pull:
 		return fmt.Sprintf("pull lease %d, chunks %d+%d", m.Lease, m.First, m.Count)
 	case *wire.End:

@@ -29,6 +29,7 @@ type transfer struct {
 // delivery is a block's gradient on its way from a worker. The bytes are verified and stored outside the machine, which
 // counts what has arrived: see intake.
 type delivery struct {
+	chunks  wire.Chunking
 	opening uint64    // its number; 0: nothing was asked for yet
 	values  []float32 // where the gradient is stored; nil: nowhere
 	crcs    []uint32  // of the chunks that are here
@@ -57,7 +58,7 @@ func (x *transfer) affords(n int) bool {
 // start makes a lease the one that its block is pulled from.
 func (x *transfer) start(now time.Duration, l *lease) {
 	l.state, l.movedAt = pulling, now
-	l.next, l.missing = 0, x.chunks.Count()
+	l.next, l.missing = 0, l.chunks.Count()
 }
 
 // prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
@@ -74,7 +75,7 @@ func (x *transfer) prefer(now time.Duration, l *lease) {
 
 // resume pulls a task from another worker that has it, if there is one.
 func (x *transfer) resume(now time.Duration, t *task) {
-	if !t.wanted() || t.source() != nil {
+	if !t.wanted() || t.source() != nil || !t.round.pulls() {
 		return
 	}
 	for _, l := range t.leases {
@@ -87,14 +88,14 @@ func (x *transfer) resume(now time.Duration, t *task) {
 
 // pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes.
 func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
-	n := x.chunks.Count()
 	for _, l := range leases {
+		n := l.chunks.Count()
 		if l.state != pulling || l.next == n {
 			continue
 		}
 		first := l.next
-		for l.next < n && x.affords(x.chunks.Bytes(l.next)) {
-			x.inFlight += x.chunks.Bytes(l.next)
+		for l.next < n && x.affords(l.chunks.Bytes(l.next)) {
+			x.inFlight += l.chunks.Bytes(l.next)
 			l.next++
 		}
 		if l.next == first {
@@ -102,13 +103,13 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 		}
 		if l.values == nil {
 			x.opened++
-			l.opening, l.values = x.opened, x.vector()
+			l.opening, l.values = x.opened, x.place(l)
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
 			l.begin(n)
 		}
 		x.out.add(expectCommand{
 			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,
-			first: first, end: l.next, chunks: x.chunks, values: l.values,
+			first: first, end: l.next, chunks: l.chunks, values: l.values,
 		})
 		l.movedAt = now
 		l.asks(first, l.next)
@@ -156,7 +157,7 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 	l.special = l.special || !c.finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
 	l.missing--
-	x.inFlight -= x.chunks.Bytes(c.Index)
+	x.inFlight -= l.chunks.Bytes(c.Index)
 	return "", ""
 }
 
@@ -167,8 +168,8 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
 	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
-	case len(msg.Data) != x.chunks.Bytes(msg.Index):
-		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), x.chunks.Bytes(msg.Index))
+	case len(msg.Data) != l.chunks.Bytes(msg.Index):
+		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), l.chunks.Bytes(msg.Index))
 	case wire.Checksum(msg.Data) != msg.CRC:
 		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
 	}
@@ -179,13 +180,13 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 func (x *transfer) forget(l *lease) {
 	for i := range l.next {
 		if l.state == pulling && !l.got[i] {
-			x.inFlight -= x.chunks.Bytes(i)
+			x.inFlight -= l.chunks.Bytes(i)
 		}
 	}
 	if l.opening > 0 {
 		x.out.add(closeCommand{l.id})
 	}
-	if l.values != nil {
+	if l.values != nil && l.round.work != wire.Sum {
 		x.pool = append(x.pool, l.values)
 	}
 	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
@@ -196,6 +197,15 @@ func (x *transfer) recycle(p reduce.Partial) {
 	if p.Values != nil {
 		x.pool = append(x.pool, p.Values)
 	}
+}
+
+// place is memory for what a lease delivers: for a part of a sum, its place in the whole.
+func (x *transfer) place(l *lease) []float32 {
+	if r := l.round; r.work == wire.Sum {
+		from, to := r.sections.Span(l.block.First, l.block.Count)
+		return r.total.Values[from:to]
+	}
+	return x.vector()
 }
 
 // vector is memory for a gradient.

@@ -76,7 +76,7 @@ func TestTransfer_ForgetGivesBack(t *testing.T) {
 // A worker's copy goes first if the one before it stands still.
 func TestTransfer_PrefersWhatMoves(t *testing.T) {
 	m, l := announcedLease(t, 256)
-	other := &lease{task: l.task, id: 9, owner: l.owner, state: announced}
+	other := &lease{task: l.task, id: 9, owner: l.owner, state: announced, delivery: delivery{chunks: l.chunks}}
 	l.task.leases = append(l.task.leases, other)
 	if m.transfer.prefer(time.Millisecond, other); l.task.source() != l {
 		t.Error("a copy that moves is given up")

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"fmt"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // startWorker is what helps a run that waits for workers.
@@ -39,7 +41,7 @@ func (s *leasing) waitingFor(now time.Duration, l *lease) string {
 		return ""
 	}
 	detection := s.timing.detection
-	who := fmt.Sprintf("shards %s of step %d at worker %s for %.1f s", l.block, s.opt.step, l.owner.id, (now - l.givenAt).Seconds())
+	who := fmt.Sprintf("%s %s of step %d at worker %s for %.1f s", l.what(), l.block, s.opt.step, l.owner.id, (now - l.givenAt).Seconds())
 	silent := now - l.owner.lastSeen
 	switch {
 	case silent > detection/2:
@@ -61,4 +63,12 @@ func (s *leasing) helpFor(l *lease) string {
 		return "another worker has been given them, too"
 	}
 	return "an idle worker is given them, too; or end that worker"
+}
+
+// what names what a lease is of.
+func (l *lease) what() string {
+	if l.round.work == wire.Sum {
+		return "the sum of sections"
+	}
+	return "shards"
 }

@@ -149,6 +149,9 @@ for c in "$coordinator" "${workers[0]}" "$nats"; do
 	[ "$(docker inspect -f '{{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.PidsLimit}}' "$c")" = "65532:65532 true [ALL] 512" ] ||
 		fail "a container is not hardened"
 done
+# In a file first: grep -q would close a pipe before all is written, which fails the writer.
+compose logs --no-color coordinator >"$work/coordinator.log" 2>&1
+grep -q 'http://127\.0\.0\.1:8080/' "$work/coordinator.log" || fail "the coordinator's log has no address that a browser opens"
 port=$(docker port "$coordinator" 8080/tcp)
 case $port in
 127.0.0.1:*) ;;

@@ -25,11 +25,13 @@ type RecordedOptions struct {
 	Horizon        int       // steps predicted, unless all test recordings are too short for it
 	Stride         int       // steps from one start of a prediction to the next; 0: a horizon, or less where that gives few starts
 	Season         int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
+	Calendar       int       // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
 	Samples        int       // latent rollouts whose average is the predictive mean
 	Names          []string  // of the channels
 	Means          []float64 // of each channel, which were taken off it; nil: 0
 	Deviations     []float64 // unit of each channel in the data's own; nil: 1
 	DT             float64   // time between two steps; 0: unknown
+	TimeUnit       string    // of DT; empty: unknown
 	Threads        int       // never changes a result
 
 	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.

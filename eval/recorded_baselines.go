@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +30,7 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 	b := &baselines{season: o.Season}
 	training, _ := o.scored()
 	if b.season == 0 {
-		b.season = findSeason(training, d.NX)
+		b.season = findSeason(training, d.NX, o.Calendar)
 	}
 	linear, err := fitLagged(training, 1, d)
 	if err != nil {
@@ -258,10 +259,11 @@ const seasonPeak = 0.3
 // mostSeason is the longest season that is looked for.
 const mostSeason = 400
 
-// findSeason is the lag of the highest peak of the autocorrelation of the training recordings, averaged over channels,
-// behind its first fall below zero; where a trend hides it, of the changes from step to step. It is 0 if there is no peak
-// of seasonPeak within a third of the longest recording.
-func findSeason(training []Recording, nx int) int {
+// findSeason is the season of the calendar if the autocorrelation of the training recordings, averaged over channels, has a
+// peak there; else the lag of its highest peak behind its first fall below zero, or the part of this lag that is as high a
+// peak, for a trend can keep the first seasons above zero. Where a trend hides it, the same of the changes from step to
+// step. It is 0 if there is no peak of seasonPeak within a third of the longest recording. calendar 0: it is not known.
+func findSeason(training []Recording, nx, calendar int) int {
 	channels := min(nx, mostDistributed)
 	var values, changes [][]float64 // by recording and channel; NaN: missing
 	longest := 0
@@ -283,13 +285,17 @@ func findSeason(training []Recording, nx int) int {
 		}
 	}
 	limit := min(longest/3, mostSeason)
-	if lag := seasonOf(values, limit); lag > 0 {
-		return lag
+	of := [][]float64{autocorrelation(values, limit), autocorrelation(changes, limit)}
+	for _, correlation := range of {
+		if calendar > 1 && calendar < limit && isPeak(correlation, calendar) {
+			return calendar
+		}
 	}
-	return seasonOf(changes, limit)
+	return cmp.Or(highestPeak(of[0]), highestPeak(of[1]))
 }
 
-func seasonOf(series [][]float64, limit int) int {
+// autocorrelation is that of the series at each lag up to limit, averaged over them.
+func autocorrelation(series [][]float64, limit int) []float64 {
 	correlation := make([]float64, limit+1)
 	for _, x := range series {
 		mean, n := 0.0, 0.0
@@ -311,16 +317,37 @@ func seasonOf(series [][]float64, limit int) int {
 			}
 		}
 	}
-	lag := 1
+	return correlation
+}
+
+func isPeak(correlation []float64, lag int) bool {
+	v := correlation[lag]
+	return v >= seasonPeak && v > correlation[lag-1] && v >= correlation[lag+1]
+}
+
+// highestPeak is its lag behind the first fall below zero, or a part of it; 0 if there is none.
+func highestPeak(correlation []float64) int {
+	limit, lag, best := len(correlation)-1, 1, 0
 	for lag <= limit && correlation[lag] > 0 {
 		lag++
 	}
-	best := 0
 	for ; lag < limit; lag++ {
-		v := correlation[lag]
-		if v >= seasonPeak && v > correlation[lag-1] && v >= correlation[lag+1] && (best == 0 || v > correlation[best]+0.02) {
+		if isPeak(correlation, lag) && (best == 0 || correlation[lag] > correlation[best]+0.02) {
 			best = lag
 		}
 	}
-	return best
+	return fundamental(correlation, best)
+}
+
+// fundamental is the smallest divisor of a lag whose correlation is a peak as high, up to 0.05, behind a dip; else the lag.
+func fundamental(correlation []float64, lag int) int {
+	lowest := math.Inf(1)
+	for part := 2; part <= lag/2; part++ {
+		v := correlation[part]
+		lowest = min(lowest, correlation[part-1])
+		if lag%part == 0 && isPeak(correlation, part) && v > lowest+0.05 && v >= correlation[lag]-0.05 {
+			return part
+		}
+	}
+	return lag
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
@@ -31,9 +30,10 @@ type Row struct {
 
 // WriteText prints the table in aligned columns with fixed decimals, missing values as a dash.
 func (t Table) WriteText(w io.Writer) error {
-	var b strings.Builder
 	if t.Title != "" {
-		fmt.Fprintln(&b, t.Title)
+		if _, err := fmt.Fprintln(w, t.Title); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
 	}
 	table := readable.NewTable(append([]string{t.Corner}, t.Columns...)...).Ruled("─")
 	for _, r := range t.Rows {
@@ -47,12 +47,13 @@ func (t Table) WriteText(w io.Writer) error {
 		}
 		table.Row(row...)
 	}
-	table.WriteTo(&b) // a Builder takes everything
-	for _, n := range t.Notes {
-		fmt.Fprintln(&b, n)
+	if _, err := table.WriteTo(w); err != nil {
+		return err
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write table: %w", err)
+	for _, n := range t.Notes {
+		if _, err := fmt.Fprintln(w, n); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs"
@@ -213,35 +214,42 @@ func TestProtocols_NeverShowTheFuture(t *testing.T) {
 // TestPixels_AGapIsEmpty: what is to be smoothed is not in the batch.
 func TestPixels_AGapIsEmpty(t *testing.T) {
 	env, o := newBall(t), task(4)
-	s := gapKeeper{newSimulator(env, o), t, o.Prefix}
+	s := gapKeeper{newSimulator(env, o), t, o.Prefix, new(atomic.Int64)}
 	r, err := eval.Pixels(s, env, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := 0
 	for _, p := range r.Rows {
-		if p.Key == "smoothed" {
+		if p.Key == "smoothed" || p.Key == "smoothed_all" || p.Key == "all_seen" {
+			rows++
 			if len(p.Frames) != 4 || p.Frames[3].Value != 0 {
-				t.Errorf("smoothed: %v, want no error", p.Frames)
+				t.Errorf("%s: %v, want no error", p.Key, p.Frames)
 			}
-			return
 		}
 	}
-	t.Error("nothing was smoothed")
+	// Behind gaps of 1, 5, 10 and 15 stand 1 image each, or 15, 11, 6 and 1; without a gap 16.
+	if want := int64(4 + 15 + 11 + 6 + 1 + 4*16); rows != 3 || s.behind.Load() != want {
+		t.Errorf("%d rows are smoothed, with %d images behind gaps in all, want 3 and %d", rows, s.behind.Load(), want)
+	}
 }
 
-// gapKeeper sees that all but prefix and last image are missing.
+// gapKeeper sees that the images of a gap behind the prefix are missing, and no others. It counts those behind gaps.
 type gapKeeper struct {
 	*simulator
 	t      *testing.T
 	prefix int
+	behind *atomic.Int64
 }
 
 func (g gapKeeper) Clone() model.Forecaster { return g }
 
 func (g gapKeeper) Smooth(dst *model.Smoothing, b model.Batch) {
 	size := b.B * b.NX
+	gap := slices.Index(b.Seen[g.prefix*size:], 1) / size
+	g.behind.Add(int64(b.T - g.prefix - gap))
 	for step := range b.T {
-		seen := step < g.prefix || step == b.T-1
+		seen := step < g.prefix || step >= g.prefix+gap
 		x, marks := b.Observations[step*size:(step+1)*size], b.Seen[step*size:(step+1)*size]
 		if slices.Contains(x, 1) != seen || slices.Contains(marks, 1) != seen || seen && slices.Contains(marks, 0) {
 			g.t.Errorf("step %d of %d: seen %v", step, b.T, !seen)

@@ -198,7 +198,7 @@ func importances(spec *Spec, x [][]float64, y []float64) ([]Importance, float64)
 			losses[f] = append(losses[f], (worse-fault)/variance/2) // a permuted predictor errs by twice the variance
 		}
 	}
-	if counted < 2 {
+	if counted < 2 || explained <= 0 { // shares of nothing
 		return nil, 0
 	}
 	var list []Importance
@@ -207,7 +207,7 @@ func importances(spec *Spec, x [][]float64, y []float64) ([]Importance, float64)
 		list = append(list, Importance{spec.Parameters[i].Key, max(e.Mean, 0), e.Deviation / math.Sqrt(float64(e.N))})
 	}
 	slices.SortStableFunc(list, func(a, b Importance) int { return cmp.Compare(b.Share, a.Share) })
-	return list, max(explained/float64(counted), 0)
+	return list, explained / float64(counted)
 }
 
 func square(v float64) float64 { return v * v }

@@ -91,6 +91,9 @@ func (s *State) Report(name string, run func(trial, replicate, replicates int) s
 	for _, m := range s.Spec.Metrics {
 		keys, explained := s.Importances(m)
 		r.Importance = append(r.Importance, ReportImportant{m.Name, explained, keys})
+		if keys == nil && len(s.Trials) >= leastTrials {
+			r.Notes = append(r.Notes, "Nothing can be said about which parameter matters to "+m.Name+": the forest does not explain it.")
+		}
 	}
 	return r
 }

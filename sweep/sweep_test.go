@@ -107,18 +107,24 @@ func (f *fake) Lead(ctx context.Context, l Leg) (Result, error) {
 // tableOf runs a sweep to its end and returns its table.
 func tableOf(t *testing.T, s *Spec, f *fake) string {
 	t.Helper()
+	return csvOf(t, runAll(t, s, f))
+}
+
+// runAll runs a sweep to its end.
+func runAll(t *testing.T, s *Spec, r Runner) *State {
+	t.Helper()
 	journal, records, err := OpenJournal(filepath.Join(t.TempDir(), "journal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEngine(s, journal, records, f, Options{})
+	e, err := NewEngine(s, journal, records, r, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return csvOf(t, e.State())
+	return e.State()
 }
 
 func csvOf(t *testing.T, s *State) string {

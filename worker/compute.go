@@ -38,6 +38,10 @@ type lease struct {
 	length  int // number of values that can be pulled
 	// digest is the hash of an audit's sum; its values are not kept.
 	digest string
+	// digests are those of the sum's sections, if it is shared out; see wire.Sections.
+	digests string
+
+	reduction *reduction // of a reduce lease, which no slot computes; nil otherwise
 }
 
 func (l *lease) finished() bool { return l.done == l.block.Count }
@@ -63,6 +67,9 @@ func (w *Worker) advance() error {
 		w.loaded, w.pass = step+1, pass
 	}
 	for _, l := range w.leases {
+		if l.reduction != nil {
+			continue
+		}
 		for w.running < w.cfg.Slots && l.handed < l.block.Count {
 			if l.handed == 0 {
 				l.began = time.Now()
@@ -94,6 +101,7 @@ func (w *Worker) dropLeases() {
 		l.unwanted.Store(true)
 		w.reclaim(l)
 	}
+	clear(w.gave)
 	w.leases, w.sending = w.leases[:0], w.sending[:0]
 }
 
@@ -107,6 +115,9 @@ func (w *Worker) abandon() {
 
 // reclaim releases the memory of a dropped lease when no slot works on it any more.
 func (w *Worker) reclaim(l *lease) {
+	if l.reduction != nil {
+		l.giveUp()
+	}
 	if l.done == l.handed {
 		l.tree.Reset(l.block, l.memory.putPartial)
 		l.memory.putPartial(l.sum)
@@ -156,18 +167,35 @@ func (l *lease) add(shard int, p reduce.Partial, err error) {
 		return
 	}
 	l.sum, _ = l.tree.Take()
+	l.pack()
+}
+
+// pack makes what is announced and pulled of a sum that is complete.
+func (l *lease) pack() {
 	switch {
-	case l.Audit:
+	case l.Audit && l.Sections == 0:
 		l.digest = wire.DigestPartial(l.sum.Values, l.sum.Terms)
 		l.dropValues()
-	case l.Work == wire.Gradient:
-		l.length = len(l.sum.Values)
-		if l.chunks.Coding != wire.Float32 {
-			l.encode()
-		}
-		for i := range l.chunks.Count() {
-			l.crcs = append(l.crcs, wire.Checksum(l.chunk(i)))
-		}
+		return
+	case l.Work == wire.Validate:
+		return
+	}
+	l.length = len(l.sum.Values)
+	if l.chunks.Coding != wire.Float32 {
+		l.encode()
+	}
+	if l.Sections > 0 {
+		sections := wire.Sections{Chunks: l.chunks, Count: l.Sections}
+		l.digests = sections.Digests(0, l.Sections, l.chunk)
+	}
+	if l.Audit {
+		l.dropValues()
+		l.memory.putBytes(l.encoded)
+		l.encoded, l.length = nil, 0
+		return
+	}
+	for i := range l.chunks.Count() {
+		l.crcs = append(l.crcs, wire.Checksum(l.chunk(i)))
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 // receive handles a message of the coordinator. It drops messages that are malformed, of another run or of an older
 // term.
 func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
+	if d.peer != "" {
+		w.receivePeer(d.peer, d.data)
+		return nil
+	}
 	msg, err := wire.Decode(d.data)
 	if err != nil {
 		if !errors.Is(err, wire.ErrVersion) { // a coordinator of another version sends a Refusal
@@ -67,8 +71,12 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	switch msg := msg.(type) {
 	case *wire.Theta:
 		w.takeTheta(msg)
+	case *wire.Relay:
+		w.takeRelay(msg)
 	case *wire.Lease:
 		w.takeLease(msg)
+	case *wire.Reduce:
+		w.takeReduce(msg)
 	case *wire.Pull:
 		w.serve(msg)
 	}
@@ -89,7 +97,8 @@ func (w *Worker) logOutdated(term uint64) {
 // the job.
 func (w *Worker) reset() {
 	w.welcomed, w.repeated, w.leased, w.loaded = false, false, false, 0
-	w.theta.known = false
+	w.theta.forget()
+	w.relay, w.early, w.earlyBytes = relay{}, nil, 0
 	w.dropLeases()
 }
 
@@ -106,12 +115,17 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 		w.log.Debug("welcome dropped", "error", err)
 		return
 	}
+	changes, err := changesOf(msg)
+	if err != nil {
+		w.log.Debug("welcome dropped", "error", err)
+		return
+	}
 	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
 	if msg.Heartbeat != w.heartbeat {
 		w.heartbeat = msg.Heartbeat
 		ticker.Reset(max(w.heartbeat/50, time.Millisecond))
 	}
-	w.chunk, w.rounder = msg.Chunk, rounder
+	w.chunk, w.rounder, w.changes = msg.Chunk, rounder, changes
 	w.shape()
 	w.wanted = order{string(msg.Job), msg.DataHash}
 	w.supply(msg)
@@ -129,15 +143,28 @@ func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
 	if msg.Gradients == wire.Float32 {
 		return quantize.Rounder{}, nil
 	}
+	grid, err := gridOf(msg, msg.Gradients, msg.Shards)
+	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
+}
+
+// changesOf returns the grid of the differences in which parameters may come; nil if they come whole.
+func changesOf(msg *wire.Welcome) (*quantize.Grid, error) {
+	if msg.Parameters == wire.Float32 {
+		return nil, nil
+	}
+	return gridOf(msg, msg.Parameters, 1)
+}
+
+// gridOf divides the parameters into blocks of integers.
+func gridOf(msg *wire.Welcome, coding wire.Coding, shards int) (*quantize.Grid, error) {
 	left := msg.Size
 	for _, n := range msg.Tensors {
 		left -= n
 	}
 	if left != 0 {
-		return quantize.Rounder{}, fmt.Errorf("%d tensors do not make %d parameters", len(msg.Tensors), msg.Size)
+		return nil, fmt.Errorf("%d tensors do not make %d parameters", len(msg.Tensors), msg.Size)
 	}
-	grid, err := quantize.NewGrid(quantize.Width(msg.Gradients.Width()), msg.Tensors, msg.Shards)
-	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
+	return quantize.NewGrid(quantize.Width(coding.Width()), msg.Tensors, shards)
 }
 
 // codingOf is the form in which integers of a width travel.
@@ -161,11 +188,11 @@ func (w *Worker) shape() {
 	if w.rounder.Grid != nil {
 		coding, served = codingOf(w.rounder.Grid.Width()), Rounded(w.program, w.rounder)
 	}
-	if w.served == nil || !now.Equal(w.rounder) {
+	if w.served == nil || !now.Equal(w.rounder) || !w.theta.changes.Equal(w.changes) {
 		w.served = served
 		n := w.served.Size()
-		w.theta = assembly{values: make([]float32, n)}
-		w.memory = &vectors{size: n, terms: len(w.program.TermNames())}
+		w.theta = assembly{values: make([]float32, n), changes: w.changes}
+		w.memory, w.parts = &vectors{size: n, terms: len(w.program.TermNames())}, make(map[int]*vectors)
 		w.leased, w.loaded = false, 0
 	}
 	w.chunks = wire.NewChunking(w.served.Size(), w.chunk)
@@ -180,17 +207,22 @@ func (w *Worker) sayReady() {
 
 // takeTheta stores one chunk of the parameters. The first chunk of a newer step ends all work on the older one.
 func (w *Worker) takeTheta(msg *wire.Theta) {
-	i := msg.Index
-	if msg.Count != w.chunks.Count() || i >= msg.Count || len(msg.Data) != w.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
-		w.log.Debug("parameters dropped", "step", msg.Step, "chunk", i)
+	if msg.Count != w.chunks.Count() || msg.Index >= msg.Count || !w.theta.sound(msg, w.chunks) {
+		w.log.Debug("parameters dropped", "step", msg.Step, "chunk", msg.Index)
 		return
 	}
-	if !w.turn(msg.Step, msg.Pass) || w.theta.got[i] {
+	if !w.turn(msg.Step, msg.Pass) || w.theta.got[msg.Index] {
 		return
 	}
-	w.chunks.Decode(w.theta.values, i, msg.Data)
+	w.handOn(msg)
 	now := time.Now()
-	w.theta.arrived(i, now)
+	if !w.theta.store(msg, w.chunks) {
+		w.log.Debug("differences dropped", "step", msg.Step, "chunk", msg.Index, "base", msg.BaseStep)
+		w.theta.follows(now) // the values have to be asked for
+		return
+	}
+	w.theta.arrived(msg.Index, now)
+	w.verify(msg.Index)
 	w.stir(now)
 }
 
@@ -199,7 +231,9 @@ func (w *Worker) turn(step uint64, pass int) bool {
 	t := &w.theta
 	if !t.known || step > t.step || step == t.step && pass > t.pass {
 		w.dropLeases()
+		w.complain()
 		t.open(step, pass, w.chunks.Count())
+		w.relay = relay{}
 	}
 	return step == t.step && pass == t.pass
 }
@@ -207,21 +241,14 @@ func (w *Worker) turn(step uint64, pass int) bool {
 // takeLease accepts a lease. A known lease was sent again because a message was lost.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := reduce.Block{First: msg.First, Count: msg.Count}
-	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || !w.turn(msg.Step, msg.Pass) {
+	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || msg.Sections > w.sums.Count() || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
-	w.leased = true
-	w.trusted.Store(true)
-	now := time.Now()
-	w.theta.follows(now)
-	w.stir(now)
-	for _, l := range w.leases {
-		if l.ID == msg.ID {
-			if l.finished() {
-				w.announce(l)
-			}
-			return
-		}
+	if msg.Sections > 0 {
+		w.meet()
+	}
+	if w.given(time.Now(), msg.ID) {
+		return
 	}
 	l := &lease{
 		Lease: *msg, block: b, program: w.served, memory: w.memory, chunks: w.sums, tree: reduce.NewTree(b),
@@ -230,6 +257,23 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 		l.tree.Peaks = w.rounder.Grid.Blocks()
 	}
 	w.leases = append(w.leases, l)
+}
+
+// given notes that a lease has come, and reports whether it is a known one, which is announced again if it is finished.
+func (w *Worker) given(now time.Time, id uint64) bool {
+	w.leased = true
+	w.trusted.Store(true)
+	w.theta.follows(now)
+	w.stir(now)
+	for _, l := range w.leases {
+		if l.ID == id {
+			if l.finished() {
+				w.announce(l)
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // announce tells the coordinator that a block is done.
@@ -244,6 +288,7 @@ func (w *Worker) announce(l *lease) {
 	} else {
 		r.Took = min(l.took, wire.MaxDuration)
 		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, l.length, wire.Combine(l.crcs), l.digest
+		r.Digests = l.digests
 	}
 	w.publish(w.subjects.Control, r)
 }
@@ -252,6 +297,7 @@ func (w *Worker) announce(l *lease) {
 type chunkOf struct {
 	lease *lease
 	index int
+	peer  string // name of the worker that pulls it; empty: the coordinator does
 }
 
 // serve records the chunks that the coordinator pulls. On a slow link they are pulled again before they are sent, but
@@ -262,7 +308,7 @@ func (w *Worker) serve(msg *wire.Pull) {
 			continue
 		}
 		for i := msg.First; i < msg.First+msg.Count; i++ {
-			if c := (chunkOf{l, i}); !slices.Contains(w.sending, c) {
+			if c := (chunkOf{lease: l, index: i}); !slices.Contains(w.sending, c) {
 				w.sending = append(w.sending, c)
 			}
 		}
@@ -280,72 +326,15 @@ func (w *Worker) toSend() <-chan struct{} {
 
 // sendChunk sends the chunk that was pulled first.
 func (w *Worker) sendChunk() {
-	l, i := w.sending[0].lease, w.sending[0].index
+	next := w.sending[0]
+	l, i := next.lease, next.index
 	w.sending = w.sending[:copy(w.sending, w.sending[1:])]
-	w.publish(w.subjects.Data, &wire.Chunk{Lease: l.ID, Step: l.Step, Index: i, CRC: l.crcs[i], Data: l.chunk(i)})
-}
-
-// assembly collects the chunks of the parameters of one step.
-type assembly struct {
-	known   bool // step is set
-	step    uint64
-	pass    int
-	values  []float32
-	got     []bool
-	missing int
-	movedAt time.Time     // last arrival or request
-	pace    time.Duration // time between the last arrivals; it is kept for the next step
-	cameAt  time.Time     // last arrival of a chunk of the step
-	asks    int           // number of requests since then
-	behind  bool          // a message came that was sent after all chunks: those that are missing were lost
-}
-
-func (a *assembly) open(step uint64, pass, chunks int) {
-	if len(a.got) != chunks {
-		a.got = make([]bool, chunks)
+	chunk := &wire.Chunk{Lease: l.ID, Step: l.Step, Index: i, CRC: l.crcs[i], Data: l.chunk(i)}
+	if next.peer == "" {
+		w.publish(w.subjects.Data, chunk)
+	} else {
+		w.tell(next.peer, chunk)
 	}
-	clear(a.got)
-	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
-	a.cameAt, a.asks, a.behind = time.Time{}, 0, false
-}
-
-// arrived records the arrival of a chunk.
-func (a *assembly) arrived(chunk int, now time.Time) {
-	a.got[chunk] = true
-	a.missing--
-	if !a.cameAt.IsZero() {
-		a.pace = (a.pace + now.Sub(a.cameAt)) / 2
-	}
-	a.movedAt, a.cameAt, a.asks = now, now, 0
-}
-
-// follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep
-// their order, so a missing chunk was lost, or is about to come.
-func (a *assembly) follows(now time.Time) {
-	if !a.behind {
-		a.behind, a.movedAt = true, now
-	}
-}
-
-// asked records a request for the missing chunks.
-func (a *assembly) asked(now time.Time) {
-	a.movedAt = now
-	a.asks++
-}
-
-// patience is how long to wait for the next chunk before asking for it: several times the usual time between two chunks
-// on this link, and longer after each request, so that a slow link does not carry the same chunks many times. It has a
-// limit, because an interrupted link looks like a slow one.
-func (a *assembly) patience(least time.Duration) time.Duration {
-	return min(max(least, 4*a.pace)<<min(a.asks, 4), 20*least)
-}
-
-// missingRanges lists the missing chunks; nil if the parameters are complete or no chunks are expected.
-func (a *assembly) missingRanges() []wire.Range {
-	if !a.known || a.missing == 0 {
-		return nil
-	}
-	return gaps(a.got, 0, len(a.got))
 }
 
 // gaps lists the ranges of [from, to) that are missing.

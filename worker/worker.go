@@ -78,6 +78,7 @@ type Worker struct {
 	heartbeat time.Duration
 	chunk     int              // bytes of a full chunk
 	rounder   quantize.Rounder // no grid: gradients are float32
+	changes   *quantize.Grid   // of the differences in which parameters may come; nil: they come whole
 	chunks    wire.Chunking    // of the loaded vector: the parameters, then the exponents of integers
 	sums      wire.Chunking    // of the gradient of a block
 
@@ -90,9 +91,12 @@ type Worker struct {
 	building bool
 	built    chan build
 
-	theta  assembly
-	loaded uint64 // step+1 of the program's parameters; 0: none are loaded
-	pass   int    // of that step
+	theta      assembly
+	relay      relay         // of the current pass
+	early      []*wire.Theta // from other workers, before it is known who hands on what
+	earlyBytes int
+	loaded     uint64 // step+1 of the program's parameters; 0: none are loaded
+	pass       int    // of that step
 
 	leased   bool     // a lease has arrived since the last reset: so the coordinator has the Ready
 	leases   []*lease // of the newest known step
@@ -101,7 +105,12 @@ type Worker struct {
 	computed chan task
 	running  int       // tasks that slots are computing
 	prefetch prefetch  // what slots prepare when they have no task
-	sending  []chunkOf // pulled by the coordinator and not sent yet
+	sending  []chunkOf // pulled and not sent yet
+	gate     *wire.Gate
+	met      wire.Subscription // to what other workers say; nil: nobody is heard yet
+	gave     map[string]int    // by key: chunks that were sent to other workers in this pass
+	parts    map[int]*vectors  // memory for sums of sections, by size
+	peersAt  time.Time         // when a chunk of another worker last came
 	lastBeat time.Time
 	stirred  time.Time // when the worker was last told something, or has announced something
 	beats    int       // heartbeats since
@@ -118,6 +127,7 @@ type Worker struct {
 type delivery struct {
 	data   []byte
 	direct bool
+	peer   string // key of the worker that sent it; empty: the coordinator did
 }
 
 // Data returns the last data set of the worker and its hash, for the DataSet of its successor; nil if there is none. It
@@ -144,6 +154,7 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects.By(bus.Key()), mark: wire.Mark(cfg.Token), encoder: wire.NewEncoder(),
 		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
 		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool), always: always,
+		gate: wire.NewPeerGate(), gave: make(map[string]int),
 	}, nil
 }
 
@@ -196,12 +207,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer close(w.closing)
 	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(wire.Name(w.cfg.ID, w.bus.Key())): true}
 	for subject, direct := range subscriptions {
-		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data, direct}) })
+		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data: data, direct: direct}) })
 		if err != nil {
 			return fmt.Errorf("subscribe to %s: %w", subject, err)
 		}
 		defer w.unsubscribe(sub)
 	}
+	defer func() {
+		if w.met != nil {
+			w.unsubscribe(w.met)
+		}
+	}()
 	w.heardAt = time.Now()
 	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
@@ -273,10 +289,15 @@ func (w *Worker) unsubscribe(sub wire.Subscription) {
 	}
 }
 
-// publish sends a message to the coordinator. A message that cannot be sent now counts as lost, which the protocol can
-// repair. A message that can never be sent would be waited for without end, so the first of each kind is logged.
+// publish sends a message to the coordinator.
 func (w *Worker) publish(subject string, msg wire.Message) {
-	*msg.Head() = wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}
+	w.send(subject, wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}, msg)
+}
+
+// send sends a message with a header. A message that cannot be sent now counts as lost, which the protocol can repair. A
+// message that can never be sent would be waited for without end, so the first of each kind is logged.
+func (w *Worker) send(subject string, h wire.Header, msg wire.Message) {
+	*msg.Head() = h
 	data, err := w.encoder.Encode(msg)
 	if err == nil {
 		err = w.bus.Publish(subject, data)
@@ -320,6 +341,7 @@ func (w *Worker) tick() error {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}
+	w.askPeersAgain(now)
 	return w.listen(now)
 }
 

@@ -46,6 +46,10 @@ func probes() []probe {
 			show(out.row(0)...)
 		})},
 		{"Block", probeBlock},
+		{"DropBelow", probeFunction(func(out, x []float32) {
+			copy(out, x)
+			DropBelow(out, 0.5)
+		}, usual)},
 		{"Exp", probeFunction(Exp, wide)},
 		{"FMA", probeFMA},
 		{"Finite", probeFinite},

@@ -13,6 +13,7 @@ import (
 
 const (
 	tlsOverlay        = "deploy/compose.tls.yml"
+	clusterOverlay    = "deploy/compose.cluster.yml" // on top of tlsOverlay
 	monitoringOverlay = "deploy/compose.monitoring.yml"
 )
 
@@ -39,7 +40,7 @@ func load(t *testing.T, variables []string, overlays ...string) *types.Project {
 func ours(s types.ServiceConfig) bool { return s.Build != nil }
 
 func TestCompose_ProgramKnowsItsArguments(t *testing.T) {
-	for _, overlays := range [][]string{nil, {tlsOverlay}, {monitoringOverlay}} {
+	for _, overlays := range [][]string{nil, {tlsOverlay}, {tlsOverlay, clusterOverlay}, {monitoringOverlay}} {
 		for name, s := range load(t, nil, overlays...).Services {
 			if !ours(s) || name == "operator" { // whose arguments come from people
 				continue
@@ -63,7 +64,7 @@ func TestCompose_ProgramKnowsItsArguments(t *testing.T) {
 }
 
 func TestCompose_ContainersMayDoNoMoreThanTheyMust(t *testing.T) {
-	for name, s := range load(t, nil, tlsOverlay, monitoringOverlay).Services {
+	for name, s := range load(t, nil, tlsOverlay, clusterOverlay, monitoringOverlay).Services {
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.CapAdd != nil || s.Privileged ||
 			!slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s is not hardened", name)
@@ -130,6 +131,28 @@ func TestCompose_EachServiceItsOwnKeys(t *testing.T) {
 		if nkey := services[name].Environment["SWITCHYARD_NKEY"]; nkey == nil || *nkey != want {
 			t.Errorf("%s: SWITCHYARD_NKEY", name)
 		}
+	}
+}
+
+// With the overlay of clusters the broker takes routes, and workers, which carry servers, have the key of routes.
+func TestCompose_Cluster(t *testing.T) {
+	services := load(t, nil, tlsOverlay, clusterOverlay).Services
+	if s := services["nats"]; len(s.Ports) != 2 || s.Ports[1].Target != 6222 || !strings.HasSuffix(s.Command[0], "/cluster.conf") {
+		t.Errorf("the broker has the ports %v and runs %q", s.Ports, s.Command)
+	}
+	var keys []string
+	for _, v := range services["worker"].Volumes {
+		keys = append(keys, v.Source+" at "+v.Target)
+	}
+	slices.Sort(keys)
+	if want := []string{"keys-route at /route", "keys-worker at /keys"}; !slices.Equal(keys, want) {
+		t.Errorf("a worker has the keys %q, want %q", keys, want)
+	}
+	if !slices.Contains(services["init"].Command, "--hand-out=route=/init/route") || !slices.Contains(services["worker"].Command, "--cluster-seed=nats:6222") {
+		t.Errorf("init: %q, worker: %q", services["init"].Command, services["worker"].Command)
+	}
+	if s := load(t, nil, tlsOverlay).Services["worker"]; len(s.Volumes) != 1 {
+		t.Errorf("without the overlay a worker has the volumes %v", s.Volumes)
 	}
 }
 

@@ -153,7 +153,7 @@ func TestKubernetes_WhatThereIs(t *testing.T) {
 func TestKubernetes_EachPodItsOwnKeys(t *testing.T) {
 	c := render(t)
 	want := map[string][]string{
-		"nats":        {"nats-auth.conf", "nats-tls.conf", "nats.conf", "server.key", "server.pem", "tls.conf"},
+		"nats":        {"ca.pem", "cluster.conf", "nats-auth.conf", "nats-cluster.conf", "nats-tls.conf", "nats.conf", "route.key", "route.pem", "server.key", "server.pem", "tls.conf"},
 		"coordinator": {"ca.pem", "coordinator.nk", "page.token"},
 		"worker":      {"ca.pem", "worker-1.nk", "worker-2.nk", "worker-3.nk", "worker-4.nk", "worker-5.nk", "worker-6.nk", "worker-7.nk", "worker-8.nk"},
 	}

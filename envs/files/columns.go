@@ -16,6 +16,7 @@ const (
 	label
 	episodeID
 	timeOf
+	clockOf // the time of the day, beside a day
 	maskOf
 	modeOf
 	partOf

@@ -264,3 +264,17 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	}
 	return p
 }
+
+// Season is the number of steps of a usual season of the calendar: a year of weeks, months or quarters, a week of days, a
+// day of hours; 0 if there is none.
+func (d *Dataset) Season() int {
+	of := map[string]float64{"month": 12, "week": 52, "day": 7, "h": 24, "business day": 5}
+	if d.TimeUnit == "day" && d.Spec.DT == 7 {
+		return 52
+	}
+	n := of[d.TimeUnit] / d.Spec.DT
+	if n != math.Trunc(n) || n < 2 || n > 1000 {
+		return 0
+	}
+	return int(n)
+}

@@ -78,10 +78,10 @@ func (c *clock) candidates(times []float64) []calendar {
 		return []calendar{{step: usual}, {step: smallest}}
 	}
 	var list []calendar
-	if smallest >= 27*day {
+	if smallest >= 27*day && !c.numbered {
 		list = append(list, monthGrids(times)...)
 	}
-	if businessDays(times) {
+	if !c.numbered && businessDays(times) {
 		list = append(list, calendar{1, "business day"})
 	}
 	for _, gap := range []float64{usual, smallest} {
@@ -188,6 +188,9 @@ func (c *clock) text(t float64) string {
 		return fmt.Sprint(t)
 	}
 	d := time.Unix(int64(math.Floor(t)), 0).UTC()
+	if c.numbered {
+		return fmt.Sprintf("day %.0f, %s", math.Floor(t/day), d.Format("15:04"))
+	}
 	if math.Mod(t, day) == 0 {
 		return d.Format(time.DateOnly)
 	}

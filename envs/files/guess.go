@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -15,12 +16,10 @@ import (
 const guessRows = 20000
 
 // Guess looks at the first file of paths for columns or arrays that the convention does not know, and completes options
-// by what they seem to be: from names that are usual, and from what the values do. It returns the options as they are
-// if the convention, or the options, say already what is observed. What it returns is a proposal: show it to the user.
+// by what they seem to be: from names that are usual, and from what the values do. Where the convention, or the options,
+// say already what is observed, it looks for times and recordings alone, so that a date beside y does not go unseen. What
+// it returns is a proposal: show it to the user.
 func Guess(paths []string, o Options) (Options, error) {
-	if len(o.Observe) > 0 {
-		return o, nil
-	}
 	inputs, err := expand(paths)
 	if err != nil || len(inputs) == 0 {
 		return o, err
@@ -33,11 +32,18 @@ func Guess(paths []string, o Options) (Options, error) {
 	if in == nil {
 		return o.guessArrays(inputs[0].path)
 	}
-	columns, err := o.sample(in)
-	if err != nil || columns == nil {
-		return o, err
+	columns, observed, err := o.sample(in)
+	if err != nil {
+		return o, inFile(inputs[0].path, err)
 	}
-	return o.guessed(columns), nil
+	if columns == nil {
+		return o, nil
+	}
+	o, taken, id := o.guessedTimes(columns)
+	if observed {
+		return o, nil
+	}
+	return o.guessedSignals(columns, taken, id), nil
 }
 
 // openTable opens a file of rows; nil if it is another file.
@@ -58,6 +64,9 @@ var (
 
 // guessArrays finds the array of observations by its name, or because it is the only one.
 func (o Options) guessArrays(path string) (Options, error) {
+	if len(o.Observe) > 0 {
+		return o, nil
+	}
 	left := o.limit()
 	o.seen = &names{known: map[string]bool{}}
 	_, err := readFile(path, o, &left)
@@ -85,49 +94,37 @@ func (o Options) guessArrays(path string) (Options, error) {
 	return o, nil
 }
 
-// sampled is a column with its first values.
-type sampled struct {
-	name    string
-	unnamed bool      // it has no heading
-	texts   []string  // of the rows
-	numbers []float64 // NaN: missing
-	numeric bool      // every value is a number
-	times   []float64 // nil: some value is no time
-	dates   bool
-}
-
-// sample reads the first rows of a table; nil if the convention knows a column of observations.
-func (o Options) sample(in rowSource) ([]*sampled, error) {
+// sample reads the first rows of a table; nil if there are none. observed is set if the options or the convention say
+// what is observed.
+func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err error) {
 	header, err := in.next()
 	if errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var columns []*sampled
-	var clocks []clock
+	observed = len(o.Observe) > 0
 	for i, cell := range header {
 		name := columnName(cell, i)
-		if r, _ := o.column(name); r == observation && len(o.Observe) == 0 && !plainTarget(name, header) {
-			return nil, nil
-		}
+		r, _ := o.column(name)
+		observed = observed || r == observation && !plainTarget(name, header)
 		columns = append(columns, &sampled{name: name, unnamed: strings.TrimSpace(cell) == "", numeric: true, times: []float64{}})
 	}
-	clocks = make([]clock, len(columns))
+	clocks := make([]clock, len(columns))
 	for range guessRows {
 		record, err := in.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for i, cell := range record {
 			columns[i].add(strings.TrimSpace(cell), &clocks[i], in.decimalCommas())
 		}
 	}
-	return columns, nil
+	return columns, observed, nil
 }
 
 // plainTarget reports whether y is the target of a long table, beside an identity and a time that the convention does
@@ -144,22 +141,6 @@ func columnName(cell string, i int) string {
 	return name
 }
 
-func (c *sampled) add(text string, clock *clock, commas bool) {
-	c.texts = append(c.texts, text)
-	v, err := parseNumber(text, commas)
-	c.numeric = c.numeric && err == nil
-	c.numbers = append(c.numbers, v)
-	if c.times == nil {
-		return
-	}
-	at, err := clock.read(text)
-	if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
-		c.times = nil
-		return
-	}
-	c.times, c.dates = append(c.times, at), clock.dates
-}
-
 // Names that are usual.
 var (
 	timeNames = []string{"t", "time", "ds", "date", "datetime", "timestamp", "year", "month", "quarter", "week", "day", "hour", "age", "step", "index"}
@@ -169,8 +150,9 @@ var (
 	rowNames  = []string{"rownames", "unnamed: 0", "row", "x", "v1"}
 )
 
-// guessed completes options from the columns of a table.
-func (o Options) guessed(columns []*sampled) Options {
+// guessedTimes completes options by the columns of times and of recordings. It returns the columns whose meaning is
+// settled, and that of recordings.
+func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sampled) {
 	taken := map[string]bool{}
 	for _, a := range o.asked() {
 		taken[a.name] = true
@@ -180,29 +162,38 @@ func (o Options) guessed(columns []*sampled) Options {
 		taken[number.name] = true
 	}
 	var time, id *sampled
+	apart := maps.Clone(taken) // what the convention knows is no time and no recording
 	for _, c := range columns {
-		if c.name == o.Time || o.Time == "" && c.name == "t" {
+		switch r, _ := o.column(c.name); r {
+		case unused:
+			continue
+		case timeOf:
 			time = c
-		}
-		if c.name == o.ID {
+		case episodeID:
 			id = c
 		}
+		apart[c.name] = true
 	}
-	if time == nil {
-		time, id = guessTime(columns, taken, id)
+	given := id
+	if time == nil && o.Time == "" {
+		if time, id = guessTime(columns, apart, id); time != nil && time.grows(id) {
+			o.Time = time.name
+		}
 	}
-	if time != nil && id == nil && o.ID == "" && !time.grows(nil) {
-		id = guessID(columns, taken, time)
+	if time != nil && id == nil && !time.grows(nil) {
+		id = guessID(columns, apart, time)
 	}
-	if time != nil && !time.grows(id) {
-		time = nil
+	if id != nil && id != given {
+		o.ID = id.name
 	}
-	if time != nil {
-		o.Time, taken[time.name] = time.name, true
+	for _, name := range append(words(o.Time), o.Time, o.ID) {
+		taken[name] = true
 	}
-	if id != nil {
-		o.ID, taken[id.name] = id.name, true
-	}
+	return o, taken, id
+}
+
+// guessedSignals completes options by what is observed and what controls.
+func (o Options) guessedSignals(columns []*sampled, taken map[string]bool, id *sampled) Options {
 	for _, c := range columns {
 		lower := strings.ToLower(c.name)
 		r, _ := o.column(c.name)
@@ -218,8 +209,8 @@ func (o Options) guessed(columns []*sampled) Options {
 	return o
 }
 
-// guessTime finds the column of times: dates first, then a usual name; and the column that tells recordings apart, if
-// the times begin again.
+// guessTime finds the column of times: dates first, then a usual name, then days with times of the day in a second
+// column; and the column that tells recordings apart, if the times begin again.
 func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled, *sampled) {
 	var candidates []*sampled
 	for _, c := range columns {
@@ -237,6 +228,19 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 	for _, c := range candidates {
 		if c.grows(id) {
 			return c, id
+		}
+	}
+	if id == nil {
+		if both, id := guessDays(columns, taken); both != nil {
+			return both, id
+		}
+	}
+	for _, c := range columns {
+		if !taken[c.name] { // the first one that is no number of a row
+			if id == nil && c.even() && c.besideNumbers(columns) {
+				return c, nil
+			}
+			break
 		}
 	}
 	for _, c := range candidates {
@@ -276,99 +280,4 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 		}
 	}
 	return best
-}
-
-// blocks reports whether the rows of each group lie together.
-func (c *sampled) blocks() bool {
-	changes := 1
-	for i := 1; i < len(c.texts); i++ {
-		if c.texts[i] != c.texts[i-1] {
-			changes++
-		}
-	}
-	return changes == c.groups()
-}
-
-// repeats reports whether a time is there twice, as in a table of several series side by side.
-func (c *sampled) repeats() bool {
-	seen := map[float64]bool{}
-	for _, at := range c.times {
-		if seen[at] {
-			return true
-		}
-		seen[at] = true
-	}
-	return false
-}
-
-func (c *sampled) groups() int {
-	seen := map[string]bool{}
-	for _, t := range c.texts {
-		seen[t] = true
-	}
-	return len(seen)
-}
-
-// grows reports whether no time is there twice, within each group of id; without id, whether times ascend or descend.
-func (c *sampled) grows(id *sampled) bool {
-	if c.times == nil {
-		return false
-	}
-	if id == nil {
-		descending := slices.Clone(c.times)
-		slices.Reverse(descending)
-		return ascends(c.times) || ascends(descending)
-	}
-	type key struct {
-		id string
-		at float64
-	}
-	seen := map[key]bool{}
-	for i, at := range c.times {
-		k := key{id.texts[i], at}
-		if seen[k] {
-			return false
-		}
-		seen[k] = true
-	}
-	return true
-}
-
-func ascends(times []float64) bool {
-	for i := 1; i < len(times); i++ {
-		if times[i] <= times[i-1] {
-			return false
-		}
-	}
-	return true
-}
-
-// counts reports whether the values are 0, 1, 2, … or 1, 2, 3, …
-func (c *sampled) counts() bool {
-	for i, v := range c.numbers {
-		if v != c.numbers[0]+float64(i) {
-			return false
-		}
-	}
-	return len(c.numbers) > 0 && (c.numbers[0] == 0 || c.numbers[0] == 1)
-}
-
-// constantWithin reports whether the column never changes within a recording.
-func (c *sampled) constantWithin(id *sampled) bool {
-	first := map[string]float64{}
-	for i, v := range c.numbers {
-		group := ""
-		if id != nil {
-			group = id.texts[i]
-		}
-		if math.IsNaN(v) {
-			continue
-		}
-		known, ok := first[group]
-		if ok && known != v {
-			return false
-		}
-		first[group] = v
-	}
-	return true
 }

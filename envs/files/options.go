@@ -11,7 +11,8 @@ type Options struct {
 	// Observe, Control and Label name the columns (of arrays: the array) that are observations, controls and labels. If
 	// Observe is given, no other column is an observation; Control and Label alike.
 	Observe, Control, Label []string
-	// Time names the column of times: numbers or dates. ID names the column that tells recordings apart.
+	// Time names the column of times: numbers or dates; or two columns, separated by a comma: days (numbers or dates) and
+	// times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart.
 	Time, ID string
 	// Rename maps names of arrays and columns in the file to names of the convention.
 	Rename map[string]string
@@ -91,7 +92,7 @@ func (o Options) asked() []struct{ flag, name string } {
 	add("observe", o.Observe...)
 	add("control", o.Control...)
 	add("label", o.Label...)
-	add("time", o.Time)
+	add("time", words(o.Time)...)
 	add("id", o.ID)
 	add("rename", slices.Sorted(maps.Keys(o.Rename))...)
 	return list
@@ -107,7 +108,10 @@ func (o Options) column(name string) (role, string) {
 		return control, conventional("u", name)
 	case slices.Contains(o.Label, name):
 		return label, conventional("label", name)
-	case o.Time != "" && name == o.Time:
+	case slices.Contains(words(o.Time), name):
+		if words(o.Time)[0] != name {
+			return clockOf, "the time of the day"
+		}
 		return timeOf, "t"
 	case o.ID != "" && name == o.ID:
 		return episodeID, "episode"
@@ -170,6 +174,9 @@ func (o Options) checkNames(kind string) error {
 
 // checkRoles returns an error if an option gives one name two roles.
 func (o Options) checkRoles() error {
+	if len(words(o.Time)) > 2 {
+		return faultf("--time "+o.Time, "", "times are in one column, or in two: days and times of the day")
+	}
 	first := map[string]string{}
 	for _, a := range o.asked() {
 		if other, twice := first[a.name]; twice {

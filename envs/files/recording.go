@@ -67,6 +67,11 @@ func (t *table) grids() error {
 	if !t.hasTime {
 		return nil
 	}
+	if t.twoFold {
+		t.join()
+	} else {
+		t.hours()
+	}
 	for _, e := range t.list {
 		if err := t.order(e); err != nil {
 			return err

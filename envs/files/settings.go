@@ -23,12 +23,12 @@ type Settings struct {
 	Observe       string  `yaml:"observe" bits:"same" doc:"columns (or the array) that are observed, separated by commas; empty: y, y1, y_name …"`
 	Control       string  `yaml:"control" bits:"same" doc:"columns (or the array) that are controls, separated by commas; empty: u, u1, u_name …"`
 	Label         string  `yaml:"label" bits:"same" doc:"columns (or the array) that are labels of 0 and 1, separated by commas; empty: label, label1 …"`
-	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; empty: t"`
+	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; or two, separated by a comma: days and times of the day; empty: t"`
 	ID            string  `yaml:"id" bits:"same" doc:"column that tells recordings apart; empty: episode"`
 	Rename        string  `yaml:"rename" bits:"same" doc:"other names of arrays and columns: OLD=NEW, separated by commas"`
 	ControlsAfter bool    `yaml:"controls_after" bits:"same" doc:"u[t] acts between steps t and t+1, not between t−1 and t"`
 	Resample      string  `yaml:"resample" bits:"same" doc:"step of an even grid to which rows are brought: a number, or of dates e.g. 15min, 1d, 1mo; empty: rows are on a grid"`
-	Transform     string  `yaml:"transform" bits:"same" doc:"before scaling: log, diff, log-diff, diff12 …, for all observations or NAME=TRANSFORM, separated by commas; answers about the run are in the units of the transformed values"`
+	Transform     string  `yaml:"transform" bits:"same" doc:"before scaling: log, diff, log-diff, diff12 …, for all observations or NAME=TRANSFORM, separated by commas; undone in forecasts, base systems are those of the transformed values"`
 	Cut           int     `yaml:"cut" want:"[0,1000000000]" bits:"same" doc:"divide recordings into episodes of this many steps; 0: they stay whole"`
 	DT            float64 `yaml:"interval" want:"[0,1000000]" bits:"same" doc:"time between two steps, where the files do not say; 0: unknown"`
 	Split         string  `yaml:"split" values:"auto episode time" bits:"same" doc:"what is held out, where the files do not say: whole episodes, drawn by the seed; or the last steps of each recording, by time; auto: by time if the episodes are too few"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,13 @@ type table struct {
 	roles   []role
 	data    *Dataset
 	clock   clock
+	dayClock
 
 	list    []*rows // in the order of their first rows
 	byID    map[string]*rows
 	last    *rows
 	hasTime bool
+	twoFold bool // days and times of the day are in two columns
 	hasID   bool
 	comma   bool // a number had a decimal comma
 	point   bool // a number had a decimal point
@@ -48,7 +51,8 @@ type table struct {
 type rows struct {
 	id    string
 	lines []int
-	time  []float64
+	time  []float64 // of two columns the days, until they are joined
+	ofDay []float64 // as dayClock.read returns them
 	part  Part
 	observations, controls,
 	states, labels, mask, modes []float64
@@ -145,6 +149,12 @@ func (t *table) readHeader() error {
 		d.Spec.Labels = append(d.Spec.Labels, c)
 	}
 	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(columns[episodeID]) > 0
+	t.twoFold = len(columns[clockOf]) > 0
+	for _, name := range words(t.options.Time) {
+		if !slices.Contains(t.header, name) && len(words(t.options.Time)) > 1 {
+			return faultf("--time "+name, "", "there is no such column; there are %s", list(t.header))
+		}
+	}
 	if t.options.Resample != "" && !t.hasTime {
 		return faultf("--resample "+t.options.Resample, "name the column of times: --time NAME", "no column holds the times")
 	}
@@ -215,6 +225,13 @@ func (t *table) cell(i int, text string) error {
 		}
 		e.part = part
 		return nil
+	case clockOf:
+		of, err := t.dayClock.read(text)
+		if err != nil {
+			return t.cellFault(i, "write times of the day as 14:30 or 1430, or as hours", "%v", err)
+		}
+		e.ofDay = append(e.ofDay, of)
+		return nil
 	case timeOf:
 		at, err := t.clock.read(text)
 		if errors.Is(err, errAmbiguous) {
@@ -222,6 +239,9 @@ func (t *table) cell(i int, text string) error {
 		}
 		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
 			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59", "%q is no time", text)
+		}
+		if t.twoFold && !t.clock.wholeDay(at) {
+			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day", text)
 		}
 		e.time = append(e.time, at)
 		return nil

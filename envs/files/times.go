@@ -15,6 +15,8 @@ type clock struct {
 	dates  bool
 	layout string // of the last date
 	digits int    // the most decimals of a number
+	// numbered is set if times are seconds since day 0, not since 1970.
+	numbered bool
 }
 
 // layouts are the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.

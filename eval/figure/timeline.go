@@ -29,6 +29,7 @@ type Timeline struct {
 	Title   string
 	First   int     // time step of the first values
 	Unit    float64 // time between two steps; 0: steps are counted
+	Of      string  // what Unit is counted in, such as day; empty: unknown
 	Tracks  []Track
 	Regimes []int // of each step from First on; nil: unknown
 }
@@ -213,6 +214,9 @@ func (s Timeline) axis() axis {
 	label := "step"
 	if s.Unit > 0 {
 		label = "time"
+		if s.Of != "" {
+			label = "time (" + s.Of + ")"
+		}
 	}
 	return axis{label, s.at(0), s.at(max(s.length()-1, 1)), 6}
 }

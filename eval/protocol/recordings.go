@@ -52,7 +52,7 @@ func (s Subject) recorded() eval.RecordedOptions {
 	}
 	o := eval.RecordedOptions{
 		Seed: s.Seed, Prefix: s.Prefix, Horizon: s.Horizon, Samples: s.Samples, Threads: s.Threads, Stride: s.Stride, Season: s.Season,
-		DT: set.Spec.DT, Means: s.Recordings.Scale.Observations.Mean, Deviations: s.Recordings.Scale.Observations.SD,
+		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean, Deviations: s.Recordings.Scale.Observations.SD,
 	}
 	if o.Prefix == 0 {
 		o.Prefix = s.seen(test)

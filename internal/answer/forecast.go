@@ -67,7 +67,7 @@ func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 
 // fan is the end of a recording and what is expected after it.
 func fan(past switchyard.Recording, mean [][]float64, quantiles [][][]float64, c switchyard.Columns) figure.Timeline {
 	from := max(0, len(past.Observations)-max(2*len(mean), 40))
-	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT}
+	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT, Of: c.TimeUnit}
 	for channel, name := range c.Observations {
 		k := figure.Track{Name: name, Truth: column(past.Observations[from:], channel), Start: len(past.Observations) - from, Mean: column(mean, channel)}
 		if len(quantiles) > 1 {

@@ -57,7 +57,7 @@ type Strip struct {
 }
 
 const (
-	portraitSteps    = 400 // at most so many steps of the series
+	portraitSteps    = 400 // at most so many steps of the series, the last ones
 	portraitChannels = 3
 	portraitImages   = 16
 	portraitSamples  = 64
@@ -66,9 +66,10 @@ const (
 // NewPortrait asks a run about a series. image is height, width and channels of an observation; zeros if they are none.
 func NewPortrait(run *switchyard.Run, of switchyard.Recording, c switchyard.Columns, image [3]int) (*Portrait, error) {
 	T := min(len(of.Observations), portraitSteps)
-	series := switchyard.Series{Observations: of.Observations[:T]}
+	begin := len(of.Observations) - T // what is held out is at the end
+	series := switchyard.Series{Observations: of.Observations[begin:]}
 	if of.Controls != nil {
-		series.Controls = of.Controls[:T]
+		series.Controls = of.Controls[begin:]
 	}
 	p := &Portrait{Step: run.Step(), Family: run.Family(), Series: of.Name, Channels: c.Observations}
 	able := func(err error) error {

@@ -29,7 +29,7 @@ func Segmentations(of []switchyard.Recording, list []switchyard.Segmentation, sy
 			regimes[t] = []float64{float64(k)}
 		}
 		a.states(of[i].Name, len(s.Regime), regimes, s.Probability)
-		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Regimes: s.Regime}
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j)})
 		}
@@ -96,6 +96,13 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []switchyard.Syst
 // and what follows it.
 func regimeTable(dwells []eval.Dwell, counts [][]int, systems []switchyard.System, c switchyard.Columns) eval.Table {
 	unit, name := c.DT, "time"
+	switch c.TimeUnit {
+	case "":
+	case "s", "min", "h":
+		name = c.TimeUnit
+	default:
+		name = c.TimeUnit + "s"
+	}
 	if unit == 0 {
 		unit, name = 1, "steps"
 	}

@@ -73,7 +73,7 @@ func Filterings(of []switchyard.Recording, list []switchyard.Filtering) *Answer 
 		all.add(i, "sd", f.SD, T, nz)
 		all.add(i, "weights", f.Weights, T, m)
 		a.states(of[i].Name, len(f.Mean), f.Mean, f.SD, f.Weights)
-		line := latent(of[i].Name, f.Mean, f.SD, 0)
+		line := latent(of[i].Name, f.Mean, f.SD)
 		line.Regimes = largest(f.Weights)
 		lines.Columns = append(lines.Columns, line)
 	}
@@ -101,8 +101,8 @@ func largest(rows [][]float64) []int {
 }
 
 // latent is a timeline of latent states.
-func latent(title string, mean, sd [][]float64, dt float64) figure.Timeline {
-	line := figure.Timeline{Title: title, Unit: dt}
+func latent(title string, mean, sd [][]float64) figure.Timeline {
+	line := figure.Timeline{Title: title}
 	for j := range mean[0] {
 		k := figure.Track{Name: "z" + strconv.Itoa(j+1), Mean: column(mean, j)}
 		for t, m := range k.Mean {
@@ -130,7 +130,7 @@ func Smoothings(of []switchyard.Recording, list []switchyard.Smoothing, c switch
 		all.add(i, "mean", s.Mean, T, nz)
 		all.add(i, "sd", s.SD, T, nz)
 		a.states(of[i].Name, len(s.Mean), s.Observations, s.Mean, s.SD)
-		line := figure.Timeline{Title: of[i].Name, Unit: c.DT}
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j), Mean: column(s.Observations, j)})
 		}
@@ -164,7 +164,7 @@ func Simulations(list []switchyard.Simulation, c switchyard.Columns) *Answer {
 		all.add(i, "states", s.States, T, nz)
 		all.add(i, "weights", s.Weights, T, lines.Regimes)
 		a.states(strconv.Itoa(i), T, s.Observations)
-		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Regimes: largest(s.Weights)}
+		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: largest(s.Weights)}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(s.Observations, j)})
 		}
@@ -237,7 +237,7 @@ func Linearizations(of []switchyard.Recording, list [][]switchyard.Linearization
 			}
 		}
 		a.states(of[i].Name, len(of[i].Observations), lists...)
-		line := figure.Timeline{Title: of[i].Name, Unit: c.DT}
+		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j := range nz {
 			line.Tracks = append(line.Tracks, figure.Track{Name: "|λ" + strconv.Itoa(j+1) + "|", Start: 1, Mean: column(moduli, j)[1:]})
 		}

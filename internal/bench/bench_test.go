@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -132,8 +131,20 @@ func TestMeasureStep_Allocations(t *testing.T) {
 }
 
 func TestMeasureWire(t *testing.T) {
+	w, err := MeasureWire(t.Context(), toyWire(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// At least one block of 300 parameters comes in, and the parameters go out once for all.
+	if w.Steps != 10 || w.BytesIn < 1200 || w.BytesOut < 1200 || w.Seconds.Min <= 0 || w.PlainSeconds.Min <= 0 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// toyWire measures 5 steps of two workers, twice.
+func toyWire(t *testing.T) WireConfig {
 	bus := wire.NewMemory(nil)
-	w, err := MeasureWire(context.Background(), WireConfig{
+	return WireConfig{
 		Run: coordinator.Config{
 			Shards: 4, Chunk: 1024, Credit: 1 << 20, FailureDetection: 5 * time.Second, TermNames: []string{"loss"},
 			Optimizer: coordinator.Optimizer{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
@@ -141,13 +152,6 @@ func TestMeasureWire(t *testing.T) {
 		Theta: make([]float32, 300), Workers: 2, Dir: t.TempDir(), Turns: 2, Steps: 5,
 		Program: func(int) (worker.Program, error) { return &toy{}, nil },
 		Connect: func(string) (wire.Bus, error) { return bus, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// At least one block of 300 parameters comes in, and the parameters go out once for all.
-	if w.Steps != 10 || w.BytesIn < 1200 || w.BytesOut < 1200 || w.Seconds.Min <= 0 || w.PlainSeconds.Min <= 0 {
-		t.Errorf("%+v", w)
 	}
 }
 

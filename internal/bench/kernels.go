@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
@@ -58,11 +59,23 @@ func shapes() (all []shape) {
 // sampleTime is the shortest duration of one sample.
 const sampleTime = 2 * time.Millisecond
 
-// MeasureKernels measures every shape and function on one core: samples times, by turns with the FMA peak. It takes
-// medians. A fraction is relative to the peak that was measured beside it.
-func MeasureKernels(samples int) []Kernel {
+// Operations are the names of what MeasureKernels measures: the forms of products, then the functions.
+func Operations() []string {
+	names := []string{forward, backward, weights}
+	for _, f := range functions() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// MeasureKernels measures each shape and function of the operations named, on one core: samples times, by turns with the
+// FMA peak. It takes medians. A fraction is relative to the peak that was measured beside it.
+func MeasureKernels(operations []string, samples int) []Kernel {
 	var out []Kernel
 	for _, s := range shapes() {
+		if !slices.Contains(operations, s.op) {
+			continue
+		}
 		run := s.prepare()
 		flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
 		rates, fractions := make([]float64, samples), make([]float64, samples)
@@ -74,6 +87,9 @@ func MeasureKernels(samples int) []Kernel {
 		out = append(out, Kernel{Op: s.op, M: s.m, N: s.n, K: s.k, GFLOPS: spread(rates).Median / 1e9, PeakFraction: spread(fractions).Median})
 	}
 	for _, f := range functions() {
+		if !slices.Contains(operations, f.name) {
+			continue
+		}
 		times := make([]float64, samples)
 		for i := range samples {
 			times[i] = perCall(f.run)

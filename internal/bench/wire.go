@@ -46,6 +46,7 @@ type WireConfig struct {
 	Turns   int       // number of turns of plain and distributed steps
 	Steps   int       // number of steps of a turn that count
 	Profile io.Writer // gets a CPU profile of all turns; nil: no profile
+	Trace   io.Writer // gets a timeline of one more turn, which counts for nothing else; nil: none
 }
 
 // MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages.
@@ -92,7 +93,10 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	w.Seconds, w.PlainSeconds = spread(with), spread(without)
 	w.MessageCost = w.Seconds.Median - w.PlainSeconds.Median
 	w.Overhead = w.MessageCost / w.PlainSeconds.Median
-	return w, nil
+	if cfg.Trace != nil {
+		err = crew.trace(ctx, cfg.Trace)
+	}
+	return w, err
 }
 
 // crew are the parties of a distributed run, each with its connection. Their programs are built once and used in every
@@ -102,6 +106,7 @@ type crew struct {
 	lead     wire.Bus
 	buses    []wire.Bus
 	programs []worker.Program
+	times    *timeline // nil: nobody notes what happens
 }
 
 func newCrew(cfg WireConfig) (*crew, error) {
@@ -124,6 +129,21 @@ func newCrew(cfg WireConfig) (*crew, error) {
 	return c, nil
 }
 
+// trace trains for one more turn and writes what everybody did.
+func (c *crew) trace(ctx context.Context, to io.Writer) error {
+	l := newTimeline()
+	noted := &crew{cfg: c.cfg, lead: l.bus(l.party("coordinator"), c.lead), times: l}
+	for i, bus := range c.buses {
+		n := l.party(fmt.Sprintf("worker %d", i+1))
+		noted.buses = append(noted.buses, l.bus(n, bus))
+		noted.programs = append(noted.programs, &notedProgram{c.programs[i], l, n})
+	}
+	if _, err := noted.run(ctx, c.cfg.Turns); err != nil {
+		return fmt.Errorf("train for the timeline: %w", err)
+	}
+	return l.write(to)
+}
+
 // run trains for one turn and returns the reports of its steps.
 func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, error) {
 	run := c.cfg.Run
@@ -131,7 +151,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
 	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
 	run.Log = run.Dir + ".jsonl" // every run has a log, so its cost counts
-	obs := &listener{}
+	obs := &listener{times: c.times}
 	lead, err := coordinator.New(run, c.cfg.Theta, c.lead, obs, hclog.NewNullLogger())
 	if err != nil {
 		return nil, fmt.Errorf("prepare the run: %w", err)
@@ -166,6 +186,13 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 type listener struct {
 	coordinator.Silent
 	steps []coordinator.StepReport
+	times *timeline // nil: steps are not noted there
 }
 
-func (l *listener) Step(r coordinator.StepReport) { l.steps = append(l.steps, r) }
+// Step implements coordinator.Observer.
+func (l *listener) Step(r coordinator.StepReport) {
+	l.steps = append(l.steps, r)
+	if l.times != nil {
+		l.times.step(r)
+	}
+}

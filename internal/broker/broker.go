@@ -37,12 +37,15 @@ type Config struct {
 	// Bans is a subject on which coordinators say, as a JSON list, how the keys begin that are to be let in no more.
 	// Empty: there is none. Without Auth nobody is told apart.
 	Bans string
-	Log  hclog.Logger
+	// Cluster joins the server to others.
+	Cluster Cluster
+	Log     hclog.Logger
 }
 
 // Broker is a running NATS server with the default payload limit of 1 MiB.
 type Broker struct {
 	server  *server.Server
+	log     hclog.Logger
 	listen  bool
 	url     string   // where others connect
 	guard   *guard   // nil: the server listens itself
@@ -65,7 +68,8 @@ func Start(cfg Config) (*Broker, error) {
 		}
 		behindGuard(options)
 	}
-	b := &Broker{listen: cfg.Listen != "", ended: make(chan struct{})}
+	nameServer(options)
+	b := &Broker{listen: cfg.Listen != "", log: cfg.Log, ended: make(chan struct{})}
 	if cfg.Auth != "" && cfg.Bans != "" {
 		if b.bouncer, err = newBouncer(options, cfg.Bans, cfg.Log); err != nil {
 			return nil, err
@@ -100,6 +104,9 @@ func (b *Broker) start(options *server.Options, cfg Config, door net.Listener) e
 	go s.Start()
 	if reason := await(s.ReadyForConnections, log, startTimeout); reason != "" {
 		s.Shutdown()
+		if strings.Contains(reason, routerPort) {
+			return startError(cfg.Cluster.Listen, reason)
+		}
 		return startError(cfg.Listen, reason)
 	}
 	log.ready()

@@ -17,6 +17,7 @@ type adapter struct {
 	started bool // the log has errors after the start; before, Start returns them
 	last    string
 	clients ration
+	routes  ration
 }
 
 func (a *adapter) Noticef(format string, v ...any) { a.log.Debug(fmt.Sprintf(format, v...)) }
@@ -41,6 +42,12 @@ func (a *adapter) warn(text string) {
 func (a *adapter) fail(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if ofRoute(text) {
+		if allowed, more := a.routes.take(time.Now()); allowed {
+			a.log.Warn(text, more...)
+		}
+		return
+	}
 	a.last = text
 	switch {
 	case !a.started:
@@ -63,6 +70,14 @@ func ofClient(text string) bool {
 		}
 	}
 	return false
+}
+
+// routerPort is in the error of a server that cannot listen for routes.
+const routerPort = "router port"
+
+// ofRoute reports whether an error of the server is about a route to another one, which is tried again.
+func ofRoute(text string) bool {
+	return !strings.Contains(text, routerPort) && (strings.Contains(text, "route") || strings.Contains(text, "rid:"))
 }
 
 // ready records that the server has started.

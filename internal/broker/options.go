@@ -49,23 +49,35 @@ func (cfg *Config) options() (*server.Options, error) {
 	options.PingInterval, options.MaxPingsOut = pingInterval, maxPings
 	options.AuthTimeout = handshakeTimeout.Seconds()
 	options.LameDuckDuration, options.LameDuckGracePeriod = retirement, grace
-	options.DontListen = cfg.Listen == ""
-	if cfg.Listen == "" {
-		return options, nil
+	if err := cfg.Cluster.use(options); err != nil {
+		return nil, err
 	}
-	host, port, err := net.SplitHostPort(cfg.Listen)
+	var err error
+	switch {
+	case cfg.Listen != "":
+		options.Host, options.Port, err = splitListen(cfg.Listen)
+	case options.Cluster.Port != 0: // NATS takes routes only where it takes clients
+		options.Host, options.Port = "127.0.0.1", server.RANDOM_PORT
+	default:
+		options.DontListen = true
+	}
+	return options, err
+}
+
+// splitListen returns host and port of an address to listen on, as the server takes them.
+func splitListen(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStart, err)
+		return "", 0, fmt.Errorf("%w: %w", ErrStart, err)
 	}
-	n, err := strconv.Atoi(port)
+	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 65535 {
-		return nil, fmt.Errorf("%w: port %q", ErrStart, port)
+		return "", 0, fmt.Errorf("%w: port %q", ErrStart, text)
 	}
 	if n == 0 {
 		n = server.RANDOM_PORT
 	}
-	options.Host, options.Port = host, n
-	return options, nil
+	return host, n, nil
 }
 
 func (cfg *Config) useTLS(options *server.Options) error {

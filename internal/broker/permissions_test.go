@@ -50,6 +50,12 @@ func startImage(t *testing.T, dir, conf string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startImageWith(t, options).ClientURL()
+}
+
+// startImageWith runs a server with options that were read, on ports of this machine alone.
+func startImageWith(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
 	options.Host, options.Port, options.HTTPPort, options.NoSigs, options.NoLog = "127.0.0.1", server.RANDOM_PORT, server.RANDOM_PORT, true, true
 	s, err := server.NewServer(options)
 	if err != nil {
@@ -63,7 +69,7 @@ func startImage(t *testing.T, dir, conf string) string {
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server does not listen")
 	}
-	return s.ClientURL()
+	return s
 }
 
 // startEmbedded runs the broker of this program with a folder of keys.
@@ -125,15 +131,17 @@ var permissions = []struct {
 	},
 	{
 		keys.WorkerKey,
-		[]string{"sy.r.control.KEY", "sy.r.data.KEY", "sypool.seek.KEY"},
-		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.KEY.w1", "sypool.worker.KEY.w1", "sypool.worker.KEY.*", "sy.*.worker.KEY.*"},
+		[]string{"sy.r.control.KEY", "sy.r.data.KEY", "sypool.seek.KEY", "sy.r.peer.OTHER.w1.KEY", "sy.r.peer.KEY.w1.KEY"},
+		[]string{"sy.r.theta", "sy.r.all", "sy.r.worker.KEY.w1", "sy.r.peer.KEY.w1.*", "sy.r.peer.KEY.w1.OTHER", "sypool.worker.KEY.w1", "sypool.worker.KEY.*", "sy.*.worker.KEY.*"},
 		[]string{
 			"sy.r.control.OTHER", "sy.r.data.OTHER", "sypool.seek.OTHER", "sypool.seek", "sybroker.bans", "sy.r.control", "sy.r.control.KEY.x", "sy.r.control.open",
+			"sy.r.peer.KEY.w1.OTHER", "sy.r.peer.OTHER.w1.OTHER", "sy.r.peer.OTHER.w1", "sy.r.peer.OTHER.w1.open",
 			"sy.r.theta", "sy.r.all", "sy.r.worker.KEY.w1", "sy.r.worker.OTHER.w2", "sypool.worker.KEY.w1", "switchyard.submit", "switchyard.runs.stop",
 			"_INBOX.a.b", "$SRV.PING", "$SYS.REQ.SERVER.PING", "$JS.API.INFO", "anything",
 		},
 		[]string{
 			">", "sy.>", "sy.*.*", "sy.r.*", "*.r.control.*", "sy.r.control.KEY", "sy.*.control.*", "sy.r.data.*", "sypool.>", "sypool.seek.*", "sypool.seek.KEY",
+			"sy.r.peer.OTHER.w1.*", "sy.r.peer.OTHER.w1.KEY", "sy.r.peer.*.*.*", "sy.r.peer.*.*.KEY", "sy.r.peer.>",
 			"sy.r.worker.OTHER.w1", "sy.*.worker.*.*", "sy.r.worker.>", "sypool.worker.OTHER.w1", "sypool.worker.*.*", "sypool.worker.>",
 			"switchyard.>", "switchyard.submit", "_INBOX.>", "$SRV.>", "$SYS.>", "$JS.>",
 		},

@@ -155,9 +155,10 @@ func (y *yard) banned() {
 		text := y.log.String()
 		return strings.Contains(text, "key banned") && strings.Contains(text, "key="+y.key) && strings.Contains(text, "connection closed: its key is banned")
 	})
-	if list, err := banlist.Load(y.keeper.Dir()); err != nil || len(list) != 1 || list[0].Key != y.key {
-		y.t.Errorf("the file has %+v, %v", list, err)
-	}
+	y.until("the file has the ban, and no other", func() bool {
+		list, err := banlist.Load(y.keeper.Dir())
+		return err == nil && len(list) == 1 && list[0].Key == y.key
+	})
 }
 
 // finish lets the run go to its end: the bits are those of a run without a thief, and no honest worker has ended.

@@ -32,7 +32,7 @@ func newReloader(cfg Config, b *Broker) *reloader {
 // read returns the contents of the files.
 func (r *reloader) read() ([][]byte, error) {
 	var list [][]byte
-	for _, path := range []string{r.cfg.Auth, r.cfg.Certificate, r.cfg.Key} {
+	for _, path := range []string{r.cfg.Auth, r.cfg.Certificate, r.cfg.Key, r.cfg.Cluster.Certificate, r.cfg.Cluster.Key, r.cfg.Cluster.CA} {
 		if path == "" {
 			continue
 		}
@@ -84,6 +84,7 @@ func (r *reloader) load() error {
 	if r.broker.guard != nil {
 		behindGuard(options)
 	}
+	options.ServerName = r.broker.server.Name()
 	if r.broker.bouncer != nil {
 		err = r.broker.bouncer.load(options)
 	} else {

@@ -3,9 +3,9 @@
 // an older one.
 //
 // A checkpoint is two files. step-N.safetensors is a tensor file with the tensors of the layout, the optimiser's
-// moments ("adam.m", "adam.v" and "adam.norm", or "outer.velocity", and "optim.average"), and "gradient.levels" if gradients travel as integers.
-// step-N.json is a manifest with the SHA-256 of the first file. best.json is a copy of the manifest of the best
-// checkpoint.
+// moments ("adam.m", "adam.v" and "adam.norm", or "outer.velocity", "theta.exact" if parameters travel as differences,
+// and "optim.average"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest with the
+// SHA-256 of the first file. best.json is a copy of the manifest of the best checkpoint.
 //
 // The package knows names, shapes and vectors. It knows no coordinator, no message and no model.
 package checkpoint
@@ -120,11 +120,16 @@ func CheckLayout(layout []Tensor, size int) error {
 
 // reserved are the names of the vectors that are not parameters.
 func reserved() []string {
-	return append(adamMoments(), "adam.norm", "outer.velocity", Average, levelsName)
+	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, levelsName)
 }
 
-// Average is the name of the moment with the average of the parameters over updates.
-const Average = "optim.average"
+const (
+	// Average is the name of the moment with the average of the parameters over updates.
+	Average = "optim.average"
+	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are what is
+	// left of them after rounding.
+	Exact = "theta.exact"
+)
 
 // Evaluated returns the parameters with which the model of the checkpoint is evaluated: their average over updates if
 // the run kept one, and Theta otherwise. They belong to the checkpoint.

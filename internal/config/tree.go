@@ -65,6 +65,7 @@ type Train struct {
 	Batch              int    `yaml:"batch" want:"[1,1048576]" doc:"sequences per update" source:"paper, FHN: 32"`
 	Shards             int    `yaml:"shards" want:"[1,65536]" doc:"pieces of a batch that workers compute; a power of two that divides batch"`
 	Gradients          string `yaml:"gradients" was:"float32" values:"float32 int16 int8" doc:"how gradients travel from workers: float32, or integers of 16 or 8 bits with a scale for each 256 parameters, which halves or quarters their bytes and rounds them at random without bias"`
+	Parameters         string `yaml:"parameters" was:"float32" values:"float32 delta16 delta8" doc:"how parameters travel to workers: float32, or as what a step changes in them, rounded to integers of 16 or 8 bits with a scale for each 256, which halves or quarters their bytes; what is rounded off is part of the next step's"`
 	ValidateEvery      uint64 `yaml:"validate_every" bits:"same" want:"[0,1000000000]" doc:"updates between two validations; 0: only at the end"`
 	Patience           uint64 `yaml:"patience" bits:"same" want:"[0,1000000]" doc:"validations without a lower loss after which training ends before train.steps; the best parameters are kept; 0: train all steps"`
 	ValidationEpisodes int    `yaml:"validation_episodes" bits:"same" want:"[1,1048576]" doc:"sequences per validation, a multiple of shards"`
@@ -90,5 +91,6 @@ type Cluster struct {
 	FailureDetection time.Duration `yaml:"failure_detection" want:"[0.1,3600]" doc:"silence after which a worker's shards go to another"`
 	Chunk            int           `yaml:"chunk" want:"[1024,1044480]" doc:"bytes of a tensor per message, a multiple of 4; NATS carries 1 MiB by default"`
 	Credit           int           `yaml:"credit" want:"[1024,1073741824]" doc:"bytes of results in flight towards the coordinator"`
+	Exchange         string        `yaml:"exchange" was:"star" values:"star sharded auto" doc:"how gradients get to the coordinator: star, it pulls and sums those of all workers; sharded, workers sum sections of them and it pulls one sum, for many workers on hosts with brokers of their own; auto, what is faster as far as was measured"`
 	Audit            float64       `yaml:"audit" want:"[0,1]" doc:"share of the blocks of shards that a second worker computes, too, before they count: a worker whose bits differ is cut off"`
 }

@@ -38,6 +38,7 @@ type Config struct {
 	Command  advice.Command   // makes the command lines in hints
 	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
 	Log      hclog.Logger
+	Events   bool // whether runs that are no trials of a sweep get event files of TensorBoard
 
 	// Direct gives the vectors of a run to workers of this process without a broker between them; nil: they all go
 	// through the broker.
@@ -66,6 +67,7 @@ type Host struct {
 
 	opening  sync.RWMutex      // held while a run is opened: one at a time, but parts of runs at the same time
 	requests map[string]string // names of runs by request; guarded by opening
+	planner  job.Planner
 
 	mu          sync.Mutex // guards the fields below
 	runs        map[string]*hosted

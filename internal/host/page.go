@@ -158,7 +158,7 @@ func (r *hosted) pageRun() web.Run {
 func Live(lead *coordinator.Coordinator) *web.Live {
 	s := lead.Stats()
 	live := &web.Live{
-		Term: s.Term, Waiting: s.Waiting, Workers: []web.Worker{},
+		Term: s.Term, Waiting: s.Waiting, Exchange: s.Exchange, Workers: []web.Worker{},
 		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
 		Reissued: int64(s.Reissued), Repeated: int64(s.Repeated),
 		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined, Rejections: map[string]int64{},

@@ -142,7 +142,7 @@ func (h *Host) planned(c config.Config, data *job.Data) (p *job.Plan, err error)
 			err = fmt.Errorf("build the model: %v", fault)
 		}
 	}()
-	p, err = job.NewPlan(c, data, 0)
+	p, err = h.planner.Plan(c, data, 0)
 	if err == nil {
 		p.Numerics = h.numerics
 	}
@@ -157,7 +157,7 @@ func (h *Host) begin(r *hosted) error {
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
 	r.watch = &hostWatch{Watch: session.NewWatch(session.WatchConfig{
-		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Advise: true, Log: log,
+		Plan: r.plan, Run: r.run, From: r.from, Show: session.NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0, Advise: true, Log: log,
 	})}
 	bus, err := h.cfg.Connect("run " + r.name)
 	if err != nil {

@@ -26,6 +26,12 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 		lead.Numerics = Numerics()
 	}
 	lead.Golden, lead.Referee = p.Golden, (&referee{plan: p}).compute
+	switch c.Cluster.Exchange {
+	case "sharded":
+		lead.Exchange = coordinator.Sharded
+	case "auto":
+		lead.Exchange = coordinator.Auto
+	}
 	lead.Audit, lead.AuditHere = c.Cluster.Audit, c.Cluster.Audit == 1
 	return lead
 }
@@ -34,20 +40,29 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 func (p *Plan) Step() coordinator.Config {
 	c := p.Config
 	return coordinator.Config{
-		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c, p.Layout), Outer: outer(c), Gradients: Coding(c),
+		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c, p.Layout), Outer: outer(c), Gradients: Coding(c), Parameters: ParametersCoding(c),
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), TermNames: model.TermNames(p.Terms), Layout: p.Layout,
 	}
 }
 
 // Coding is the form in which gradients travel.
-func Coding(c config.Config) wire.Coding {
-	switch {
-	case !c.Uses("train.gradients"):
+func Coding(c config.Config) wire.Coding { return coding(c, "train.gradients", c.Train.Gradients) }
+
+// ParametersCoding is the form in which the parameters' differences travel; Float32: they travel whole.
+func ParametersCoding(c config.Config) wire.Coding {
+	return coding(c, "train.parameters", c.Train.Parameters)
+}
+
+// coding is the form that a key names, where it has an effect.
+func coding(c config.Config, key, form string) wire.Coding {
+	if !c.Uses(key) {
 		return wire.Float32
-	case c.Train.Gradients == "int16":
+	}
+	switch form {
+	case "int16", "delta16":
 		return wire.Int16
-	case c.Train.Gradients == "int8":
+	case "int8", "delta8":
 		return wire.Int8
 	}
 	return wire.Float32

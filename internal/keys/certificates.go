@@ -4,8 +4,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -102,10 +104,33 @@ func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 
 // newServer makes the certificate of a broker with the given names.
 func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+	return issueFor("Switchyard broker", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, hosts, public, ca, key, now)
+}
+
+// RouteName is the name that servers of a cluster expect in each other's certificate. It stands for the cluster: hosts
+// come and go.
+const RouteName = "routes.switchyard"
+
+// newRoute makes the certificate of routes, with which servers both connect and accept. The hosts are for servers of
+// others, which expect the name that they connect to.
+func newRoute(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	return issueFor("Switchyard route", usage, append([]string{RouteName}, hosts...), public, ca, key, now)
+}
+
+// PinOf is the SHA-256 of a certificate's public key, by which servers of a cluster know each other: a certificate for an
+// older key is not accepted, whoever has signed it.
+func PinOf(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:])
+}
+
+// issueFor signs a certificate of a server with the given names.
+func issueFor(name string, usage []x509.ExtKeyUsage, hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 	template := &x509.Certificate{
-		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: "Switchyard broker"},
+		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: name},
 		NotBefore: now.Add(-early), NotAfter: earliest(now.AddDate(serverYears, 0, 0), ca.NotAfter),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usage, BasicConstraintsValid: true,
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
@@ -134,12 +159,12 @@ func hostsOf(c *x509.Certificate) []string {
 }
 
 // checkServer returns an error unless a certificate belongs to a key and an authority. It does not check the time.
-func checkServer(server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
+func checkServer(file, keyFile string, server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
 	if !key.PublicKey.Equal(server.PublicKey) {
-		return fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, Server, ServerKey)
+		return fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, file, keyFile)
 	}
 	if err := server.CheckSignatureFrom(ca); err != nil {
-		return errors.Join(fmt.Errorf("%w: %s is not signed by %s", ErrDamaged, Server, CA), err)
+		return errors.Join(fmt.Errorf("%w: %s is not signed by %s", ErrDamaged, file, CA), err)
 	}
 	return nil
 }
@@ -154,3 +179,27 @@ tls {
 }
 `, dir+"/"+Server, dir+"/"+ServerKey)
 }
+
+// clusterConf is the part of a NATS configuration that lets a server take routes from those that have the key with the
+// given pin.
+func clusterConf(dir, pin string) []byte {
+	return fmt.Appendf(nil, `# Routes between the servers of a cluster. Made by "switchyard init"; the files are those beside it. Who has route.key
+# is trusted as the broker itself.
+cluster {
+  name: %q
+  listen: "0.0.0.0:6222"
+  no_advertise: true
+  tls {
+    cert_file: %q
+    key_file: %q
+    ca_file: %q
+    verify: true
+    pinned_certs: [%q]
+    timeout: 5
+  }
+}
+`, ClusterName, dir+"/"+Route, dir+"/"+RouteKey, dir+"/"+CA, pin)
+}
+
+// ClusterName is what all servers of a cluster call it.
+const ClusterName = "switchyard"

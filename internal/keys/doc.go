@@ -1,5 +1,6 @@
 // Package keys makes the credentials of a cluster as files in one folder: an nkey for each role, the broker's list of
-// permissions, a certificate authority with a certificate for the broker, and the token of the page. It knows the
+// permissions, a certificate authority with certificates for the broker and for the routes between brokers, and the token of
+// the page. It knows the
 // subjects that each role needs. It opens no connection and prints nothing.
 //
 // All files follow from the private keys on the disk, and private keys are never replaced: a second call, or a call
@@ -19,6 +20,9 @@ const (
 	ServerKey      = "server.key"
 	Server         = "server.pem" // the broker's certificate
 	TLS            = "nats-tls.conf"
+	RouteKey       = "route.key"
+	Route          = "route.pem"         // the certificate of all servers of a cluster, towards each other
+	Cluster        = "nats-cluster.conf" // routes of a NATS server to the others
 	PageToken      = "page.token"
 )
 

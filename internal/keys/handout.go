@@ -20,17 +20,19 @@ const (
 	RoleWorker      = "worker"
 	RoleOperator    = "operator"
 	RoleMetrics     = "metrics"
+	RoleRoute       = "route" // a worker that carries a server of a cluster, in addition to RoleWorker
 )
 
 // Roles lists all of them.
 func Roles() []string {
-	return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics}
+	return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics, RoleRoute}
 }
 
 // filesOf are the files that a role needs, and no others.
 func filesOf(role string) []string {
 	return map[string][]string{
-		RoleBroker:      {Auth, TLS, Server, ServerKey},
+		RoleBroker:      {Auth, TLS, Server, ServerKey, Cluster, Route, RouteKey, CA},
+		RoleRoute:       {Auth, Route, RouteKey, CA},
 		RoleCoordinator: {CoordinatorKey, PageToken, CA},
 		RoleWorker:      {CA},
 		RoleOperator:    {OperatorKey, PageToken, CA},
@@ -58,6 +60,9 @@ func HandOut(dir, role, target string) error {
 	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
+		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{Cluster, Route, RouteKey}, name) {
+			continue // one server needs no routes
+		}
 		if err != nil {
 			return fmt.Errorf("hand out to the %s: %w", role, err)
 		}

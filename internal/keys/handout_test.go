@@ -13,7 +13,8 @@ func TestHandOut_EachRoleItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	initKeys(t, Config{Dir: dir, Readable: true})
 	secrets := map[string][]string{
-		RoleBroker:      {ServerKey},
+		RoleBroker:      {RouteKey, ServerKey},
+		RoleRoute:       {RouteKey},
 		RoleCoordinator: {CoordinatorKey, PageToken},
 		RoleWorker:      {WorkerKey},
 		RoleOperator:    {OperatorKey, PageToken},

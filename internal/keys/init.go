@@ -24,7 +24,7 @@ type Config struct {
 	// Readable lets every user read the secrets, except the authority's key. Containers need this, because they run as
 	// a user that this machine does not know. The permissions of the folder then protect the secrets.
 	Readable bool
-	// RenewServer makes a new certificate of the broker, for the hosts of the old one and those of Hosts.
+	// RenewServer makes new certificates of the broker and of routes, for the hosts of the old ones and those of Hosts.
 	RenewServer bool
 	BrokerDir   string // folder in which a NATS server finds certificate and key; empty: BrokerDir
 }
@@ -142,7 +142,50 @@ func initTLS(f *folder, cfg Config, now time.Time, report *Report) error {
 			report.Absent = append(report.Absent, host)
 		}
 	}
-	return f.derive(TLS, tlsConf(cfg.BrokerDir))
+	if err := f.derive(TLS, tlsConf(cfg.BrokerDir)); err != nil {
+		return err
+	}
+	return initRoute(f, cfg, ca, caKey, report.Hosts, now)
+}
+
+// initRoute makes what servers of a cluster prove to each other that they belong to it, if it is missing. A folder of an
+// older release whose authority's key is kept elsewhere goes without.
+func initRoute(f *folder, cfg Config, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string, now time.Time) error {
+	if _, err := os.Stat(f.join(Route)); caKey == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	data, err := f.keep(RouteKey, newPrivateKey)
+	if err != nil {
+		return err
+	}
+	key, err := parsePrivateKey(RouteKey, data)
+	if err != nil {
+		return err
+	}
+	sign := func() ([]byte, error) {
+		if caKey == nil {
+			return nil, fmt.Errorf("%w: put %s back beside %s to make a certificate of routes", ErrNoCA, CAKey, CA)
+		}
+		return newRoute(hosts, &key.PublicKey, ca, caKey, now)
+	}
+	if cfg.RenewServer {
+		if data, err = sign(); err == nil {
+			err = f.derive(Route, data)
+		}
+	} else {
+		data, err = f.keep(Route, sign)
+	}
+	if err != nil {
+		return err
+	}
+	certificate, err := parseCertificate(Route, data)
+	if err != nil {
+		return err
+	}
+	if err := checkServer(Route, RouteKey, certificate, ca, key); err != nil {
+		return err
+	}
+	return f.derive(Cluster, clusterConf(cfg.BrokerDir, PinOf(certificate)))
 }
 
 // initCA makes the authority if it is missing. The returned key is nil if it is kept elsewhere.
@@ -195,7 +238,7 @@ func initServer(f *folder, cfg Config, ca *x509.Certificate, caKey, key *ecdsa.P
 		if err != nil {
 			return nil, err
 		}
-		return server, checkServer(server, ca, key)
+		return server, checkServer(Server, ServerKey, server, ca, key)
 	}
 	if old, err := os.ReadFile(f.join(Server)); err == nil {
 		if server, err := parseCertificate(Server, old); err == nil {

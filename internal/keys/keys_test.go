@@ -19,7 +19,7 @@ import (
 
 // all are the files of a folder of keys, in the order in which they are made.
 var all = []string{
-	CoordinatorKey, OperatorKey, WorkerKey, Auth, PageToken, CAKey, CA, ServerKey, Server, TLS,
+	CoordinatorKey, OperatorKey, WorkerKey, Auth, PageToken, CAKey, CA, ServerKey, Server, TLS, RouteKey, Route, Cluster,
 }
 
 func initKeys(t *testing.T, cfg Config) *Report {
@@ -80,7 +80,7 @@ func TestInit_MakesWhatIsMissingAndNothingElse(t *testing.T) {
 		}
 		_, err := Init(Config{Dir: dir}, time.Now())
 		switch name {
-		case ServerKey: // the certificate for it is to be renewed on purpose
+		case ServerKey, RouteKey: // the certificate for it is to be renewed on purpose
 			if !errors.Is(err, ErrDamaged) {
 				t.Errorf("without %s: got %v", name, err)
 			}
@@ -112,6 +112,7 @@ func mapsEqual(a, b map[string]string) bool {
 // Two start-up containers may run at the same time.
 func TestInit_AtTheSameTime(t *testing.T) {
 	dir := t.TempDir()
+	files := all
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -121,7 +122,7 @@ func TestInit_AtTheSameTime(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if renewed := with(initKeys(t, Config{Dir: dir}), Kept); len(renewed) != 10 {
+	if renewed := with(initKeys(t, Config{Dir: dir}), Kept); len(renewed) != len(files) {
 		t.Errorf("only %q fit each other", renewed)
 	}
 }
@@ -207,7 +208,7 @@ func TestInit_RenewServer(t *testing.T) {
 		t.Errorf("absent %q", report.Absent)
 	}
 	report = initKeys(t, Config{Dir: dir, Hosts: []string{"second"}, RenewServer: true})
-	if !slices.Equal(with(report, Renewed), []string{Server}) || len(report.Absent) > 0 {
+	if !slices.Equal(with(report, Renewed), []string{Server, Route}) || len(report.Absent) > 0 {
 		t.Errorf("renewed %q, absent %q", with(report, Renewed), report.Absent)
 	}
 	if want := []string{"first", "localhost", "nats", "second", "127.0.0.1"}; !slices.Equal(report.Hosts, want) {
@@ -230,6 +231,64 @@ func TestInit_AuthorityKeptElsewhere(t *testing.T) {
 	}
 	if _, err := Init(Config{Dir: dir, RenewServer: true}, time.Now()); !errors.Is(err, ErrNoCA) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A folder of before there were routes, without the authority's key, stays as it is, and a broker gets what there is.
+func TestInit_BeforeRoutes(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, Config{Dir: dir})
+	for _, name := range []string{CAKey, Route, RouteKey, Cluster} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made := with(initKeys(t, Config{Dir: dir}), Made); len(made) > 0 {
+		t.Errorf("made %q", made)
+	}
+	if err := HandOut(dir, RoleBroker, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	if err := HandOut(dir, RoleRoute, t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what is not there is handed out: %v", err)
+	}
+}
+
+// The certificate of routes is good for both ends, the broker's for one; a new key has another pin.
+func TestInit_RouteCertificate(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, Config{Dir: dir, Hosts: []string{"seed"}})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(contents(t, dir)[CA]))
+	read := func(file string) *x509.Certificate {
+		c, err := parseCertificate(file, []byte(contents(t, dir)[file]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for file, both := range map[string]bool{Route: true, Server: false} {
+		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+			_, err := read(file).Verify(x509.VerifyOptions{Roots: roots, DNSName: "seed", KeyUsages: []x509.ExtKeyUsage{use}})
+			if good := both || use == x509.ExtKeyUsageServerAuth; (err == nil) != good {
+				t.Errorf("%s, use %v: %v", file, use, err)
+			}
+		}
+	}
+	if err := read(Route).VerifyHostname(RouteName); err != nil {
+		t.Error(err)
+	}
+	before := PinOf(read(Route))
+	if !strings.Contains(contents(t, dir)[Cluster], before) {
+		t.Errorf("%s does not have the pin", Cluster)
+	}
+	for _, name := range []string{Route, RouteKey} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report := initKeys(t, Config{Dir: dir}); PinOf(read(Route)) == before || !slices.Equal(with(report, Renewed), []string{Cluster}) {
+		t.Errorf("a new key has the pin of the old one, or %s was not made anew: %q", Cluster, with(report, Renewed))
 	}
 }
 
@@ -264,7 +323,7 @@ func TestInit_Refused(t *testing.T) {
 			t.Errorf("worker %q: got %v", name, err)
 		}
 	}
-	for _, name := range []string{CoordinatorKey, WorkerKey, CAKey, CA, ServerKey, Server} {
+	for _, name := range []string{CoordinatorKey, WorkerKey, CAKey, CA, ServerKey, Server, RouteKey, Route} {
 		dir := t.TempDir()
 		initKeys(t, Config{Dir: dir})
 		secret := "SUAAdeadbeef-not-to-be-shown"

@@ -29,12 +29,12 @@ func coordinatorRole(public string) role {
 
 // workerRole may speak on the subjects of its own key alone, so that who hears it knows which key spoke, and hears what
 // is said to workers with that key and to all. It may not subscribe to the subjects that workers publish on: their
-// messages contain tokens.
+// messages contain tokens. Those that workers say to each other, for which the subject names both, contain none.
 func workerRole(public string) role {
 	key := wire.KeyName(public)
 	return role{
-		publish:   []string{"sy.*.control." + key, "sy.*.data." + key, "sypool.seek." + key},
-		subscribe: []string{"sy.*.theta", "sy.*.all", "sy.*.worker." + key + ".*", "sypool.worker." + key + ".*"},
+		publish:   []string{"sy.*.control." + key, "sy.*.data." + key, "sypool.seek." + key, "sy.*.peer.*.*." + key},
+		subscribe: []string{"sy.*.theta", "sy.*.all", "sy.*.worker." + key + ".*", "sypool.worker." + key + ".*", "sy.*.peer." + key + ".*.*"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/switchyard-ml/switchyard/internal/protobuf"
 	"github.com/switchyard-ml/switchyard/model/graph"
 )
 
@@ -109,12 +110,15 @@ var ErrFormat = errors.New("onnx: not a file of this package")
 // Decode reads what Encode wrote.
 func Decode(data []byte) (graph.Graph, error) {
 	var g graph.Graph
-	err := fields(data, func(field protowire.Number, v uint64, b []byte) error {
+	err := protobuf.Fields(data, func(field protowire.Number, v uint64, b []byte) error {
 		if field != modelGraph {
 			return nil
 		}
-		return fields(b, func(field protowire.Number, _ uint64, b []byte) error { return decodePart(&g, field, b) })
+		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error { return decodePart(&g, field, b) })
 	})
+	if errors.Is(err, protobuf.ErrMessage) {
+		err = fmt.Errorf("%w: %w", ErrFormat, err)
+	}
 	return g, err
 }
 
@@ -128,7 +132,7 @@ func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
 		var n graph.Node
 		g.Nodes = append(g.Nodes, n)
 		at := &g.Nodes[len(g.Nodes)-1]
-		return fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 			switch field {
 			case nodeInput:
 				at.Inputs = append(at.Inputs, string(b))
@@ -158,7 +162,7 @@ func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
 func decodeTensor(b []byte) (graph.Weight, error) {
 	var w graph.Weight
 	var dims []int
-	err := fields(b, func(field protowire.Number, v uint64, b []byte) error {
+	err := protobuf.Fields(b, func(field protowire.Number, v uint64, b []byte) error {
 		switch field {
 		case tensorDims:
 			dims = append(dims, int(v))
@@ -187,14 +191,14 @@ func decodeTensor(b []byte) (graph.Weight, error) {
 func decodeInfo(b []byte) (graph.Value, error) {
 	var y graph.Value
 	down := func(b []byte, want protowire.Number, do func(b []byte) error) error {
-		return fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 			if field == want {
 				return do(b)
 			}
 			return nil
 		})
 	}
-	err := fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+	err := protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 		switch field {
 		case infoName:
 			y.Name = string(b)
@@ -204,7 +208,7 @@ func decodeInfo(b []byte) (graph.Value, error) {
 			return down(b, typeTensor, func(b []byte) error {
 				return down(b, tensorShape, func(b []byte) error {
 					return down(b, shapeDim, func(b []byte) error {
-						return fields(b, func(field protowire.Number, v uint64, _ []byte) error {
+						return protobuf.Fields(b, func(field protowire.Number, v uint64, _ []byte) error {
 							if field == dimValue && v > 0 {
 								y.Width = int(v)
 							}
@@ -217,33 +221,4 @@ func decodeInfo(b []byte) (graph.Value, error) {
 		return nil
 	})
 	return y, err
-}
-
-// fields visits the fields of a message; b is nil for a number.
-func fields(data []byte, visit func(field protowire.Number, v uint64, b []byte) error) error {
-	for len(data) > 0 {
-		field, kind, n := protowire.ConsumeTag(data)
-		if n < 0 {
-			return fmt.Errorf("%w: %w", ErrFormat, protowire.ParseError(n))
-		}
-		data = data[n:]
-		var v uint64
-		var b []byte
-		switch kind {
-		case protowire.VarintType:
-			v, n = protowire.ConsumeVarint(data)
-		case protowire.BytesType:
-			b, n = protowire.ConsumeBytes(data)
-		default:
-			return fmt.Errorf("%w: field %d has the type %d", ErrFormat, field, kind)
-		}
-		if n < 0 {
-			return fmt.Errorf("%w: %w", ErrFormat, protowire.ParseError(n))
-		}
-		data = data[n:]
-		if err := visit(field, v, b); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -71,10 +71,10 @@ func (a *Adam) raise() {
 //	g = sum/shards,  g ← g·min(1, limit/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
 //	θ ← θ − factor·rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
-// (computed with the corrections folded into rate and ε). The limit is the smaller of Clip and ClipFactor times the
-// running norm, the factor that of the parameter's group. It returns ‖g‖ before clipping and the rate. If ‖g‖ is not
-// finite, or above maxNorm after clipping, it returns an error and has changed nothing but sum. If the parameters are
-// not finite after the update, it returns ErrParameters.
+// (computed with the corrections folded into rate and ε; now and then, negligible moments become 0). The limit is the
+// smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖ before
+// clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has changed
+// nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
@@ -92,7 +92,7 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 	a.raise()
 	a.running.feed(applied)
 	root := math.Sqrt(1 - a.power2)
-	finite := a.apply(theta, sum, clip, kernel.AdamStep{
+	finite := a.apply(theta, sum, clip, step%settleEvery == settleEvery-1, kernel.AdamStep{
 		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),
 		Beta2: float32(c.Beta2), OneMinusBeta2: float32(1 - c.Beta2),
 		Rate: float32(rate * root / (1 - a.power1)), Eps: float32(c.Epsilon * root),
@@ -106,14 +106,28 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 // strip is the number of elements that pass through the whole update together, so that they stay in the cache.
 const strip = 1 << 13
 
+// settleEvery is the number of updates from one settling of the moments to the next. In so many, a moment of 2⁻¹¹⁰ does not
+// become subnormal if Beta1 and Beta2 are at least 1/2.
+const settleEvery = 16
+
+// settle sets moments to 0 that are below 2⁻¹¹⁰, and second ones only if their root is lost in the sum with ε. The moments
+// of a parameter without a gradient, such as those of a unit that is never active, would decay to subnormal numbers and
+// stay there.
+func settle(first, second []float32, epsilon float32) {
+	lost := float64(epsilon) * 0x1p-25
+	kernel.DropBelow(first, 0x1p-110)
+	kernel.DropBelow(second, float32(min(0x1p-110, lost*lost)))
+}
+
 // apply changes theta by a gradient, which is multiplied by clip first, and reports whether theta is finite afterwards.
-func (a *Adam) apply(theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
+// It settles the moments if it is time.
+func (a *Adam) apply(theta, gradient []float32, clip float32, settling bool, step kernel.AdamStep) bool {
 	if !a.Spread {
-		return a.applyTo(0, len(theta), theta, gradient, clip, step)
+		return a.applyTo(0, len(theta), theta, gradient, clip, settling, step)
 	}
 	var infinite atomic.Bool
 	parallel.Ranges(len(theta), parallel.Elements, func(from, to int) {
-		if !a.applyTo(from, to, theta, gradient, clip, step) {
+		if !a.applyTo(from, to, theta, gradient, clip, settling, step) {
 			infinite.Store(true)
 		}
 	})
@@ -121,7 +135,7 @@ func (a *Adam) apply(theta, gradient []float32, clip float32, step kernel.AdamSt
 }
 
 // applyTo is apply for the elements [from, to).
-func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, step kernel.AdamStep) bool {
+func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, settling bool, step kernel.AdamStep) bool {
 	finite := true
 	for ; from < to; from += strip {
 		end := min(from+strip, to)
@@ -135,6 +149,9 @@ func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, st
 			}
 			kernel.Adam(theta[i:j], a.m[i:j], a.v[i:j], gradient[i:j], own)
 		})
+		if settling {
+			settle(a.m[from:end], a.v[from:end], step.Eps)
+		}
 		finite = kernel.Finite(theta[from:end]) && finite
 	}
 	return finite

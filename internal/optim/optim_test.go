@@ -191,3 +191,80 @@ func TestUpdates_SameBitsOnEveryISA(t *testing.T) {
 		}
 	}
 }
+
+// TestAdam_MomentsAreNeverSubnormal: of parameters whose gradient ends, of those whose gradient is tiny, and of those that
+// have one all the time.
+func TestAdam_MomentsAreNeverSubnormal(t *testing.T) {
+	const size = 96
+	a := NewAdam(Schedule{Rate: 0.01, Beta1: 0.9, Beta2: 0.9, Epsilon: 1e-8}, size)
+	theta, sum := make([]float32, size), make([]float32, size)
+	for step := range uint64(3000) {
+		for i := range sum {
+			switch {
+			case i%3 == 0 && step > 5, i%3 == 1 && step > 500:
+				sum[i] = 0
+			case i%3 == 2:
+				sum[i] = 1e-3
+			default:
+				sum[i] = float32(math.Pow(10, -float64(i)/16))
+			}
+		}
+		if _, _, err := a.Update(theta, sum, 1, step); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range a.Moments() {
+			for i, v := range m.Values {
+				if v != 0 && math.Abs(float64(v)) < 0x1p-126 {
+					t.Fatalf("step %d: %s of parameter %d is %v", step, m.Name, i, v)
+				}
+				if i%3 == 2 && v == 0 {
+					t.Fatalf("step %d: %s of parameter %d, which has a gradient, is 0", step, m.Name, i)
+				}
+			}
+		}
+	}
+}
+
+// TestAdam_SmallEpsilon: a second moment that stands beside a tiny ε stays, however small it is: without it the parameters
+// would leap.
+func TestAdam_SmallEpsilon(t *testing.T) {
+	a := NewAdam(Schedule{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-25}, 1)
+	theta := []float32{0}
+	for step := range uint64(64) {
+		before := theta[0]
+		if _, _, err := a.Update(theta, []float32{1e-18}, 1, step); err != nil {
+			t.Fatal(err)
+		}
+		if moved := math.Abs(float64(theta[0] - before)); moved > 0.02 {
+			t.Fatalf("step %d moves the parameter by %g", step, moved)
+		}
+	}
+}
+
+// BenchmarkAdam_Idle is an update of which half of the parameters had a gradient only once, long ago.
+func BenchmarkAdam_Idle(b *testing.B) {
+	const size = 1 << 20
+	a := NewAdam(Schedule{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, size)
+	theta, sum := make([]float32, size), make([]float32, size)
+	update := func(step uint64) {
+		for i := range sum {
+			sum[i] = float32(i % 2)
+		}
+		if step == 0 {
+			for i := range sum {
+				sum[i] = 1
+			}
+		}
+		if _, _, err := a.Update(theta, sum, 1, step); err != nil {
+			b.Fatal(err)
+		}
+	}
+	step := uint64(0)
+	for ; step < 1100; step++ {
+		update(step)
+	}
+	for b.Loop() {
+		update(step)
+		step++
+	}
+}

@@ -40,3 +40,28 @@ func TestNewPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestNewPlan_Lengths: the updates of parts that a size trains longer or shorter than its preset.
+func TestNewPlan_Lengths(t *testing.T) {
+	for _, c := range []struct {
+		size   Size
+		choice Choice
+		want   uint64
+	}{
+		{Quick, "ball/ball/kvae", 3140},
+		{Faithful, "ball/ball/kvae", 12500},
+		{Quick, "ball/ball/normal", 20000},
+		{Quick, "dt", 10000},
+		{Faithful, "dt", 100000},
+	} {
+		p, err := NewPlan(registry.Builtin().Kinds(), c.size, 1, []Choice{c.choice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trial := range p.Trials {
+			if got := trial.Config.Train.Steps; got != c.want {
+				t.Errorf("%s, %s: %s has %d updates, want %d", c.size, c.choice, trial.Name, got, c.want)
+			}
+		}
+	}
+}

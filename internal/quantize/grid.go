@@ -3,7 +3,10 @@
 // shards. Each shard's gradient is rounded once to integer multiples of the scale, at random and without bias. Sums of
 // integers are exact, so they have the same bits in any order and grouping; the sum over all shards fits into the bits.
 //
-// The package knows neither messages nor workers. Workers use Grid and Rounder, coordinators use Scales.
+// It also has the arithmetic of parameters that travel as Difference: integers with scales of their own, which the
+// coordinator alone computes, rounded to the nearest, with what is rounded off kept for the next one.
+//
+// The package knows neither messages nor workers. Workers use Grid and Rounder, coordinators use Scales and Difference.
 package quantize
 
 import (

@@ -13,7 +13,7 @@ import (
 // byGradient are the keys of training by gradient, which mean nothing to a model that fits itself.
 func byGradient() []string {
 	return []string{
-		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.validate_every", "train.validation_episodes",
+		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.parameters", "train.validate_every", "train.validation_episodes",
 		"train.method", "train.replicas", "train.local_steps", "train.outer_rate", "train.outer_momentum",
 	}
 }

@@ -131,6 +131,10 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 		d.Note = "the gradients of one run are rounded to integers, those of the other are not"
 		return nil
 	}
+	if pa, pb := ra.config.Train.Parameters, rb.config.Train.Parameters; pa != pb {
+		d.Note = "the parameters of the runs travel in different forms, which rounds them differently"
+		return nil
+	}
 	if d.Place, err = d.compareGradients(ctx, ra, rb, common.Theta); err != nil || d.Place != nil {
 		return err
 	}

@@ -13,8 +13,14 @@ func Size(dir, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return SizeOf(folder)
+}
+
+// SizeOf is the room that a file, or the files in a folder, take, in bytes; 0 if there is none. Files that vanish
+// meanwhile count nothing.
+func SizeOf(path string) (int64, error) {
 	var size int64
-	err = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			var info fs.FileInfo
 			if info, err = e.Info(); err == nil {
@@ -27,7 +33,7 @@ func Size(dir, name string) (int64, error) {
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("measure %s: %w", folder, err)
+		return 0, fmt.Errorf("measure %s: %w", path, err)
 	}
 	return size, nil
 }

@@ -3,7 +3,6 @@ package scaling
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -19,7 +18,7 @@ type Sample struct {
 }
 
 // Habits are the measures that a run already uses, which are not worth advising.
-type Habits struct{ Int16, LocalSteps bool }
+type Habits struct{ Int16, Differences, LocalSteps bool }
 
 const (
 	// noticeable is the time for messages in a step, in seconds, below which there is no advice.
@@ -35,8 +34,8 @@ const (
 // messages, M = Seconds − Compute, as if the W copies of the parameters and the gradients went through one link one
 // after the other:
 //
-//	b = (BytesIn + W·BytesOut)/M,  int16 saves BytesIn/2b,  H local steps save M·(1 − 1/H),
-//	and w workers take Work/w + M·w/W
+//	b = (BytesIn + W·BytesOut)/M,  int16 saves BytesIn/2b,  delta16 saves W·BytesOut/2b,
+//	H local steps save M·(1 − 1/H),  and w workers take Work/w + M·w/W
 func Advise(s Sample, h Habits) (text string, ok bool) {
 	messages, workers := s.Seconds-s.Compute, float64(s.Workers)
 	moved := s.BytesIn + workers*s.BytesOut
@@ -51,6 +50,9 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 	}
 	if !h.Int16 && !h.LocalSteps {
 		offer(messages*s.BytesIn/2/moved, "train.gradients=int16")
+	}
+	if !h.Differences && !h.LocalSteps {
+		offer(messages*workers*s.BytesOut/2/moved, "train.parameters=delta16")
 	}
 	if !h.LocalSteps {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
@@ -89,9 +91,9 @@ func (a *Adviser) Step(s Sample) (text string, ok bool) {
 		return "", false
 	}
 	m := Sample{
-		Seconds: a.median(func(s Sample) float64 { return s.Seconds }), Compute: a.median(func(s Sample) float64 { return s.Compute }),
-		Work: a.median(func(s Sample) float64 { return s.Work }), BytesIn: a.median(func(s Sample) float64 { return s.BytesIn }),
-		BytesOut: a.median(func(s Sample) float64 { return s.BytesOut }), Workers: s.Workers,
+		Seconds: median(a.samples, func(s Sample) float64 { return s.Seconds }), Compute: median(a.samples, func(s Sample) float64 { return s.Compute }),
+		Work: median(a.samples, func(s Sample) float64 { return s.Work }), BytesIn: median(a.samples, func(s Sample) float64 { return s.BytesIn }),
+		BytesOut: median(a.samples, func(s Sample) float64 { return s.BytesOut }), Workers: s.Workers,
 	}
 	a.samples = a.samples[:0]
 	messages := m.Seconds - m.Compute
@@ -102,14 +104,4 @@ func (a *Adviser) Step(s Sample) (text string, ok bool) {
 		a.advised = messages
 	}
 	return text, ok
-}
-
-// median is the median of one quantity of the samples.
-func (a *Adviser) median(of func(Sample) float64) float64 {
-	values := make([]float64, 0, window)
-	for _, s := range a.samples {
-		values = append(values, of(s))
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
 }

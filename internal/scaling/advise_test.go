@@ -23,11 +23,11 @@ func TestAdvise(t *testing.T) {
 			"link", slow,
 			Habits{},
 			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.gradients=int16 would save about 0.8 s, " +
-				"train.method=diloco with 16 local steps would save about 3 s, 1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
+				"train.parameters=delta16 would save about 0.8 s, train.method=diloco with 16 local steps would save about 3 s, 1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
 		},
 		{
 			"int16 already", slow,
-			Habits{Int16: true},
+			Habits{Int16: true, Differences: true},
 			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.method=diloco with 16 local steps would save about 3 s, " +
 				"1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
 		},

@@ -42,8 +42,15 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	if n, seconds := best(l, c, w); n < c.Workers {
 		all = append(all, Choice{fmt.Sprintf("only %s", readable.Count(n, "worker")), seconds})
 	}
-	if w == Float32 && l.Shards <= integerShards {
-		try("train.gradients=int16", l, c, Int16)
+	if w.Bytes == 4 && w.LocalSteps <= 1 && l.Shards <= integerShards {
+		integers := w
+		integers.Bytes = 2
+		try("train.gradients=int16", l, c, integers)
+	}
+	if w.Parameters == 4 && w.LocalSteps <= 1 {
+		differences := w
+		differences.Parameters = 2
+		try("train.parameters=delta16", l, c, differences)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
 		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
@@ -57,7 +64,12 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		leaf.Leaf = true
 		try("a leaf node on each machine", l, leaf, w)
 	}
-	if !c.OneMachine && !c.Leaf && c.Brokers <= 1 {
+	if !c.OneMachine && !c.Leaf && c.Brokers <= 1 && w.LocalSteps <= 1 && !(w.Sharded && c.Carried) {
+		carried, sums := c, w
+		carried.Carried, sums.Sharded = true, true
+		try("cluster.exchange=sharded with a server in each worker", l, carried, sums)
+	}
+	if !c.OneMachine && !c.Leaf && !c.Carried && c.Brokers <= 1 {
 		cluster := c
 		cluster.Brokers = int(math.Ceil(math.Sqrt(float64(c.Workers))))
 		try(fmt.Sprintf("a cluster of %d brokers", cluster.Brokers), l, cluster, w)

@@ -32,25 +32,28 @@ type Cluster struct {
 	Latency    float64 `json:"latency_seconds"`       // ℓ
 	Leaf       bool    `json:"leaf"`                  // a leaf node of the broker on each machine
 	Brokers    int     `json:"brokers"`               // B, in a cluster; 0 and 1: a single one
+	Carried    bool    `json:"carried"`               // each worker carries a broker, and all are one cluster
 }
 
-// Wire is the form of gradients on the wire.
+// Wire is the form of vectors on the wire.
 type Wire struct {
 	Bytes      float64 `json:"bytes_per_parameter"` // of a gradient
+	Parameters float64 `json:"parameter_bytes"`     // of a parameter: 4, or those of a difference
 	LocalSteps int     `json:"local_steps"`         // updates between exchanges; 0 and 1: gradients of each update are exchanged
 	Replicas   int     `json:"replicas"`            // that make local steps
+	Sharded    bool    `json:"sharded"`             // workers sum the gradient
 }
 
 // Float32 is the default; Int16 halves the bytes of gradients, Int8 quarters them.
 var (
-	Float32 = Wire{Bytes: 4}
-	Int16   = Wire{Bytes: 2}
-	Int8    = Wire{Bytes: 1}
+	Float32 = Wire{Bytes: 4, Parameters: 4}
+	Int16   = Wire{Bytes: 2, Parameters: 4}
+	Int8    = Wire{Bytes: 1, Parameters: 4}
 )
 
 // LocalSteps is the wire of DiLoCo: replicas that make several updates between exchanges.
 func LocalSteps(replicas, steps int) Wire {
-	return Wire{Bytes: 4, LocalSteps: steps, Replicas: replicas}
+	return Wire{Bytes: 4, Parameters: 4, LocalSteps: steps, Replicas: replicas}
 }
 
 // Resource is what limits a part of the step.
@@ -94,8 +97,8 @@ func Check(l Load, c Cluster, w Wire) error {
 		return fmt.Errorf("scaling: all is on one machine, but there are %d", c.Machines)
 	case !c.OneMachine && c.Link <= 0 || c.Latency < 0 || c.Brokers < 0:
 		return fmt.Errorf("scaling: a link of %g bytes per second with a latency of %g s, %d brokers", c.Link, c.Latency, c.Brokers)
-	case w.Bytes <= 0 || w.LocalSteps > 1 && (w.Replicas < 1 || l.Shards%w.Replicas != 0):
-		return fmt.Errorf("scaling: %g bytes per parameter; %d replicas for %d shards: they have to divide them", w.Bytes, w.Replicas, l.Shards)
+	case w.Bytes <= 0 || w.Parameters <= 0 || w.LocalSteps > 1 && (w.Replicas < 1 || l.Shards%w.Replicas != 0):
+		return fmt.Errorf("scaling: %g bytes per parameter of a gradient, %g of the parameters; %d replicas for %d shards: they have to divide them", w.Bytes, w.Parameters, w.Replicas, l.Shards)
 	}
 	return nil
 }
@@ -130,7 +133,7 @@ func Predict(l Load, c Cluster, w Wire) Prediction {
 	l = l.local(w)
 	all := waves(l.Shards, c.Workers)
 	p := Prediction{Update: l.Update, bySource: map[Resource]float64{}}
-	p.add(&p.Down, c.down(l))
+	p.add(&p.Down, c.down(l, w))
 	p.Down += l.Install * c.crowd(c.Workers)
 	blocks, first := 0, 0.0
 	for i, w := range all {
@@ -140,12 +143,23 @@ func Predict(l Load, c Cluster, w Wire) Prediction {
 			first = t
 		}
 	}
+	if w.Sharded {
+		sum, gather := c.shared(l, w, blocks)
+		p.add(&p.Up, sum)
+		p.add(&p.Up, gather)
+		return p.end(l, w)
+	}
 	whole, last := c.up(l, w, blocks), c.up(l, w, all[len(all)-1].leases)
 	if rest := p.Compute - first; whole.seconds-rest > last.seconds {
 		last = whole
 		last.seconds -= rest
 	}
 	p.add(&p.Up, last)
+	return p.end(l, w)
+}
+
+// end adds the parts up.
+func (p Prediction) end(l Load, w Wire) Prediction {
 	p.bySource[Cores] += p.Compute + l.Install
 	p.bySource[Coordinator] += p.Update
 	p.Seconds = p.Down + p.Compute + p.Up + p.Update
@@ -197,8 +211,8 @@ func (l Load) chunks(bytesPerParameter float64) float64 {
 	return math.Ceil(bytesPerParameter * float64(l.Parameters) / float64(l.Chunk))
 }
 
-// down is the transfer of the parameters to the workers.
-func (c Cluster) down(l Load) transfer {
+// down is the transfer of the parameters to the workers. Differences are as many messages as the values, and shorter ones.
+func (c Cluster) down(l Load, w Wire) transfer {
 	n, workers, cores := l.chunks(4), float64(c.Workers), float64(c.Cores)
 	t := transfer{by: Coordinator}
 	t.slower(n*l.Send, Coordinator)
@@ -206,15 +220,20 @@ func (c Cluster) down(l Load) transfer {
 		t.slower((n*l.Send+workers*n*l.Deliver)/cores, Coordinator)
 		return t
 	}
-	bytes, each := 4*float64(l.Parameters), math.Ceil(workers/float64(c.Machines))
+	bytes, each := w.Parameters*float64(l.Parameters), math.Ceil(workers/float64(c.Machines))
 	copies := workers
+	t.latency = c.Latency
 	switch {
+	case c.relays(w):
+		hands := min(workers, n) // a section is a chunk at least
+		copies, t.latency = 1, 2*c.Latency
+		t.slower(each*bytes*(workers-each)/hands/c.Link, WorkerLink)
+		t.slower(each*n*(workers-1)/hands*(l.Send+l.Deliver/2)/cores, Cores)
 	case c.Leaf:
 		copies = float64(c.Machines)
 	case c.Brokers > 1:
 		copies = math.Ceil(workers/float64(c.Brokers)) + float64(c.Brokers) - 1
 	}
-	t.latency = c.Latency
 	t.slower(copies*bytes/c.Link, Uplink)
 	t.slower((n*l.Send+copies*n*l.Deliver/2)/cores, Coordinator)
 	t.slower(each*n*l.Deliver/2/cores, Cores)
@@ -223,6 +242,9 @@ func (c Cluster) down(l Load) transfer {
 	}
 	return t
 }
+
+// relays reports whether workers hand on the parameters, so that one copy of them leaves the coordinator.
+func (c Cluster) relays(w Wire) bool { return w.Sharded && c.Carried && c.Workers > 1 }
 
 // up is the transfer of the blocks to the coordinator.
 func (c Cluster) up(l Load, w Wire, blocks int) transfer {

@@ -51,6 +51,7 @@ func TestPredict(t *testing.T) {
 	}{
 		{"star", four, Float32, 4*0.4 + 0.002, 2 * 0.1, 4 * 0.4, 0.01, Uplink},
 		{"int16", four, Int16, 4*0.4 + 0.002, 2 * 0.1, 4 * 0.2, 0.01, Uplink},
+		{"delta8", four, Wire{Bytes: 4, Parameters: 1}, 4*0.1 + 0.002, 2 * 0.1, 4 * 0.4, 0.01, Downlink},
 		{"latency", with(func(c *Cluster) { c.Latency = 2 }), Float32, 2 + 1.6 + 0.002, 0.2, 6 + 16.0/16*4, 0.01, Delay},
 		{"two waves hide some of the way", with(func(c *Cluster) { c.Workers, c.Machines = 3, 3 }), Float32, 3*0.4 + 0.002, 0.2 + 0.1, 5*0.4 - 0.1, 0.01, Downlink},
 		{"more workers than shards", with(func(c *Cluster) { c.Workers, c.Machines = 16, 16 }), Float32, 16*0.4 + 0.002, 0.1, 8 * 0.4, 0.01, Uplink},
@@ -83,6 +84,7 @@ func TestCheck_RefusesWhatCannotBe(t *testing.T) {
 		"machines": func(_ *Load, c *Cluster, _ *Wire) { c.Machines = 5 },
 		"one":      func(_ *Load, c *Cluster, _ *Wire) { c.OneMachine = true },
 		"link":     func(_ *Load, c *Cluster, _ *Wire) { c.Link = 0 },
+		"form":     func(_ *Load, _ *Cluster, w *Wire) { w.Parameters = 0 },
 		"replicas": func(_ *Load, _ *Cluster, w *Wire) { *w = LocalSteps(3, 10) },
 	} {
 		l, c, w := load, four, Float32
@@ -104,9 +106,9 @@ func TestChoices(t *testing.T) {
 	if got := Choices(heavy, fast, Float32); len(got) != 0 {
 		t.Errorf("nothing but the gradients takes time, yet it proposes %v", got)
 	}
-	// One worker: 0.402 + 0.8 + 0.4 + 0.01 = 1.612 of 3.412 s; int16: 2.612; 4 replicas: (3.212 + 16·0.21)/16 = 0.411;
-	// two brokers: 3.012.
-	want := []string{"train.method=diloco with 4 replicas, 16 local steps", "only 1 worker", "train.gradients=int16", "a cluster of 2 brokers"}
+	// One worker: 0.402 + 0.8 + 0.4 + 0.01 = 1.612 of 3.412 s; int16, and delta16: 2.612; 4 replicas: (3.212 + 16·0.21)/16 = 0.411;
+	// two brokers: 3.012; sums: 0.402 + 0.2 + 0.7 + 0.01.
+	want := []string{"train.method=diloco with 4 replicas, 16 local steps", "cluster.exchange=sharded with a server in each worker", "only 1 worker", "train.gradients=int16", "train.parameters=delta16", "a cluster of 2 brokers"}
 	if got := changes(four, Float32); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -131,6 +133,97 @@ func TestChoices(t *testing.T) {
 	for _, x := range Choices(bounded, four, Float32) {
 		if x.Change == "train.gradients=int16" {
 			t.Error("512 shards are to be summed in 16 bits")
+		}
+	}
+}
+
+// Workers that sum, with servers of their own: what each part takes is written out. A gradient is 4 MB in 100 messages,
+// of 0.4 s on a link.
+func TestPredict_Sharded(t *testing.T) {
+	sums := Float32
+	sums.Sharded = true
+	for _, c := range []struct {
+		name       string
+		change     func(*Cluster)
+		up         float64
+		bottleneck Resource
+	}{
+		{"four workers", func(*Cluster) {}, 0.4*3/4 + 0.4, Uplink},
+		{"one worker", func(c *Cluster) { c.Workers, c.Machines = 1, 1 }, 8.0/8*0.004 + 0.4, Cores},
+		{"blocks that are not shared out evenly", func(c *Cluster) { c.Workers, c.Machines = 5, 5 }, 2*0.4*4/5 + 0.4, WorkerLink},
+		{"more workers than blocks", func(c *Cluster) { c.Workers, c.Machines = 16, 16 }, 0.4*15/16 + 0.4, Uplink},
+		{"two on each machine", func(c *Cluster) { c.Machines = 2 }, 2*0.4*2/4 + 0.4, WorkerLink},
+		{"latency", func(c *Cluster) { c.Latency = 2 }, 0.4*3/4 + 4*2 + 4e6*2*2/16e6 + 3*2, Delay},
+		{"one broker", func(c *Cluster) { c.Carried = false }, 4*0.4*3/4 + 0.4, Uplink},
+		{"one machine", func(c *Cluster) { c.Machines, c.OneMachine, c.Cores = 1, true, 2 }, 4*0.004/2 + 0.004/2, Cores},
+	} {
+		cluster := four
+		cluster.Carried = true
+		c.change(&cluster)
+		p := Predict(load, cluster, sums)
+		if !near(p.Up, c.up) || p.Bottleneck != c.bottleneck {
+			t.Errorf("%s: %.6f s, want %.6f; %s, want %s", c.name, p.Up, c.up, p.Bottleneck, c.bottleneck)
+		}
+		if s := Simulate(load, cluster, sums, Stragglers{}, Speculation{}, 1, 3); !near(s.Seconds, p.Seconds) || !near(s.Up, p.Up) {
+			t.Errorf("%s: simulated %.6f s, predicted %.6f s", c.name, s.Seconds, p.Seconds)
+		}
+	}
+}
+
+// Where workers that sum have servers of their own they hand on the parameters, 4 MB and 0.4 s on a link: one copy leaves
+// the coordinator, and what a worker sends is no more.
+func TestPredict_Relayed(t *testing.T) {
+	sums := Float32
+	sums.Sharded = true
+	for _, c := range []struct {
+		name   string
+		change func(*Cluster)
+		down   float64
+	}{
+		{"four workers", func(*Cluster) {}, 0.4},
+		{"one worker", func(c *Cluster) { c.Workers, c.Machines = 1, 1 }, 0.4},
+		{"two on each machine", func(c *Cluster) { c.Machines = 2 }, 2 * 0.4},
+		{"more workers than chunks", func(c *Cluster) { c.Workers, c.Machines = 400, 400 }, 399 * 0.4 / 100},
+		{"latency", func(c *Cluster) { c.Latency = 2 }, 0.4 + 2*2},
+		{"one broker", func(c *Cluster) { c.Carried = false }, 4 * 0.4},
+	} {
+		cluster := four
+		cluster.Carried = true
+		c.change(&cluster)
+		if p := Predict(load, cluster, sums); !near(p.Down, c.down+load.Install*cluster.crowd(cluster.Workers)) {
+			t.Errorf("%s: %.6f s, want %.6f", c.name, p.Down, c.down)
+		}
+	}
+}
+
+// What comes to the coordinator does not grow with the workers where they sum, and does in a star.
+func TestPredict_ShardedDoesNotGrow(t *testing.T) {
+	sums, many := Float32, four
+	sums.Sharded = true
+	many.Workers, many.Machines, many.Carried = 256, 256, true
+	shards := load
+	shards.Shards = 256
+	few := four
+	few.Carried = true
+	if a, b := Predict(shards, many, sums).Up, Predict(shards, few, sums).Up; a > 2*b {
+		t.Errorf("%.2f s with 256 workers, %.2f s with 4", a, b)
+	}
+	if a, b := Predict(shards, many, Float32).Up, Predict(shards, few, Float32).Up; a < 32*b {
+		t.Errorf("a star: %.2f s with 256 workers, %.2f s with 4", a, b)
+	}
+}
+
+// By what is predicted, sums pay with servers in the workers, and neither for one worker nor with one broker.
+func TestSums(t *testing.T) {
+	for _, c := range []struct {
+		workers int
+		carried bool
+		want    bool
+	}{{1, true, false}, {4, true, true}, {4, false, false}} {
+		cluster := four
+		cluster.Workers, cluster.Machines, cluster.Carried = c.workers, c.workers, c.carried
+		if got := Sums(load, cluster, Float32); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -25,7 +25,9 @@ func Simulate(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, seed ui
 		r := newRace(l.local(w), c, w, s, spec, key.At(uint64(i), 0, 0), p.Down*h)
 		r.run()
 		compute += r.announced
-		up += r.arrived - r.announced
+		if up += r.arrived - r.announced; w.Sharded { // nothing is pulled before all blocks are announced
+			up += p.Up * h
+		}
 	}
 	scale := 1 / (float64(updates) * h)
 	p.bySource[Cores] += h * (compute*scale - p.Compute)
@@ -101,7 +103,9 @@ func newRace(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, stream r
 	r.open = len(r.free)
 	r.crowd = c.crowd(min(c.Workers, len(r.free)) * min(c.Slots, r.free[0]))
 	t := c.up(l, w, 1)
-	r.each, r.latency = t.seconds, t.latency
+	if !w.Sharded {
+		r.each, r.latency = t.seconds, t.latency
+	}
 	return r
 }
 

@@ -29,6 +29,7 @@ type Session struct {
 	Slots     int                    // shards that each computes at the same time
 	RunsDir   string                 // folder with the list of banned keys
 	Version   string                 // of the program, for people
+	Events    bool                   // whether to write event files of TensorBoard
 	Log       hclog.Logger
 	WorkerLog hclog.Logger // the coordinator logs most of what these workers would log
 	// Opened is called by Train when the coordinator is there, before its first step; nil: nobody asks for it.
@@ -49,7 +50,7 @@ var ErrNoWorkers = errors.New("all workers ended")
 // coordinator.ErrInterrupted.
 func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
-	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Advise: s.Transport.Open(), Log: s.Log})
+	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Events: s.Events, Advise: s.Transport.Open(), Log: s.Log})
 	lead, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w)
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/track"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -28,6 +30,7 @@ type WatchConfig struct {
 	Run    *runs.Run
 	From   *checkpoint.Checkpoint  // nil: from the initial parameters
 	Show   func(terminal.Progress) // called after each change, one call at a time; it must not call the watch
+	Events bool                    // whether to write event files of TensorBoard beside the metrics
 	Advise bool                    // whether to log what would help if steps wait for messages to other machines
 	Log    hclog.Logger
 }
@@ -53,6 +56,7 @@ type Watch struct {
 	moved    float64          // bytes to and from each worker, in all steps
 	steps    int              // number of these steps
 	adviser  *scaling.Adviser // nil: no advice
+	live     *track.Live      // event files; nil: none
 	doubted  bool             // whether it was said that an estimate cannot be true
 }
 
@@ -79,6 +83,9 @@ func NewWatch(cfg WatchConfig) *Watch {
 	}
 	for name, v := range cfg.Run.Info().Metrics {
 		w.latest[name] = v
+	}
+	if cfg.Events {
+		w.live = track.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
 	}
 	if cfg.Advise {
 		w.adviser = newAdviser(cfg.Plan.Config)
@@ -115,8 +122,9 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
 	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
 	w.advise(r)
-	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	w.record(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
 	if now.Sub(w.saved) > saveInterval {
+		w.events((*track.Live).Flush)
 		w.save(func(*runs.Info) {})
 	}
 	w.show(w.progress)
@@ -134,7 +142,9 @@ func measured(seconds float64) float64 {
 
 // newAdviser returns an adviser for a run of this configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
-	return &scaling.Adviser{Habits: scaling.Habits{Int16: c.Train.Gradients == "int16", LocalSteps: job.Stride(c) > 1}}
+	return &scaling.Adviser{Habits: scaling.Habits{
+		Int16: c.Train.Gradients == "int16", Differences: job.ParametersCoding(c) != wire.Float32, LocalSteps: job.Stride(c) > 1,
+	}}
 }
 
 // advise logs what would help if steps wait for messages.
@@ -168,7 +178,8 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 			fields = append(fields, t.Name, readable(float64(r.Loss[i])))
 		}
 	}
-	w.metrics.note(w.log, w.run.Append(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values}))
+	w.record(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
+	w.events((*track.Live).Flush)
 	if r.Best {
 		w.progress.Best, w.progress.BestStep = values["objective"], r.Step
 		w.latest["best_validation_objective"], w.latest["best_step"] = values["objective"], float64(r.Step)
@@ -219,6 +230,7 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
 	w.metrics.note(w.log, w.run.Cut(r.Step))
+	w.events(func(l *track.Live) error { return l.Back(r.Step) })
 	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)
 }
@@ -277,6 +289,9 @@ func (w *Watch) Finish(ctx context.Context) error {
 		err := errors.Join(w.metrics.err, w.state.err)
 		w.mu.Unlock()
 		if err == nil || ctx.Err() != nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events((*track.Live).Close)
 			return err
 		}
 		select {

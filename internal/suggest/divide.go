@@ -56,11 +56,10 @@ func givenWindow(d *files.Dataset) int {
 }
 
 // episodeWindow is a window that fits whichever episodes the seed holds out: in the worst case, validation gets the
-// shortest ones, and training, too. lengths ascend.
+// shortest ones. lengths ascend.
 func episodeWindow(lengths []int) int {
-	n := len(lengths)
-	held := max(1, int(math.Round(float64(n)*defaultShare)))
-	return min(longestWindow, lengths[held-1], lengths[max(n-2*held-1, 0)])
+	held := max(1, int(math.Round(float64(len(lengths))*defaultShare)))
+	return min(longestWindow, lengths[held-1])
 }
 
 // byTime divides recordings of which the longest has so many steps.
@@ -72,7 +71,7 @@ func byTime(steps int) (division, bool) {
 	if piece(steps, g.share) < goodWindow {
 		g.share = largeShare
 	}
-	g.window = min(longestWindow, piece(steps, g.share), (steps-2*piece(steps, g.share))/2)
+	g.window = min(longestWindow, piece(steps, g.share))
 	return g, g.window >= shortestWindow
 }
 

@@ -60,7 +60,7 @@ func For(family Family, paths []string, how files.Options, d *files.Dataset) Sug
 	if !family.Has("model.sweeps") { // a sampler takes whole recordings
 		set("env.window", division.window)
 	}
-	if season := seasonOf(d); single && season > 10 && season <= division.window {
+	if season := d.Season(); single && season > 10 && season <= division.window {
 		set("eval.horizon", season)
 	}
 	g.size(family, d, division.window)
@@ -131,7 +131,11 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 	default:
 		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens", readable.Group(values))
 		if !family.Has("model.sweeps") { // the state of a sampler is the observation
-			set("model.latent", min(max(2, nx+1), s.latent))
+			latent := max(2, nx+1)
+			if values >= longSeries*nx {
+				latent = max(latent, 4)
+			}
+			set("model.latent", min(latent, s.latent))
 		}
 		set("model.switches", s.switches)
 		set("model.hidden", s.hidden)
@@ -150,6 +154,10 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 		set("model.initial_observations", first)
 	}
 }
+
+// longSeries is the number of values of a channel that teach a state of four dimensions: one that remembers more than the
+// last value and its change.
+const longSeries = 1000
 
 // size is what a number of values can pay for: about as many parameters as values, and no network of fewer than eight
 // units. hidden 0: the sizes of the preset.
@@ -171,9 +179,13 @@ func sizeFor(values int) size {
 // a law: early stopping and the noise of a variational model help.
 const TooLarge = 10
 
+// smallest is the number of parameters below which no model is called too large: networks of eight units, the least that
+// is suggested, have about so many.
+const smallest = 2000
+
 // Oversized says that a model has too many parameters for the values that it is trained on; empty if it has not.
 func Oversized(parameters, values int) string {
-	if values < 1 || parameters <= TooLarge*values {
+	if values < 1 || parameters <= max(TooLarge*values, smallest) {
 		return ""
 	}
 	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info suggests, and train.patience",

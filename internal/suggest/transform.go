@@ -30,7 +30,7 @@ func transforms(d *files.Dataset, share float64) string {
 		}
 	}
 	n := longest.T - 2*piece(longest.T, share)
-	season := seasonOf(d)
+	season := d.Season()
 	var list []files.Transform
 	text := ""
 	for c := range d.Spec.Observation {
@@ -61,19 +61,6 @@ func lowest(d *files.Dataset, c int) float64 {
 		}
 	}
 	return low
-}
-
-// seasonOf is the number of steps of a usual season of the calendar; 0 if there is none.
-func seasonOf(d *files.Dataset) int {
-	of := map[string]float64{"month": 12, "week": 52, "day": 7, "h": 24, "business day": 5}
-	if d.TimeUnit == "day" && d.Spec.DT == 7 {
-		return 52
-	}
-	n := of[d.TimeUnit] / d.Spec.DT
-	if n != math.Trunc(n) || n < 2 || n > 1000 {
-		return 0
-	}
-	return int(n)
 }
 
 func transformOf(x []float64, season int, lowest float64) files.Transform {

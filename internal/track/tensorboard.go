@@ -41,6 +41,9 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 		return nil, err
 	}
 	boards := map[string]*board{}
+	if err := removeOld(out); err != nil {
+		return nil, err
+	}
 	defer func() {
 		for _, split := range slices.Sorted(maps.Keys(boards)) {
 			if closing := boards[split].close(); closing != nil && err == nil {
@@ -65,6 +68,20 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// removeOld removes the event files of the splits below a folder, those of Live among them.
+func removeOld(out string) error {
+	old, err := filepath.Glob(filepath.Join(out, "*", "events.out.tfevents.*.switchyard*"))
+	if err != nil {
+		return fmt.Errorf("look for event files: %w", err)
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("replace event files: %w", err)
+		}
+	}
+	return nil
 }
 
 // board is an event file that grows.

@@ -53,6 +53,7 @@ type event struct {
 	time    float64
 	step    uint64
 	version string
+	begins  bool // SessionLog START: what was read of this step and later ones is forgotten
 	values  map[string]float32
 }
 
@@ -84,6 +85,8 @@ func load(t *testing.T, path string) (list []event) {
 				e.step = number
 			case 3:
 				e.version = string(text)
+			case 7:
+				fields(t, text, func(field protowire.Number, number uint64, _ []byte) { e.begins = field == 1 && number == 1 })
 			case 5:
 				fields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
 					var tag string
@@ -152,6 +155,81 @@ func TestTensorBoard(t *testing.T) {
 	}
 	if _, err := track.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("a run that there is not: %v", err)
+	}
+}
+
+// TestLive: what is added can be read while the run goes on; of training as many records as TensorBoard shows. A run that
+// goes on, or goes back, says from where, so that what was written of later updates is forgotten.
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	l := track.NewLive(dir, 20_000, 0)
+	for step := uint64(1); step <= 100; step++ {
+		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began.Add(time.Duration(step) * time.Second), Values: runs.Values{"loss": float64(step)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := l.Add(runs.Record{Step: 103, Split: "validation", Time: began, Values: runs.Values{"elbo": -7}})
+	if err := errors.Join(err, l.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	files := func(split string) []string {
+		t.Helper()
+		list, err := filepath.Glob(filepath.Join(dir, "tb", split, "events.out.tfevents.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	train := load(t, files("train")[0])
+	if len(train) != 12 || train[0].version != "brain.Event:2" || train[1].step != 1 || train[11].step != 100 || train[11].values["loss"] != 100 {
+		t.Errorf("%d events of training, the first ones %+v", len(train), train[:min(3, len(train))])
+	}
+	if v := load(t, files("validation")[0]); len(v) != 2 || v[1].values["elbo"] != -7 {
+		t.Errorf("the validation is %+v", v)
+	}
+	if err := errors.Join(l.Back(50), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if train = load(t, files("train")[0]); len(train) != 13 || !train[12].begins || train[12].step != 51 {
+		t.Errorf("after going back: %+v", train[len(train)-1])
+	}
+	again := track.NewLive(dir, 20_000, 50)
+	err = again.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 3}})
+	if err := errors.Join(err, again.Close()); err != nil {
+		t.Fatal(err)
+	}
+	at := track.NewLive(dir, 20_000, 50) // in the same second
+	err = at.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 4}})
+	if err := errors.Join(err, at.Close()); err != nil {
+		t.Fatal(err)
+	}
+	list := files("train")
+	if len(list) != 3 {
+		t.Fatalf("the files are %v", list)
+	}
+	if second := load(t, list[1]); len(second) != 3 || !second[1].begins || second[1].step != 51 || second[2].values["loss"] != 3 {
+		t.Errorf("the second part is %+v", second)
+	}
+}
+
+// TestLive_Short: of a run of few updates, every one is written.
+func TestLive_Short(t *testing.T) {
+	dir := t.TempDir()
+	l := track.NewLive(dir, 30, 0)
+	for step := uint64(1); step <= 30; step++ {
+		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began, Values: runs.Values{"loss": 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "tb", "train", "*"))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %v, %v", list, err)
+	}
+	if events := load(t, list[0]); len(events) != 31 {
+		t.Errorf("%d events, want the version and 30 updates", len(events))
 	}
 }
 

@@ -36,6 +36,14 @@ type Evaluation struct {
 	Figure string // path; empty: the protocol draws no figure
 }
 
+// JSON is the report; nil if there is none.
+func (e *Evaluation) JSON() []byte {
+	if e == nil {
+		return nil
+	}
+	return e.Report
+}
+
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
 func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 	subject, err := r.subject(o)

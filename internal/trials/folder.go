@@ -74,9 +74,13 @@ func (f Folder) exists() bool {
 	return err == nil
 }
 
-// State reads the journal of a sweep that another process may lead.
+// State reads the journal of a sweep that another process may lead. A sweep without a first record is not found.
 func (f Folder) State() (*sweep.State, error) {
-	if !f.exists() {
+	records, err := sweep.ReadJournal(f.Path(JournalFile))
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
 		hint := "sweep ls shows which there are"
 		var all []string
 		for _, o := range List(f.Dir) {
@@ -86,10 +90,6 @@ func (f Folder) State() (*sweep.State, error) {
 			hint = "did you mean " + near + "?"
 		}
 		return nil, advice.Hint(advice.Usage(fmt.Errorf("%w: %s", ErrNotFound, filepath.Join(f.Dir, f.Name))), "%s", hint)
-	}
-	records, err := sweep.ReadJournal(f.Path(JournalFile))
-	if err != nil {
-		return nil, err
 	}
 	return sweep.NewState(records)
 }

@@ -111,11 +111,11 @@ func (j *Job) checkGrid(path string) error {
 
 // compare returns an error if the sweep exists with another meaning.
 func (j *Job) compare() error {
-	if !j.Folder.exists() {
+	state, err := j.Folder.State()
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	state, err := j.Folder.State()
-	if err != nil || state.Spec == nil {
+	if err != nil {
 		return err
 	}
 	began := *state.Base
@@ -194,6 +194,7 @@ type Leader struct {
 	RunsDir string
 	Page    func(title string, report any) ([]byte, error) // makes the page of a report
 	Show    func(*sweep.State, []sweep.Record)             // called after each change; nil: nobody looks
+	Begun   func()                                         // called once the journal says what the sweep is; nil: nobody waits
 	Program string                                         // how the program is called, for best/command.txt
 	Threads int
 	Log     hclog.Logger
@@ -231,6 +232,9 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 			return err
 		}
 	}
+	if l.Begun != nil {
+		l.Begun()
+	}
 	err = engine.Run(ctx)
 	state := engine.State()
 	if err == nil && j.File.Keep == sweepfile.KeepBest {
@@ -241,18 +245,48 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 
 // keepBest deletes the checkpoints of the complete trials that are not the best.
 func (r *runner) keepBest(s *sweep.State) {
+	for _, run := range losers(r.name, s) {
+		r.discard(run)
+	}
+}
+
+// losers are the runs of the complete trials that are not the best. Further trials make none of them the best.
+func losers(name string, s *sweep.State) []string {
 	best, _ := s.Best()
 	kept := map[int]bool{}
 	for _, t := range best {
 		kept[t.ID] = true
 	}
+	var list []string
 	for _, t := range s.Trials {
 		for i := range t.Runs {
 			if t.Status == sweep.StatusComplete && !kept[t.ID] {
-				r.discard(RunName(r.name, t.ID, i+1, len(t.Runs)))
+				list = append(list, RunName(name, t.ID, i+1, len(t.Runs)))
 			}
 		}
 	}
+	return list
+}
+
+// Losers are the runs of a sweep that it needs no more: those of complete trials that are not the best, once all trials
+// have ended. A sweep that goes on, and one whose file says keep: all, needs every run.
+func (f Folder) Losers() ([]string, error) {
+	s, err := f.State()
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !s.Done || f.Led() {
+		return nil, err
+	}
+	text, err := os.ReadFile(f.Path(SpecFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the spec of the sweep: %w", err)
+	}
+	file, err := sweepfile.Parse(f.Path(SpecFile), text)
+	if err != nil || file.Keep == sweepfile.KeepAll {
+		return nil, err
+	}
+	return losers(f.Name, s), nil
 }
 
 // writer writes the results from time to time, at most for a fiftieth of the time.

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
@@ -28,6 +31,34 @@ type runner struct {
 	runsDir string
 	log     hclog.Logger
 	threads int // of an evaluation
+
+	mu      sync.Mutex
+	configs map[string]config.Config // of the last settings
+}
+
+// maxConfigs is the number of configurations that a runner remembers.
+const maxConfigs = 1024
+
+// config is the configuration of a trial. It is asked for when the trial is proposed, and again for each leg.
+func (r *runner) config(s sweep.Settings) (config.Config, error) {
+	key := strings.Join(s.Arguments(), "\n")
+	r.mu.Lock()
+	c, ok := r.configs[key]
+	r.mu.Unlock()
+	if ok {
+		return c.Clone(), nil
+	}
+	c, err := r.base.Of(s)
+	if err != nil {
+		return c, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.configs == nil || len(r.configs) >= maxConfigs {
+		r.configs = map[string]config.Config{}
+	}
+	r.configs[key] = c
+	return c.Clone(), nil
 }
 
 var _ sweep.Runner = (*runner)(nil)
@@ -45,7 +76,7 @@ const maxName = 48
 
 // Check implements sweep.Runner.
 func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
-	c, err := r.base.Of(s)
+	c, err := r.config(s)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +89,7 @@ func (r *runner) Capacity() int { return 2 * max(r.host.Workers(), 1) }
 
 // Lead implements sweep.Runner.
 func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
-	c, err := r.base.Of(l.Settings)
+	c, err := r.config(l.Settings)
 	if err != nil {
 		return sweep.Result{}, err
 	}
@@ -70,17 +101,23 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 		return sweep.Result{}, err
 	}
 	info, err := r.host.Advance(ctx, order, l.Step)
-	switch {
-	case errors.Is(err, host.ErrPartInterrupted):
-		return sweep.Result{}, sweep.ErrInterrupted
-	case errors.Is(err, host.ErrPartStopped):
-		return sweep.Result{}, fmt.Errorf("%w: run %s", sweep.ErrPreempted, order.Name)
-	case errors.Is(err, coordinator.ErrDiverged):
-		return sweep.Result{}, fmt.Errorf("%w: %w", sweep.ErrDiverged, err)
-	case err != nil:
-		return sweep.Result{}, err
+	if err != nil {
+		return sweep.Result{}, ending(err, order.Name)
 	}
 	return r.measure(order, info, l.Step)
+}
+
+// ending is what the end of a run before its rung means to the sweep.
+func ending(err error, run string) error {
+	switch {
+	case errors.Is(err, host.ErrPartInterrupted):
+		return sweep.ErrInterrupted
+	case errors.Is(err, host.ErrPartStopped):
+		return fmt.Errorf("%w: run %s", sweep.ErrPreempted, run)
+	case errors.Is(err, coordinator.ErrDiverged):
+		return fmt.Errorf("%w: %w", sweep.ErrDiverged, err)
+	}
+	return err
 }
 
 // Drop implements sweep.Runner. A run that goes no further loses its checkpoints and its log, unless all are kept.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
@@ -28,23 +29,45 @@ type Sweeps struct {
 	// Describe writes what a sweep has found, for people: all of it, or the best trial only.
 	Describe func(w io.Writer, f Folder, s *sweep.State, best bool) error
 
-	mu   sync.Mutex
-	ctx  context.Context // its end interrupts the sweeps; nil: the host is not ready
-	all  sync.WaitGroup
-	ends map[string]chan struct{} // of the sweeps that are led, closed at their end
+	mu  sync.Mutex
+	ctx context.Context // its end interrupts the sweeps; nil: the host is not ready
+	all sync.WaitGroup
+	led map[string]*ledSweep
+}
+
+// ledSweep is a sweep that is led here.
+type ledSweep struct {
+	once  sync.Once
+	begun chan struct{} // closed when its journal says what the sweep is, or when it failed before that
+	err   error         // why it failed; to be read once begun is closed
+	end   chan struct{} // closed at its end
+}
+
+// begin closes begun; a second call does nothing.
+func (l *ledSweep) begin(err error) {
+	l.once.Do(func() {
+		l.err = err
+		close(l.begun)
+	})
+}
+
+// wait waits until the journal says what the sweep is.
+func (l *ledSweep) wait() error {
+	<-l.begun
+	return l.err
 }
 
 // Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends.
 func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
-	m.ctx, m.ends = ctx, map[string]chan struct{}{}
+	m.ctx, m.led = ctx, map[string]*ledSweep{}
 	m.mu.Unlock()
 	for _, f := range List(m.Dir) {
 		state, err := f.State()
 		if err == nil && (state.Done || f.Order() == sweep.Halt) {
 			continue
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, ErrNotFound) { // its process ended before the first record
 			err = m.again(f, 0)
 		}
 		if err != nil {
@@ -64,26 +87,39 @@ func (m *Sweeps) again(f Folder, extend int) error {
 	return m.lead(j, extend)
 }
 
-// lead begins to lead a sweep.
+// lead begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led already
+// goes on as it is.
 func (m *Sweeps) lead(j *Job, extend int) error {
+	l, err := m.start(j, extend)
+	if err != nil {
+		return err
+	}
+	return l.wait()
+}
+
+func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx == nil || m.ctx.Err() != nil {
-		return &control.Error{Code: control.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
+		return nil, &control.Error{Code: control.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
 	}
-	if m.ends[j.Folder.Name] != nil {
-		return nil
+	if l := m.led[j.Folder.Name]; l != nil {
+		return l, nil
 	}
 	if err := j.Begin(); err != nil {
-		return err
+		return nil, err
 	}
-	end := make(chan struct{})
-	m.ends[j.Folder.Name] = end
+	l := &ledSweep{begun: make(chan struct{}), end: make(chan struct{})}
+	m.led[j.Folder.Name] = l
 	ctx := m.ctx
 	m.all.Go(func() {
 		log := m.Leader.Log.With("sweep", j.Folder.Name)
-		log.Info("sweep is under way")
-		err := j.Lead(ctx, m.Leader, extend)
+		leader := m.Leader
+		leader.Begun = func() {
+			log.Info("sweep is under way")
+			l.begin(nil)
+		}
+		err := j.Lead(ctx, leader, extend)
 		switch {
 		case errors.Is(err, sweep.ErrInterrupted):
 			log.Info("sweep interrupted")
@@ -93,11 +129,12 @@ func (m *Sweeps) lead(j *Job, extend int) error {
 			log.Info("sweep done")
 		}
 		m.mu.Lock()
-		delete(m.ends, j.Folder.Name)
+		delete(m.led, j.Folder.Name)
 		m.mu.Unlock()
-		close(end)
+		l.begin(err)
+		close(l.end)
 	})
-	return nil
+	return l, nil
 }
 
 // Answer carries out a request.
@@ -131,6 +168,9 @@ func (m *Sweeps) list() (string, error) {
 	var b strings.Builder
 	for _, f := range List(m.Dir) {
 		state, err := f.State()
+		if errors.Is(err, ErrNotFound) {
+			continue // it has just begun
+		}
 		if err != nil {
 			return "", err
 		}
@@ -171,25 +211,30 @@ func (m *Sweeps) submit(f Folder, r control.SweepRequest) (string, error) {
 
 // order gives an order to a sweep. One that is not led goes on with resume and extend.
 func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
+	m.mu.Lock()
+	led := m.led[f.Name]
+	m.mu.Unlock()
+	if led != nil {
+		if err := led.wait(); err != nil {
+			return "", err
+		}
+	}
 	state, err := f.State()
 	if err != nil {
 		return "", err
 	}
-	m.mu.Lock()
-	end := m.ends[f.Name]
-	m.mu.Unlock()
 	switch {
 	case r.Act == control.SweepExtend && r.Trials < 1:
 		return "", advice.Usagef("%d further trials: at least 1", r.Trials)
-	case r.Act == control.SweepExtend && end != nil:
+	case r.Act == control.SweepExtend && led != nil:
 		return "", advice.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
 	case r.Act == control.SweepExtend:
 		return fmt.Sprintf("sweep %s goes on with %d more trials\n", f.Name, r.Trials), m.again(f, state.Spec.Trials+r.Trials)
 	case state.Done:
 		return "", advice.Usagef("sweep %s is done", f.Name)
-	case r.Act == control.SweepResume && end == nil:
+	case r.Act == control.SweepResume && led == nil:
 		return fmt.Sprintf("sweep %s goes on\n", f.Name), m.again(f, 0)
-	case end == nil:
+	case led == nil:
 		return "", advice.Usagef("sweep %s is not under way", f.Name)
 	}
 	order := map[control.SweepAct]sweep.Order{control.SweepStop: sweep.Halt, control.SweepPause: sweep.Pause, control.SweepResume: sweep.Proceed}[r.Act]
@@ -197,9 +242,25 @@ func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
 		return "", err
 	}
 	if order == sweep.Halt {
-		<-end
+		<-led.end
+	} else if err := led.obeyed(f, order); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("sweep %s: %s\n", f.Name, order), nil
+}
+
+// obeyed waits until the journal has an order, or the sweep has ended: who asks for the sweep next then sees it.
+func (l *ledSweep) obeyed(f Folder, order sweep.Order) error {
+	for {
+		if state, err := f.State(); err != nil || state.Order == order {
+			return err
+		}
+		select {
+		case <-l.end:
+			return nil
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // source is what a spec needs besides its text, so that a sweep can go on from its folder alone.

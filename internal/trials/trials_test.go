@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -253,4 +257,68 @@ func TestFolder_OneLeader(t *testing.T) {
 	}
 }
 
+// TestEnding: the ends of runs are told apart; an error that is none of them is a failure.
+func TestEnding(t *testing.T) {
+	for err, want := range map[error]error{
+		host.ErrPartInterrupted: sweep.ErrInterrupted, host.ErrPartStopped: sweep.ErrPreempted, coordinator.ErrDiverged: sweep.ErrDiverged, os.ErrPermission: os.ErrPermission,
+	} {
+		got := ending(fmt.Errorf("lead the run: %w", err), "s-0001")
+		for _, fate := range []error{sweep.ErrInterrupted, sweep.ErrPreempted, sweep.ErrDiverged, os.ErrPermission} {
+			if errors.Is(got, fate) != (fate == want) {
+				t.Errorf("%v: got %v", err, got)
+			}
+		}
+	}
+}
+
 func ignore(terminal.Progress) {}
+
+// TestRunner_Drop: a run that goes no further loses its checkpoints, unless all are kept.
+func TestRunner_Drop(t *testing.T) {
+	for _, keep := range []sweepfile.Keep{sweepfile.KeepComplete, sweepfile.KeepBest, sweepfile.KeepAll} {
+		r := &runner{name: "s", keep: keep, runsDir: t.TempDir(), log: hclog.NewNullLogger()}
+		folder := filepath.Join(r.runsDir, RunName("s", 4, 2, 2), runs.Checkpoints)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.Drop(4, 2, 2)
+		if _, err := os.Stat(folder); (err == nil) != (keep == sweepfile.KeepAll) {
+			t.Errorf("keep: %s leaves the checkpoints: %t", keep, err == nil)
+		}
+	}
+}
+
+// TestLead_KeepBest: with keep: best one complete trial has checkpoints at the end, and it is the best.
+func TestLead_KeepBest(t *testing.T) {
+	dir := t.TempDir()
+	text := "preset: fhn/smoke\nkeep: best\nmethod: grid\nparameters:\n  optim.rate: [0.001, 0.01, 0.1]\n  train.steps: 4\n  train.validate_every: 2\n  model.hidden: 4\n"
+	if err := lead(t, dir, text, 2, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	f := Folder{dir, "s"}
+	state, err := f.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, _ := state.Best()
+	for _, trial := range state.Trials {
+		_, err := os.Stat(filepath.Join(f.Runs(), RunName("s", trial.ID, 1, 1), runs.Checkpoints))
+		if (err == nil) != (trial.ID == best[0].ID) || trial.Status != sweep.StatusComplete {
+			t.Errorf("trial %d is %s, the best is %d, and it has checkpoints: %t", trial.ID, trial.Status, best[0].ID, err == nil)
+		}
+	}
+}
+
+// TestPrepare_Grid: a combination that is not valid is found before anything begins, and left out where that is asked for.
+func TestPrepare_Grid(t *testing.T) {
+	const grid = "preset: fhn/smoke\nmethod: grid\nparameters:\n  train.batch: [8, 12]\n  train.shards: [4, 8]\n"
+	_, err := prepare(t, t.TempDir(), grid)
+	var problems *config.Error
+	if !errors.As(err, &problems) || len(problems.Problems) != 1 || !strings.Contains(err.Error(), "train.batch=12 train.shards=8") {
+		t.Errorf("got %v", err)
+	}
+	j, err := prepare(t, t.TempDir(), "invalid: skip\n"+grid)
+	if err != nil || !slices.ContainsFunc(j.File.Notes, func(n string) bool { return strings.Contains(n, "1 of 4 combinations") }) {
+		t.Errorf("got %v", err)
+	}
+}

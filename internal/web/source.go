@@ -49,6 +49,7 @@ type Live struct {
 	Term         uint64           `json:"term"`                     // number of the coordinator's incarnation
 	Waiting      string           `json:"waiting,omitempty"`        // why the run waits; empty if it does not
 	WaitingSince time.Time        `json:"waiting_since,omitzero"`   // begin of the wait
+	Exchange     string           `json:"exchange,omitempty"`       // how gradients get to the coordinator, and why if the run chooses itself
 	Workers      []Worker         `json:"workers"`                  // in the order of their ids
 	ShardsIssued int64            `json:"shards_issued"`            // shards leased, repetitions included
 	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients became part of a step

@@ -51,6 +51,7 @@ type Subjects struct {
 	Theta   string // to all workers: parameters
 	All     string // to all workers: Introduce and End
 	worker  string
+	peer    string
 }
 
 // By returns the subjects on which the holder of a key speaks.
@@ -80,7 +81,7 @@ func SubjectsOf(run string) (Subjects, error) {
 	base := prefixOfRuns + run
 	return Subjects{
 		Control: base + ".control", Data: base + dataSubject, Theta: base + thetaSubject, All: base + ".all",
-		worker: base + ".worker.",
+		worker: base + ".worker.", peer: base + ".peer.",
 	}, nil
 }
 
@@ -102,6 +103,9 @@ func OldAssignSubject(id string) string { return "sypool.worker." + id }
 
 // Worker is the subject of one worker, called by its Name: control and the chunks that it asked for.
 func (s Subjects) Worker(name string) string { return direct(s.worker, name) }
+
+// Peer is the subject on which a worker, called by its Name, hears other workers; see By.
+func (s Subjects) Peer(name string) string { return direct(s.peer, name) }
 
 // direct is the subject of a worker. The key comes first, so that a key may subscribe to the subjects of its workers and
 // to no others.

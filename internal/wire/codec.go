@@ -101,6 +101,15 @@ func Peek(data []byte) (Prefix, error) {
 	return p, err
 }
 
+// KindOf is the kind of a message, and 0 of what is none. Nothing else is verified.
+func KindOf(data []byte) Kind {
+	p, _, err := newReader(data).prefix()
+	if err != nil {
+		return 0
+	}
+	return p.Kind
+}
+
 // sealed verifies the seal of a message of whatever version, in any of the forms of a msgpack number.
 func sealed(data []byte) bool {
 	for _, n := range []int{1, 2, 3, 5} {
@@ -207,6 +216,10 @@ func newMessage(k Kind) Message {
 		return new(Seek)
 	case KindAssign:
 		return new(Assign)
+	case KindReduce:
+		return new(Reduce)
+	case KindRelay:
+		return new(Relay)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"runtime"
@@ -18,15 +19,15 @@ func samples() []Message {
 	return []Message{
 		&Introduce{h},
 		&Hello{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}, {"gemm", 7}}},
-		&Welcome{h, 150_000, 262_144, time.Second, []byte("job"), HashData(nil), MaxData, Int16, 1 << 63, 8, []int{256, 7}},
+		&Welcome{h, 150_000, 262_144, time.Second, []byte("job"), HashData(nil), MaxData, Int16, Int8, 1 << 63, 8, []int{256, 7}},
 		&Refusal{Header{Run: h.Run, From: h.From, Token: h.Token}, "reason", "remedy"},
 		&Fetch{h, HashData(nil), []Range{{3, 1}, {5, 9}}},
 		&Piece{h, 3, 0xfeed, []byte{5, 6, 7}},
 		&Ready{h, 150_000, []string{"loss", "kl"}, HashData(nil), HashData([]byte{1})},
-		&Theta{h, 17, 1, 2, 3, 0xdeadbeef, []byte{1, 2, 3, 4}},
+		&Theta{h, 17, 1, 2, 3, Int8, 16, 4, 0xdeadbeef, []byte{1, 2, 3, 4}},
 		&Need{h, 17, []Range{{0, 2}, {5, 1}}},
-		&Lease{h, 99, 17, 1, 2, Validate, 4, 2, true},
-		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "fault", 3 * time.Second},
+		&Lease{h, 99, 17, 1, 2, Validate, 4, 2, true, 8},
+		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "digests", "fault", 3 * time.Second},
 		&Pull{h, 99, 1, 2},
 		&Chunk{h, 99, 17, 1, 0xffffffff, []byte{9, 8, 7, 6}},
 		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}},
@@ -34,6 +35,8 @@ func samples() []Message {
 		&End{h, "done"},
 		&Seek{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}}, "run-1", 7},
 		&Assign{h, "run-2", 7, 1 << 40},
+		&Reduce{h, 99, 17, 1, 2, 3, 8, 4, 2, true, []Source{{0, 4, "w1@key", 98, "digests"}, {4, 4, "w2", 97, ""}}},
+		&Relay{h, 17, 1, []string{"w1@key", "w2"}, "digests"},
 	}
 }
 
@@ -55,6 +58,9 @@ func TestDecode_RoundTrip(t *testing.T) {
 			t.Errorf("%T: got %+v, %v; want %+v", m, got, err, m)
 		}
 		seen[m.Kind()] = true
+		if k := KindOf(data); k != m.Kind() || "*wire."+k.String() != fmt.Sprintf("%T", m) {
+			t.Errorf("%T is said to be a %s", m, k)
+		}
 		if carriesChunk(m) {
 			continue
 		}
@@ -67,13 +73,13 @@ func TestDecode_RoundTrip(t *testing.T) {
 			t.Errorf("%T: Peek: got %+v, %v; want %+v", m, p, err, want)
 		}
 	}
-	for k := KindIntroduce; k <= KindAssign; k++ {
+	for k := KindIntroduce; k <= lastKind; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no sample", k)
 		}
 	}
-	if newMessage(KindAssign+1) != nil {
-		t.Error("a kind after KindAssign exists: add it to this test")
+	if newMessage(lastKind+1) != nil {
+		t.Error("a kind after the last exists: add it to this test")
 	}
 }
 
@@ -168,12 +174,14 @@ func forged(kind Kind, fields ...func(*msgpack.Encoder)) []byte {
 
 func forgeries() [][]byte {
 	n := func(e *msgpack.Encoder) { e.EncodeUint(7) }
+	one := func(e *msgpack.Encoder) { e.EncodeUint(1) }
 	huge := func(e *msgpack.Encoder) { e.EncodeBytesLen(math.MaxUint32 - 1) }
 	text := func(e *msgpack.Encoder) { e.EncodeString("text") }
 	list := func(e *msgpack.Encoder) { e.EncodeArrayLen(math.MaxUint32 - 1) }
 	return [][]byte{
 		forged(KindChunk, n, n, n, n, huge),
-		forged(KindTheta, n, n, n, n, huge),
+		forged(KindTheta, n, n, n, n, one, n, n, n, huge),
+		forged(KindTheta, n, n, n, n, n, n, n, n, one), // no such coding
 		forged(KindWelcome, n, n, n, huge),
 		forged(KindWelcome, n, n, n, n, huge, n),
 		forged(KindFetch, huge, list),
@@ -185,6 +193,9 @@ func forgeries() [][]byte {
 		forged(KindHello, huge, n, list),
 		forged(KindHello, text, n, list),
 		forged(KindSeek, text, n, list),
+		forged(KindReduce, n, n, n, n, n, n, n, n, n, list),
+		forged(KindRelay, n, n, list),
+		forged(KindRelay, n, n, n, huge),
 		{0xdd, 0xff, 0xff, 0xff, 0xff, 1, 2}, // array32 of 4 G elements
 		{0x96, 1, 2, 0xdb, 0xff, 0xff, 0xff, 0xff},
 	}

@@ -11,9 +11,10 @@
 // different versions can still say to each other what is wrong. The seal is the CRC32C of all bytes before it, except
 // those of a chunk. A vector travels as msgpack bin of little-endian float32, cut into chunks, each with its CRC32C;
 // the announcement of a vector carries the CRC32C of its chunks' CRC32Cs. If the Welcome says so, gradients travel as
-// int16 or int8 instead, with what their blocks need behind them, and behind the parameters are the exponents in force: see
-// package quantize. A data set is an opaque byte string that travels likewise, and is named by its SHA-256. The term
-// counts the incarnations of a run's coordinator: what belongs to an older term is refused.
+// int16 or int8 instead, with what their blocks need behind them, and behind the parameters are the exponents in force:
+// see package quantize. If it says so, parameters travel as differences to those of the step before, for whoever has
+// these; the values themselves follow on demand. A data set is an opaque byte string that travels likewise, and is named
+// by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is refused.
 //
 // # Flow
 //
@@ -28,13 +29,19 @@
 //
 //	                    <--- Theta chunks --   every step t opens: parameters to all, then
 //	                    <--- Lease{block} --   an aligned block of shards to each free worker
-//	   --- Need{chunks} -------------------->  only if chunks of the parameters went missing
+//	                    <--- Relay{digests} -  or each section of the parameters to one worker,
+//	   --- Theta chunks -------------------->  who hands it on to the others
+//	   --- Need{chunks} -------------------->  only if chunks went missing, or what differences are to be added to
 //	   --- Result{block, terms, checksum} -->  the block's partial sum is ready to be pulled
 //	                    <--- Pull{chunks} --   within the coordinator's credit of bytes in flight
 //	   --- Chunk ... ----------------------->
 //	                    <--- Lease ---------   the next block, as soon as the Result is in
 //	                    <--- Lease{audit} --   a block that another worker has announced: only its digest is wanted
 //	   --- Result{block, terms, digest} ---->  nothing is pulled
+//	                    <--- Lease{sections} -  the block stays here: its Result has digests of its sections
+//	                    <--- Reduce{sources} -  sections to sum; they are pulled from other workers
+//	   --- Pull, Chunk ---------------------->  between workers, each on the subject of the one that hears it
+//	   --- Result{sections, checksum} ------>  the sum is ready to be pulled
 //	   --- Heartbeat{step, progress} ------->  at the interval that Welcome names
 //	   --- Bye ----------------------------->  hands the leases back
 //	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages

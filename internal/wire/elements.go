@@ -115,7 +115,7 @@ func (c *codec) crc(v *uint32) {
 func (c *codec) work(v *Work) {
 	x := uint64(*v)
 	c.number(&x)
-	if !c.counting && c.bound("work", x, uint64(Validate)) {
+	if !c.counting && c.bound("work", x, uint64(Sum)) {
 		*v = Work(x)
 	}
 }
@@ -175,6 +175,23 @@ func (c *codec) blob(v *[]byte, limit int) {
 	default:
 		*v = c.take(limit)
 	}
+}
+
+// digests visits the digests of sections.
+func (c *codec) digests(v *string) {
+	b := []byte(*v)
+	c.blob(&b, DigestLength(MaxSections))
+	if c.dec != nil {
+		*v = string(b)
+	}
+}
+
+// left is the number of bytes that can still be read; when writing, any number.
+func (c *codec) left() int {
+	if c.r == nil {
+		return math.MaxInt32
+	}
+	return c.r.Len()
 }
 
 // bulk visits a chunk.

@@ -25,6 +25,7 @@ func (m *Welcome) fields(c *codec) {
 	c.text(&m.DataHash, HashLength)
 	c.count(&m.DataSize, MaxData)
 	c.coding(&m.Gradients)
+	c.coding(&m.Parameters)
 	c.number(&m.Seed)
 	c.count(&m.Shards, MaxCount)
 	list(c, &m.Tensors, MaxTensors, func(n *int) { c.count(n, MaxCount) })
@@ -58,6 +59,9 @@ func (m *Theta) fields(c *codec) {
 	c.count(&m.Pass, MaxCount)
 	c.count(&m.Index, MaxCount)
 	c.count(&m.Count, MaxCount)
+	c.coding(&m.Coding)
+	c.number(&m.BaseStep)
+	c.count(&m.BasePass, MaxCount)
 	c.crc(&m.CRC)
 	c.bulk(&m.Data)
 }
@@ -83,7 +87,39 @@ func (m *Lease) fields(c *codec) {
 	c.count(&m.First, MaxCount)
 	c.count(&m.Count, MaxCount)
 	c.flag(&m.Audit)
+	c.count(&m.Sections, MaxSections)
 }
+
+func (m *Reduce) fields(c *codec) {
+	c.number(&m.ID)
+	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
+	c.count(&m.Attempt, MaxCount)
+	c.count(&m.Number, MaxCount)
+	c.count(&m.Sections, MaxSections)
+	c.count(&m.First, MaxSections)
+	c.count(&m.Count, MaxSections)
+	c.flag(&m.Audit)
+	list(c, &m.Sources, min(MaxSources, c.left()/leastSource), func(s *Source) {
+		c.count(&s.First, MaxCount)
+		c.count(&s.Count, MaxCount)
+		c.text(&s.Holder, maxWorker)
+		c.number(&s.Lease)
+		c.digests(&s.Digests)
+	})
+}
+
+func (m *Relay) fields(c *codec) {
+	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
+	list(c, &m.Names, min(MaxListed, c.left()), func(s *string) { c.text(s, maxWorker) })
+	c.digests(&m.Digests)
+}
+
+const (
+	maxWorker   = 2*MaxName + 1 // bytes in a worker's Name
+	leastSource = 6             // bytes of a Source on the wire
+)
 
 func (m *Result) fields(c *codec) {
 	c.number(&m.Lease)
@@ -96,6 +132,7 @@ func (m *Result) fields(c *codec) {
 	c.count(&m.Length, MaxCount)
 	c.crc(&m.Checksum)
 	c.text(&m.Digest, HashLength)
+	c.digests(&m.Digests)
 	c.text(&m.Fault, MaxText)
 	c.duration(&m.Took)
 }

@@ -19,6 +19,7 @@ import (
 type Gate struct {
 	now     func() time.Time
 	changed chan struct{}
+	peers   bool // it stands before a worker, and those who speak are workers, too
 
 	mu    sync.Mutex
 	own   map[string]bool
@@ -43,9 +44,9 @@ type Offender struct {
 // conduct is what the holders of a key do.
 type conduct struct {
 	at      time.Time // when what is left was last made up to date
-	left    [KindAssign + 2]float64
+	left    [lastKind + 2]float64
 	excess  float64 // of what was dropped, in units; it drains
-	dropped [KindAssign + 2]uint64
+	dropped [lastKind + 2]uint64
 	crew    int
 }
 
@@ -53,7 +54,7 @@ type conduct struct {
 // on demand, in vectors.
 const (
 	unsound Kind = 0
-	state   Kind = KindAssign + 1
+	state   Kind = lastKind + 1
 )
 
 // quota is how many messages of a kind the holders of one key may send: burst at once, rate per second, and each
@@ -61,7 +62,10 @@ const (
 // of a second send; a fleet of a thousand with one key may start at the same time.
 type quota struct{ burst, rate, each float64 }
 
-var quotas = [KindAssign + 2]quota{
+// allowances are the quotas of all kinds.
+type allowances [lastKind + 2]quota
+
+var toCoordinator = allowances{
 	unsound:       {burst: 256, rate: 16},
 	KindHello:     {burst: 2048, rate: 64, each: 2},
 	KindFetch:     {burst: 4096, rate: 128, each: 32},
@@ -75,8 +79,24 @@ var quotas = [KindAssign + 2]quota{
 	state:         {burst: 1024, rate: 8, each: 2},
 }
 
+// toPeers are the quotas of what workers say to a worker: those with one key, however many, pull what is theirs.
+var toPeers = allowances{
+	unsound:   {burst: 256, rate: 16},
+	KindPull:  {burst: 16384, rate: 4096},
+	KindChunk: {burst: 4096, rate: 64},
+	KindTheta: {burst: 4096, rate: 64},
+}
+
+// quotas are those of the ones who speak.
+func (g *Gate) quotas() *allowances {
+	if g != nil && g.peers {
+		return &toPeers
+	}
+	return &toCoordinator
+}
+
 const (
-	// maxSmall is more than the largest message of a worker that is no chunk.
+	// maxSmall is more than the largest message of a worker that is no chunk of anything.
 	maxSmall = 64 << 10
 	// A dropped message is a unit of excess, and each unitBytes of it are one more. A key is banned at maxExcess. Excess
 	// drains at a rate that costs nobody anything.
@@ -104,8 +124,15 @@ func NewGate(bans []Ban, own ...string) *Gate {
 	return g
 }
 
-// glance is the kind of a message of this version, unsound if it is none of a worker. Nothing else is looked at.
-func glance(data []byte) Kind {
+// NewPeerGate returns a gate for a worker, before what other workers say to it.
+func NewPeerGate() *Gate {
+	g := NewGate(nil)
+	g.peers = true
+	return g
+}
+
+// glance is the kind of a message of this version, unsound if it is none that is heard here. Nothing else is looked at.
+func (g *Gate) glance(data []byte) Kind {
 	at := 1 // behind the length of the array
 	switch {
 	case len(data) == 0:
@@ -115,18 +142,18 @@ func glance(data []byte) Kind {
 	case data[0]>>4 != 9:
 		return unsound
 	}
-	if len(data) < at+2 || data[at] >= 0x80 || data[at+1] > byte(KindAssign) {
+	if len(data) < at+2 || data[at] >= 0x80 || data[at+1] > byte(lastKind) {
 		return unsound
 	}
 	kind := Kind(data[at+1])
-	if quotas[kind].rate == 0 || kind != KindChunk && len(data) > maxSmall {
+	if g.quotas()[kind].rate == 0 || kind != KindChunk && kind != KindTheta && len(data) > maxSmall {
 		return unsound
 	}
 	return kind
 }
 
 // Admit reports whether a message of a key is to be looked at.
-func (g *Gate) Admit(key string, data []byte) bool { return g.spend(key, glance(data), 1, len(data)) }
+func (g *Gate) Admit(key string, data []byte) bool { return g.spend(key, g.glance(data), 1, len(data)) }
 
 // Unsound notes a message that was admitted and could not be decoded. It reports whether to answer or log it.
 func (g *Gate) Unsound(key string) bool { return g.spend(key, unsound, 1, 0) }
@@ -184,7 +211,7 @@ func (g *Gate) spend(key string, kind Kind, n float64, size int) bool {
 	if c == nil {
 		return g.own[key]
 	}
-	c.refresh(g.now())
+	c.refresh(g.now(), g.quotas())
 	if kind == unsound {
 		n += float64(size) / unitBytes
 	}
@@ -198,10 +225,29 @@ func (g *Gate) spend(key string, kind Kind, n float64, size int) bool {
 		g.notify()
 	}
 	if c.excess >= maxExcess {
-		g.bans[key] = Ban{Key: key, Since: g.now().UTC().Truncate(time.Second), Reason: "flood of messages: " + c.tell()}
-		g.notify()
+		g.ban(key, "flood of messages: "+c.tell())
 	}
 	return false
+}
+
+// Ban bans a key for what its holders did elsewhere than in their messages. The keys of this process are never banned.
+func (g *Gate) Ban(key, reason string) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.own[key] {
+		g.ban(key, reason)
+	}
+}
+
+func (g *Gate) ban(key, reason string) {
+	if _, banned := g.bans[key]; banned {
+		return
+	}
+	g.bans[key] = Ban{Key: key, Since: g.now().UTC().Truncate(time.Second), Reason: reason}
+	g.notify()
 }
 
 // of is the conduct of a key; nil for the keys of this process, and beyond the number that is remembered.
@@ -212,7 +258,7 @@ func (g *Gate) of(key string) *conduct {
 	c := g.keys[key]
 	if c == nil && len(g.keys) < maxKeys {
 		c = &conduct{at: g.now()}
-		for kind, a := range quotas {
+		for kind, a := range g.quotas() {
 			c.left[kind] = a.burst
 		}
 		g.keys[key] = c
@@ -221,7 +267,7 @@ func (g *Gate) of(key string) *conduct {
 }
 
 // refresh adds what has become free since it was last called.
-func (c *conduct) refresh(now time.Time) {
+func (c *conduct) refresh(now time.Time, quotas *allowances) {
 	seconds := max(now.Sub(c.at).Seconds(), 0)
 	c.at = now
 	c.excess = max(c.excess-seconds*excessDrain, 0)

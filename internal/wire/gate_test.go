@@ -38,7 +38,7 @@ func TestGate_FloodOfEachKind(t *testing.T) {
 	}
 	for _, m := range samples() {
 		data := encoded(t, m)
-		if got := glance(data); fromWorker[m.Kind()] && got != m.Kind() || !fromWorker[m.Kind()] && got != unsound {
+		if got := (*Gate)(nil).glance(data); fromWorker[m.Kind()] && got != m.Kind() || !fromWorker[m.Kind()] && got != unsound {
 			t.Errorf("%T is seen as kind %d", m, got)
 		}
 		floods[fmt.Sprintf("%T", m)] = data
@@ -77,7 +77,7 @@ func TestGate_FloodOfEachKind(t *testing.T) {
 func TestGate_TooLargeForItsKind(t *testing.T) {
 	tail := make([]byte, 1<<20)
 	for _, m := range samples() {
-		kind := glance(encoded(t, m))
+		kind := (*Gate)(nil).glance(encoded(t, m))
 		if kind == unsound || kind == KindChunk {
 			continue
 		}

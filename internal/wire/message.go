@@ -9,36 +9,11 @@ import (
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
 // that this program still reads: parties whose versions lie in each other's range work together.
 const (
-	Version = 5
-	Oldest  = 5
+	Version = 6
+	Oldest  = 6
 	// FirstKeyed is the first version with keys in subjects. From it on term and token of what a worker says have their
 	// places for ever, as what comes before them.
 	FirstKeyed = 5
-)
-
-// Kind names a message's type on the wire.
-type Kind uint8
-
-// The kinds of message, in the order of a worker's life.
-const (
-	KindIntroduce Kind = 1 + iota
-	KindHello
-	KindWelcome
-	KindRefusal
-	KindFetch
-	KindPiece
-	KindReady
-	KindTheta
-	KindNeed
-	KindLease
-	KindResult
-	KindPull
-	KindChunk
-	KindHeartbeat
-	KindBye
-	KindEnd
-	KindSeek
-	KindAssign
 )
 
 // Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are there
@@ -53,6 +28,10 @@ const (
 	MaxRanges = 1024      // ranges of missing chunks in one Need or Fetch
 	MaxChunk  = 1 << 20   // bytes of one chunk
 	MaxCount  = 1 << 31   // shards, chunks, parameters
+	// MaxSources bounds the blocks that a sum of sections is made of.
+	MaxSources = 1024
+	// MaxListed bounds the workers that are named in a Relay.
+	MaxListed = 4096
 
 	MaxNumerics = 64             // kernels listed in a fingerprint
 	MaxTensors  = 1 << 14        // tensors of a model
@@ -104,6 +83,9 @@ type Numeric struct {
 // Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package quantize: the seed, the
 // number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters
 // and gradients are then longer by the number of blocks.
+//
+// Parameters says how parameters can travel: as Float32, or, as Int16 or Int8, also as their differences to those of the
+// step before, with the tensors that they are made of. See Theta.
 type Welcome struct {
 	Header
 	Size      int
@@ -112,10 +94,12 @@ type Welcome struct {
 	Job       []byte
 	DataHash  string
 	DataSize  int
-	Gradients Coding
-	Seed      uint64
-	Shards    int
-	Tensors   []int
+
+	Gradients  Coding
+	Parameters Coding
+	Seed       uint64
+	Shards     int
+	Tensors    []int
 }
 
 // Refusal turns a worker away, with the reason and what can be done about it. Its form is the same in all versions: in
@@ -154,13 +138,32 @@ type Ready struct {
 
 // Theta is one chunk of the parameters after Step updates, with the exponents of integers behind them. Pass counts from
 // 0 how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
+//
+// With the Coding Float32 the data are the values. With another one they are quantize.Difference.Integers of the same
+// elements, to be added to the values of that chunk at BaseStep and BasePass, and to no others. CRC is always the checksum of
+// the values as Float32: of what comes out. Who does not have the base, or gets something else, asks with a Need, and
+// gets the values.
 type Theta struct {
 	Header
 	Step         uint64
 	Pass         int
 	Index, Count int
+	Coding       Coding
+	BaseStep     uint64
+	BasePass     int
 	CRC          uint32
 	Data         []byte // after decoding it aliases the message
+}
+
+// Relay says that the chunks of the parameters of a step and pass come by way of workers. They are shared out in as many
+// sections as there are digests, see Sections; each is sent to the worker with its number among Names, who sends it to all
+// others that are named. A digest is the SHA-256 of the section's values as Float32, whatever comes.
+type Relay struct {
+	Header
+	Step    uint64
+	Pass    int
+	Names   []string
+	Digests string
 }
 
 // Range is the chunks [First, First+Count).
@@ -176,10 +179,12 @@ type Need struct {
 // Work says what a lease asks for.
 type Work uint8
 
-// Gradient asks for gradient and loss terms, Validate for the terms alone.
+// Gradient asks for gradient and loss terms, Validate for the terms alone, Sum for the sum of some sections of a gradient
+// over the blocks of all workers.
 const (
 	Gradient Work = 1 + iota
 	Validate
+	Sum
 )
 
 // String returns the name of the work.
@@ -189,13 +194,16 @@ func (w Work) String() string {
 		return "gradient"
 	case Validate:
 		return "validate"
+	case Sum:
+		return "sum"
 	}
 	return "unknown"
 }
 
 // Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts from
 // 1 how often the block was given out. Pass is as in Theta. With Audit the result is not to be pulled: only its digest
-// is wanted, to be compared with what another worker delivered.
+// is wanted, to be compared with what another worker delivered. Sections, if not 0, says that the gradient is shared out
+// in so many: the result says the digest of each, and its worker serves others who pull it.
 type Lease struct {
 	Header
 	ID           uint64
@@ -205,11 +213,39 @@ type Lease struct {
 	Work         Work
 	First, Count int
 	Audit        bool
+	Sections     int
+}
+
+// Reduce gives the sections [First, First+Count) of a step's gradient to a worker, who pulls them from the holders of all
+// blocks, checks them, and adds them along the tree of package reduce. It is a Lease whose Work is Sum, and is answered
+// like one, without terms; the chunks of the result are those of the sections alone. Number counts the sums of this pass
+// that were begun: a greater one ends those before.
+type Reduce struct {
+	Header
+	ID           uint64
+	Step         uint64
+	Pass         int
+	Attempt      int
+	Number       int
+	Sections     int // of the whole vector
+	First, Count int
+	Audit        bool
+	Sources      []Source
+}
+
+// Source is a block of a sum: the shards [First, First+Count). Holder is the Name of the worker that keeps it as the
+// result of the lease of that number. Digests are what it said of the sections that are to be summed: see Sections.
+type Source struct {
+	First, Count int
+	Holder       string
+	Lease        uint64
+	Digests      string
 }
 
 // Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of the
-// gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. A non-empty Fault says why
-// the block could not be computed. Took is how long it was computed, for people.
+// gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. If the gradient is shared out,
+// Digests are those of its sections, see Sections, in the answer to an audit as well, which has no Digest then. A non-empty
+// Fault says why the block could not be computed. Took is how long it was computed, for people.
 type Result struct {
 	Header
 	Lease        uint64
@@ -221,11 +257,13 @@ type Result struct {
 	Length       int
 	Checksum     uint32
 	Digest       string
+	Digests      string
 	Fault        string
 	Took         time.Duration
 }
 
-// Pull asks for the chunks [First, First+Count) of a lease's result.
+// Pull asks for the chunks [First, First+Count) of a lease's result. Workers ask each other, too, for what is shared out.
+// Between workers the header's token is 0.
 type Pull struct {
 	Header
 	Lease        uint64
@@ -284,57 +322,3 @@ type Assign struct {
 	Number uint64
 	Order  uint64
 }
-
-// Kind identifies the message.
-func (*Introduce) Kind() Kind { return KindIntroduce }
-
-// Kind identifies the message.
-func (*Hello) Kind() Kind { return KindHello }
-
-// Kind identifies the message.
-func (*Welcome) Kind() Kind { return KindWelcome }
-
-// Kind identifies the message.
-func (*Refusal) Kind() Kind { return KindRefusal }
-
-// Kind identifies the message.
-func (*Fetch) Kind() Kind { return KindFetch }
-
-// Kind identifies the message.
-func (*Piece) Kind() Kind { return KindPiece }
-
-// Kind identifies the message.
-func (*Ready) Kind() Kind { return KindReady }
-
-// Kind identifies the message.
-func (*Theta) Kind() Kind { return KindTheta }
-
-// Kind identifies the message.
-func (*Need) Kind() Kind { return KindNeed }
-
-// Kind identifies the message.
-func (*Lease) Kind() Kind { return KindLease }
-
-// Kind identifies the message.
-func (*Result) Kind() Kind { return KindResult }
-
-// Kind identifies the message.
-func (*Pull) Kind() Kind { return KindPull }
-
-// Kind identifies the message.
-func (*Chunk) Kind() Kind { return KindChunk }
-
-// Kind identifies the message.
-func (*Heartbeat) Kind() Kind { return KindHeartbeat }
-
-// Kind identifies the message.
-func (*Bye) Kind() Kind { return KindBye }
-
-// Kind identifies the message.
-func (*End) Kind() Kind { return KindEnd }
-
-// Kind identifies the message.
-func (*Seek) Kind() Kind { return KindSeek }
-
-// Kind identifies the message.
-func (*Assign) Kind() Kind { return KindAssign }

@@ -45,6 +45,11 @@ func (c Coding) Chunking(size, bytes int) Chunking {
 	return Chunking{Size: size, Elements: max(bytes/c.Width(), 1), Coding: c}
 }
 
+// Whole takes a vector of size elements as one chunk.
+func (c Coding) Whole(size int) Chunking {
+	return Chunking{Size: size, Elements: max(size, 1), Coding: c}
+}
+
 // Count is the number of chunks; 0 for an empty vector.
 func (c Chunking) Count() int { return (c.Size + c.Elements - 1) / c.Elements }
 

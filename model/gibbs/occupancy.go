@@ -147,6 +147,19 @@ func (m *Model) average(chains [][]float64, K int) model.Regimes {
 
 // renumbered returns probabilities [N,K] with the regimes in the order of those of like that they overlap with most.
 func renumbered(p, like []float64, K int) []float64 {
+	from := matching(p, like, K)
+	out := make([]float64, len(p))
+	for t := 0; t < len(p); t += K {
+		for k, j := range from {
+			out[t+k] = p[t+j]
+		}
+	}
+	return out
+}
+
+// matching returns, for each regime of like [N,K], the number of the one of p that shares its steps: the two that overlap
+// most belong together, then the next two.
+func matching(p, like []float64, K int) []int {
 	overlap := make([]float64, K*K) // of regime k of like and j of p
 	for t := 0; t < len(p); t += K {
 		for k := range K {
@@ -166,11 +179,5 @@ func renumbered(p, like []float64, K int) []float64 {
 		}
 		from[bestK], taken[bestJ] = bestJ, true
 	}
-	out := make([]float64, len(p))
-	for t := 0; t < len(p); t += K {
-		for k, j := range from {
-			out[t+k] = p[t+j]
-		}
-	}
-	return out
+	return from
 }

@@ -2,8 +2,10 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -27,6 +29,7 @@ type bench struct {
 
 	mu    sync.Mutex
 	live  map[string]*web.Live
+	stop  func()
 	asked []string
 }
 
@@ -77,25 +80,50 @@ func (b *bench) requests() []string {
 	return slices.Clone(b.asked)
 }
 
-// newBench serves an empty folder of runs.
-func newBench(t *testing.T, token string) *bench {
+// newBench serves an empty folder of runs, and the sweeps of every test unless there are its own.
+func newBench(t *testing.T, token string, own ...*web.Sweeps) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), live: map[string]*web.Live{}}
-	s, err := web.Listen("127.0.0.1:0", web.Config{Source: b, Dir: b.dir, Token: token, Version: "1.2.3", Model: model})
+	served := sweeps(t)
+	if len(own) > 0 {
+		served = own[0]
+	}
+	s, err := web.Listen("127.0.0.1:0", web.Config{Source: b, Dir: b.dir, Token: token, Version: "1.2.3", Model: model, Sweeps: served})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
+	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(b.stop)
 	b.url = s.URL()
 	return b
+}
+
+// sweeps is one sweep, whose report a sweep over fhn/smoke has written.
+func sweeps(t *testing.T) *web.Sweeps {
+	t.Helper()
+	report, err := os.ReadFile("testdata/sweep.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &web.Sweeps{
+		List: func() any {
+			return []any{map[string]any{"name": "rates", "state": "done", "trials": 20, "run_cap": 20, "metric": "validation_elbo", "best": -4.156, "began": "2026-11-23T06:33:35Z"}}
+		},
+		Show: func(name string) (any, error) {
+			if name != "rates" {
+				return nil, fs.ErrNotExist
+			}
+			return json.RawMessage(report), nil
+		},
+	}
 }
 
 // settings are what is unusual about a run.

@@ -104,6 +104,34 @@ func TestFrame_IsThereBeforeTheNumbers(t *testing.T) {
 	p.await(ready)
 }
 
+// TestSorting: a click on a heading sorts by it, names and seeds from the first, results from the largest; a second one
+// turns it round, a third one brings the latest first again. A filter keeps the order, and the address keeps both.
+func TestSorting(t *testing.T) {
+	b := several(t, "")
+	p := open(t, b.url, 1440, 900, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 6")
+	names := "[...document.querySelectorAll('.runs tbody th a')].map((a) => a.innerText).join()"
+	latest := js[string](p, names)
+	click := func(key, sorted, want string) {
+		t.Helper()
+		js[bool](p, "(document.querySelector('.runs thead th."+key+" button').click(), true)")
+		if got := js[string](p, "document.querySelector('.runs thead th."+key+"').ariaSort ?? ''"); got != sorted {
+			t.Errorf("by %s: it is sorted %q, want %q", key, got, sorted)
+		}
+		if got := js[string](p, names); got != want {
+			t.Errorf("by %s, %s: %s, want %s", key, sorted, got, want)
+		}
+	}
+	click("name", "ascending", "base-1,base-2,base-3,broken,under-way,wide-1")
+	click("name", "descending", "wide-1,under-way,broken,base-3,base-2,base-1")
+	click("name", "", latest)
+	js[bool](p, "(() => { const f = document.querySelector('.runs input[type=search]'); f.value = 'FINISHED base'; f.dispatchEvent(new Event('input')); return true; })()")
+	click("seed", "ascending", "base-1,base-2,base-3")
+	click("best", "descending", "base-3,base-1,base-2")
+	p.do(chromedp.Reload())
+	p.await(names + " === 'base-3,base-1,base-2'")
+}
+
 // TestSorting_InANarrowWindow: where there is no head of the table, a list sorts.
 func TestSorting_InANarrowWindow(t *testing.T) {
 	b := several(t, "")
@@ -151,6 +179,20 @@ func TestComparing(t *testing.T) {
 	p.await("document.querySelector('.values tbody th').innerText === 'base-1'")
 	p.do(chromedp.Reload())
 	p.await("document.querySelectorAll('.values tbody tr').length >= 5 && " + legend + ".includes('base-2')")
+	keys := "[...document.querySelectorAll('.values tbody th code')].map((e) => e.innerText).join()"
+	before := js[string](p, keys)
+	head := "[...document.querySelectorAll('.values')].at(-1).querySelectorAll('th button')[0]"
+	js[bool](p, "("+head+".click(), true)")
+	p.await(head + ".closest('th').ariaSort === 'ascending' && document.activeElement === " + head)
+	js[bool](p, "("+head+".click(), true)")
+	p.await(head + ".closest('th').ariaSort === 'descending'")
+	down := strings.Split(js[string](p, keys), ",")
+	slices.Sort(down)
+	if sorted := strings.Join(down, ","); len(down) < 2 || sorted == js[string](p, keys) {
+		t.Errorf("the differences before are %s, sorted downwards %s", before, js[string](p, keys))
+	}
+	p.do(chromedp.Reload())
+	p.await("location.hash.includes('by=key') && document.querySelectorAll('.values').length === 2")
 }
 
 // TestControls: with a token one can ask for a checkpoint, stop a run once it is confirmed, and go on with it.

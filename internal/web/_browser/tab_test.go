@@ -19,8 +19,12 @@ import (
 // browser is one Chromium for all tests.
 var browser context.Context
 
-// limit is how long a test waits for something to appear.
-const limit = time.Minute
+// starting is how long Chromium may take to start on a machine that has other work.
+const starting = 3 * time.Minute
+
+// limit is how long a test waits for something to appear. On two cores that twenty other processes want, a view takes half
+// a minute.
+const limit = 4 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -30,7 +34,7 @@ func run(m *testing.M) int {
 		fmt.Println("NOT TESTED: there is no Chromium (set CHROME, or install Debian's chromium)")
 		return 0
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(starting))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
 	ctx, end := chromedp.NewContext(allocator)
@@ -54,8 +58,9 @@ func chromium() string {
 
 // tab is a tab of the browser. What the page reports as an error fails the test.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t    *testing.T
+	ctx  context.Context
+	base string // the address without a fragment
 
 	mu     sync.Mutex
 	faults []string
@@ -66,7 +71,8 @@ func open(t *testing.T, address string, width, height int, dark bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx}
+	base, _, _ := strings.Cut(address, "#")
+	p := &tab{t: t, ctx: ctx, base: base}
 	if err := chromedp.Do(ctx); err != nil { // a tab lives as long as the context that it was opened with
 		t.Fatal(err)
 	}
@@ -151,12 +157,12 @@ func js[T any](p *tab, expression string) T {
 	return v
 }
 
-// await waits until an expression is true.
+// await waits until an expression is true. The limit is that of the context: of its own, Poll ends after 30 s.
 func (p *tab) await(expression string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, limit)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0))); err != nil {
 		p.t.Fatalf("%s does not become true: %v\nthe page says:\n%s", expression, err, js[string](p, "document.body.innerText.slice(0, 2000)"))
 	}
 }

@@ -63,6 +63,8 @@ export function faultsPanel() {
     const l = r.live;
     const goodput = l.shards_issued ? (100 * l.shards_useful) / l.shards_issued : null;
     put('Goodput', goodput === null ? '–' : `${goodput.toFixed(goodput > 99.95 ? 0 : 1)} %`, `${count(l.shards_useful)} of ${count(l.shards_issued)} shards`);
+    const [exchange, ...why] = (l.exchange || 'star').split(': ');
+    put('Exchange', exchange, why.join(': ') || 'of gradients');
     put('Speculations', count(l.speculations), 'leases issued twice');
     put('Audits', count(l.audits), 'blocks checked');
     put('Disputes', count(l.disputes), 'blocks with two answers', l.disputes > 0);

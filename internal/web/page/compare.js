@@ -26,6 +26,7 @@ export class CompareView {
     this.group.range = range();
     this.banded = setting('seeds', '1') === '1';
     this.sort = { key: setting('sort'), up: setting('up') === '1' };
+    this.turned = { key: setting('by'), up: setting('byup') === '1' }; // of the differences: by which run's values
     const tools = chartTools(this.group, () => this.draw());
     this.group.onzoom = (r) => { tools.zoomed(r); this.zoomed(r); };
     tools.node.insertBefore(el('label', { title: 'Runs that differ in their seed alone are one line, with a band from the least to the greatest' },
@@ -138,9 +139,26 @@ export class CompareView {
       this.table.replaceChildren(el('p', { class: 'fine' }, this.runs.length > 1 ? 'Their configurations are the same.' : 'One run differs from nothing.'));
       return;
     }
-    this.table.replaceChildren(el('table', { class: 'values' },
-      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'key'), ...this.runs.map((r) => el('th', { scope: 'col' }, r.name)))),
-      el('tbody', {}, ...keys.map((key) => el('tr', {}, el('th', { scope: 'row' }, el('code', {}, key)), ...this.runs.map((r) => el('td', {}, r.config.get(key) ?? '–')))))));
+    this.table.replaceChildren(this.differing(keys));
+  }
+
+  // differing is the table of the keys that differ, sorted by key or by the values of a run.
+  differing(keys) {
+    const { key: by, up } = this.turned;
+    const run = this.runs.find((r) => r.name === by);
+    const value = (k) => (run ? run.config.get(k) ?? '' : k);
+    const order = new Intl.Collator('en', { numeric: true });
+    const rows = by ? [...keys].sort((a, b) => order.compare(value(a), value(b)) * (up ? 1 : -1)) : keys;
+    const turn = (name, title) => {
+      this.turned = { key: name, up: by === name ? !up : true };
+      keep({ by: name, byup: this.turned.up });
+      this.tables();
+      [...this.table.querySelectorAll('th button')].find((b) => b.textContent === title)?.focus();
+    };
+    const head = (name, title) => el('th', { scope: 'col', 'aria-sort': name === by ? (up ? 'ascending' : 'descending') : null }, el('button', { type: 'button', onclick: () => turn(name, title) }, title));
+    return el('table', { class: 'values' },
+      el('thead', {}, el('tr', {}, head('key', 'key'), ...this.runs.map((r) => head(r.name, r.name)))),
+      el('tbody', {}, ...rows.map((k) => el('tr', {}, el('th', { scope: 'row' }, el('code', {}, k)), ...this.runs.map((r) => el('td', { title: r.config.get(k) ?? '' }, r.config.get(k) ?? '–'))))));
   }
 
   // sortable is a table that can be sorted by each of its columns: title, value, cell.

@@ -39,9 +39,13 @@ export function count(n) {
   return n === null || n === undefined ? '–' : n.toLocaleString('en').replaceAll(',', thin);
 }
 
+// counted is a number of things: 1 slot, 2 slots.
+export const counted = (n, thing) => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
+
 // span shows a duration given in seconds.
 export function span(seconds) {
   if (!Number.isFinite(seconds) || seconds < 0) return '–';
+  if (seconds > 0 && seconds < 0.1) return `${number(1000 * seconds)} ms`;
   if (seconds < 10) return `${seconds < 1 ? seconds.toFixed(2) : seconds.toFixed(1)} s`;
   if (seconds < 100) return `${Math.round(seconds)} s`;
   const m = Math.floor(seconds / 60);

@@ -6,6 +6,7 @@ import { Table } from './table.js';
 import { RunView } from './run.js';
 import { CompareView } from './compare.js';
 import { parts } from './address.js';
+import { theme } from './theme.js';
 
 const main = document.getElementById('main');
 const link = document.getElementById('link');
@@ -70,22 +71,6 @@ function tokenForm() {
     el('div', {}, input, el('button', { type: 'submit' }, 'Open')));
 }
 
-// Colours: as the system has them, light or dark.
-const themes = ['auto', 'light', 'dark'];
-const button = document.getElementById('theme');
-function paint(theme) {
-  document.documentElement.dataset.theme = theme;
-  text(button.querySelector('.label'), theme);
-  button.setAttribute('aria-label', `Colours: ${theme}`);
-  view?.group?.draw();
-}
-button.addEventListener('click', () => {
-  const next = themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % themes.length];
-  localStorage.setItem('switchyard-theme', next);
-  paint(next);
-});
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => view?.group?.draw());
-
 addEventListener('keydown', (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey) return;
   if (e.target.matches('input:not([type=range]):not([type=checkbox]), select') && e.key !== 'Escape') return;
@@ -93,5 +78,5 @@ addEventListener('keydown', (e) => {
 });
 addEventListener('hashchange', route);
 
-paint(localStorage.getItem('switchyard-theme') ?? 'auto');
+theme(() => view?.group?.draw());
 route();

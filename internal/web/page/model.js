@@ -25,6 +25,15 @@ export function modelPanel(name) {
   const body = el('div', { class: 'model' });
   const node = el('section', { class: 'panel', hidden: true, 'aria-label': 'Model' }, el('header', {}, el('h2', {}, 'Model'), note), body);
   let asked = '';
+  let model = null;
+  let drawn = 0; // the width that the forecast was drawn for
+  const draw = () => {
+    drawn = body.clientWidth;
+    body.replaceChildren(...[fan(model, drawn), circle(model), portrait(model), strip(model)].filter(Boolean));
+  };
+  new ResizeObserver(() => { // a drawing that is only scaled has letters that nobody can read
+    if (model && Math.abs(body.clientWidth - drawn) > 0.15 * drawn) draw();
+  }).observe(body);
   const show = async (r, able) => {
     const of = `${r.checkpoint_step} ${r.params_sha256 ?? ''} ${r.metrics?.best_step ?? ''}`;
     if (!able || !r.checkpoint_step || asked === of) return;
@@ -32,9 +41,9 @@ export function modelPanel(name) {
     node.hidden = false;
     text(note, body.children.length ? 'a newer checkpoint is being read …' : 'the checkpoint is being read …');
     try {
-      const m = await get(runPath(name, '/model'));
+      const m = model = await get(runPath(name, '/model'));
       text(note, `${m.family}, parameters after step ${count(m.step)}${m.series ? `, on ${m.series}` : ''}`);
-      body.replaceChildren(...[fan(m), circle(m), portrait(m), strip(m)].filter(Boolean));
+      draw();
       if (body.children.length === 0) text(note, `${m.family}: the family has nothing to draw here`);
     } catch (error) {
       text(note, `it cannot be shown: ${error.message}`);
@@ -47,12 +56,17 @@ function figure(title, drawing, ...below) {
   return el('figure', {}, el('figcaption', {}, title), drawing, ...below);
 }
 
+// key is an entry of a legend: the mark does not part from its word.
+function key(mark, word) {
+  return el('span', { class: 'key' }, mark, word);
+}
+
 // fan shows the series, the forecast with its intervals against what came, and the regimes over all of it.
-function fan(m) {
+function fan(m, width) {
   const f = m.fan;
   if (!f) return null;
   const channels = f.shown;
-  const W = 760;
+  const W = Math.max(280, width);
   const H = 110;
   const left = 46;
   const end = f.series.length;
@@ -72,7 +86,7 @@ function fan(m) {
     for (const t of linear(low, high, 3)) {
       drawing.append(svg('line', { x1: left, x2: W - 6, y1: py(t.v), y2: py(t.v), stroke: 'var(--grid)' }), svg('text', { x: left - 6, y: py(t.v) + 4, 'text-anchor': 'end' }, t.label));
     }
-    const ahead = (rows) => rows.map((r, k) => [px(f.begin + k), py(r[c])]).filter(([, y]) => Number.isFinite(y));
+    const ahead = (rows) => rows.map((r, k) => [px(f.begin + k), r[c] === null ? NaN : py(r[c])]).filter(([, y]) => Number.isFinite(y));
     const band = (lows, highs, opacity) => svg('path', { d: `${path([...ahead(lows), ...ahead(highs).reverse()])}Z`, fill: hue(0), opacity });
     drawing.append(band(f.low, f.high, 0.16), band(f.inner_low, f.inner_high, 0.22),
       svg('path', { d: path(column(f.series).map((v, t) => [px(t), v === null ? NaN : py(v)])), fill: 'none', stroke: 'var(--ink)', 'stroke-width': 1.3 }),
@@ -82,9 +96,12 @@ function fan(m) {
   let at = channels.length * (H + 14);
   drawing.append(svg('line', { x1: px(f.begin - 0.5), x2: px(f.begin - 0.5), y1: 4, y2: at - 10, stroke: 'var(--muted)', 'stroke-dasharray': '3 3' }));
   if (m.raster) at = raster(drawing, m.raster, px, at + 8, left);
-  for (const t of linear(0, end - 1, 8)) if (Number.isInteger(t.v)) drawing.append(svg('text', { x: px(t.v), y: at + 14, 'text-anchor': 'middle' }, t.label));
-  return figure(`Forecast from step ${f.begin} on${m.raster ? ', and the regimes of the whole series' : ''}`, drawing,
-    el('p', { class: 'keys' }, el('i', { class: 'truth' }), 'series', el('i', { class: 'line' }), 'mean', el('i', { class: 'band inner' }), 'half of what is expected', el('i', { class: 'band' }), 'nine tenths'));
+  for (const t of linear(0, end - 1, W < 500 ? 5 : 8)) if (Number.isInteger(t.v)) drawing.append(svg('text', { x: px(t.v), y: at + 14, 'text-anchor': 'middle' }, t.label));
+  const node = figure(`Forecast from step ${f.begin} on${m.raster ? ', and the regimes of the whole series' : ''}`, drawing,
+    el('p', { class: 'keys' }, key(el('i', { class: 'truth' }), 'series'), key(el('i', { class: 'line' }), 'mean'),
+      key(el('i', { class: 'band inner' }), 'half of what is expected'), key(el('i', { class: 'band' }), 'nine tenths')));
+  node.classList.add('fan');
+  return node;
 }
 
 // raster shows the probability of each regime at each step.
@@ -94,7 +111,7 @@ function raster(drawing, probability, px, top, left) {
   probability.forEach((p, t) => p.forEach((v, k) => {
     if (v > 0.02) drawing.append(svg('rect', { x: (px(t) - width / 2).toFixed(1), y: top + 12 * k, width: (width + 0.3).toFixed(2), height: 11, fill: hue(k), opacity: v.toFixed(2) }));
   }));
-  for (let k = 0; k < regimes; k++) drawing.append(svg('text', { x: left - 6, y: top + 12 * k + 9, 'text-anchor': 'end' }, String(k + 1)));
+  for (let k = 0; k < regimes; k++) drawing.append(svg('text', { x: left - 6, y: top + 12 * k + 9, 'text-anchor': 'end' }, String(k)));
   return top + 12 * regimes;
 }
 
@@ -111,7 +128,7 @@ function circle(m) {
   m.systems.forEach((modes, k) => {
     for (const e of modes) {
       if (Math.hypot(e.re, e.im) > reach) continue;
-      drawing.append(svg('circle', { cx: p(e.re), cy: p(-e.im), r: 3.6, fill: hue(k), 'fill-opacity': 0.75 }, svg('title', {}, `system ${k + 1}: ${number(e.re)} ${e.im < 0 ? '−' : '+'} ${number(Math.abs(e.im))} i, modulus ${number(Math.hypot(e.re, e.im))}`)));
+      drawing.append(svg('circle', { cx: p(e.re), cy: p(-e.im), r: 3.6, fill: hue(k), 'fill-opacity': 0.75 }, svg('title', {}, `system ${k}: ${number(e.re)} ${e.im < 0 ? '−' : '+'} ${number(Math.abs(e.im))} i, modulus ${number(Math.hypot(e.re, e.im))}`)));
     }
   });
   return figure('Eigenvalues of the base systems', drawing, regimeKeys(m.systems.length));
@@ -122,7 +139,7 @@ function regimeKeys(n) {
   for (let k = 0; k < n; k++) {
     const mark = el('i', { class: 'regime' });
     mark.style.setProperty('--c', hue(k));
-    keys.push(mark, String(k + 1));
+    keys.push(key(mark, String(k)));
   }
   return el('p', { class: 'keys' }, ...keys);
 }

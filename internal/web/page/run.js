@@ -1,6 +1,6 @@
 // One run: its state, charts, workers, configuration and figures.
 
-import { el, text, number, count, span, ago, moment, bytes, copyButton, loading } from './dom.js';
+import { el, text, number, count, counted, span, ago, moment, bytes, copyButton, loading } from './dom.js';
 import { get, listen, blob, runPath } from './api.js';
 import { Group, Chart } from './chart.js';
 import { chartTools, options, range } from './chartoptions.js';
@@ -178,7 +178,7 @@ export class RunView {
     this.fact('Best', number(m.best_validation_objective), m.best_step ? `objective, validation at step ${count(m.best_step)}` : 'no validation yet');
     if (m.validation_elbo !== undefined) this.fact('ELBO', number(m.validation_elbo), 'latest validation', 'evidence lower bound: every divergence with weight 1, schedules at their end');
     this.fact('Speed', rate ? `${number(rate)} steps/s` : '–', rate ? `${span((r.steps - r.step) / rate)} left` : '');
-    this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? `${count((r.live.workers ?? []).reduce((n, w) => n + w.slots, 0))} slots` : '');
+    this.fact('Workers', r.state === 'running' ? String(r.members) : '–', r.live ? counted((r.live.workers ?? []).reduce((n, w) => n + w.slots, 0), 'slot') : '');
     this.fact('Checkpoint', r.checkpoint_step ? `step ${count(r.checkpoint_step)}` : '–', r.params_sha256 ? `sha256 ${r.params_sha256.slice(0, 12)}` : '', r.params_sha256);
     this.fact('Started', ago(r.started), moment(r.started));
     this.fact('Parameters', r.parameters ? count(r.parameters) : '–', `${r.preset}, seed ${r.seed}`);

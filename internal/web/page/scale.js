@@ -7,9 +7,16 @@ export function linear(low, high, n) {
   if (!(high > low) || !Number.isFinite(high - low)) return Number.isFinite(low) ? [{ v: low, label: tidy(low, 2) }] : [];
   const rough = (high - low) / Math.max(1, n);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? 10 * power;
-  const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) ticks.push(k * step);
+  const steps = [0.2, 0.5, 1, 2, 5, 10].map((m) => m * power);
+  let at = Math.max(0, steps.findIndex((s) => s >= rough));
+  const place = (step) => {
+    const list = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) list.push(k * step);
+    return list;
+  };
+  while (at > 0 && n >= 2 && place(steps[at]).length < 2) at--; // one tick alone says nothing of the scale
+  const step = steps[at];
+  const ticks = place(step);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return ticks.map((v) => ({ v, label: tidy(v, digits) }));
 }

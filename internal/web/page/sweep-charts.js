@@ -3,12 +3,13 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-// node makes an SVG element.
+// node makes an SVG element. The page is served with a policy against style attributes, which does not bind scripts.
 function node(tag, attributes = {}, ...children) {
   const e = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null) continue;
     if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
+    else if (name === 'style') e.style.cssText = value;
     else e.setAttribute(name, value);
   }
   e.append(...children);
@@ -81,12 +82,9 @@ function frame(w, h, x, y, xs, ys, xText, yText) {
   return svg;
 }
 
-// dot is a trial in a chart.
+// dot is a trial in a chart. The view listens to clicks on what has data-trial, and tells what it is when one points at it.
 function dot(m, t, x, y, r = 3.5) {
-  return node('circle', {
-    cx: x, cy: y, r, class: `dot ${t.state} ${m.chosen === t.trial ? 'chosen' : ''}`, style: `fill:${m.colour(t)}`,
-    onclick: () => m.choose(t.trial),
-  }, node('title', {}, m.describe(t)));
+  return node('circle', { cx: x, cy: y, r, class: `dot ${t.state} ${m.chosen === t.trial ? 'chosen' : ''}`, style: `fill:${m.colour(t)}`, 'data-trial': t.trial });
 }
 
 // historyChart shows each trial's value, and the best so far of those that were trained to the end.
@@ -148,11 +146,12 @@ function sliceChart(m, p, w) {
   const h = 170, list = m.shown.filter((t) => m.value(t) !== undefined);
   if (!list.length) return null;
   const axis = m.axis(p, [46, w - 10]), range = tame(list.map(m.value)), y = scale(range, [h - 34, 20]);
-  const svg = frame(w, h, [46, w - 10], [h - 34, 20], axis.ticks(4), ticks(range, 3).map((v) => [v, y(v)]), '', '');
+  const svg = frame(w, h, [46, w - 10], [h - 34, 20], axis.ticks(4), ticks(range, 4).map((v) => [v, y(v)]), '', '');
   svg.append(node('text', { x: 4, y: 11, class: 'label' }, p.key));
+  const room = p.values ? (w - 56) / p.values.length * 0.5 : 0; // points of one choice stand beside each other
   for (const t of list) {
     const at = axis.at(t);
-    if (at !== undefined) svg.append(dot(m, t, at, y(m.value(t)), 3));
+    if (at !== undefined) svg.append(dot(m, t, at + room * ((t.trial * 0.618034) % 1 - 0.5), y(m.value(t)), 3));
   }
   return svg;
 }
@@ -175,7 +174,7 @@ function flowChart(m, w) {
     for (const [count, kind] of [[on, i === n - 1 ? 'complete' : 'on'], [pruned, 'pruned'], [lost, 'diverged'], [Math.max(0, entered[i] - on - pruned - lost), 'waiting']]) {
       if (!count) continue;
       svg.append(node('rect', { x: left, y, width, height: Math.max(1, tall(count) - 1), class: `flow ${kind}` }, node('title', {}, `update ${r}: ${count} ${kind === 'on' ? 'go on' : kind}`)));
-      if (tall(count) > 13) svg.append(node('text', { x: left + 5, y: y + 12, class: 'count' }, String(count)));
+      if (tall(count) > 13) svg.append(node('text', { x: left + 5, y: y + 12, class: `count ${kind}` }, String(count)));
       y += tall(count);
     }
     if (i < n - 1 && on) {
@@ -194,45 +193,65 @@ function flowChart(m, w) {
   return svg;
 }
 
-// parallelChart shows each trial as a line over all parameters and metrics. A drag on an axis keeps what is in the
-// brush; a click on it takes the brush away.
+// parallelChart shows each trial as a line over all parameters and metrics: axes stand side by side where there is room,
+// else they lie below one another. A drag on an axis keeps what is in the brush; a click on it takes the brush away.
 function parallelChart(m, w) {
-  const h = 300, top = 44, bottom = h - 18;
-  const axes = [...m.report.parameters.map((p) => m.axis(p, [bottom, top])), ...m.report.metrics.map((q, i) => m.metricAxis(q, i, [bottom, top]))];
-  const wide = Math.max(w, axes.length * 84), gap = (wide - 70) / Math.max(axes.length - 1, 1), at = (i) => 40 + i * gap;
+  const axes = m.axes(), lying = w < axes.length * 84;
+  const h = lying ? 44 + axes.length * 48 : 300;
+  const [from, to] = lying ? [Math.max(24, w * 0.045), w - 14] : [h - 18, 44]; // the ends of each axis
+  const gap = lying ? 48 : (w - 70) / Math.max(axes.length - 1, 1), at = (i) => (lying ? 46 : 40) + i * gap;
+  const along = (f) => from + f * (to - from);
+  const box = (i, low, high, half, of = {}) => node('rect', lying
+    ? { x: Math.min(low, high), width: Math.abs(high - low), y: at(i) - half, height: 2 * half, ...of }
+    : { y: Math.min(low, high), height: Math.abs(high - low), x: at(i) - half, width: 2 * half, ...of });
   const clear = Math.min(0.55, 60 / m.trials.length); // where many lines cross, each is fainter
-  const svg = node('svg', { viewBox: `0 0 ${wide} ${h}`, width: wide, height: h, role: 'img', style: `--clear:${Math.max(0.08, clear)}` });
+  const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img', class: lying ? 'lying' : null, style: `--clear:${Math.max(0.08, clear)}` });
   const lines = [...m.trials].sort((a, b) => (m.place(b) ?? 1e9) - (m.place(a) ?? 1e9));
   const kept = new Set(m.shown.map((t) => t.trial));
   for (const t of lines) {
-    const points = axes.map((a, i) => [at(i), a.at(t) ?? bottom + 10]);
+    const points = axes.map((a, i) => { const x = along(a.at(t) ?? foot); return lying ? [x, at(i)] : [at(i), x]; });
     svg.append(node('path', {
       d: `M${points.map((p) => p.join(',')).join('L')}`, class: `line ${kept.has(t.trial) ? '' : 'out'} ${m.chosen === t.trial ? 'chosen' : ''}`,
-      style: kept.has(t.trial) ? `stroke:${m.colour(t)}` : null, onclick: () => m.choose(t.trial),
-    }, node('title', {}, m.describe(t))));
+      style: kept.has(t.trial) ? `stroke:${m.colour(t)}` : null, 'data-trial': t.trial,
+    }));
   }
   axes.forEach((a, i) => {
     const last = i === axes.length - 1; // its texts stay within the chart
-    const name = node('text', { x: last ? wide : i ? at(i) : 4, y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': last ? 'end' : i ? 'middle' : 'start' }, clip(a.key, Math.max(10, gap / 4)));
-    name.append(node('title', {}, a.key));
-    svg.append(name, node('line', { x1: at(i), x2: at(i), y1: top, y2: bottom, class: 'axis' }));
-    for (const [v, y] of a.ticks(5)) svg.append(node('text', { x: at(i) + (last ? -5 : 5), y: y + 4, class: 'tick halo', 'text-anchor': last ? 'end' : 'start' }, typeof v === 'string' ? clip(v, 12) : short(v)));
+    svg.append(...(lying ? lyingTexts(a, at(i), along) : standingTexts(a, i, last, at(i), along, gap, w)));
+    svg.append(node('line', lying ? { x1: from, x2: to, y1: at(i), y2: at(i), class: 'axis' } : { x1: at(i), x2: at(i), y1: to, y2: from, class: 'axis' }));
     const brush = m.brushes.get(a.key);
-    if (brush) svg.append(node('rect', { x: at(i) - 8, width: 16, y: Math.min(...brush), height: Math.abs(brush[1] - brush[0]), class: 'brush' }));
-    const area = node('rect', { x: at(i) - 13, width: 26, y: top - 6, height: bottom - top + 20, class: 'grip', 'aria-label': `filter by ${a.key}` });
+    if (brush) svg.append(box(i, along(brush[0]), along(brush[1]), 8, { class: 'brush' }));
+    const area = box(i, from + (lying ? -16 : 14), to + (lying ? 6 : -6), 13, { class: 'grip', 'aria-label': `filter by ${a.key}` });
     area.addEventListener('pointerdown', (e) => {
       area.setPointerCapture(e.pointerId);
-      const box = svg.getBoundingClientRect(), y = (o) => (o.clientY - box.top) * h / box.height, start = y(e);
-      const band = svg.appendChild(node('rect', { x: at(i) - 8, width: 16, y: start, height: 0, class: 'brush' }));
-      const move = (o) => { band.setAttribute('y', Math.min(start, y(o))); band.setAttribute('height', Math.abs(y(o) - start)); };
+      const r = svg.getBoundingClientRect(), place = (o) => (lying ? (o.clientX - r.left) * w / r.width : (o.clientY - r.top) * h / r.height), start = place(e);
+      let band = svg.appendChild(box(i, start, start, 8, { class: 'brush' }));
+      const move = (o) => { const next = box(i, start, place(o), 8, { class: 'brush' }); band.replaceWith(next); band = next; };
       area.addEventListener('pointermove', move);
       area.addEventListener('pointerup', (o) => {
         area.removeEventListener('pointermove', move);
-        const end = y(o);
-        m.brush(a, Math.abs(end - start) < 4 ? null : [start, end]);
+        const ends = [start, place(o)];
+        m.brush(a, Math.abs(ends[1] - ends[0]) < 4 ? null : ends.map((x) => (x - from) / (to - from)));
       }, { once: true });
     });
     svg.append(area);
   });
   return svg;
+}
+
+// foot is the place on an axis, whose ends are 0 and 1, of trials that do not have its key.
+const foot = -0.042;
+
+// standingTexts are the name and the values of an axis that stands.
+function standingTexts(a, i, last, x, along, gap, w) {
+  const name = node('text', { x: last ? w : i ? x : 4, y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': last ? 'end' : i ? 'middle' : 'start' }, clip(a.key, Math.max(10, gap / 4)), node('title', {}, a.key));
+  return [name, ...a.ticks(5).map(([v, f]) => node('text', { x: x + (last ? -5 : 5), y: along(f) + 4, class: 'tick halo', 'text-anchor': last ? 'end' : 'start' },
+    typeof v === 'string' ? clip(v, Math.max(12, gap / 8)) : short(v)))];
+}
+
+// lyingTexts are those of an axis that lies: its name above, its values below.
+function lyingTexts(a, y, along) {
+  const list = a.ticks(4), room = (along(1) - along(0)) / Math.max(list.length, 1);
+  return [node('text', { x: 0, y: y - 9, class: 'label halo' }, a.key), ...list.map(([v, f]) => node('text', {
+    x: along(f), y: y + 13, class: 'tick halo', 'text-anchor': f < 0.1 ? 'start' : f > 0.9 ? 'end' : 'middle' }, clip(typeof v === 'string' ? v : short(v), Math.max(4, room / 7))))];
 }

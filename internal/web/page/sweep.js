@@ -35,6 +35,14 @@ class SweepView {
     this.rows = 100;
     this.chosen = 0;
     new ResizeObserver(() => this.resized()).observe(root);
+    root.addEventListener('click', (e) => {
+      const of = e.target.closest('[data-trial]');
+      if (of && e.target.tagName !== 'A') this.choose(Number(of.dataset.trial));
+    });
+    root.addEventListener('pointerover', (e) => { // thousands of texts of which one is read
+      const e1 = e.target, id = e1.dataset?.trial;
+      if (id && e1.namespaceURI === SVG && !e1.firstChild) e1.append(node('title', {}, this.describe(this.trials[id - 1])));
+    });
   }
 
   resized() {
@@ -48,7 +56,6 @@ class SweepView {
     this.trials = report.trials;
     this.best = new Set(report.best);
     this.value = (t) => t.score?.[this.metricIndex];
-    this.axes = new Map();
     this.rank();
     this.draw();
   }
@@ -103,27 +110,39 @@ class SweepView {
     return { key: q.name, at: (t) => (t.score?.[i] === undefined ? undefined : place(t.score[i])), ticks: (n) => ticks(of, n).map((v) => [v, place(v)]) };
   }
 
+  // axes are those of all parameters and metrics, from 0 to 1.
+  axes() { return [...this.report.parameters.map((p) => this.axis(p, [0, 1])), ...this.report.metrics.map((q, i) => this.metricAxis(q, i, [0, 1]))]; }
+
   brush(axis, range) {
     if (range) this.brushes.set(axis.key, [...range].sort((a, b) => a - b));
     else this.brushes.delete(axis.key);
-    this.draw();
+    this.pick();
   }
 
+  // pick shows the trials that are left, everywhere.
+  pick() {
+    this.shown = this.select();
+    this.drawTable();
+    this.drawCharts();
+  }
+
+  // choose marks a trial wherever it stands, or takes the mark away.
   choose(trial) {
+    const mark = (on) => { for (const e of this.root.querySelectorAll(`[data-trial="${this.chosen}"]`)) e.classList.toggle('chosen', on); };
+    mark(false);
     this.chosen = this.chosen === trial ? 0 : trial;
-    this.draw();
+    mark(true);
   }
 
   // select finds the trials that the filter, the state and the brushes leave.
   select() {
     const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    const bottom = 282, top = 44;
-    const axes = [...this.report.parameters.map((p) => this.axis(p, [bottom, top])), ...this.report.metrics.map((q, i) => this.metricAxis(q, i, [bottom, top]))];
+    const axes = this.axes();
     return this.trials.filter((t) => {
       if (this.status && t.state !== this.status) return false;
       for (const a of axes) {
         const b = this.brushes.get(a.key);
-        if (b) { const y = a.at(t) ?? bottom + 10; if (y < b[0] || y > b[1]) return false; }
+        if (b) { const f = a.at(t) ?? foot; if (f < b[0] || f > b[1]) return false; }
       }
       const text = `${t.trial} ${t.state} ${Object.entries(t.settings).map(([k, v]) => `${k}=${v}`).join(' ')}`.toLowerCase();
       return words.every((w) => text.includes(w));
@@ -131,10 +150,40 @@ class SweepView {
   }
 
   draw() {
-    const focus = document.activeElement?.id, caret = document.activeElement?.selectionStart;
     this.width = Math.round(this.root.clientWidth);
-    const w = this.width, half = w > 900 ? (w - 20) / 2 - 34 : w - 34;
     this.shown = this.select();
+    this.charts = make('div', { class: 'panels' });
+    this.list = make('div', {});
+    this.keepFocus(() => {
+      this.root.replaceChildren(this.head(), this.charts, this.list);
+      this.list.replaceChildren(this.table());
+    });
+    this.drawCharts();
+  }
+
+  // keepFocus leaves the focus on the element of the same name, after elements were made anew.
+  keepFocus(change) {
+    const focus = document.activeElement?.id, caret = document.activeElement?.selectionStart;
+    change();
+    if (!focus) return;
+    const e = document.getElementById(focus);
+    e?.focus();
+    if (caret !== undefined && e?.setSelectionRange) try { e.setSelectionRange(caret, caret); } catch { /* a select has no caret */ }
+  }
+
+  drawTable() { this.keepFocus(() => this.list.replaceChildren(this.table())); }
+
+  // narrow shows the trials that the filter leaves: in the table at once, in the charts when the typing pauses.
+  narrow() {
+    this.shown = this.select();
+    this.drawTable();
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.drawCharts(), 150);
+  }
+
+  drawCharts() {
+    clearTimeout(this.later);
+    const w = this.width, half = w > 900 ? (w - 20) / 2 - 34 : w - 34;
     const panel = (title, chart, note, wide) => (chart ? make('section', { class: `panel ${wide ? 'wide' : ''}` }, make('h2', {}, title), note ? make('p', { class: 'note' }, note) : null, make('div', { class: 'scroll' }, chart)) : null);
     const slices = make('div', { class: 'slices' });
     const across = Math.max(1, Math.min(3, Math.floor((w - 34) / 270), this.report.parameters.length));
@@ -142,18 +191,14 @@ class SweepView {
       const chart = sliceChart(this, p, (w - 34 - 14 * (across - 1)) / across);
       if (chart) slices.append(chart);
     }
-    this.root.replaceChildren(...[
-      this.head(),
-      make('div', { class: 'panels' },
-        panel('Best so far', historyChart(this, half), 'A line for trials that were trained to the end; a point for every trial, where it stopped.'),
-        panel('What matters', importanceChart(this, half), 'Permutation in a random forest; the whisker is the standard error over its trees.'),
-        panel('Rungs', flowChart(this, half), null),
-        panel('Pareto front', frontChart(this, half), null),
-        panel('All settings together', parallelChart(this, w - 34), 'Drag on an axis to keep a range, click it to drop the range; the foot of an axis holds trials without that key.', true),
-        slices.childElementCount ? panel('One setting at a time', slices, null, true) : null),
-      this.table(),
-    ]);
-    if (focus) { const e = document.getElementById(focus); e?.focus(); if (caret !== undefined && e?.setSelectionRange) try { e.setSelectionRange(caret, caret); } catch { /* a select has no caret */ } }
+    this.charts.replaceChildren(...[
+      panel('Best so far', historyChart(this, half), 'A line for trials that were trained to the end; a point for every trial, where it stopped.'),
+      panel('What matters', importanceChart(this, half), 'Permutation in a random forest; the whisker is the standard error over its trees.'),
+      panel('Rungs', flowChart(this, half), null),
+      panel('Pareto front', frontChart(this, half), null),
+      panel('All settings together', parallelChart(this, w - 34), 'Drag on an axis to keep a range, click it to drop the range; the foot of an axis holds trials without that key.', true),
+      slices.childElementCount ? panel('One setting at a time', slices, null, true) : null,
+    ].filter(Boolean));
   }
 
   head() {
@@ -202,19 +247,19 @@ class SweepView {
       return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
     });
     const header = make('tr', {}, ...columns.map((c) => make('th', { 'aria-sort': c === by ? (this.sort.down ? 'descending' : 'ascending') : null },
-      make('button', { type: 'button', id: `sort-${c.key}`, onclick: () => { this.sort = { key: c.key, down: c === by && !this.sort.down }; this.draw(); } }, c.text, c === by ? (this.sort.down ? ' ↓' : ' ↑') : ''))), make('th', {}, ''));
-    const rows = list.slice(0, this.rows).map((t) => make('tr', { class: this.chosen === t.trial ? 'chosen' : '', onclick: (e) => { if (e.target.tagName !== 'A') this.choose(t.trial); } },
-      ...columns.map((c) => make('td', { class: c.key === 'state' ? `is ${t.state}` : '', title: c.key === 'state' && t.reason ? t.reason : null }, String(c.show ? c.show(t) : c.get(t) ?? '')
+      make('button', { type: 'button', id: `sort-${c.key}`, onclick: () => { this.sort = { key: c.key, down: c === by && !this.sort.down }; this.drawTable(); } }, c.text, c === by ? (this.sort.down ? ' ↓' : ' ↑') : ''))), make('th', {}, ''));
+    const rows = list.slice(0, this.rows).map((t) => make('tr', { class: this.chosen === t.trial ? 'chosen' : '', 'data-trial': String(t.trial) },
+      ...columns.map((c) => make('td', { class: c.key === 'state' ? `is ${t.state}` : '', title: c.key === 'state' && t.reason ? t.reason : null, 'data-label': c.text }, String(c.show ? c.show(t) : c.get(t) ?? '')
         + (c.key === 'trial' && t.confirms ? ` (of ${t.confirms})` : ''))), make('td', {}, this.links(t))));
     const states = [...new Set(this.trials.map((t) => t.state))].sort();
     return make('section', { class: 'panel wide' },
       make('div', { class: 'tools' },
         make('h2', {}, `${this.shown.length} of ${this.trials.length} trials`),
-        make('input', { id: 'filter', type: 'search', placeholder: 'filter: words of key=value', 'aria-label': 'Filter', value: this.filter, oninput: (e) => { this.filter = e.target.value; this.draw(); } }),
-        make('select', { id: 'status', 'aria-label': 'State', onchange: (e) => { this.status = e.target.value; this.draw(); } }, make('option', { value: '' }, 'all states'), ...states.map((s) => make('option', { value: s, selected: s === this.status }, s))),
-        this.brushes.size || this.filter || this.status ? make('button', { type: 'button', id: 'clear', onclick: () => { this.brushes.clear(); this.filter = ''; this.status = ''; this.draw(); } }, 'show all') : null),
+        make('input', { id: 'filter', type: 'search', placeholder: 'words, or key=value', 'aria-label': 'Filter', value: this.filter, oninput: (e) => { this.filter = e.target.value; this.narrow(); } }),
+        make('select', { id: 'status', 'aria-label': 'State', onchange: (e) => { this.status = e.target.value; this.narrow(); } }, make('option', { value: '' }, 'all states'), ...states.map((s) => make('option', { value: s, selected: s === this.status }, s))),
+        this.brushes.size || this.filter || this.status ? make('button', { type: 'button', id: 'clear', onclick: () => { this.brushes.clear(); this.filter = ''; this.status = ''; this.pick(); } }, 'show all') : null),
       make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, header), make('tbody', {}, ...rows))),
-      list.length > this.rows ? make('button', { type: 'button', id: 'more', onclick: () => { this.rows += 500; this.draw(); } }, `${list.length - this.rows} more`) : null);
+      list.length > this.rows ? make('button', { type: 'button', id: 'more', onclick: () => { this.rows += 500; this.drawTable(); } }, `${list.length - this.rows} more`) : null);
   }
 
   estimate(t, i) {

@@ -2,6 +2,7 @@
 
 import { el, number, moment } from './dom.js';
 import { get, takeToken, setToken, Refused, Missing } from './api.js';
+import { theme } from './theme.js';
 
 const main = document.getElementById('main');
 const link = document.getElementById('link');
@@ -26,8 +27,9 @@ async function route(fresh = true) {
   } catch (error) {
     view = null;
     if (error instanceof Refused) { state('locked', 'locked'); main.replaceChildren(tokenForm()); return; }
-    state('lost', 'not connected');
-    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? 'There is no such sweep.' : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
+    if (error instanceof Missing) state('none', 'connected');
+    else state('lost', 'connection lost, trying again');
+    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? `There is no such sweep${name ? `: ${decodeURIComponent(name)}` : ''}.` : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
     if (error instanceof Missing) return;
   }
   timer = setTimeout(() => route(false), wait);
@@ -52,10 +54,11 @@ async function list() {
   view = null;
   document.title = 'Sweeps';
   const all = await get('api/sweeps');
-  const rows = all.map((s) => el('tr', {}, el('td', {}, el('a', { href: `#/${encodeURIComponent(s.name)}` }, s.name)), el('td', {}, s.state),
-    el('td', {}, `${s.trials}/${Math.max(s.run_cap, s.trials)}`), el('td', {}, s.metric), el('td', {}, s.best === undefined ? '–' : number(s.best)), el('td', {}, moment(s.began))));
-  main.replaceChildren(el('h1', {}, 'Sweeps'), all.length ? el('section', { class: 'panel' }, el('div', { class: 'scroll' }, el('table', {},
-    el('thead', {}, el('tr', {}, ...['name', 'state', 'trials', 'metric', 'best', 'began'].map((t) => el('th', {}, t)))), el('tbody', {}, ...rows))))
+  const columns = [['name', (s) => el('a', { href: `#/${encodeURIComponent(s.name)}` }, s.name)], ['state', (s) => s.state], ['trials', (s) => `${s.trials}/${Math.max(s.run_cap, s.trials)}`],
+    ['metric', (s) => s.metric], ['best', (s) => (s.best === undefined ? '–' : number(s.best))], ['began', (s) => moment(s.began)]];
+  const rows = all.map((s) => el('tr', {}, ...columns.map(([label, show]) => el('td', { data: { label } }, show(s)))));
+  main.replaceChildren(el('div', { class: 'top' }, el('h1', {}, 'Sweeps')), all.length ? el('section', { class: 'panel' }, el('div', { class: 'scroll' }, el('table', {},
+    el('thead', {}, el('tr', {}, ...columns.map(([label]) => el('th', {}, label)))), el('tbody', {}, ...rows))))
     : el('p', { class: 'empty' }, 'There are no sweeps here.'));
 }
 
@@ -66,4 +69,5 @@ function tokenForm() {
 }
 
 addEventListener('hashchange', () => route());
+theme();
 route();

@@ -9,7 +9,7 @@ export function timeline() {
   const bars = el('div', { class: 'bars', role: 'img' });
   const note = el('p', { class: 'fine' });
   const node = el('section', { class: 'panel', hidden: true }, el('header', {}, el('h2', {}, 'Time of a step')),
-    el('p', { class: 'keys' }, el('i', { class: 'compute' }), 'computing, the slowest worker', el('i', { class: 'other' }), 'exchange, waiting, update'), bars, note);
+    el('p', { class: 'keys' }, el('span', { class: 'key' }, el('i', { class: 'compute' }), 'computing, the slowest worker'), el('span', { class: 'key' }, el('i', { class: 'other' }), 'exchange, waiting, update')), bars, note);
   const show = (split) => {
     const total = split?.values.step_seconds?.mean.slice(-shown) ?? [];
     const compute = split?.values.compute_seconds?.mean.slice(-shown) ?? [];

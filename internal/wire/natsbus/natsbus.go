@@ -3,6 +3,7 @@
 package natsbus
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -44,8 +45,10 @@ type Server interface {
 
 // Config says how to reach the broker.
 type Config struct {
-	URL    string // nats://host:port, or several with commas between; not used with Server
-	Server Server // if set, the connection does not leave the process
+	URL string // nats://host:port, or several with commas between
+	// Server, if set, is what the connection is made to, within the process. If it is a Member and there is a URL, then only
+	// while it reaches others: what is at the URL stands in for it.
+	Server Server
 	Name   string // shown by the broker
 	// NKeyFile holds the seed of the nkey that proves who this is. Empty: nothing does.
 	NKeyFile string
@@ -56,6 +59,8 @@ type Config struct {
 	// TLS there is no connection then. Empty: TLS if the broker wants it, with the authorities of the system.
 	CAFile string
 	Log    hclog.Logger
+
+	settled time.Duration // of ownDialer; 0: defaultSettled
 }
 
 // Bus is a connection to a broker. A lost connection is restored for ever; meanwhile Publish fails at once, so that
@@ -67,6 +72,8 @@ type Bus struct {
 	identity string      // public part of the nkey
 	changed  sync.Once   // Config.Changed was called
 	troubles troubles
+	end      chan struct{} // closed by Close
+	watching sync.WaitGroup
 }
 
 var _ wire.Bus = (*Bus)(nil)
@@ -74,7 +81,7 @@ var _ wire.Bus = (*Bus)(nil)
 // Connect returns a bus. A broker that cannot be reached or that does not accept the credentials is no error: the
 // connection is made when it is there and does. An address or a file that cannot be used is one.
 func Connect(cfg Config) (*Bus, error) {
-	b := &Bus{log: cfg.Log}
+	b := &Bus{log: cfg.Log, end: make(chan struct{})}
 	options, err := b.credentials(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to broker %s: %w", redacted(cfg.URL), err)
@@ -105,7 +112,13 @@ func Connect(cfg Config) (*Bus, error) {
 		nats.ClosedHandler(b.ended),
 		nats.ErrorHandler(b.failed),
 	)
-	if cfg.Server != nil {
+	own, _ := cfg.Server.(Member)
+	var dialer *ownDialer
+	switch {
+	case own != nil && cfg.URL != "":
+		dialer = &ownDialer{own: own, secure: cfg.CAFile != "", ended: b.end, settled: cmp.Or(cfg.settled, defaultSettled)}
+		options = append(options, nats.SetCustomDialer(dialer), nats.SkipHostLookup())
+	case cfg.Server != nil:
 		options = append(options, nats.InProcessServer(cfg.Server))
 	}
 	conn, err := nats.Connect(cfg.URL, options...)
@@ -113,6 +126,9 @@ func Connect(cfg Config) (*Bus, error) {
 		return nil, fmt.Errorf("connect to broker %s: %w", redacted(cfg.URL), err)
 	}
 	b.conn.Store(conn)
+	if dialer != nil {
+		b.watching.Go(func() { b.watch(dialer, b.end) })
+	}
 	if !conn.IsConnected() {
 		b.log.Info("no connection to the broker yet; trying again", "url", redacted(cfg.URL))
 	}
@@ -224,7 +240,10 @@ func (b *Bus) subscribe(subject string, handle nats.MsgHandler) (wire.Subscripti
 
 // Close sends what is on its way and closes the connection.
 func (b *Bus) Close() {
-	b.closed.Store(true)
+	if !b.closed.Swap(true) {
+		close(b.end)
+	}
+	b.watching.Wait()
 	if b.Conn().IsConnected() {
 		if err := b.Conn().FlushTimeout(flushTimeout); err != nil {
 			b.log.Debug("flush", "error", err)

@@ -1,0 +1,66 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+)
+
+// clusterFlags join a server of this process to others.
+type clusterFlags struct {
+	listen string // for routes; empty: the server is alone
+	seeds  []string
+}
+
+// routesExample is the usual port of routes.
+const routesExample = 6222
+
+// add defines the flags; what says whose server it is.
+func (f *clusterFlags) add(c *cobra.Command, what string) {
+	c.Flags().StringVar(&f.listen, "cluster", "", what+", e.g. 0.0.0.0:6222 (default: none)")
+	c.Flags().StringSliceVar(&f.seeds, "cluster-seed", nil, "address of the routes of a server of the cluster, nats-route://HOST:6222; the others are heard of from it; may be repeated")
+}
+
+// check normalises the seeds, or returns what is wrong.
+func (f *clusterFlags) check() error {
+	if f.listen == "" {
+		if len(f.seeds) > 0 {
+			return advice.Hint(advice.Usagef("--cluster-seed without --cluster: a server that joins others takes their routes, too"), "e.g. --cluster 0.0.0.0:%d", routesExample)
+		}
+		return nil
+	}
+	for i, seed := range f.seeds {
+		address, err := broker.SeedURL(seed)
+		if err != nil {
+			return advice.Hint(advice.Usagef("--cluster-seed: %w", err), "e.g. --cluster-seed nats-route://10.0.0.7:%d", routesExample)
+		}
+		f.seeds[i] = address
+	}
+	return listenAddress("cluster", f.listen, routesExample)
+}
+
+// config is the cluster that the flags describe, with the certificate of a folder of keys if there is one.
+func (f *clusterFlags) config(folder, initCommand string) (broker.Cluster, error) {
+	if f.listen == "" {
+		return broker.Cluster{}, nil
+	}
+	cluster := broker.Cluster{Name: keys.ClusterName, Listen: f.listen, Seeds: f.seeds, Expect: keys.RouteName}
+	if folder == "" {
+		return cluster, nil
+	}
+	cluster.Certificate, cluster.Key, cluster.CA = filepath.Join(folder, keys.Route), filepath.Join(folder, keys.RouteKey), filepath.Join(folder, keys.CA)
+	for _, path := range []string{cluster.Certificate, cluster.Key, cluster.CA} {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return cluster, advice.Hint(advice.Usagef("--keys %s: %w: servers of a cluster prove themselves with it", folder, err),
+				"%s makes it; for a worker's machine: --hand-out %s=FOLDER", initCommand, keys.RoleRoute)
+		}
+	}
+	return cluster, nil
+}

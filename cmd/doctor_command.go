@@ -1,0 +1,161 @@
+package cmd
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/doctor"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/release"
+)
+
+// errUnfit is returned when a check says that this machine cannot train as it should.
+var errUnfit = errors.New("this machine is not fit yet")
+
+func (a *app) doctorCommand() *cobra.Command {
+	var link connection
+	keysDir := filepath.Join("deploy", "secrets")
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check whether this machine is fit for training",
+		Long: `Check this machine, in a second: processor and its kernels, their arithmetic, memory, the disk of the runs, clock, ports and keys;
+with --nats the broker, too, and its coordinator. Each check is one line, with what to do where something is amiss. The exit code is
+1 if training would fail or be wrong here.`,
+		Example: "  " + a.invoked + " doctor\n  " + a.invoked + " doctor --nats nats://broker:4222 --nkey worker.nk",
+		Args:    exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			findings := []doctor.Finding{
+				{Check: "program", State: doctor.OK, Found: release.Name()},
+				doctor.Processor(a.cores), doctor.Numerics(), doctor.Memory(), doctor.Disk(a.runsDir), doctor.Clock(time.Now()),
+				doctor.Ports(map[string]string{"127.0.0.1:4222": "--listen", "127.0.0.1:8080": "--web"}), a.checkKeys(keysDir),
+			}
+			if link.url != "" {
+				if err := link.check(c); err != nil {
+					return err
+				}
+				findings = append(findings, a.checkBroker(link)...)
+			}
+			return a.diagnose(findings)
+		},
+	}
+	c.Flags().StringVar(&keysDir, "keys", keysDir, "folder of the keys, where there is one")
+	link.add(c, a)
+	a.jsonFlag(c)
+	return c
+}
+
+// diagnose prints the findings, and returns an error if one is bad.
+func (a *app) diagnose(findings []doctor.Finding) error {
+	bad := 0
+	table := readable.NewTable("check", "", "found").Left(1, 2)
+	for _, f := range findings {
+		table.Row(f.Check, string(f.State), f.Found)
+		if f.Do != "" {
+			table.Row("", "do", f.Do)
+		}
+		if f.State == doctor.Bad {
+			bad++
+		}
+	}
+	err := a.result(findings, func() error {
+		_, err := table.WriteTo(a.out)
+		return err
+	})
+	if err == nil && bad > 0 {
+		err = fmt.Errorf("%w: %s of %d failed", errUnfit, readable.Count(bad, "check"), len(findings))
+	}
+	return err
+}
+
+// soon is the time before its end at which a certificate is to be made anew.
+const soon = 30 * 24 * time.Hour
+
+// checkKeys looks at a folder of keys; there need not be one.
+func (a *app) checkKeys(dir string) doctor.Finding {
+	f := doctor.Finding{Check: "keys", State: doctor.OK}
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.Found = "none in " + dir + ": one machine needs none; for several: " + a.invoked + " init"
+		return f
+	}
+	list, listErr := keys.List(dir)
+	if err := errors.Join(err, listErr); err != nil {
+		f.State, f.Found, f.Do = doctor.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
+		return f
+	}
+	f.Found = fmt.Sprintf("%s in %s", readable.Count(len(list), "key"), dir)
+	if info.Mode().Perm()&0o077 != 0 {
+		f.State, f.Do = doctor.Doubtful, "other users may look into the folder: chmod 700 "+dir
+	}
+	data, err := os.ReadFile(filepath.Join(dir, keys.Server))
+	if err != nil {
+		return f // the part of another role
+	}
+	block, _ := pem.Decode(data)
+	if block == nil {
+		f.State, f.Do = doctor.Bad, keys.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
+		return f
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil || time.Until(certificate.NotAfter) < soon {
+		f.State, f.Do = doctor.Doubtful, "the broker's certificate ends soon or cannot be read: "+a.invoked+" init --renew-server-cert"
+	}
+	return f
+}
+
+// usualPayload is the limit of a NATS server that says nothing else; chunks are made for it.
+const usualPayload = 1 << 20
+
+// checkBroker connects as a command would, and asks for the coordinator.
+func (a *app) checkBroker(link connection) []doctor.Finding {
+	f := doctor.Finding{Check: "broker", State: doctor.Bad}
+	bus, err := link.connect("doctor", hclog.NewNullLogger())
+	if err != nil {
+		f.Found, f.Do = err.Error(), "give the key and the authority that belong to it: --nkey, --tls-ca"
+		return []doctor.Finding{f}
+	}
+	defer bus.Close()
+	var coordinator doctor.Finding
+	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+		if err := reach(ctx, bus, link.url); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, reachLimit)
+		defer cancel()
+		began := time.Now()
+		if err := bus.Conn().FlushWithContext(ctx); err != nil {
+			return fmt.Errorf("the broker does not answer: %w", err)
+		}
+		f.State, f.Found = doctor.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), readable.Bytes(int64(bus.MaxPayload())))
+		if bus.MaxPayload() < usualPayload {
+			f.State, f.Do = doctor.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
+		}
+		coordinator = a.checkCoordinator(ctx, control.NewClient(bus.Conn()))
+		return nil
+	})
+	if err != nil {
+		f.Found, f.Do = err.Error(), "start one: "+a.invoked+" broker; or look at address, key and certificate"
+		return []doctor.Finding{f}
+	}
+	return []doctor.Finding{f, coordinator}
+}
+
+func (a *app) checkCoordinator(ctx context.Context, client *control.Client) doctor.Finding {
+	list, err := client.Runs(ctx)
+	if err != nil {
+		return doctor.Finding{Check: "coordinator", State: doctor.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}
+	}
+	return doctor.Finding{Check: "coordinator", State: doctor.OK, Found: "answers; it has " + readable.Count(len(list.Runs), "run")}
+}

@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// jsonFlag adds the flag by which every command with a result prints it for programs: one JSON value on stdout, and
+// nothing else there. docs/operators.md says what programs can rely on.
+func (a *app) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.asJSON, "json", false, "print the result as one JSON value")
+}
+
+// result prints a result: as JSON, or by tell for people.
+func (a *app) result(v any, tell func() error) error {
+	if a.asJSON {
+		return a.printJSON(v)
+	}
+	return tell()
+}
+
+// written is the result of a command that writes files.
+type written struct {
+	Files []string `json:"files"`
+}
+
+// wroteFiles says which files were written.
+func (a *app) wroteFiles(paths ...string) error {
+	return a.result(written{paths}, func() error {
+		for _, path := range paths {
+			if err := a.printf("wrote    %s\n", path); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// silenced does work whose text for people nobody reads, because the result is JSON.
+func (a *app) silenced(work func() error) error {
+	out := a.out
+	a.out = io.Discard
+	defer func() { a.out = out }()
+	return work()
+}
+
+// printJSON prints a result as one JSON value. Lines are never broken for a terminal.
+func (a *app) printJSON(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode the output: %w", err)
+	}
+	return a.printRaw(b.String())
+}
+
+// printRaw prints text that programs read: its lines stay as they are on a terminal, too.
+func (a *app) printRaw(text string) error {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if _, err := io.WriteString(raw(a.out), text); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+// printYAML prints a configuration. On a terminal its comments are folded, so that it stays a configuration.
+func (a *app) printYAML(text string) error {
+	if w, ok := a.out.(interface{ Width() int }); ok {
+		text = readable.FoldComments(text, w.Width())
+	}
+	return a.printRaw(text)
+}
+
+// raw is an output without the breaking of lines for a terminal.
+func raw(out io.Writer) io.Writer {
+	if w, ok := out.(interface{ Unfolded() io.Writer }); ok {
+		return w.Unfolded()
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package coordinator
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
+	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Parameters travel whole, or as the differences to those of the step before: see quantize.Difference. Then the optimiser
+// updates exact parameters, which stay here, and the run's parameters are those that workers have: they are validated,
+// logged, saved and exported. Who gets them whole gets the same bits.
+//
+// Differences go out once, to all, when a step is closed: its blocks were computed at the parameters before, so workers have
+// these. All else is sent whole: to who joins, who asks, in a further pass, after a restart or a rollback, and the average.
+
+// differences is how the parameters of a run follow the exact ones. It is nil in runs whose parameters travel whole, and
+// its methods do nothing then.
+type differences struct {
+	coding wire.Coding
+	grid   *quantize.Grid
+	last   *quantize.Difference // of the last update
+	exact  []float32
+}
+
+// newDifferences returns nil if parameters travel whole.
+func newDifferences(cfg *Config, theta []float32) *differences {
+	grid, err := cfg.changes(len(theta))
+	if err != nil {
+		panic(err) // the configuration was not validated
+	}
+	if grid == nil {
+		return nil
+	}
+	return &differences{
+		coding: cfg.Parameters, grid: grid, last: quantize.NewDifference(grid), exact: append([]float32(nil), theta...),
+	}
+}
+
+// changes divides a number of parameters into the blocks of their differences; nil if parameters travel whole.
+func (c *Config) changes(size int) (*quantize.Grid, error) {
+	if c.Parameters == wire.Float32 {
+		return nil, nil
+	}
+	grid, err := quantize.NewGrid(quantize.Width(c.Parameters.Width()), c.tensors(size), 1)
+	if err != nil {
+		return nil, fmt.Errorf("parameters as differences: %w", err)
+	}
+	return grid, nil
+}
+
+// target is what the optimiser updates: the exact parameters, or theta itself.
+func (d *differences) target(theta []float32) []float32 {
+	if d == nil {
+		return theta
+	}
+	return d.exact
+}
+
+// follow moves theta towards the exact parameters. It returns ErrParameters if that is not finite.
+func (d *differences) follow(theta []float32) error {
+	if d == nil {
+		return nil
+	}
+	var infinite atomic.Bool
+	parallel.Ranges(d.grid.Blocks(), parallel.Elements/quantize.BlockSize, func(first, end int) {
+		if !d.last.Follow(theta, d.exact, first, end) {
+			infinite.Store(true)
+		}
+	})
+	if infinite.Load() {
+		return optim.ErrParameters
+	}
+	return nil
+}
+
+// moments are what of them is in a checkpoint.
+func (d *differences) moments() []optim.Moment {
+	if d == nil {
+		return nil
+	}
+	return []optim.Moment{{Name: checkpoint.Exact, Values: d.exact}}
+}
+
+// begin lets the exact parameters be theta.
+func (d *differences) begin(theta []float32) {
+	if d != nil {
+		copy(d.exact, theta)
+	}
+}
+
+// offer says in a Welcome how parameters travel.
+func (d *differences) offer(w *wire.Welcome, cfg *Config, size int) {
+	if d != nil {
+		w.Parameters, w.Tensors = d.coding, cfg.tensors(size)
+	}
+}

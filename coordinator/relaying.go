@@ -1,0 +1,160 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Where workers sum the gradient they hand on the parameters, too: the coordinator sends each section of them to one
+// worker, who sends it to all others, so that one copy leaves the coordinator's link and about one that of each worker.
+// Everybody is told the SHA-256 of each section, so that whoever hands on something else, or nothing, is found out by those
+// who hear it: they ask with a Need as for what was lost, and get it from the coordinator. What follows from that decides
+// who hands on, and no bit:
+//
+//   - who asks is sent the parameters by the coordinator itself for some steps, so that nobody can slow down one other;
+//   - who was asked about by two in a step, or by the only other one, hands nothing on for some steps;
+//   - both for twice as many steps each time. Who lies about others so makes the coordinator do what it does in a star.
+
+const (
+	// firstAside is for how many steps a worker stands aside at first; it doubles up to firstAside<<maxAside.
+	firstAside, maxAside = 4, 8
+	// accusers is how many have to ask for what a worker was to hand on.
+	accusers = 2
+)
+
+// aside is for how long a worker has no part in something.
+type aside struct {
+	until uint64 // step
+	times int
+}
+
+// extend lets a worker stand aside, after a step. What was long ago is forgotten.
+func (a *aside) extend(step uint64) {
+	if step >= a.until+firstAside<<maxAside {
+		a.times = 0
+	}
+	a.until = step + 1 + firstAside<<a.times
+	a.times = min(a.times+1, maxAside)
+}
+
+// relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list, each
+// of which hands a section on to all others in it.
+type relays struct {
+	step     uint64
+	sections wire.Sections
+	list     []*member
+	asked    []plea
+	about    [][]*member // by section: who asked for something of it that was not sent to themselves
+}
+
+// plea is that a worker asked for what it was to hear from others.
+type plea struct {
+	by     *member
+	before aside // what it had been
+}
+
+// sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
+func (r *run) sendOut(now time.Duration, base version, shared bool) {
+	r.before, r.relays = r.relays, nil
+	if shared {
+		r.relays = r.members.relays(now, r.opt.step, r.chunks)
+	}
+	switch {
+	case r.members.ready() == 0:
+	case r.relays != nil:
+		r.handOut(base)
+	default:
+		r.out.add(thetaCommand{count: r.chunks.Count(), base: base})
+		for _, w := range r.members.list {
+			if w.ready && w.owed && base.step > 0 {
+				r.out.add(thetaCommand{to: w.id, count: r.chunks.Count()})
+			}
+		}
+	}
+	for _, w := range r.members.list {
+		w.owed = false
+	}
+}
+
+// handOut sends the parameters to those who hand them on, and to those who are not to hear them from others.
+func (r *run) handOut(base version) {
+	cmd := relayCommand{sections: r.relays.sections, base: base}
+	for _, w := range r.relays.list {
+		cmd.to = append(cmd.to, recipient{w.id, w.mark})
+	}
+	for _, w := range r.members.list {
+		if w.ready && !slices.Contains(r.relays.list, w) {
+			cmd.direct = append(cmd.direct, w.id)
+		}
+	}
+	r.out.add(cmd)
+	r.figures.Relayed++
+}
+
+// relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them. In it
+// are those who are known to hear other workers. nil: it does not pay.
+func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) *relays {
+	var able, others []*member
+	for _, w := range ms.list {
+		switch {
+		case !w.ready || !w.met || w.owed || step < w.deaf.until:
+		case !w.doubted() && w.sound(now) && step >= w.mute.until:
+			able = append(able, w)
+		default:
+			others = append(others, w)
+		}
+	}
+	list := append(able, others...)
+	n := min(len(able), chunks.Count(), wire.MaxSections)
+	if n < 2 || len(list) > wire.MaxListed {
+		return nil
+	}
+	return &relays{step: step, sections: wire.Sections{Chunks: chunks, Count: n}, list: list, about: make([][]*member, n)}
+}
+
+// missed notes which chunks of the parameters a worker asks for that others were to hand on to it.
+func (r *run) missed(w *member, msg *wire.Need) {
+	for _, x := range []*relays{r.before, r.relays} {
+		if x == nil || x.step != msg.Step || !slices.Contains(x.list, w) {
+			continue
+		}
+		if !slices.ContainsFunc(x.asked, func(p plea) bool { return p.by == w }) {
+			x.asked = append(x.asked, plea{w, w.deaf})
+			w.deaf.extend(r.opt.step)
+		}
+		w.owed = true
+		for _, part := range msg.Ranges {
+			r.figures.Unrelayed += part.Count
+			for i := x.sections.Of(part.First); i <= x.sections.Of(part.First+part.Count-1); i++ {
+				r.accuse(x, w, i)
+			}
+		}
+	}
+}
+
+// accuse notes that a worker asks for something of a section. If several do, it is not theirs to stand aside.
+func (r *run) accuse(x *relays, w *member, section int) {
+	by := x.list[section]
+	if by == w || slices.Contains(x.about[section], w) {
+		return
+	}
+	x.about[section] = append(x.about[section], w)
+	switch n := min(accusers, len(x.list)-1); {
+	case len(x.about[section]) == n:
+		by.mute.extend(r.opt.step)
+		r.out.add(eventCommand{Event{
+			Kind: EventAside, Step: x.step, Worker: by.id,
+			Reason: fmt.Sprintf("it was to hand on parameters, which others asked for; until step %d it hands on none", by.mute.until),
+		}})
+		fallthrough
+	case len(x.about[section]) > n:
+		for _, p := range x.asked {
+			if slices.Contains(x.about[section], p.by) {
+				p.by.deaf = p.before
+			}
+		}
+	}
+}

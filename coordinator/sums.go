@@ -1,0 +1,275 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Where a gradient is shared out, the way of a block ends when it is announced: its holder keeps it. When all blocks are
+// kept, workers are leased the sections of their sum: keep, sum, gather. If the sum is doubted, the round turns into a
+// star: turn, try.
+
+// maxReissues is how often a section may be given to a further worker because the first took too long.
+const maxReissues = 2
+
+// keep leaves a block that is announced with its holder.
+func (r *run) keep(now time.Duration, l *lease) {
+	l.state, l.task.holder, l.task.copy = keeping, l, nil
+	r.merge(now, l.task, reduce.Partial{Terms: slices.Clone(l.said.terms)}, Contribution{l.block, l.said.checksum, l.owner.id})
+}
+
+// put adds a task to those whose bits are known and not here.
+func (r *round) put(t *task, p reduce.Partial, from Contribution) {
+	t.partial, t.from = p, from
+	at, _ := slices.BinarySearchFunc(r.kept, t, func(x, y *task) int { return x.block.First - y.block.First })
+	r.kept = slices.Insert(r.kept, at, t)
+	r.done = r.open == 0
+}
+
+// takeOut removes a task whose holder is gone.
+func (r *round) takeOut(t *task) {
+	r.kept = slices.DeleteFunc(r.kept, func(o *task) bool { return o == t })
+	r.open += t.block.Count
+	r.done = false
+	t.reset()
+}
+
+// reset begins the work on a block that was kept anew.
+func (t *task) reset() {
+	t.enter(open)
+	t.holder, t.copy, t.partial = nil, nil, reduce.Partial{}
+}
+
+// sum lets workers sum the blocks that are kept.
+func (r *run) sum(now time.Duration, g *round) {
+	here := slices.ContainsFunc(g.kept, func(t *task) bool { return t.holder == nil }) // the referee has computed it
+	if here || len(g.kept) > maxSources || r.exchange.doubted != "" {
+		r.turn(now)
+		return
+	}
+	r.exchange.number++
+	s := newSum(g, r.exchange.number, r.transfer.vector())
+	s.openedAt = now
+	r.leasing.rounds = append(r.leasing.rounds, s)
+	r.leasing.assign(now)
+}
+
+// gather makes the sum of a round from its blocks' terms and the sections that workers have summed.
+func (r *run) gather(g, s *round) {
+	tree := reduce.NewTree(reduce.Block{Count: r.cfg.Shards})
+	g.contributions = g.contributions[:0]
+	for _, t := range g.kept {
+		tree.Add(t.block, reduce.Partial{Terms: t.partial.Terms}, func(reduce.Partial) {})
+		g.contributions = append(g.contributions, t.from)
+	}
+	g.total, _ = tree.Take()
+	g.total.Values, s.total.Values = s.total.Values, nil
+	r.exchange.succeed()
+	r.figures.Summed++
+}
+
+// turn makes a star of a round whose sum is doubted, or cannot be formed by workers: the coordinator pulls all blocks that
+// are kept.
+func (r *run) turn(now time.Duration) {
+	g, s := r.leasing.gradientRound(), r.leasing.sum()
+	if why := r.exchange.doubted; why != "" {
+		r.out.add(exchangeCommand{why})
+		r.out.add(eventCommand{Event{Kind: EventDoubt, Step: r.opt.step, Reason: why}})
+		r.exchange.rest(r.opt.step)
+		r.exchange.doubted = ""
+		r.figures.Doubted++
+	}
+	if s != nil {
+		r.exchange.trial = newTrial(g, s)
+		r.leasing.endSum(now)
+	}
+	kept := g.kept
+	g.kept, g.done, g.star = nil, false, true
+	for _, t := range kept {
+		g.open += t.block.Count
+		if l := t.holder; l != nil {
+			r.figures.Useful -= min(uint64(t.block.Count), r.figures.Useful)
+			t.reset()
+			l.state = announced
+			r.transfer.prefer(now, l)
+			continue
+		}
+		g.add(t, t.partial, t.from, r.transfer.recycle)
+	}
+	r.leasing.assign(now)
+	r.leasing.spend(now)
+	r.closeIfDone(now)
+}
+
+// newTrial notes what was said of a sum, before its leases end.
+func newTrial(g, s *round) *trial {
+	tr := &trial{}
+	for _, t := range g.kept {
+		tr.basis = append(tr.basis, evidence{t, t.digest})
+	}
+	for _, l := range s.leases {
+		if len(l.task.claims) > 0 && !slices.Contains(tr.sums, l.task) {
+			tr.sums = append(tr.sums, l.task)
+		}
+	}
+	return tr
+}
+
+// holds reports whether the blocks of the gradient's round are those of the sum.
+func (tr *trial) holds() bool {
+	return !slices.ContainsFunc(tr.basis, func(e evidence) bool { return !e.task.phase.inTree() || e.task.digest != e.digest })
+}
+
+// try compares what workers said of a sum with what it is, and closes the step. Nobody can be blamed if other blocks were
+// used than those who summed were told.
+func (j *judgement) try(now time.Duration) {
+	tr, g := j.exchange.trial, j.leasing.gradientRound()
+	j.exchange.trial = nil
+	var liars []*account
+	if tr.holds() {
+		for _, t := range tr.sums {
+			known := t.round.known(t.block, g.total.Values)
+			for _, c := range t.claims {
+				switch {
+				case c.agrees(known):
+					c.account.examined = true
+				case !slices.Contains(liars, c.account):
+					liars = append(liars, c.account)
+				}
+			}
+		}
+	}
+	if len(liars) > 0 {
+		j.figures.Disputes++
+		if j.quarantine(now, liars, fmt.Sprintf("at step %d its sum of a part of the gradient is not that of the blocks", j.run.opt.step)) {
+			return
+		}
+	}
+	j.run.closeIfDone(now)
+}
+
+// known is what is to be said of the given sections of a gradient.
+func (r *round) known(sections reduce.Block, gradient []float32) *claim {
+	from, to := r.sections.Span(sections.First, sections.Count)
+	part := gradient[from:to]
+	return &claim{
+		checksum: r.sections.Cut(sections.First, sections.Count).ChecksumOf(part), summed: true, digest: wire.DigestPartial(part, nil),
+	}
+}
+
+// settle does what follows from an event for a gradient that is shared out.
+func (m *machine) settle(now time.Duration) {
+	if g := m.leasing.shared(); g != nil && m.life.active() {
+		m.promote(now, g)
+	}
+	switch g := m.leasing.gradientRound(); {
+	case g == nil || !m.life.active():
+	case m.exchange.void:
+		m.run.beginAnew(now)
+	case m.exchange.doubted != "" && g.shared() && g.done && len(g.disputes) == 0:
+		m.run.turn(now)
+	case m.exchange.trial != nil && g.done && len(g.disputes) == 0:
+		m.judgement.try(now)
+	}
+}
+
+// promote uses blocks that were announced and not used, because one better known to deliver was about to have them, if it
+// is so no longer.
+func (m *machine) promote(now time.Duration, g *round) {
+	for i := 0; i < len(g.leases) && m.life.active() && m.leasing.shared() == g; i++ {
+		l := g.leases[i]
+		if l.state == announced && !l.audit && l.phase == open && l.task.wanted() && !m.leasing.spare(now, l) {
+			g.dequeue(l.task)
+			m.accept(now, l)
+			m.judgement.review(now)
+		}
+	}
+}
+
+// watch doubts a sum that does not come.
+func (m *machine) watch(now time.Duration) {
+	s := m.leasing.sum()
+	if s == nil || s.done {
+		return
+	}
+	moved := max(s.openedAt, m.transfer.arrivedAt)
+	for _, l := range s.leases {
+		if moved = max(moved, l.movedAt); l.done > 0 {
+			moved = max(moved, l.grewAt)
+		}
+		if l.reissued > maxReissues && !l.phase.inTree() {
+			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.block, l.reissued+1, owners(l.task.leases)))
+		}
+	}
+	if limit := m.timing.still(s); now-moved > limit {
+		m.exchange.doubt(fmt.Sprintf("nothing of it has come for %v; it is expected of %s", limit, owners(s.leases)))
+	}
+}
+
+// owners are the names of those of whom something is expected.
+func owners(leases []*lease) string {
+	var names []string
+	for _, l := range leases {
+		if l.out() && !slices.Contains(names, l.owner.id) {
+			names = append(names, l.owner.id)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// shared is the round whose blocks stay with their holders; nil if there is none.
+func (s *leasing) shared() *round {
+	if g := s.gradientRound(); g != nil && g.shared() {
+		return g
+	}
+	return nil
+}
+
+// gradientRound is the round of the step's gradient; nil if there is none.
+func (s *leasing) gradientRound() *round { return s.roundOf(wire.Gradient) }
+
+// sum is the round in which workers sum the gradient; nil if there is none.
+func (s *leasing) sum() *round { return s.roundOf(wire.Sum) }
+
+func (s *leasing) roundOf(work wire.Work) *round {
+	for _, r := range s.rounds {
+		if r.work == work {
+			return r
+		}
+	}
+	return nil
+}
+
+// endSum gives up the sum that is under way, if there is one.
+func (s *leasing) endSum(now time.Duration) {
+	sum := s.sum()
+	if sum == nil {
+		return
+	}
+	for _, l := range sum.leases {
+		if l.state != revoked {
+			s.revoke(now, l)
+		}
+	}
+	s.transfer.recycle(sum.total)
+	s.rounds = slices.DeleteFunc(s.rounds, func(r *round) bool { return r == sum })
+}
+
+// unkeep gives a block out again whose holder is gone before anybody else had it. Who sums is to hear of another holder:
+// the sum begins anew.
+func (s *leasing) unkeep(now time.Duration, l *lease) {
+	t := l.task
+	if t.phase == contested {
+		s.exchange.void = true
+		return
+	}
+	s.figures.Useful -= min(uint64(t.block.Count), s.figures.Useful)
+	l.round.takeOut(t)
+	s.endSum(now)
+	s.lose(now, l, nil)
+}

@@ -1,0 +1,147 @@
+package files
+
+import (
+	"math"
+	"slices"
+)
+
+// sampled is a column with its first values.
+type sampled struct {
+	name    string
+	unnamed bool      // it has no heading
+	texts   []string  // of the rows
+	numbers []float64 // NaN: missing
+	numeric bool      // every value is a number
+	times   []float64 // nil: some value is no time
+	dates   bool
+}
+
+func (c *sampled) add(text string, clock *clock, commas bool) {
+	c.texts = append(c.texts, text)
+	v, err := parseNumber(text, commas)
+	c.numeric = c.numeric && err == nil
+	c.numbers = append(c.numbers, v)
+	if c.times == nil {
+		return
+	}
+	at, err := clock.read(text)
+	if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
+		c.times = nil
+		return
+	}
+	c.times, c.dates = append(c.times, at), clock.dates
+}
+
+// blocks reports whether the rows of each group lie together.
+func (c *sampled) blocks() bool {
+	changes := 1
+	for i := 1; i < len(c.texts); i++ {
+		if c.texts[i] != c.texts[i-1] {
+			changes++
+		}
+	}
+	return changes == c.groups()
+}
+
+// repeats reports whether a time is there twice, as in a table of several series side by side.
+func (c *sampled) repeats() bool {
+	seen := map[float64]bool{}
+	for _, at := range c.times {
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
+}
+
+func (c *sampled) groups() int {
+	seen := map[string]bool{}
+	for _, t := range c.texts {
+		seen[t] = true
+	}
+	return len(seen)
+}
+
+// grows reports whether no time is there twice, within each group of id; without id, whether times ascend or descend.
+func (c *sampled) grows(id *sampled) bool {
+	if c.times == nil {
+		return false
+	}
+	if id == nil {
+		descending := slices.Clone(c.times)
+		slices.Reverse(descending)
+		return ascends(c.times) || ascends(descending)
+	}
+	type key struct {
+		id string
+		at float64
+	}
+	seen := map[key]bool{}
+	for i, at := range c.times {
+		k := key{id.texts[i], at}
+		if seen[k] {
+			return false
+		}
+		seen[k] = true
+	}
+	return true
+}
+
+func ascends(times []float64) bool {
+	for i := 1; i < len(times); i++ {
+		if times[i] <= times[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// counts reports whether the values are 0, 1, 2, … or 1, 2, 3, …
+func (c *sampled) counts() bool {
+	for i, v := range c.numbers {
+		if v != c.numbers[0]+float64(i) {
+			return false
+		}
+	}
+	return len(c.numbers) > 0 && (c.numbers[0] == 0 || c.numbers[0] == 1)
+}
+
+// constantWithin reports whether the column never changes within a recording.
+func (c *sampled) constantWithin(id *sampled) bool {
+	first := map[string]float64{}
+	for i, v := range c.numbers {
+		group := ""
+		if id != nil {
+			group = id.texts[i]
+		}
+		if math.IsNaN(v) {
+			continue
+		}
+		known, ok := first[group]
+		if ok && known != v {
+			return false
+		}
+		first[group] = v
+	}
+	return true
+}
+
+// even reports whether the values are numbers that ascend by equal steps, up to rounding: nobody observes such a thing.
+func (c *sampled) even() bool {
+	if !c.numeric || len(c.numbers) < 3 {
+		return false
+	}
+	step := c.numbers[1] - c.numbers[0]
+	for i := 1; i < len(c.numbers); i++ {
+		if gap := c.numbers[i] - c.numbers[i-1]; !(gap > 0) || math.Abs(gap-step) > 1e-6*step {
+			return false
+		}
+	}
+	return true
+}
+
+// besideNumbers reports whether another column has numbers.
+func (c *sampled) besideNumbers(columns []*sampled) bool {
+	return slices.ContainsFunc(columns, func(other *sampled) bool { return other != c && !other.unnamed && other.numeric })
+}

@@ -1,0 +1,232 @@
+// Package doctor checks whether a machine is fit for training: its processor, its arithmetic, memory, disk, clock, ports
+// and keys. Each check is one line: what was found, and what to do about it. The package changes nothing; it writes a
+// file into the folder of the runs and removes it.
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// State says how a check ended.
+type State string
+
+// The states of a check. What is Bad stops training or makes it wrong, what is Doubtful makes it slow or surprising.
+const (
+	OK       State = "ok"
+	Doubtful State = "warn"
+	Bad      State = "bad"
+)
+
+// Finding is the result of a check.
+type Finding struct {
+	Check string `json:"check"`
+	State State  `json:"state"`
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"`
+}
+
+// Processor says what computes here, and how fast. It takes a tenth of a second.
+func Processor(cores int) Finding {
+	var known []string
+	for _, isa := range kernel.Available() {
+		known = append(known, isa.String())
+	}
+	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s", readable.Count(cores, "core"),
+		kernel.Active(), strings.Join(known, ", "), readable.Digits(bench.Peak(cores)/1e9)), ""}
+	f.State, f.Do = kernels(kernel.Active(), kernel.Best())
+	return f
+}
+
+// kernels judges those that compute beside the best ones that the processor has.
+func kernels(active, best kernel.ISA) (State, string) {
+	switch {
+	case best == kernel.Portable:
+		return Doubtful, "training is many times slower without AVX2 and FMA, AVX-512 or NEON: take another machine, or a build without -tags purego"
+	case active != best:
+		return Doubtful, fmt.Sprintf("unset SWITCHYARD_ISA: the %s kernels are faster, to the same bits", best)
+	}
+	return OK, ""
+}
+
+// Numerics compares what the kernels compute here with what they compute everywhere.
+func Numerics() Finding { return compared(kernel.Golden(), kernel.Fingerprint()) }
+
+func compared(golden, here []kernel.Line) Finding {
+	var other []string
+	for _, line := range here {
+		if !slices.Contains(golden, line) {
+			other = append(other, line.Kernel)
+		}
+	}
+	if other == nil {
+		return Finding{"numerics", OK, fmt.Sprintf("%s compute the bits that they compute everywhere", readable.Count(len(golden), "kernel")), ""}
+	}
+	return Finding{
+		"numerics", Bad, "other bits than everywhere else: " + strings.Join(other, ", "),
+		"do not train here: memory, overclocking or an emulator is at fault; SWITCHYARD_ISA=portable may tell which",
+	}
+}
+
+// Bounds below which there is little memory or disk.
+const (
+	littleMemory = 512 << 20
+	littleDisk   = 2 << 30
+	noDisk       = 64 << 20
+)
+
+// Memory says how much memory programs can still take.
+func Memory() Finding {
+	return memory(freeMemory("/proc/meminfo"))
+}
+
+func memory(free int64, known bool) Finding {
+	if !known {
+		return Finding{"memory", OK, "not known on " + runtime.GOOS, ""}
+	}
+	f := Finding{"memory", OK, readable.Bytes(free) + " available", ""}
+	if free < littleMemory {
+		f.State, f.Do = Doubtful, "end other programs; what a worker needs: switchyard train PRESET --dry-run"
+	}
+	return f
+}
+
+// freeMemory reads MemAvailable of Linux.
+func freeMemory(path string) (bytes int64, known bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, err := fmt.Sscanf(line, "MemAvailable: %d kB", &bytes); n == 1 && err == nil {
+			return bytes << 10, true
+		}
+	}
+	return 0, false
+}
+
+// slowSync is a time of a flush above which checkpoints hold training up.
+const slowSync = 100 * time.Millisecond
+
+// syncs is how many flushes are measured.
+const syncs = 5
+
+// Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a flush takes.
+func Disk(runsDir string) Finding {
+	dir := existing(runsDir)
+	took, at, err := flush(dir)
+	if err != nil {
+		return Finding{"disk", Bad, fmt.Sprintf("cannot write to %s: %v", dir, err), "choose another folder with --runs-dir, or make this one writable"}
+	}
+	f := Finding{"disk", OK, fmt.Sprintf("%s: fsync %s ms", dir, readable.Digits(took.Seconds()*1e3)), ""}
+	free, known := freeDisk(dir)
+	if known {
+		f.Found += ", " + readable.Bytes(free) + " free"
+	}
+	f.State, f.Do = room(took, time.Since(at).Abs(), free, known)
+	return f
+}
+
+// room judges a disk by the time of a flush, how far its clock is off, and the room that is left, if it is known.
+func room(took, off time.Duration, free int64, known bool) (State, string) {
+	switch {
+	case known && free < noDisk:
+		return Bad, "make room: switchyard runs prune"
+	case known && free < littleDisk:
+		return Doubtful, "make room: switchyard runs prune"
+	case took > slowSync:
+		return Doubtful, "checkpoints wait for this disk: take a local one with --runs-dir, or raise train.checkpoint_every"
+	case off > clockError:
+		return Doubtful, fmt.Sprintf("its clock is %s off that of this machine: set both by NTP", readable.Short(off))
+	}
+	return OK, ""
+}
+
+// clockError is how far the clocks of a machine and of its disk may be apart.
+const clockError = 5 * time.Second
+
+// existing is the folder itself, or the nearest one above it that there is.
+func existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return dir
+		}
+		dir = up
+	}
+}
+
+// flush returns the median time of writing and flushing a small file, and when the disk says that it was written.
+func flush(dir string) (median time.Duration, at time.Time, err error) {
+	path := filepath.Join(dir, ".switchyard-doctor")
+	defer func() { err = errors.Join(err, disk.System().Remove(path)) }()
+	var times []time.Duration
+	for range syncs {
+		began := time.Now()
+		file, err := disk.System().Create(path)
+		if err != nil {
+			return 0, at, err
+		}
+		_, err = file.Write(make([]byte, 64<<10))
+		if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+			return 0, at, err
+		}
+		times = append(times, time.Since(began))
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, at, err
+	}
+	slices.Sort(times)
+	return times[len(times)/2], info.ModTime(), nil
+}
+
+// oldest is a time that is over: a clock before it is wrong.
+var oldest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Clock looks for a clock that cannot be right. Certificates, and the order of runs, hang on it.
+func Clock(now time.Time) Finding {
+	f := Finding{"clock", OK, now.Format(time.RFC3339), ""}
+	if now.Before(oldest) {
+		f.State, f.Do = Bad, "set the clock: certificates are not valid yet by this one"
+	}
+	return f
+}
+
+// Ports says which of the usual ports are free on this machine.
+func Ports(addresses map[string]string) Finding {
+	f := Finding{"ports", OK, "", ""}
+	var free, taken []string
+	for address, flag := range addresses {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			taken = append(taken, address+" ("+flag+")")
+			continue
+		}
+		_ = l.Close() // nobody has connected
+		free = append(free, address)
+	}
+	slices.Sort(free)
+	slices.Sort(taken)
+	f.Found = "free: " + strings.Join(free, ", ")
+	if taken != nil {
+		f.State, f.Do = Doubtful, "if that is not Switchyard, choose another port with the flag"
+		f.Found = strings.TrimSuffix(strings.TrimPrefix("taken: "+strings.Join(taken, ", ")+"; "+f.Found, "; "), "; free: ")
+	}
+	return f
+}

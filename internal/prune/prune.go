@@ -1,0 +1,220 @@
+// Package prune finds what a folder of runs can do without, and removes it: checkpoints that nothing goes on from, those
+// of the trials that a sweep has decided against, and finished runs that are old. What a run needs to be resumed, and a
+// sweep to go on, stays. The package asks nobody.
+package prune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/checkpoint"
+	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/trials"
+)
+
+// Request says where to look.
+type Request struct {
+	Runs   string        // folder of runs
+	Sweeps string        // folder of sweeps
+	Older  time.Duration // finished runs whose last change is at least so long ago go as a whole; 0: none
+	Now    time.Time
+}
+
+// What goes of a run.
+const (
+	Whole       = "whole run"
+	Losers      = "checkpoints and log"
+	Checkpoints = "older checkpoints"
+)
+
+// Item is something of one run that can go.
+type Item struct {
+	Run   string `json:"run"`
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	Bytes int64  `json:"bytes"`
+
+	dir   string   // folder of runs that the run lies in
+	paths []string // what is removed; empty: the whole run
+}
+
+// Find lists what can go: of losers of sweeps that are over first, then of finished runs. Runs that a process works on,
+// and those that can be resumed, are left out.
+func Find(r Request) ([]Item, error) {
+	items, err := r.losers()
+	if err != nil {
+		return nil, err
+	}
+	list, err := runs.List(r.Runs)
+	if err != nil {
+		return nil, err
+	}
+	named, err := configurations(r.Runs, list)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.sweeping(named); err != nil {
+		return nil, err
+	}
+	for _, info := range list {
+		if info.State != runs.Finished || info.Sweep != "" {
+			continue
+		}
+		item, err := r.finished(info, named)
+		if err != nil {
+			return nil, err
+		}
+		if item.Bytes > 0 {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+// losers are the runs of complete trials that are not the best of a sweep that is over. Runs of a sweep on this machine
+// lie in its folder, those of a sweep that a coordinator has led among the other runs.
+func (r Request) losers() ([]Item, error) {
+	var items []Item
+	for _, f := range trials.List(r.Sweeps) {
+		names, err := f.Losers()
+		if err != nil {
+			return nil, fmt.Errorf("look at sweep %s: %w", f.Name, err)
+		}
+		for _, name := range names {
+			for _, dir := range []string{f.Runs(), r.Runs} {
+				info, err := runs.Load(dir, name)
+				if errors.Is(err, runs.ErrNotFound) || err == nil && (info.Sweep != f.Name || info.State == runs.Running) {
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				item := Item{Run: name, What: Losers, Why: "a trial that lost in sweep " + f.Name, dir: dir}
+				if err := item.take(filepath.Join(dir, name, runs.Checkpoints), filepath.Join(dir, name, runs.Log)); err != nil {
+					return nil, err
+				}
+				if item.Bytes > 0 {
+					items = append(items, item)
+				}
+			}
+		}
+	}
+	return items, nil
+}
+
+// finished is what can go of a finished run; nothing if it has no bytes.
+func (r Request) finished(info runs.Info, named map[string]string) (Item, error) {
+	item := Item{Run: info.Name, dir: r.Runs}
+	folder := filepath.Join(r.Runs, info.Name)
+	if r.Older > 0 && r.Now.Sub(info.Updated) >= r.Older && !mentioned(folder, info.Name, named) {
+		item.What, item.Why = Whole, "finished, last changed "+info.Updated.Local().Format(time.DateOnly)
+		var err error
+		item.Bytes, err = runs.Size(r.Runs, info.Name)
+		return item, err
+	}
+	item.What, item.Why = Checkpoints, "finished; the best and the last checkpoint stay"
+	dir := filepath.Join(folder, runs.Checkpoints)
+	older, err := checkpoint.Surplus(dir)
+	if err != nil {
+		return Item{}, fmt.Errorf("look at run %s: %w", info.Name, err)
+	}
+	return item, item.take(older...)
+}
+
+// configurations are the texts of the configurations of the runs that are not finished, by name: they may name files of
+// other runs, e.g. a scaling.
+func configurations(dir string, list []runs.Info) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, info := range list {
+		if info.State == runs.Finished {
+			continue
+		}
+		text, _, err := runs.Config(dir, info.Name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		texts[info.Name] = string(text)
+	}
+	return texts, nil
+}
+
+// sweeping adds the specs of the sweeps that are not over, under names that no run has.
+func (r Request) sweeping(texts map[string]string) error {
+	for _, f := range trials.List(r.Sweeps) {
+		s, err := f.State()
+		if err != nil && !errors.Is(err, trials.ErrNotFound) { // one without a journal is about to begin
+			return fmt.Errorf("look at sweep %s: %w", f.Name, err)
+		}
+		if err == nil && s.Done {
+			continue
+		}
+		text, err := os.ReadFile(f.Path(trials.SpecFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read the spec of sweep %s: %w", f.Name, err)
+		}
+		texts["sweep "+f.Name] = string(text)
+	}
+	return nil
+}
+
+// mentioned reports whether another run's configuration, or the spec of a sweep, names a file in the folder.
+func mentioned(folder, name string, texts map[string]string) bool {
+	for _, text := range texts {
+		if strings.Contains(text, filepath.Base(filepath.Dir(folder))+"/"+name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// take adds files, and folders with what is in them.
+func (i *Item) take(paths ...string) error {
+	for _, path := range paths {
+		size, err := runs.SizeOf(path)
+		if err != nil {
+			return err
+		}
+		if size > 0 {
+			i.paths, i.Bytes = append(i.paths, path), i.Bytes+size
+		}
+	}
+	return nil
+}
+
+// ErrChanged is returned by Remove for a run that is no longer what it was when Find looked.
+var ErrChanged = errors.New("the run has changed meanwhile")
+
+// Remove removes the item. It holds the run meanwhile, and returns runs.ErrHeld if a process works on it.
+func (i Item) Remove() error {
+	if i.What == Whole {
+		return runs.Remove(i.dir, i.Run)
+	}
+	r, err := runs.Open(i.dir, i.Run)
+	if err != nil {
+		return err
+	}
+	if i.What == Checkpoints && r.Info().State != runs.Finished {
+		return errors.Join(fmt.Errorf("%w: %s", ErrChanged, i.Run), r.Close())
+	}
+	var all []error
+	for _, path := range i.paths {
+		all = append(all, os.RemoveAll(path))
+	}
+	if err := errors.Join(append(all, r.Close())...); err != nil {
+		return fmt.Errorf("remove %s of run %s: %w", i.What, i.Run, err)
+	}
+	return nil
+}
+
+// Sum is the room that items take.
+func Sum(items []Item) (bytes int64) {
+	for _, i := range items {
+		bytes += i.Bytes
+	}
+	return bytes
+}

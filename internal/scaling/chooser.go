@@ -1,0 +1,130 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long the step
+// took, and how much of that was left when all blocks had been announced. Times are in seconds.
+type Exchanged struct {
+	Workers, Blocks int
+	Sharded         bool
+	Seconds, Wait   float64
+}
+
+const (
+	// decisive is the number of steps by which an exchange is judged.
+	decisive = 8
+	// firstPause is the number of steps after a trial in vain before the next one; it doubles up to longestPause.
+	firstPause, longestPause = 128, 4096
+)
+
+// Chooser chooses, step by step, whether workers sum sections of the gradient or the coordinator pulls and sums all of it,
+// as in a star. In a star the bytes of all N blocks go through the coordinator's link. Where W workers sum, one gradient
+// does, and at best, with a server in each worker, the busiest worker's link has ⌈N/W⌉·(W−1)/W gradients before. So of
+// the time t that a star takes from the last block to the gradient,
+//
+//	t·(1 − (1 + ⌈N/W⌉·(W−1)/W)/N)
+//
+// is what sums can save at most. Size and rate of the link are in t. If that is no twentieth of a step, the star remains.
+// Otherwise the next steps are made with sums, and the exchange whose median step is shorter by as much is kept: whether
+// messages between workers share a link, nobody needs to know. With another number of workers it begins anew.
+type Chooser struct {
+	Window int // steps by which an exchange is judged; 0: 8
+
+	workers     int
+	sharded     bool // the exchange of the next step
+	trial       bool // it is tried
+	star        float64
+	pause, left int // steps after a trial in vain, and those that are left of them
+	samples     []Exchanged
+	told, said  bool // the choice was told, and that it was sums
+}
+
+// Sharded reports whether workers are to sum in the next step, in which there are so many.
+func (c *Chooser) Sharded(workers int) bool {
+	if workers != c.workers {
+		*c = Chooser{Window: c.Window, workers: workers}
+	}
+	return c.sharded
+}
+
+// Chosen reports whether workers sum at present.
+func (c *Chooser) Chosen() bool { return c.sharded }
+
+// Step notes what was measured. If the choice is another one than was told before, or the first for this number of
+// workers, it says why.
+func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
+	switch {
+	case x.Workers != c.workers || x.Sharded != c.sharded || x.Blocks < 1:
+		return "", false // it began otherwise
+	case x.Workers < 2:
+		return c.tell("one worker has nobody to share with")
+	}
+	c.left = max(c.left-1, 0)
+	window := c.Window
+	if window == 0 {
+		window = decisive
+	}
+	if c.samples = append(c.samples, x); len(c.samples) < window {
+		return "", false
+	}
+	seconds, wait := median(c.samples, func(x Exchanged) float64 { return x.Seconds }), median(c.samples, func(x Exchanged) float64 { return x.Wait })
+	c.samples = c.samples[:0]
+	if c.sharded {
+		return c.compare(seconds)
+	}
+	c.star = seconds
+	best := wait * (1 - sumsPerStar(x.Workers, x.Blocks))
+	switch {
+	case best < worthwhile*seconds:
+		return c.tell("of %.2g s a step, %.2g s go by after the last block, of which sums would save %.2g s at most with %d workers", seconds, wait, best, x.Workers)
+	case c.left == 0:
+		c.sharded, c.trial = true, true
+	}
+	return "", false
+}
+
+// compare keeps the sums of workers if steps are shorter with them, by so much that it is no chance; what was kept before
+// stays until it is longer.
+func (c *Chooser) compare(seconds float64) (why string, chosen bool) {
+	limit := c.star
+	if c.trial {
+		limit *= 1 - worthwhile
+	}
+	c.trial = false
+	if seconds > limit {
+		c.sharded = false
+		c.pause = min(max(2*c.pause, firstPause), longestPause)
+		c.left = c.pause
+	}
+	return c.tell("a step takes %.2g s if workers sum and %.2g s in a star, with %d workers", seconds, c.star, c.workers)
+}
+
+// sumsPerStar is how many bytes pass the busiest links one after the other where workers sum, at best, in the unit of
+// those that pass the coordinator's in a star.
+func sumsPerStar(workers, blocks int) float64 {
+	w, n := float64(workers), float64(blocks)
+	return (1 + math.Ceil(n/w)*(w-1)/w) / n
+}
+
+// tell returns the reason for the choice, if the choice is new.
+func (c *Chooser) tell(format string, args ...any) (why string, chosen bool) {
+	if c.told && c.said == c.sharded {
+		return "", false
+	}
+	c.told, c.said = true, c.sharded
+	return fmt.Sprintf(format, args...), true
+}
+
+// median is the median of one quantity of the samples, of which there is one at least.
+func median[T any](samples []T, of func(T) float64) float64 {
+	values := make([]float64, 0, len(samples))
+	for _, x := range samples {
+		values = append(values, of(x))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

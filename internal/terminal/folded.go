@@ -1,0 +1,55 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
+)
+
+// Folded is an output that breaks lines that are wider than the terminal, at spaces and with an indent, where the
+// terminal would break them within words. A line that begins with two spaces and the name of the program is a command to
+// copy: it goes on behind a backslash.
+type Folded struct {
+	out     io.Writer
+	width   func() int
+	program string
+}
+
+// Fold returns an output for a terminal of so many columns; 0: no limit. program is what a user types to start the
+// program.
+func Fold(out io.Writer, width func() int, program string) *Folded {
+	return &Folded{out: out, width: width, program: program}
+}
+
+// Width is the number of columns; 0: no limit.
+func (f *Folded) Width() int { return f.width() }
+
+// Unfolded is the output that leaves lines as they are, for what programs read.
+func (f *Folded) Unfolded() io.Writer { return f.out }
+
+// Write implements io.Writer. What does not end with a line is written as it is.
+func (f *Folded) Write(p []byte) (int, error) {
+	width := f.width()
+	if width < 1 {
+		return f.out.Write(p)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(p)) {
+		text, ended := strings.CutSuffix(line, "\n")
+		switch {
+		case !ended:
+			b.WriteString(line)
+			continue
+		case strings.HasPrefix(text, "  "+f.program+" "):
+			text = readable.FoldCommand(text, width)
+		default:
+			text = readable.Fold(text, width)
+		}
+		b.WriteString(text + "\n")
+	}
+	if _, err := io.WriteString(f.out, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Parameters may come by way of other workers: the coordinator sends this worker a section of them, which it hands on to
+// all others, and the others do the same. What comes from another worker counts only if its section, once it is whole, has
+// the digest that the coordinator has told. If not, nothing of it is kept, and it is asked for as if it had been lost.
+
+// maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what.
+const maxEarly = 4 << 20
+
+// relay is what the coordinator has said of who hands on the parameters of the current pass. Without sections it has
+// said nothing: it sends them itself.
+type relay struct {
+	sections wire.Sections
+	names    []string
+	digests  string
+	mixed    []bool // by section: something of it came from another worker
+	refused  []bool // by section: something else came than was told
+}
+
+// of is the section that a chunk is in, if the worker with that name hands it on.
+func (r *relay) of(chunk int, name string) (section int, ok bool) {
+	if r.sections.Count == 0 {
+		return 0, false
+	}
+	i := r.sections.Of(chunk)
+	return i, r.names[i] == name
+}
+
+// takeRelay learns who hands on the parameters of a pass.
+func (w *Worker) takeRelay(msg *wire.Relay) {
+	sections := wire.Sections{Chunks: w.chunks, Count: len(msg.Digests) / wire.DigestLength(1)}
+	n := sections.Count
+	if len(msg.Digests) != wire.DigestLength(n) || !sections.Valid(0, n) || n > len(msg.Names) || !w.turn(msg.Step, msg.Pass) || w.relay.sections.Count > 0 {
+		return
+	}
+	w.meet()
+	w.relay = relay{sections, msg.Names, msg.Digests, make([]bool, n), make([]bool, n)}
+	for i, name := range msg.Names[:n] {
+		_, key := wire.SplitName(name)
+		w.gate.Expect(key, wire.KindTheta, 2*(sections.First(i+1)-sections.First(i)))
+	}
+	w.handOnHeld()
+	early := w.early
+	w.early, w.earlyBytes = nil, 0
+	for _, m := range early { // nothing else is kept any longer: a liar could fill the room
+		if m.Step == msg.Step && m.Pass == msg.Pass {
+			w.takeRelayed(m)
+		}
+	}
+}
+
+// handOn sends a chunk of the parameters to the others, if that is this worker's part.
+func (w *Worker) handOn(msg *wire.Theta) {
+	self := wire.Name(w.cfg.ID, w.bus.Key())
+	if _, mine := w.relay.of(msg.Index, self); !mine {
+		return
+	}
+	for _, name := range w.relay.names {
+		if name != self {
+			w.tell(name, msg)
+		}
+	}
+}
+
+// handOnHeld hands on what had come before it was known that it is to be handed on.
+func (w *Worker) handOnHeld() {
+	for i, got := range w.theta.got {
+		if got {
+			data := w.chunks.Encode(nil, w.theta.values, i)
+			w.handOn(&wire.Theta{Step: w.theta.step, Pass: w.theta.pass, Index: i, Count: len(w.theta.got), CRC: wire.Checksum(data), Data: data})
+		}
+	}
+}
+
+// takeRelayed stores a chunk of the parameters that another worker hands on.
+func (w *Worker) takeRelayed(msg *wire.Theta) {
+	t := &w.theta
+	if w.program == nil || msg.Count != w.chunks.Count() || msg.Index >= msg.Count || !t.sound(msg, w.chunks) {
+		return
+	}
+	now := t.known && msg.Step == t.step && msg.Pass == t.pass
+	switch {
+	case now && w.relay.sections.Count > 0:
+	case !t.known || msg.Step < t.step || msg.Step == t.step && msg.Pass < t.pass:
+		return
+	default:
+		if w.earlyBytes += len(msg.Data); w.earlyBytes <= maxEarly {
+			w.early = append(w.early, msg)
+		}
+		return
+	}
+	i, ok := w.relay.of(msg.Index, msg.From)
+	if !ok || w.relay.refused[i] || t.got[msg.Index] || !t.store(msg, w.chunks) {
+		return
+	}
+	w.relay.mixed[i] = true
+	t.arrived(msg.Index, time.Now())
+	w.verify(msg.Index)
+}
+
+// complain tells the coordinator what of the parameters did not come in time from those who were to hand it on: the run
+// has gone on without this worker.
+func (w *Worker) complain() {
+	if ranges := w.theta.missingRanges(); ranges != nil && w.relay.sections.Count > 0 && w.theta.asks == 0 {
+		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
+	}
+}
+
+// verify looks at the section that a chunk is in, if the chunk is the last of it and some of it came from another worker.
+// What is not as the coordinator has told is dropped and asked for.
+func (w *Worker) verify(chunk int) {
+	r, t := &w.relay, &w.theta
+	if r.sections.Count == 0 {
+		return
+	}
+	i := r.sections.Of(chunk)
+	first, end := r.sections.First(i), r.sections.First(i+1)
+	if !r.mixed[i] || slices.Contains(t.got[first:end], false) {
+		return
+	}
+	r.mixed[i] = false
+	from, to := r.sections.Span(i, 1)
+	if r.sections.DigestsOf(i, 1, t.values[from:to]) == wire.Part(r.digests, i, 1) {
+		return
+	}
+	r.refused[i] = true
+	t.drop(first, end)
+	w.log.Warn("a worker hands on other parameters than the coordinator has sent: they are asked for again", "step", t.step, "by", r.names[i])
+	t.asked(time.Now())
+	w.publish(w.subjects.Control, &wire.Need{Step: t.step, Ranges: []wire.Range{{First: first, Count: end - first}}})
+}

@@ -1,0 +1,256 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// peerCredit is how many bytes of other workers' gradients may be on their way to this one at a time.
+const peerCredit = 4 << 20
+
+// reduction is the work of a reduce lease: some sections of the gradient, summed over the blocks of all workers.
+type reduction struct {
+	number   int // of the sums of this pass
+	sections wire.Sections
+	sources  []*source
+	missing  int // sources that are not added yet
+}
+
+// source is a block of a sum, whose sections come from its holder.
+type source struct {
+	wire.Source
+	sum     reduce.Partial // nil before the first chunk is asked for, and once it is added
+	got     []bool
+	missing int
+	next    int       // first chunk that was never asked for
+	flying  int       // bytes that were asked for and are not here
+	movedAt time.Time // when chunks were last asked for, or came
+	asks    int       // times that they were asked for again since
+}
+
+// takeReduce accepts a reduce lease. A known one was sent again because a message was lost.
+func (w *Worker) takeReduce(msg *wire.Reduce) {
+	sections := wire.Sections{Chunks: w.sums, Count: msg.Sections}
+	if !sections.Valid(msg.First, msg.Count) || !w.turn(msg.Step, msg.Pass) {
+		return
+	}
+	shards := 0
+	for _, s := range msg.Sources {
+		if b := (reduce.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) || len(s.Digests) != wire.DigestLength(msg.Count) {
+			return
+		}
+		shards += s.Count
+	}
+	if !reduce.PowerOfTwo(shards) {
+		return
+	}
+	w.meet()
+	w.endReductions(msg.Number)
+	now := time.Now()
+	if w.given(now, msg.ID) {
+		return
+	}
+	cut := sections.Cut(msg.First, msg.Count)
+	l := &lease{
+		Lease: wire.Lease{
+			ID: msg.ID, Step: msg.Step, Pass: msg.Pass, Attempt: msg.Attempt, Work: wire.Sum, First: msg.First, Count: msg.Count, Audit: msg.Audit,
+		},
+		block: reduce.Block{First: msg.First, Count: msg.Count}, memory: w.partsOf(cut.Size), chunks: cut,
+		tree: reduce.NewTree(reduce.Block{Count: shards}), began: now,
+		reduction: &reduction{number: msg.Number, sections: sections, missing: len(msg.Sources)},
+	}
+	if w.rounder.Grid != nil {
+		l.tree.Peaks = sections.Peaks(msg.First, msg.Count, w.rounder.Grid.Blocks())
+	}
+	w.leases = append(w.leases, l)
+	begin := msg.First * len(msg.Sources) / msg.Sections // not all begin with the same holder
+	for i := range msg.Sources {
+		s := msg.Sources[(begin+i)%len(msg.Sources)]
+		l.reduction.sources = append(l.reduction.sources, &source{Source: s, missing: cut.Count(), got: make([]bool, cut.Count()), movedAt: now})
+	}
+	w.takeOwn(l)
+	w.pullPeers(now)
+}
+
+// partsOf is the memory for sums of sections of a size.
+func (w *Worker) partsOf(size int) *vectors {
+	if w.parts[size] == nil {
+		w.parts[size] = &vectors{size: size}
+	}
+	return w.parts[size]
+}
+
+// endReductions gives up the sums that were begun before the one of that number.
+func (w *Worker) endReductions(number int) {
+	kept := w.leases[:0]
+	for _, l := range w.leases {
+		if l.reduction != nil && l.reduction.number < number {
+			l.dropped = true
+			w.reclaim(l)
+			continue
+		}
+		kept = append(kept, l)
+	}
+	w.leases = kept
+	w.sending = slices.DeleteFunc(w.sending, func(c chunkOf) bool { return c.lease.dropped })
+}
+
+// giveUp gives the memory of a reduce lease back.
+func (l *lease) giveUp() {
+	for _, s := range l.reduction.sources {
+		l.memory.putPartial(s.sum)
+		s.sum = reduce.Partial{}
+	}
+	l.reduction.sources = nil
+}
+
+// takeOwn adds the blocks that this worker keeps itself.
+func (w *Worker) takeOwn(l *lease) {
+	self, first := wire.Name(w.cfg.ID, w.bus.Key()), l.reduction.sections.First(l.First)
+	for _, s := range l.reduction.sources {
+		own := w.keeps(s.Lease)
+		if s.Holder != self || own == nil {
+			continue
+		}
+		s.sum = l.memory.partial(true)
+		for i := range s.got {
+			l.chunks.Decode(s.sum.Values, i, own.chunk(first+i))
+		}
+		s.missing, s.next = 0, len(s.got)
+		w.add(l, s)
+	}
+}
+
+// keeps returns the lease of that number whose result this worker keeps for those who sum; nil if there is none.
+func (w *Worker) keeps(id uint64) *lease {
+	for _, l := range w.leases {
+		if l.ID == id && l.Sections > 0 && !l.Audit && l.finished() && l.err == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// pullPeers asks other workers for chunks, within the credit.
+func (w *Worker) pullPeers(now time.Time) {
+	flying := 0
+	for _, l := range w.leases {
+		if l.reduction != nil && !l.finished() {
+			for _, s := range l.reduction.sources {
+				flying += s.flying
+			}
+		}
+	}
+	for _, l := range w.leases {
+		if l.reduction == nil || l.finished() {
+			continue
+		}
+		for _, s := range l.reduction.sources {
+			first := s.next
+			for s.next < len(s.got) && (flying == 0 || flying+l.chunks.Bytes(s.next) <= peerCredit) {
+				n := l.chunks.Bytes(s.next)
+				flying, s.flying, s.next = flying+n, s.flying+n, s.next+1
+			}
+			if s.next > first {
+				if s.sum.Values == nil {
+					s.sum = l.memory.partial(true)
+				}
+				s.movedAt, s.asks = now, 0
+				w.askPeer(l, s, first, s.next)
+			}
+			if s.next < len(s.got) {
+				return
+			}
+		}
+	}
+}
+
+// askPeer asks a holder for the chunks [first, end) of a part.
+func (w *Worker) askPeer(l *lease, s *source, first, end int) {
+	_, key := wire.SplitName(s.Holder)
+	w.gate.Expect(key, wire.KindChunk, 2*(end-first))
+	w.tell(s.Holder, &wire.Pull{Lease: s.Lease, First: l.reduction.sections.First(l.First) + first, Count: end - first})
+}
+
+// askPeersAgain asks for chunks that were lost. As long as others come, the link may just be slow.
+func (w *Worker) askPeersAgain(now time.Time) {
+	for _, l := range w.leases {
+		if l.reduction == nil || l.finished() {
+			continue
+		}
+		for _, s := range l.reduction.sources {
+			wait := min(w.prompt()<<min(s.asks, maxAsks), w.heartbeat)
+			if s.missing == 0 || s.next == 0 || now.Sub(s.movedAt) < wait || now.Sub(w.peersAt) < wait {
+				continue
+			}
+			s.movedAt = now
+			s.asks++
+			for _, r := range gaps(s.got, 0, s.next) {
+				w.askPeer(l, s, r.First, r.First+r.Count)
+			}
+		}
+	}
+}
+
+// maxAsks bounds how often the time between two requests is doubled.
+const maxAsks = 8
+
+// takePeerChunk stores a chunk of another worker, if it was asked for.
+func (w *Worker) takePeerChunk(msg *wire.Chunk) {
+	now := time.Now()
+	for at := 0; at < len(w.leases); at++ {
+		l := w.leases[at]
+		if l.reduction == nil || l.finished() || l.Step != msg.Step {
+			continue
+		}
+		for _, s := range l.reduction.sources {
+			i := msg.Index - l.reduction.sections.First(l.First)
+			if s.Lease != msg.Lease || s.Holder != msg.From || i < 0 || i >= s.next || s.got[i] ||
+				len(msg.Data) != l.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
+				continue
+			}
+			l.chunks.Decode(s.sum.Values, i, msg.Data)
+			s.got[i], s.movedAt, s.asks, w.peersAt = true, now, 0, now
+			s.flying -= l.chunks.Bytes(i)
+			if s.missing--; s.missing == 0 {
+				w.add(l, s)
+			}
+		}
+	}
+	w.pullPeers(now)
+}
+
+// add adds a block's sections to a sum, once they are whole and what its holder announced. The last block completes the
+// sum.
+func (w *Worker) add(l *lease, s *source) {
+	r := l.reduction
+	switch {
+	case r.sections.DigestsOf(l.First, l.Count, s.sum.Values) != s.Digests:
+		l.err = fmt.Errorf("worker %s sends other bits of shards %d+%d than it announced", s.Holder, s.First, s.Count)
+	case !kernel.Finite(s.sum.Values):
+		l.err = fmt.Errorf("shards %d+%d of worker %s hold a NaN or an infinity", s.First, s.Count, s.Holder)
+	default:
+		l.tree.Add(reduce.Block{First: s.First, Count: s.Count}, s.sum, l.memory.putPartial)
+		s.sum = reduce.Partial{}
+		r.missing--
+		l.steps.Store(int64(len(r.sources) - r.missing))
+		if r.missing > 0 {
+			return
+		}
+		whole := false
+		if l.sum, whole = l.tree.Take(); !whole {
+			l.err = fmt.Errorf("the blocks of the sum of sections %d+%d do not fit together", l.First, l.Count)
+		}
+	}
+	if l.err == nil {
+		l.pack()
+	}
+	l.handed, l.done, l.took = l.block.Count, l.block.Count, time.Since(l.began)
+	l.giveUp()
+	w.announce(l)
+}
