@@ -5,19 +5,22 @@
 #
 #	docs/bench/scaling.sh [PRESET...]       default: maze/faithful fhn/faithful
 #
-# WORKERS ("1 2 4 8") run on this machine; LINKS ("100Mbit/s 1Gbit/s") are tried with
-# LINK_WORKERS ("1 2"), of one core each, and STEPS (24) steps. Links need root, ip and tc;
-# without them that part is left out. TURNS (6) is how often steps with and without messages
-# take turns here. JSON names a file for the records, from which the table can be made again.
+# A PRESET may have settings behind it, in one argument: 'maze/faithful train.batch=8'.
+# WORKERS ("1 2 4 8"; "" for none) run on this machine; LINKS ("100Mbit/s 1Gbit/s") are tried
+# with LINK_WORKERS ("1 2"), of one core each, and STEPS (24) steps, by each of EXCHANGES
+# ("star"; "sharded" has a server in each worker). Links need root, ip and tc; without them
+# that part is left out. TURNS (6) is how often steps with and without messages take turns
+# here. JSON names a file for the records, from which the table can be made again.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/../.."
 unset GOFLAGS "${!SWITCHYARD_@}"
 
 if [ "$#" -gt 0 ]; then presets=("$@"); else presets=(maze/faithful fhn/faithful); fi
-read -ra workers <<<"${WORKERS:-1 2 4 8}"
+read -ra workers <<<"${WORKERS-1 2 4 8}"
 read -ra links <<<"${LINKS:-100Mbit/s 1Gbit/s}"
 read -ra link_workers <<<"${LINK_WORKERS:-1 2}"
+read -ra exchanges <<<"${EXCHANGES:-star}"
 steps=${STEPS:-24}
 turns=${TURNS:-6}
 json=${JSON:-}
@@ -94,9 +97,10 @@ within() {
 	exec ip netns exec "$prefix-$name" "$@"
 }
 
-# overLink PRESET LINK N: a run of N workers, each at the end of a link.
+# overLink PRESET LINK EXCHANGE N: a run of N workers, each at the end of a link.
 overLink() {
-	local preset=$1 link=$2 n=$3 rate burst i url=nats://10.77.0.1:4222 metrics
+	local preset=$1 link=$2 exchange=$3 n=$4 rate burst i url=nats://10.77.0.1:4222 metrics
+	local words broker_cluster=() worker_cluster=()
 	rate=$(kilobits "$link")
 	burst=$((rate > 500000 ? 524288 : 131072))
 	ip netns add "$prefix-switch"
@@ -104,14 +108,17 @@ overLink() {
 	ip -n "$prefix-switch" link set bridge up
 	machine lead 10.77.0.1 "$rate" "$burst"
 	for ((i = 1; i <= n; i++)); do machine "w$i" "10.77.0.$((10 + i))" "$rate" "$burst"; done
-	printf 'preset: %s\ntrain:\n  steps: 1000000\n  validate_every: 0\n  checkpoint_every: 0\n' "$preset" >"$work/run.yaml"
+	read -ra words <<<"$preset"
+	"$work/switchyard" config show "${words[@]}" train.steps=1000000 train.validate_every=0 train.checkpoint_every=0 cluster.exchange="$exchange" >"$work/run.yaml"
 	rm -rf "$work/runs"
-	within lead "$work/switchyard" broker --listen 10.77.0.1:4222 --quiet 2>"$work/broker.log" &
+	[ "$exchange" = star ] || broker_cluster=(--cluster 10.77.0.1:6222)
+	within lead "$work/switchyard" broker --listen 10.77.0.1:4222 "${broker_cluster[@]}" --quiet 2>"$work/broker.log" &
 	pids+=($!)
 	within lead "$work/switchyard" coordinator --nats "$url" --config "$work/run.yaml" --name link --runs-dir "$work/runs" 2>"$work/coordinator.log" &
 	pids+=($!)
 	for ((i = 1; i <= n; i++)); do
-		within "w$i" "$work/switchyard" worker --nats "$url" --id "w$i" --slots 1 2>"$work/worker-$i.log" &
+		[ "$exchange" = star ] || worker_cluster=(--cluster "10.77.0.$((10 + i)):6222" --cluster-seed 10.77.0.1:6222)
+		within "w$i" "$work/switchyard" worker --nats "$url" "${worker_cluster[@]}" --id "w$i" --slots 1 2>"$work/worker-$i.log" &
 		pids+=($!)
 	done
 	metrics=$work/runs/link/metrics.jsonl
@@ -123,7 +130,7 @@ overLink() {
 	lower
 	grep -h 'messages take' "$work/coordinator.log" >&2 || true
 	"$work/switchyard" runs export link --runs-dir "$work/runs" --out "$work/link.csv" >&2
-	record link "\"preset\":\"$preset\",\"link\":\"$link\",\"workers\":$n,\"steps\":[$(rows "$work/link.csv" | paste -sd ,)]"
+	record link "\"preset\":\"$preset\",\"link\":\"$link\",\"exchange\":\"$exchange\",\"workers\":$n,\"steps\":[$(rows "$work/link.csv" | paste -sd ,)]"
 }
 
 say build
@@ -131,22 +138,30 @@ go build -o "$work/switchyard" ./cmd/switchyard
 touch "$records"
 reason=$(lacking)
 [ -z "$reason" ] || say "links are left out: $reason"
+constants=$work/constants.json
 for preset in "${presets[@]}"; do
+	read -ra words <<<"$preset"
 	say "$preset: constants"
-	"$work/switchyard" bench scale "$preset" --json >"$work/$preset.json"
-	list=$(IFS=,; echo "${workers[*]}")
-	record scale "\"scale\":$("$work/switchyard" bench scale "$preset" --one-machine --workers "$list" --measured "$work/$preset.json" --json)"
+	"$work/switchyard" bench scale "${words[@]}" --json >"$constants"
+	if [ "${#workers[@]}" -gt 0 ]; then
+		list=$(IFS=,; echo "${workers[*]}")
+		record scale "\"preset\":\"$preset\",\"scale\":$("$work/switchyard" bench scale "${words[@]}" --one-machine --workers "$list" --measured "$constants" --json)"
+	fi
 	for n in "${workers[@]}"; do
 		say "$preset: $n workers"
-		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "$preset" --carrier broker --threads "$n" --steps 5 --turns "$turns" --json)"
+		record wire "\"preset\":\"$preset\",\"wire\":$("$work/switchyard" bench wire "${words[@]}" --carrier broker --threads "$n" --steps 5 --turns "$turns" --json)"
 	done
 	[ -z "$reason" ] || continue
+	list=$(IFS=,; echo "${link_workers[*]}")
 	for link in "${links[@]}"; do
-		list=$(IFS=,; echo "${link_workers[*]}")
-		record scale "\"link\":\"$link\",\"scale\":$("$work/switchyard" bench scale "$preset" --link "$link" --latency 0s --workers "$list" --measured "$work/$preset.json" --json)"
-		for n in "${link_workers[@]}"; do
-			say "$preset: $n workers at $link"
-			overLink "$preset" "$link" "$n"
+		for exchange in "${exchanges[@]}"; do
+			servers=()
+			[ "$exchange" = star ] || servers=(--servers)
+			record scale "\"preset\":\"$preset\",\"link\":\"$link\",\"exchange\":\"$exchange\",\"scale\":$("$work/switchyard" bench scale "${words[@]}" cluster.exchange="$exchange" "${servers[@]}" --link "$link" --latency 0s --workers "$list" --measured "$constants" --json)"
+			for n in "${link_workers[@]}"; do
+				say "$preset: $n workers at $link, $exchange"
+				overLink "$preset" "$link" "$exchange" "$n"
+			done
 		done
 	done
 done

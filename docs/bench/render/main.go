@@ -46,10 +46,11 @@ type record struct {
 	Share        float64 `json:"share"` // per cent
 
 	// scale and link
-	Scale   prediction `json:"scale"`
-	Link    string     `json:"link"` // empty: all on one machine
-	Workers int        `json:"workers"`
-	Steps   []metrics  `json:"steps"`
+	Scale    prediction `json:"scale"`
+	Link     string     `json:"link"`     // empty: all on one machine
+	Exchange string     `json:"exchange"` // of steps over links, and of a prediction for them
+	Workers  int        `json:"workers"`
+	Steps    []metrics  `json:"steps"`
 
 	Command string  `json:"command"`
 	Took    float64 `json:"seconds"`

@@ -60,10 +60,10 @@ func TestReport_SaysWhatIsMissing(t *testing.T) {
 
 // scalingRecords: a run of two workers takes 0.42 s instead of 0.4 s here, and 2.2 s instead of 2 s over a link.
 const scalingRecords = `[
-{"kind":"scale","scale":{"preset":"maze","load":{"install_seconds":0.01},"rows":[{"cluster":{"workers":2},"prediction":{"seconds":0.4,"compute_seconds":0.3,"update_seconds":0.01}}]}},
+{"kind":"scale","preset":"maze","scale":{"load":{"install_seconds":0.01},"rows":[{"cluster":{"workers":2},"prediction":{"seconds":0.4,"compute_seconds":0.3,"update_seconds":0.01}}]}},
 {"kind":"wire","preset":"maze","wire":{"workers":2,"step_seconds":{"median":0.42,"min":0.4,"max":0.5},"plain_step_seconds":{"median":0.35}}},
-{"kind":"scale","link":"1Gbit/s","scale":{"preset":"maze","rows":[{"cluster":{"workers":2},"prediction":{"seconds":2,"compute_seconds":0.5}}]}},
-{"kind":"link","preset":"maze","link":"1Gbit/s","workers":2,"steps":[
+{"kind":"scale","preset":"maze","link":"1Gbit/s","exchange":"star","scale":{"rows":[{"cluster":{"workers":2},"prediction":{"seconds":2,"compute_seconds":0.5}}]}},
+{"kind":"link","preset":"maze","link":"1Gbit/s","exchange":"star","workers":2,"steps":[
   {"values":{"step_seconds":2.2,"compute_seconds":0.4}},{"values":{"step_seconds":9,"compute_seconds":8}},{"values":{"step_seconds":2.0,"compute_seconds":0.6}}]}
 ]`
 
@@ -75,7 +75,7 @@ func TestComparison(t *testing.T) {
 	for _, want := range []string{
 		"| maze | 2 | 420 ms | 400 ms | -5 % | 350 ms | 320 ms | +20 % | +25 % |\n",
 		// medians: 2.2 s a step, 1.4 s of it without gradients
-		"| maze | 1Gbit/s | 2 | 2200 ms | 2000 ms | -9 % | 1400 ms | 1500 ms | +7 % |\n",
+		"| maze | 1Gbit/s | star | 2 | 2200 ms | 2000 ms | -9 % | 1400 ms | 1500 ms | +7 % |\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got\n%s\nwithout %q", out.String(), want)

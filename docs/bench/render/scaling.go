@@ -9,9 +9,8 @@ import (
 
 // prediction is what `bench scale --json` prints.
 type prediction struct {
-	Preset string       `json:"preset"`
-	Load   scaling.Load `json:"load"`
-	Rows   []struct {
+	Load scaling.Load `json:"load"`
+	Rows []struct {
 		Cluster    scaling.Cluster    `json:"cluster"`
 		Prediction scaling.Prediction `json:"prediction"`
 	} `json:"rows"`
@@ -46,16 +45,16 @@ func comparison(records []record) (string, error) {
 			"|---|---|---|---|---|---|---|---|---|\n" + here.String())
 	}
 	if links.Len() > 0 {
-		b.WriteString("\n| preset | link | workers | step | predicted | error | step less compute | predicted | error |\n" +
-			"|---|---|---|---|---|---|---|---|---|\n" + links.String())
+		b.WriteString("\n| preset | link | exchange | workers | step | predicted | error | step less compute | predicted | error |\n" +
+			"|---|---|---|---|---|---|---|---|---|---|\n" + links.String())
 	}
 	return b.String(), nil
 }
 
 // predicted finds the prediction for a measurement.
-func predicted(records []record, preset, link string, workers int) (scaling.Prediction, scaling.Load, error) {
+func predicted(records []record, measured record, workers int) (scaling.Prediction, scaling.Load, error) {
 	for _, r := range of(records, "scale") {
-		if r.Scale.Preset != preset || r.Link != link {
+		if r.Preset != measured.Preset || r.Link != measured.Link || r.Exchange != measured.Exchange {
 			continue
 		}
 		for _, row := range r.Scale.Rows {
@@ -64,11 +63,11 @@ func predicted(records []record, preset, link string, workers int) (scaling.Pred
 			}
 		}
 	}
-	return scaling.Prediction{}, scaling.Load{}, fmt.Errorf("there is no prediction for %d workers of %s, link %q", workers, preset, link)
+	return scaling.Prediction{}, scaling.Load{}, fmt.Errorf("there is no prediction for %d workers of %s, link %q, exchange %q", workers, measured.Preset, measured.Link, measured.Exchange)
 }
 
 func compareHere(b *strings.Builder, records []record, r record) error {
-	p, l, err := predicted(records, r.Preset, "", r.Wire.Workers)
+	p, l, err := predicted(records, r, r.Wire.Workers)
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func compareHere(b *strings.Builder, records []record, r record) error {
 }
 
 func compareLink(b *strings.Builder, records []record, r record) error {
-	p, _, err := predicted(records, r.Preset, r.Link, r.Workers)
+	p, _, err := predicted(records, r, r.Workers)
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func compareLink(b *strings.Builder, records []record, r record) error {
 		steps, rests = append(steps, s.Values.Seconds), append(rests, s.Values.Seconds-s.Values.Compute)
 	}
 	step, rest := median(steps), median(rests)
-	fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", r.Preset, r.Link, r.Workers,
+	fmt.Fprintf(b, "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", r.Preset, r.Link, r.Exchange, r.Workers,
 		thousandths(step), thousandths(p.Seconds), off(p.Seconds, step), thousandths(rest), thousandths(p.Messages()), off(p.Messages(), rest))
 	return nil
 }
