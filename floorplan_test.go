@@ -79,6 +79,7 @@ internal/crowd:
 internal/track:        internal/config internal/runs
 internal/web:          internal/crowd internal/runs
 internal/parallel:
+internal/loss:
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel internal/parallel envs/trig
 internal/wire:         internal/names autodiff/kernel
@@ -94,8 +95,8 @@ internal/bench:        internal/protobuf internal/wire internal/reduce internal/
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
-worker:                internal/exact internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/scaling internal/disk internal/checkpoint autodiff/kernel
+worker:                internal/exact internal/loss internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+coordinator:           internal/loss internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/scaling internal/disk internal/checkpoint autodiff/kernel
 
 internal/advice:
 internal/release:      autodiff/kernel

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -27,8 +28,8 @@ type member struct {
 	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
 	// it sends a message.
 	doubtedAt time.Duration
-	lag       lag // of its chunks
-	echoes    int // messages that may come twice because they were asked for twice
+	lag       loss.Lag // of its chunks
+	echoes    int      // messages that may come twice because they were asked for twice
 	fetch     fetch
 }
 

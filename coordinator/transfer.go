@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -39,7 +40,8 @@ type delivery struct {
 	missing int           // chunks not yet here
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
-	sequence
+	asked   loss.Sequence
+	resent  int // chunks that were asked for again because others came first
 }
 
 // stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
@@ -105,14 +107,15 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 			x.opened++
 			l.opening, l.values = x.opened, x.place(l)
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
-			l.begin(n)
+			l.asked.Begin(n)
+			l.resent = 0
 		}
 		x.out.add(expectCommand{
 			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,
 			first: first, end: l.next, chunks: l.chunks, values: l.values,
 		})
 		l.movedAt = now
-		l.asks(first, l.next)
+		l.asked.Asked(first, l.next)
 		x.ask(l, first, l.next)
 	}
 }
@@ -152,8 +155,8 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 		return x.check(l, c.Chunk)
 	}
 	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
-	l.comes(c.Index)
-	l.owner.lag.add(now - l.movedAt)
+	l.asked.Came(c.Index)
+	l.owner.lag.Add(now - l.movedAt)
 	l.special = l.special || !c.finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
 	l.missing--

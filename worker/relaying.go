@@ -105,6 +105,24 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 	w.verify(msg.Index)
 }
 
+// overtaken returns the chunks of the parameters that were lost for certain where workers hand them on: those of its own
+// section, once the coordinator has said something later, and of each other one those before a chunk that has come. Those
+// who hand on do so in order, each over a link of its own.
+func (w *Worker) overtaken() (lost []wire.Range) {
+	r, t := &w.relay, &w.theta
+	self := wire.Name(w.cfg.ID, w.bus.Key())
+	for i := range r.sections.Count {
+		first, end := r.sections.First(i), r.sections.First(i+1)
+		if r.names[i] != self || !t.behind {
+			for end > first && !t.got[end-1] {
+				end--
+			}
+		}
+		lost = append(lost, gaps(t.got, first, end)...)
+	}
+	return lost[:min(len(lost), wire.MaxRanges)]
+}
+
 // complain tells the coordinator what of the parameters did not come in time from those who were to hand it on: the run
 // has gone on without this worker.
 func (w *Worker) complain() {

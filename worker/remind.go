@@ -1,6 +1,10 @@
 package worker
 
-import "time"
+import (
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
 
 const (
 	// promptBeats is how many times in a heartbeat's interval a worker may speak up after something happened.
@@ -25,11 +29,23 @@ func (w *Worker) beatsSoon(now time.Time) bool {
 	return now.Sub(last) >= w.prompt()<<min(w.beats, promptBeats)
 }
 
-// thetaPatience is how long chunks of the parameters are waited for. Those that were lost for certain are asked for at
-// once; those that may just be slow, or that do not come for the asking, are not.
-func (w *Worker) thetaPatience() time.Duration {
-	if w.theta.behind && w.theta.asks < promptAsks {
-		return w.theta.patience(w.prompt())
+// lacking returns the chunks of the parameters to ask for now; nil if there are none. Those that were lost for certain are
+// asked for soon; those that may just be slow, or that do not come for the asking, are not.
+func (w *Worker) lacking(now time.Time) []wire.Range {
+	t := &w.theta
+	missing, quiet := t.missingRanges(), now.Sub(t.movedAt)
+	relayed, soon := w.relay.sections.Count > 0, t.asks < promptAsks
+	switch {
+	case missing == nil:
+		return nil
+	case relayed && quiet >= max(t.patience(w.heartbeat/4), min(2*t.longest, w.heartbeat)):
+		return missing
+	case relayed && soon && quiet >= t.patience(w.prompt()):
+		return w.overtaken()
+	case !relayed && t.behind && soon && quiet >= t.patience(w.prompt()):
+		return missing
+	case !relayed && !(t.behind && soon) && quiet >= t.patience(w.heartbeat/4):
+		return missing
 	}
-	return w.theta.patience(w.heartbeat / 4)
+	return nil
 }

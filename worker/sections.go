@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -30,7 +31,8 @@ type source struct {
 	next    int       // first chunk that was never asked for
 	flying  int       // bytes that were asked for and are not here
 	movedAt time.Time // when chunks were last asked for, or came
-	asks    int       // times that they were asked for again since
+	asked   loss.Sequence
+	resent  int // chunks that were asked for again because others came first
 }
 
 // takeReduce accepts a reduce lease. A known one was sent again because a message was lost.
@@ -71,7 +73,9 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 	begin := msg.First * len(msg.Sources) / msg.Sections // not all begin with the same holder
 	for i := range msg.Sources {
 		s := msg.Sources[(begin+i)%len(msg.Sources)]
-		l.reduction.sources = append(l.reduction.sources, &source{Source: s, missing: cut.Count(), got: make([]bool, cut.Count()), movedAt: now})
+		from := &source{Source: s, missing: cut.Count(), got: make([]bool, cut.Count()), movedAt: now}
+		from.asked.Begin(cut.Count())
+		l.reduction.sources = append(l.reduction.sources, from)
 	}
 	w.takeOwn(l)
 	w.pullPeers(now)
@@ -160,7 +164,8 @@ func (w *Worker) pullPeers(now time.Time) {
 				if s.sum.Values == nil {
 					s.sum = l.memory.partial(true)
 				}
-				s.movedAt, s.asks = now, 0
+				s.movedAt = now
+				s.asked.Asked(first, s.next)
 				w.askPeer(l, s, first, s.next)
 			}
 			if s.next < len(s.got) {
@@ -177,28 +182,45 @@ func (w *Worker) askPeer(l *lease, s *source, first, end int) {
 	w.tell(s.Holder, &wire.Pull{Lease: s.Lease, First: l.reduction.sections.First(l.First) + first, Count: end - first})
 }
 
-// askPeersAgain asks for chunks that were lost. As long as others come, the link may just be slow.
+// askPeersAgain asks for chunks that were lost, or tries whether some were, if nothing comes.
 func (w *Worker) askPeersAgain(now time.Time) {
 	for _, l := range w.leases {
 		if l.reduction == nil || l.finished() {
 			continue
 		}
 		for _, s := range l.reduction.sources {
-			wait := min(w.prompt()<<min(s.asks, maxAsks), w.heartbeat)
-			if s.missing == 0 || s.next == 0 || now.Sub(s.movedAt) < wait || now.Sub(w.peersAt) < wait {
+			if s.missing == 0 || s.next == 0 || w.askOvertaken(l, s) {
 				continue
 			}
-			s.movedAt = now
-			s.asks++
-			for _, r := range gaps(s.got, 0, s.next) {
-				w.askPeer(l, s, r.First, r.First+r.Count)
+			wait := min(max(w.prompt(), w.peerLag.Limit())<<min(s.asked.Probes(), maxProbes), w.heartbeat)
+			if now.Sub(s.movedAt) < wait || now.Sub(w.peersAt) < wait {
+				continue
+			}
+			if i := s.asked.Probe(s.got); i >= 0 {
+				s.movedAt = now
+				w.askPeer(l, s, i, i+1)
 			}
 		}
 	}
 }
 
-// maxAsks bounds how often the time between two requests is doubled.
-const maxAsks = 8
+// maxProbes bounds how often the time between two probes is doubled.
+const maxProbes = 8
+
+// maxResends bounds, in multiples of the chunks of a source, how many are asked for again because others came first: on a
+// network that changes the order they may just be late.
+const maxResends = 2
+
+// askOvertaken asks for the chunks of a source that others have overtaken.
+func (w *Worker) askOvertaken(l *lease, s *source) bool {
+	lost := s.asked.Overtaken(s.got)
+	if len(lost) == 0 || s.resent+len(lost) > maxResends*len(s.got) {
+		return false
+	}
+	s.resent += len(lost)
+	s.asked.Again(lost, func(first, end int) { w.askPeer(l, s, first, end) })
+	return true
+}
 
 // takePeerChunk stores a chunk of another worker, if it was asked for.
 func (w *Worker) takePeerChunk(msg *wire.Chunk) {
@@ -215,7 +237,9 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 				continue
 			}
 			l.chunks.Decode(s.sum.Values, i, msg.Data)
-			s.got[i], s.movedAt, s.asks, w.peersAt = true, now, 0, now
+			w.peerLag.Add(now.Sub(latest(s.movedAt, w.peersAt)))
+			s.asked.Came(i)
+			s.got[i], s.movedAt, w.peersAt = true, now, now
 			s.flying -= l.chunks.Bytes(i)
 			if s.missing--; s.missing == 0 {
 				w.add(l, s)
@@ -223,6 +247,13 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 		}
 	}
 	w.pullPeers(now)
+}
+
+func latest(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
 }
 
 // add adds a block's sections to a sum, once they are whole and what its holder announced. The last block completes the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -111,6 +112,7 @@ type Worker struct {
 	gave     map[string]int    // by key: chunks that were sent to other workers in this pass
 	parts    map[int]*vectors  // memory for sums of sections, by size
 	peersAt  time.Time         // when a chunk of another worker last came
+	peerLag  loss.Lag          // of such chunks
 	lastBeat time.Time
 	stirred  time.Time // when the worker was last told something, or has announced something
 	beats    int       // heartbeats since
@@ -337,7 +339,7 @@ func (w *Worker) tick() error {
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
-	if ranges := w.theta.missingRanges(); ranges != nil && now.Sub(w.theta.movedAt) >= w.thetaPatience() {
+	if ranges := w.lacking(now); ranges != nil {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
 	}

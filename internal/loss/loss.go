@@ -1,0 +1,101 @@
+// Package loss tells parts of a vector that were lost on their way from parts that are late, for whoever asked for them.
+// Parts are numbered; what they hold, who sends them and how one asks is not known here.
+//
+// The rule is that nothing large is asked for again because of the time alone, so that a link that is merely slow does
+// not carry a vector twice. Who sends does so in the order in which parts were asked for. So a part that has not come
+// although a later one has was lost; and if nothing comes for long, the last part is asked for once more, and its
+// arrival shows which of the others were lost.
+package loss
+
+import (
+	"slices"
+	"time"
+)
+
+// Sequence is the order in which parts were asked for. The zero Sequence is of no parts.
+type Sequence struct {
+	order  []int // parts; one that was asked for again stands there again
+	place  []int // by part: its last place in order
+	sure   int   // places up to here were looked at
+	seen   int   // the last place of which the part has come, plus 1
+	probes int
+}
+
+// Begin forgets everything, for n parts.
+func (q *Sequence) Begin(n int) {
+	if cap(q.place) < n {
+		q.place = make([]int, n)
+	}
+	q.order, q.place = q.order[:0], q.place[:n]
+	q.sure, q.seen, q.probes = 0, 0, 0
+}
+
+// Asked notes that the parts [first, end) were asked for.
+func (q *Sequence) Asked(first, end int) {
+	for i := first; i < end; i++ {
+		q.place[i] = len(q.order)
+		q.order = append(q.order, i)
+	}
+}
+
+// Came notes that a part has come that was asked for.
+func (q *Sequence) Came(part int) { q.seen, q.probes = max(q.seen, q.place[part]+1), 0 }
+
+// Overtaken returns, in order and once for each time that it was asked for, every part that has not come although one has
+// that was asked for later. got says by part what has come.
+func (q *Sequence) Overtaken(got []bool) (lost []int) {
+	for ; q.sure < q.seen; q.sure++ {
+		if i := q.order[q.sure]; !got[i] && q.place[i] == q.sure {
+			lost = append(lost, i)
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+// Again notes that parts, in order, are asked for again, and calls ask for each run [first, end) of them.
+func (q *Sequence) Again(parts []int, ask func(first, end int)) {
+	for i := 0; i < len(parts); {
+		n := 1
+		for i+n < len(parts) && parts[i+n] == parts[i]+n {
+			n++
+		}
+		q.Asked(parts[i], parts[i]+n)
+		ask(parts[i], parts[i]+n)
+		i += n
+	}
+}
+
+// Probe returns the part to ask for once more when nothing comes, the one that was asked for last; -1 if all have come.
+func (q *Sequence) Probe(got []bool) int {
+	for at := len(q.order) - 1; at >= 0; at-- {
+		if i := q.order[at]; !got[i] {
+			q.probes++
+			return i
+		}
+	}
+	return -1
+}
+
+// Probes is how often Probe has chosen a part since the last one came.
+func (q *Sequence) Probes() int { return q.probes }
+
+// Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older waits
+// count less. The zero Lag knows of no wait.
+type Lag struct {
+	mean, deviation time.Duration
+	known           bool
+}
+
+// Add notes a wait.
+func (g *Lag) Add(wait time.Duration) {
+	if !g.known {
+		g.mean, g.deviation, g.known = wait, wait/2, true
+		return
+	}
+	g.deviation += (max(wait-g.mean, g.mean-wait) - g.deviation) / 4
+	g.mean += (wait - g.mean) / 8
+}
+
+// Limit is a wait that is hardly ever exceeded; 0 if none is known.
+func (g *Lag) Limit() time.Duration { return g.mean + 4*g.deviation }
