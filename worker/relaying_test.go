@@ -3,6 +3,7 @@ package worker
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -19,6 +20,7 @@ type listener struct {
 	values []float32
 	handed []*wire.Theta
 	needs  []*wire.Need
+	pulls  []*wire.Pull
 }
 
 func newListener(t *testing.T) *listener {
@@ -37,6 +39,8 @@ func newListener(t *testing.T) *listener {
 			}
 		case *wire.Need:
 			l.needs = append(l.needs, m)
+		case *wire.Pull:
+			l.pulls = append(l.pulls, m)
 		}
 	}}
 	t.Cleanup(func() {
@@ -186,5 +190,94 @@ func TestRelay_Complains(t *testing.T) {
 	l.turn(5, 0)
 	if len(l.needs) != 1 {
 		t.Errorf("it said %+v", l.needs)
+	}
+}
+
+// What the coordinator says later shows what was lost of what it sent itself. What others hand on comes over links of
+// their own: it was lost if they have handed on something later, and is late otherwise.
+func TestRelay_AsksForWhatIsLost(t *testing.T) {
+	one := func(l *listener) *wire.Relay { // w1 hands on everything
+		s := wire.Sections{Chunks: l.chunks, Count: 1}
+		return &wire.Relay{Step: 3, Names: []string{"w1", "w"}, Digests: s.DigestsOf(0, 1, l.values)}
+	}
+	behind := func(l *listener) { l.theta.follows(l.theta.movedAt) }
+	prompt, all := welcome.Heartbeat/promptBeats, []wire.Range{{First: 0, Count: 3}}
+	for _, c := range []struct {
+		name  string
+		act   func(l *listener)
+		after time.Duration
+		want  []wire.Range
+	}{
+		{"a lease overtakes its own section", func(l *listener) { l.takeRelay(l.plan()); behind(l) }, prompt, []wire.Range{{First: 0, Count: 1}}},
+		{"it does not overtake those of others", func(l *listener) { l.takeRelay(l.plan()); l.takeTheta(l.piece(3, 0, 0)); behind(l) }, prompt, nil},
+		{"its own section is late", func(l *listener) { l.takeRelay(l.plan()) }, prompt, nil},
+		{"a chunk overtakes others of its section", func(l *listener) { l.takeRelay(one(l)); l.hears("w1", l.piece(3, 2, 0)) }, prompt, []wire.Range{{First: 0, Count: 2}}},
+		{"a chunk overtakes none", func(l *listener) { l.takeRelay(one(l)); l.hears("w1", l.piece(3, 0, 0)) }, prompt, nil},
+		{"too soon", func(l *listener) { l.takeRelay(one(l)); l.hears("w1", l.piece(3, 2, 0)) }, prompt / 2, nil},
+		{"nothing comes", func(l *listener) { l.takeRelay(one(l)) }, welcome.Heartbeat / 4, all},
+		{"nothing comes for no longer than lately", func(l *listener) { l.theta.longest = welcome.Heartbeat / 4; l.takeRelay(one(l)) }, welcome.Heartbeat / 3, nil},
+		{"nothing comes for longer than lately", func(l *listener) { l.theta.longest = welcome.Heartbeat / 4; l.takeRelay(one(l)) }, welcome.Heartbeat / 2, all},
+		{"no relay: a lease overtakes everything", func(l *listener) { l.turn(3, 0); behind(l) }, prompt, all},
+		{"no relay: everything is late", func(l *listener) { l.turn(3, 0) }, prompt, nil},
+	} {
+		l := newListener(t)
+		c.act(l)
+		got := l.lacking(l.theta.movedAt.Add(c.after))
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: it asks for %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Who sums asks a holder again for what was overtaken, and tries the last chunk alone if nothing comes, ever more seldom:
+// a link that is slow does not carry a gradient twice.
+func TestReduce_AsksForWhatIsLost(t *testing.T) {
+	l := newListener(t)
+	l.turn(3, 0)
+	digests := wire.Sections{Chunks: l.sums, Count: 1}.DigestsOf(0, 1, l.values)
+	l.takeReduce(&wire.Reduce{ID: 9, Step: 3, Number: 1, Sections: 1, Count: 1, Sources: []wire.Source{
+		{Holder: wire.Name("w1", wire.NoKey), Lease: 5, First: 0, Count: 1, Digests: digests},
+		{Holder: wire.Name("w2", wire.NoKey), Lease: 6, First: 1, Count: 1, Digests: digests},
+	}})
+	asked := func(what string, now time.Time, want ...wire.Pull) {
+		t.Helper()
+		if l.pulls = nil; !now.IsZero() {
+			l.askPeersAgain(now)
+		}
+		var got []wire.Pull
+		for _, p := range l.pulls {
+			got = append(got, wire.Pull{Lease: p.Lease, First: p.First, Count: p.Count})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: it asks for %v, want %v", what, got, want)
+		}
+	}
+	sends := func(from string, lease uint64, index int) {
+		data := slices.Clone(l.sums.Encode(nil, l.values, index))
+		l.hears(from, &wire.Chunk{Lease: lease, Step: 3, Index: index, CRC: wire.Checksum(data), Data: data})
+	}
+	if len(l.pulls) != 2 || l.pulls[0].Count != 3 || l.pulls[1].Count != 3 {
+		t.Fatalf("it pulls %+v", l.pulls)
+	}
+	sends("w1", 5, 0)
+	sends("w1", 5, 2)
+	last := time.Now()
+	asked("chunk 1 was overtaken", last, wire.Pull{Lease: 5, First: 1, Count: 1})
+	asked("nothing more", last)
+	silence := last.Add(2 * l.prompt())
+	asked("nothing comes", silence, wire.Pull{Lease: 5, First: 1, Count: 1}, wire.Pull{Lease: 6, First: 2, Count: 1})
+	asked("twice as long is waited now", silence.Add(3*l.prompt()/2))
+	asked("nothing comes still", silence.Add(5*l.prompt()/2), wire.Pull{Lease: 5, First: 1, Count: 1}, wire.Pull{Lease: 6, First: 2, Count: 1})
+	sends("w2", 6, 2)
+	asked("the probe shows what was lost", time.Now(), wire.Pull{Lease: 6, First: 0, Count: 2})
+	for _, c := range []struct {
+		from  string
+		lease uint64
+		chunk int
+	}{{"w1", 5, 1}, {"w2", 6, 0}, {"w2", 6, 1}} {
+		sends(c.from, c.lease, c.chunk)
+	}
+	if k := slices.IndexFunc(l.leases, func(l *lease) bool { return l.ID == 9 && l.finished() && l.err == nil }); k < 0 {
+		t.Error("the sum is not done")
 	}
 }

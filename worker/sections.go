@@ -12,7 +12,7 @@ import (
 )
 
 // peerCredit is how many bytes of other workers' gradients may be on their way to this one at a time.
-const peerCredit = 4 << 20
+const peerCredit = 1 << 20
 
 // reduction is the work of a reduce lease: some sections of the gradient, summed over the blocks of all workers.
 type reduction struct {

@@ -51,6 +51,13 @@ func TestSequence_Overtaken(t *testing.T) {
 	q.Begin(2)
 	got = make([]bool, 2)
 	q.Asked(0, 2)
+	q.Asked(0, 1)
+	come(&q, got, 1)
+	want("0 was asked for again after 1")
+
+	q.Begin(2)
+	got = make([]bool, 2)
+	q.Asked(0, 2)
 	want("anew")
 	come(&q, got, 1)
 	want("anew, 0 was overtaken", 0)
