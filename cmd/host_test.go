@@ -18,6 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -155,8 +156,8 @@ func trainedHash(t *testing.T, arguments ...string) string {
 	return c.info("x").ParametersSHA256
 }
 
-// lengthy is a run that lasts long enough to be stopped twice, on a fast machine that does much else: seconds.
-var lengthy = []string{"noise/smoke", "train.steps=4000", "train.checkpoint_every=100", "train.validate_every=1000"}
+// lengthy is a run that lasts long enough to be stopped twice.
+var lengthy = []string{"noise/smoke", fmt.Sprint("train.steps=", lengthySteps), "train.checkpoint_every=100", "train.validate_every=1000"}
 
 // TestCoordinator_HostsRuns: two runs share four workers. One of them is stopped, continued, and interrupted by the end
 // of the coordinator. Both end with the parameters that one process computes.
@@ -179,7 +180,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if r := c.must("runs", "stop", "long"); !strings.Contains(r.out, "run long is stopped, with a checkpoint of step ") {
 		t.Errorf("got %s", r.out)
 	}
-	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 4000 {
+	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= lengthySteps {
 		t.Errorf("run.json holds %+v", info)
 	}
 	if r := c.must("submit", "fhn/smoke", "--name", "short", "--wait"); !strings.Contains(r.out, "trained  short: 30 steps, params_sha256 "+trainedHash(t, "fhn/smoke")) {
@@ -202,7 +203,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	}
 	second := c.coordinator()
 	second.says("coordinator ready")
-	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: 4,000 steps, params_sha256 "+trainedHash(t, lengthy...)) {
+	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: "+readable.Group(lengthySteps)+" steps, params_sha256 "+trainedHash(t, lengthy...)) {
 		t.Errorf("got %s", r.out)
 	}
 	if code := second.stop(); code != exitOK {
