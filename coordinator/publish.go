@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 
@@ -22,6 +23,7 @@ type sender struct {
 	crcs     []uint32           // of the chunks of the parameters
 	summed   version            // of the state that crcs belong to
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was logged
+	counting sync.Mutex         // of what follows, where several goroutines send
 	bytes    int64              // sent since the last step
 }
 
@@ -93,10 +95,14 @@ type letters struct {
 	room     []byte
 }
 
-// sendTheta sends chunks of the parameters. Their checksums are formed once per step.
+// sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do. Their
+// checksums are formed once per step.
 func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 	subject := s.subject(cmd.to, s.subjects.Theta)
-	s.spread(cmd.count, cmd.base, h, what, func(i int) (int, string) { return cmd.first + i, subject })
+	known := s.summed == what.version
+	parallel.Ranges(cmd.count, max(1, parallel.Elements/what.chunks.Elements), func(begin, end int) {
+		s.stream(consecutive(cmd.first+begin, cmd.first+end), cmd.base, h, what, known, func(int) string { return subject })
+	})
 	if cmd.count == what.chunks.Count() {
 		s.summed = what.version
 	}
@@ -118,9 +124,11 @@ func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Head
 	for _, to := range cmd.to {
 		s.send(to.id, header(to.mark), &wire.Relay{Step: what.step - 1, Pass: what.pass, Names: names, Digests: strings.Join(digests, "")})
 	}
-	order := sideBySide(cmd.sections)
-	s.spread(len(order), cmd.base, header(0), what, func(i int) (int, string) {
-		return order[i], s.subjects.Worker(names[cmd.sections.Of(order[i])])
+	h, known := header(0), s.summed == what.version
+	parallel.Ranges(cmd.sections.Count, 1, func(begin, end int) { // each section in order: what comes late shows what was lost
+		s.stream(sideBySide(cmd.sections, begin, end), cmd.base, h, what, known, func(chunk int) string {
+			return s.subjects.Worker(names[cmd.sections.Of(chunk)])
+		})
 	})
 	s.summed = what.version
 	for _, to := range cmd.direct {
@@ -128,46 +136,57 @@ func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Head
 	}
 }
 
-// sideBySide are the chunks of a vector: the first of each section, then the second.
-func sideBySide(sections wire.Sections) (order []int) {
-	n := sections.Chunks.Count()
-	for at := 0; len(order) < n; at++ {
-		for i := range sections.Count {
-			if c := sections.First(i) + at; c < sections.First(i+1) {
-				order = append(order, c)
+// sideBySide yields the chunks of the sections [from, to) of a vector: the first of each section, then the second.
+func sideBySide(sections wire.Sections, from, to int) iter.Seq[int] {
+	return func(yield func(chunk int) bool) {
+		for at, left := 0, true; left; at++ {
+			left = false
+			for i := from; i < to; i++ {
+				if c := sections.First(i) + at; c < sections.First(i+1) {
+					if left = true; !yield(c) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return order
 }
 
-// spread sends so many chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do.
-// next says which chunk is the i-th, and on which subject it goes.
-func (s *sender) spread(count int, base version, h wire.Header, what sight, next func(i int) (chunk int, subject string)) {
-	chunks, known := what.chunks, s.summed == what.version
-	var mu sync.Mutex
-	parallel.Ranges(count, max(1, parallel.Elements/chunks.Elements), func(begin, end int) {
-		use := s.letters.Get().(*letters)
-		defer s.letters.Put(use)
-		for at := begin; at < end; at++ {
-			i, subject := next(at)
-			data := chunks.Encode(nil, what.values, i)
-			if !known {
-				s.crcs[i] = wire.Checksum(data)
+// consecutive yields the chunks [first, end).
+func consecutive(first, end int) iter.Seq[int] {
+	return func(yield func(chunk int) bool) {
+		for c := first; c < end; c++ {
+			if !yield(c) {
+				return
 			}
-			msg := &wire.Theta{
-				Header: h, Step: what.step - 1, Pass: what.pass, Index: i, Count: chunks.Count(), CRC: s.crcs[i], Data: data,
-			}
-			if base.step > 0 {
-				msg.BaseStep, msg.BasePass, msg.Coding = base.step-1, base.pass, what.differences.coding
-				msg.Data = use.difference(what, i)
-			}
-			n, err := s.encode(use.encoder, subject, msg)
-			mu.Lock()
-			s.count(subject, wire.KindTheta, n, err)
-			mu.Unlock()
 		}
-	})
+	}
+}
+
+// stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may do
+// so at a time, for different chunks. known: the checksums are those of these parameters.
+func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what sight, known bool, to func(chunk int) (subject string)) {
+	chunks := what.chunks
+	use := s.letters.Get().(*letters)
+	defer s.letters.Put(use)
+	for i := range list {
+		subject := to(i)
+		data := chunks.Encode(nil, what.values, i)
+		if !known {
+			s.crcs[i] = wire.Checksum(data)
+		}
+		msg := &wire.Theta{
+			Header: h, Step: what.step - 1, Pass: what.pass, Index: i, Count: chunks.Count(), CRC: s.crcs[i], Data: data,
+		}
+		if base.step > 0 {
+			msg.BaseStep, msg.BasePass, msg.Coding = base.step-1, base.pass, what.differences.coding
+			msg.Data = use.difference(what, i)
+		}
+		n, err := s.encode(use.encoder, subject, msg)
+		s.counting.Lock()
+		s.count(subject, wire.KindTheta, n, err)
+		s.counting.Unlock()
+	}
 }
 
 // difference returns the bytes of the last difference of a chunk, which are valid until the next call.

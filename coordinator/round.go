@@ -108,8 +108,8 @@ func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 	if len(r.free) == 0 || r.work != wire.Sum && f.holdsBack(w, r) {
 		return reduce.Block{}, false
 	}
-	if r.work == wire.Sum {
-		return r.cut(max(1, r.sections.Count/max(1, f.workers))), true
+	if r.work == wire.Sum { // half a share at a time: while it is pulled, the worker sums the other
+		return r.cut(max(1, r.sections.Count/max(1, 2*f.workers))), true
 	}
 	if r.sample {
 		r.sample = false

@@ -19,7 +19,7 @@ type assembly struct {
 	missing int
 	movedAt time.Time     // last arrival or request
 	pace    time.Duration // time between the last arrivals; it is kept for the next step
-	longest time.Duration // the longest wait for a chunk, of which a sixteenth is forgotten with each step
+	longest time.Duration // the longest wait for a chunk, of which a part is forgotten with each step
 	cameAt  time.Time     // last arrival of a chunk of the step
 	asks    int           // number of requests since then
 	behind  bool          // a message came that was sent after all chunks: those that are missing were lost
@@ -84,7 +84,7 @@ func (a *assembly) open(step uint64, pass, chunks int) {
 	clear(a.got)
 	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
 	a.cameAt, a.asks, a.behind = time.Time{}, 0, false
-	a.longest -= a.longest / 16
+	a.longest -= a.longest / 64
 }
 
 // arrived records the arrival of a chunk.

@@ -11,8 +11,9 @@ import (
 // all others, and the others do the same. What comes from another worker counts only if its section, once it is whole, has
 // the digest that the coordinator has told. If not, nothing of it is kept, and it is asked for as if it had been lost.
 
-// maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what.
-const maxEarly = 4 << 20
+// maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what: twice
+// all parameters, as its own link may be the slow one.
+func (w *Worker) maxEarly() int { return max(4<<20, 2*4*w.chunks.Size) }
 
 // relay is what the coordinator has said of who hands on the parameters of the current pass. Without sections it has
 // said nothing: it sends them itself.
@@ -22,6 +23,7 @@ type relay struct {
 	digests  string
 	mixed    []bool // by section: something of it came from another worker
 	refused  []bool // by section: something else came than was told
+	pleaded  []bool // by chunk: it was asked for because it was overtaken
 }
 
 // of is the section that a chunk is in, if the worker with that name hands it on.
@@ -41,7 +43,7 @@ func (w *Worker) takeRelay(msg *wire.Relay) {
 		return
 	}
 	w.meet()
-	w.relay = relay{sections, msg.Names, msg.Digests, make([]bool, n), make([]bool, n)}
+	w.relay = relay{sections, msg.Names, msg.Digests, make([]bool, n), make([]bool, n), make([]bool, w.chunks.Count())}
 	for i, name := range msg.Names[:n] {
 		_, key := wire.SplitName(name)
 		w.gate.Expect(key, wire.KindTheta, 2*(sections.First(i+1)-sections.First(i)))
@@ -91,7 +93,7 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 	case !t.known || msg.Step < t.step || msg.Step == t.step && msg.Pass < t.pass:
 		return
 	default:
-		if w.earlyBytes += len(msg.Data); w.earlyBytes <= maxEarly {
+		if w.earlyBytes += len(msg.Data); w.earlyBytes <= w.maxEarly() {
 			w.early = append(w.early, msg)
 		}
 		return
@@ -107,7 +109,7 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 
 // overtaken returns the chunks of the parameters that were lost for certain where workers hand them on: those of its own
 // section, once the coordinator has said something later, and of each other one those before a chunk that has come. Those
-// who hand on do so in order, each over a link of its own.
+// who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take long.
 func (w *Worker) overtaken() (lost []wire.Range) {
 	r, t := &w.relay, &w.theta
 	self := wire.Name(w.cfg.ID, w.bus.Key())
@@ -118,9 +120,14 @@ func (w *Worker) overtaken() (lost []wire.Range) {
 				end--
 			}
 		}
-		lost = append(lost, gaps(t.got, first, end)...)
+		for i := first; i < end; i++ {
+			if !t.got[i] && !r.pleaded[i] && len(lost) < wire.MaxRanges {
+				r.pleaded[i] = true
+				lost = append(lost, wire.Range{First: i, Count: 1})
+			}
+		}
 	}
-	return lost[:min(len(lost), wire.MaxRanges)]
+	return lost
 }
 
 // complain tells the coordinator what of the parameters did not come in time from those who were to hand it on: the run

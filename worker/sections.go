@@ -70,7 +70,7 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 		l.tree.Peaks = sections.Peaks(msg.First, msg.Count, w.rounder.Grid.Blocks())
 	}
 	w.leases = append(w.leases, l)
-	begin := msg.First * len(msg.Sources) / msg.Sections // not all begin with the same holder
+	begin := msg.First / msg.Count // not all begin with the same holder
 	for i := range msg.Sources {
 		s := msg.Sources[(begin+i)%len(msg.Sources)]
 		from := &source{Source: s, missing: cut.Count(), got: make([]bool, cut.Count()), movedAt: now}
