@@ -19,6 +19,7 @@ type member struct {
 	ready    bool
 	fresh    bool          // it has said Hello, and not Ready since
 	met      bool          // it hears other workers
+	shares   bool          // its vectors go by shared memory
 	owed     bool          // it lacks something of the last parameters, and so what differences are added to
 	asked    bool          // it was given a lease in this step
 	busy     int           // shards leased to it and not announced

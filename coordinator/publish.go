@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"sync"
 
@@ -21,6 +22,8 @@ type sender struct {
 	letters  sync.Pool          // for what several goroutines send
 	crcs     []uint32           // of the chunks of the parameters
 	summed   version            // of the state that crcs belong to
+	memory   io.WriterAt        // that workers of this host read; nil: none
+	laid     laid               // what lies there
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was logged
 	bytes    int64              // sent since the last step
 }
@@ -184,4 +187,4 @@ func (l *letters) difference(what sight, chunk int) []byte {
 }
 
 // forgetState lets the checksums of the parameters be formed anew: others come under a number that was used before.
-func (s *sender) forgetState() { s.summed = version{} }
+func (s *sender) forgetState() { s.summed, s.laid.version = version{}, version{} }
