@@ -17,7 +17,7 @@ import (
 // good, and vectors travel as chunks: nothing waits for shared memory.
 
 // sharedLeases is how many results lie in shared memory at a time. What is pulled beyond travels as chunks.
-const sharedLeases = 4
+const sharedLeases = 16
 
 // sharing is the memory that the worker shares with one coordinator.
 type sharing struct {
