@@ -2,7 +2,9 @@ package coordinator_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -63,7 +65,9 @@ type household struct {
 	bus     wire.Bus             // nil: one of its own
 	kinds   [64]atomic.Int64     // messages, by kind
 	log     text
-	steps   func(coordinator.StepReport)
+	program func(i int) *toy                   // of worker i; nil: an honest one
+	wrap    func(i int, bus wire.Bus) wire.Bus // of worker i; nil: nothing
+	cut     []string                           // who is cut off; set by run
 }
 
 // run trains to the end and returns the hash of the parameters.
@@ -73,7 +77,7 @@ func (h *household) run(t *testing.T) string {
 		h.bus = wire.NewMemory(nil)
 	}
 	bus, log := tallied{h.bus, &h.kinds}, hclog.New(&hclog.LoggerOptions{Output: &h.log, Level: hclog.Info})
-	c, err := coordinator.New(h.cfg, initial(toySize), bus, &events{onStep: h.steps}, log)
+	c, err := coordinator.New(h.cfg, initial(toySize), bus, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +92,21 @@ func (h *household) run(t *testing.T) string {
 			for h.kinds[wire.KindShare].Load() < h.sharers { // toys are built faster than memory is shared
 				time.Sleep(time.Millisecond)
 			}
+			if h.program != nil {
+				return h.program(i), nil
+			}
 			return &toy{size: toySize}, nil
 		}
-		w, err := worker.New(cfg, bus, log)
+		var own wire.Bus = bus
+		if h.wrap != nil {
+			own = h.wrap(i, bus)
+		}
+		w, err := worker.New(cfg, own, log)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all.Go(func() {
-			if err := w.Run(t.Context()); err != nil {
+			if err := w.Run(t.Context()); err != nil && !errors.Is(err, worker.ErrRefused) {
 				t.Error(err)
 			}
 		})
@@ -103,9 +114,7 @@ func (h *household) run(t *testing.T) string {
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if c := c.Stats().Quarantined; len(c) > 0 {
-		t.Errorf("cut off: %v", c)
-	}
+	h.cut = c.Stats().Quarantined
 	theta, _ := c.Parameters()
 	return checkpoint.Hash(theta)
 }
@@ -168,5 +177,183 @@ func (h *household) shared(t *testing.T, name string, exchange coordinator.Excha
 	}
 	if n := h.log.count("the worker is on this host"); n != h.workers {
 		t.Errorf("%s: %d lines say that a worker shares memory, want %d", name, n, h.workers)
+	}
+}
+
+// altered is a bus that changes what its party says.
+type altered struct {
+	wire.Bus
+	change func(m wire.Message) bool // whether it changed the message; nothing is sent if it changes it to nil
+}
+
+func (b altered) Publish(subject string, data []byte) error {
+	m, err := wire.Decode(bytes.Clone(data))
+	if err != nil || !b.change(m) {
+		return b.Bus.Publish(subject, data)
+	}
+	if data, err = wire.NewEncoder().Encode(m); err != nil {
+		return err
+	}
+	return b.Bus.Publish(subject, data)
+}
+
+// Whatever a worker says of its memory, and whatever becomes of it, no bit changes and nothing stops: its vectors travel as
+// chunks from then on, which one line says. Nobody else is touched by it.
+func TestSharing_Hostile(t *testing.T) {
+	const line = "go through the broker from now on"
+	chunksAt := func(change func(m *wire.ChunksAt)) func(wire.Message) bool {
+		return func(m wire.Message) bool {
+			c, ok := m.(*wire.ChunksAt)
+			if ok {
+				change(c)
+			}
+			return ok
+		}
+	}
+	for name, hostile := range map[string]struct {
+		says  func(m wire.Message) bool // w0, of its memory
+		reads func(data []byte) error   // of everybody, after some
+		lines int                       // at least
+	}{
+		"another place":    {says: chunksAt(func(m *wire.ChunksAt) { m.At += 4 }), lines: 2},
+		"a place far off":  {says: chunksAt(func(m *wire.ChunksAt) { m.At = wire.MaxPlace }), lines: 2},
+		"another checksum": {says: chunksAt(func(m *wire.ChunksAt) { m.Sum++ }), lines: 2},
+		"too many chunks":  {says: chunksAt(func(m *wire.ChunksAt) { m.Count++ })},
+		"far too many":     {says: chunksAt(func(m *wire.ChunksAt) { m.First, m.Count = wire.MaxCount, wire.MaxCount })},
+		"no chunks":        {says: chunksAt(func(m *wire.ChunksAt) { m.Count = 0 })},
+		"another lease":    {says: chunksAt(func(m *wire.ChunksAt) { m.Lease += 1000 })},
+		"another step":     {says: chunksAt(func(m *wire.ChunksAt) { m.Step++ })},
+		"another token":    {says: chunksAt(func(m *wire.ChunksAt) { m.Token++ })},
+		"everything else is off": {says: func(m wire.Message) bool {
+			s, ok := m.(*wire.Share)
+			if ok {
+				s.On = false
+			}
+			return ok
+		}},
+		"bits that flip":         {reads: func(data []byte) error { data[0] ^= 1; return nil }, lines: 2},
+		"a file that is shorter": {reads: func([]byte) error { return io.ErrUnexpectedEOF }, lines: 2},
+		"a file that is gone":    {reads: func([]byte) error { return os.ErrClosed }, lines: 2},
+	} {
+		for _, exchange := range []coordinator.Exchange{coordinator.Star, coordinator.Sharded} {
+			t.Run(fmt.Sprintf("%s/%s", name, exchange), func(t *testing.T) {
+				t.Parallel()
+				cfg := sharingConfig(t, exchange, wire.Float32, wire.Float32)
+				cfg.FailureDetection = 200 * time.Millisecond
+				without := household{cfg: cfg, workers: 2}
+				want := without.run(t)
+				var reads atomic.Int64
+				host := shm.NewTwin(func(data []byte) error {
+					if hostile.reads != nil && reads.Add(1) > 60 {
+						return hostile.reads(data)
+					}
+					return nil
+				})
+				cfg.Dir, cfg.Memory = t.TempDir(), host
+				with := household{cfg: cfg, workers: 2, sharers: 2, memory: func(int) shm.Host { return host }}
+				if hostile.says != nil {
+					with.wrap = func(i int, bus wire.Bus) wire.Bus {
+						if i > 0 {
+							return bus
+						}
+						return altered{bus, hostile.says}
+					}
+				}
+				if got := with.run(t); got != want {
+					t.Errorf("SHA-256 %s, want %s", got, want)
+				}
+				if n := with.log.count(line); n < hostile.lines || n > 4 {
+					t.Errorf("%d lines say that it is over, want %d to 4:\n%s", n, hostile.lines, &with.log)
+				}
+				if hostile.says != nil && with.log.count(line+", no longer by shared memory: worker=w1") > 0 {
+					t.Errorf("another worker is touched:\n%s", &with.log)
+				}
+			})
+		}
+	}
+}
+
+// Who lies about its gradients is found out by the same audit whether they come by shared memory or not.
+func TestSharing_LiarIsCutOff(t *testing.T) {
+	cfg := sharingConfig(t, coordinator.Star, wire.Float32, wire.Float32)
+	honest := household{cfg: cfg, workers: 2}
+	want := honest.run(t)
+	host := folder(t)
+	cfg.Dir, cfg.Memory, cfg.Audit, cfg.Referee = t.TempDir(), host, 1, trusted(toySize)
+	h := household{
+		cfg: cfg, workers: 3, sharers: 3, memory: func(int) shm.Host { return host },
+		program: func(i int) *toy {
+			p := &toy{size: toySize, delay: time.Millisecond}
+			if i == 0 {
+				p.spoil = func(_ uint64, _ int, grad []float32) error {
+					if p.loaded {
+						grad[0] += 10000
+					}
+					return nil
+				}
+			}
+			return p
+		},
+	}
+	if got := h.run(t); got != want {
+		t.Errorf("SHA-256 %s, want %s", got, want)
+	}
+	if len(h.cut) != 1 || h.cut[0] != "w0" {
+		t.Errorf("cut off: %v", h.cut)
+	}
+	if h.kinds[wire.KindChunksAt].Load() == 0 {
+		t.Error("no gradients went by shared memory")
+	}
+}
+
+// Workers elsewhere, and those that have no memory to share, get chunks, beside others that share.
+func TestSharing_Mixed(t *testing.T) {
+	cfg := sharingConfig(t, coordinator.Star, wire.Int16, wire.Int16)
+	without := household{cfg: cfg, workers: 4}
+	want := without.run(t)
+	here, there := folder(t), folder(t)
+	cfg.Dir, cfg.Memory = t.TempDir(), here
+	hosts := []shm.Host{here, nil, there, shm.Directory("/nowhere")}
+	h := household{
+		cfg: cfg, workers: 4, sharers: 1, memory: func(i int) shm.Host { return hosts[i] },
+		program: func(int) *toy { return &toy{size: toySize, delay: time.Millisecond} },
+	}
+	if got := h.run(t); got != want {
+		t.Errorf("SHA-256 %s, want %s", got, want)
+	}
+	for _, kind := range []wire.Kind{wire.KindTheta, wire.KindThetaAt, wire.KindChunk, wire.KindChunksAt} {
+		if h.kinds[kind].Load() == 0 {
+			t.Errorf("no %s was sent", kind)
+		}
+	}
+	if n := h.log.count("no memory is shared with the coordinator"); n != 2 {
+		t.Errorf("%d lines say that nothing is shared, want 2:\n%s", n, &h.log)
+	}
+}
+
+// A folder that cannot be used, or that vanishes, stops nothing.
+func TestSharing_Folder(t *testing.T) {
+	cfg := sharingConfig(t, coordinator.Star, wire.Float32, wire.Float32)
+	without := household{cfg: cfg, workers: 2}
+	want := without.run(t)
+	gone := folder(t)
+	for name, c := range map[string]struct {
+		folder shm.Directory
+		line   string
+	}{
+		"missing":  {"/nowhere/at/all", "no memory is shared with workers of this host"},
+		"vanishes": {gone, "no memory is shared with the coordinator"},
+	} {
+		cfg.Dir, cfg.Memory = t.TempDir(), c.folder
+		h := household{cfg: cfg, workers: 2, memory: func(int) shm.Host {
+			os.RemoveAll(string(gone)) // the coordinator is there, the workers are not
+			return c.folder
+		}}
+		if got := h.run(t); got != want {
+			t.Errorf("%s: SHA-256 %s, want %s", name, got, want)
+		}
+		if name == "missing" && h.log.count(c.line) != 1 {
+			t.Errorf("%s: want one line %q:\n%s", name, c.line, &h.log)
+		}
 	}
 }
