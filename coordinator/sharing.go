@@ -165,7 +165,8 @@ func (c *Coordinator) openMemory() {
 	if c.machine.cfg.Memory == nil {
 		return
 	}
-	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)))
+	chunks := c.machine.transfer.chunks
+	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)), wire.MaxShared*chunks.Coding.Width()*chunks.Size)
 	if err != nil {
 		c.log.Info("no memory is shared with workers of this host: vectors go through the broker", "reason", err)
 		return

@@ -16,14 +16,11 @@ import (
 // reads parameters where it is told that they lie, and puts there what is pulled. Whatever goes wrong with that ends it for
 // good, and vectors travel as chunks: nothing waits for shared memory.
 
-// sharedLeases is how many results lie in shared memory at a time. What is pulled beyond travels as chunks.
-const sharedLeases = 16
-
 // sharing is the memory that the worker shares with one coordinator.
 type sharing struct {
 	link   shm.Link // nil: none
 	size   int      // bytes of a result
-	leases [sharedLeases]*lease
+	leases [wire.MaxShared]*lease
 	trying bool // to reach what was offered
 	over   bool // it went wrong: with this coordinator, nothing is shared any more
 	told   bool // why is logged
@@ -63,7 +60,7 @@ func (w *Worker) join(place string) {
 	answer := make(chan joined, 1)
 	s.trying, s.end, s.joined = true, end, answer
 	s.size = w.resultSize()
-	size, secret := sharedLeases*s.size, w.cfg.Token
+	size, secret := wire.MaxShared*s.size, w.cfg.Token
 	w.goroutines.Go(func() {
 		link, err := w.cfg.Memory.Join(ctx, place, secret, size)
 		answer <- joined{link, err}

@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +28,7 @@ func temporary(t *testing.T) string {
 
 func opened(t *testing.T, d Directory, secrets ...uint64) *lobby {
 	t.Helper()
-	l, err := d.Open(1 << 16)
+	l, err := d.Open(1<<16, 1<<16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +108,76 @@ func TestAdopt_Refuses(t *testing.T) {
 		descriptors[path] = fd
 	}
 	for what, fd := range descriptors {
-		if m, err := adopt(fd); err == nil || m != nil {
+		if m, err := adopt(fd, 1<<20); err == nil || m != nil {
 			t.Errorf("%s: adopted", what)
 		}
 		if err := unix.Close(fd); !errors.Is(err, unix.EBADF) {
 			t.Errorf("%s: not closed: %v", what, err)
 		}
+	}
+}
+
+// What was never written is not touched, but is an error: a page would have to be found for it. What was written is read,
+// also when it is asked for in another order.
+func TestTheirs_Holes(t *testing.T) {
+	m := memoryOf(t, 1<<20)
+	fd, err := unix.Dup(int(m.file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := adopt(fd, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const page = 4096
+	for _, at := range []int64{0, 10 * page} {
+		if _, err := m.WriteAt(bytes.Repeat([]byte{7}, 2*page), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, page)
+	for _, at := range []int64{11 * page, 0, page, 10 * page, page, 10*page + 5} {
+		if _, err := other.ReadAt(got, at); err != nil || got[0] != 7 {
+			t.Errorf("at %d: %v, %v", at, got[0], err)
+		}
+	}
+	for _, at := range []int64{2 * page, page + 1, 9 * page, 9*page + 1, 11*page + 1, 100 * page} {
+		if _, err := other.ReadAt(got, at); !errors.Is(err, errHole) {
+			t.Errorf("at %d, where nothing was written: %v", at, err)
+		}
+	}
+}
+
+// More memory than is wanted is not mapped, nor are huge pages, of which there may be none when they are touched.
+func TestAdopt_Size(t *testing.T) {
+	m := memoryOf(t, 1<<16)
+	for most, want := range map[int]bool{1<<16 - 1: false, 1 << 16: true} {
+		fd, err := unix.Dup(int(m.file.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := adopt(fd, most)
+		if (err == nil) != want {
+			t.Errorf("%d bytes at most: %v", most, err)
+		}
+		if other != nil {
+			other.Close()
+		}
+	}
+	huge, err := unix.MemfdCreate("huge", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_HUGETLB)
+	if err != nil {
+		t.Logf("no huge pages here: %v", err)
+		return
+	}
+	if _, err := unix.FcntlInt(uintptr(huge), unix.F_ADD_SEALS, seals); err != nil {
+		t.Logf("huge pages cannot be sealed here: %v", err)
+	}
+	if err := unix.Ftruncate(huge, 2<<20); err == nil {
+		t.Error("sealed and resized")
+	}
+	if other, err := adopt(huge, 1<<30); err == nil || other != nil {
+		t.Error("huge pages were adopted")
 	}
 }
 
@@ -267,7 +332,7 @@ func pass(listener *net.UnixListener, to Directory, place string, guest, owner *
 	}
 	defer out.Close()
 	swap := func(from, to *net.UnixConn, length int, other *memory, forged bool) bool {
-		data, theirs, err := receive(from, length)
+		data, theirs, err := receive(from, length, 1<<20)
 		if err != nil {
 			return false
 		}
@@ -303,7 +368,7 @@ func TestDirectory_Folder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{linked, writable, file, filepath.Join(top, "none", "below"), filepath.Join(top, strings.Repeat("long", 30)), "/proc"} {
-		l, err := Directory(path).Open(100)
+		l, err := Directory(path).Open(100, 100)
 		if !errors.Is(err, ErrFolder) {
 			t.Errorf("%s: %v", path, err)
 		}

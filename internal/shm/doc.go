@@ -9,9 +9,10 @@
 // a place of his own under that name, can put no memory in the place of theirs.
 //
 // The owner's file is sealed: it does not change its size, and nothing but the mapping that the owner has writes it, not
-// even who has its descriptor. So no other process can change what was written, and none can make its owner's accesses fail
-// by cutting it short. Readers read it as a file (pread) and do not map it, so that whatever the owner does costs them
-// an error at most. Such a file ends with the last process that has it open: nothing is left behind by a crash.
+// even who has its descriptor. So no other process can change what was written, and none can make accesses fail by cutting
+// it short, neither its owner's nor a reader's. A reader looks that it is sealed, and touches only what the owner has written:
+// whatever that one does costs him an error at most. Such a file ends with the last process that has it open: nothing is left
+// behind by a crash.
 //
 // Directory is the memory of real processes, on Linux. Twin is its counterpart within one process, for simulations.
 package shm

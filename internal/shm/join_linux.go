@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostOfOwner is the largest memory of the owner of a place, which a guest trusts as far as he obeys him.
+const mostOfOwner = 1 << 40
+
 // link is what a guest of a place in a folder has.
 type link struct {
 	*memory
@@ -52,7 +55,7 @@ func greet(conn *net.UnixConn, place string, secret uint64, own *memory) (*their
 	if err := send(conn, h.encode(), own); err != nil {
 		return nil, err
 	}
-	data, owner, err := receive(conn, len(h.proof))
+	data, owner, err := receive(conn, len(h.proof), mostOfOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +79,8 @@ func send(conn *net.UnixConn, data []byte, m *memory) error {
 	return nil
 }
 
-// receive receives data of a length and the memory of the other side. What else comes is closed.
-func receive(conn *net.UnixConn, length int) ([]byte, *theirs, error) {
+// receive receives data of a length and the memory of the other side, of so many bytes at most. What else comes is closed.
+func receive(conn *net.UnixConn, length, most int) ([]byte, *theirs, error) {
 	data, rights := make([]byte, length+1), make([]byte, unix.CmsgSpace(4))
 	n, ancillary, _, _, err := conn.ReadMsgUnix(data, rights)
 	if err != nil {
@@ -90,7 +93,7 @@ func receive(conn *net.UnixConn, length int) ([]byte, *theirs, error) {
 		}
 		return nil, nil, fmt.Errorf("%w: %d bytes and %d descriptors", ErrProof, n, len(descriptors))
 	}
-	m, err := adopt(descriptors[0])
+	m, err := adopt(descriptors[0], most)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,6 +20,7 @@ const (
 type lobby struct {
 	place    string
 	own      *memory
+	most     int // bytes of a guest's memory
 	listener *net.UnixListener
 	door     chan struct{} // has room for who is at the door
 	all      sync.WaitGroup
@@ -30,7 +31,7 @@ type lobby struct {
 }
 
 // Open implements Host.
-func (d Directory) Open(size int) (Lobby, error) {
+func (d Directory) Open(size, guest int) (Lobby, error) {
 	if err := d.make(); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (d Directory) Open(size int) (Lobby, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrFolder, err), own.Close())
 	}
 	l := &lobby{
-		place: place, own: own, listener: listener, door: make(chan struct{}, atTheDoor),
+		place: place, own: own, most: guest, listener: listener, door: make(chan struct{}, atTheDoor),
 		expected: make(map[uint64]uint64), guests: make(map[uint64]*theirs),
 	}
 	l.all.Go(l.accept)
@@ -81,7 +82,7 @@ func (l *lobby) meet(conn *net.UnixConn) error {
 	if err := conn.SetDeadline(time.Now().Add(greeting)); err != nil {
 		return fmt.Errorf("meet a guest: %w", err)
 	}
-	data, memory, err := receive(conn, helloLength)
+	data, memory, err := receive(conn, helloLength, l.most)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -112,24 +113,31 @@ func (m *memory) Close() error {
 	return err
 }
 
-// theirs is the memory of another process.
+// theirs is the memory of another process. It is mapped for reading, which is several times as fast as to read a file. Such
+// an access could end this process if there were no page for it: if the file were cut short, or had a hole where no memory
+// is left. So only what is sealed is adopted, and only what has pages is touched; seals and pages stay.
 type theirs struct {
 	file *os.File
 	identity
+
+	mu     sync.RWMutex
+	mapped []byte // nil: closed
+
+	asking sync.Mutex
+	known  [2]int64 // bytes from and to which all pages are there
 }
 
-// adopt takes over a descriptor of another process. It is closed if it is not that of such a memory: reading from
-// something else might take for ever.
-func adopt(fd int) (*theirs, error) {
+// adopt takes over a descriptor of another process, whose memory has that many bytes at most. It is closed if it is not
+// that of such a memory.
+func adopt(fd, most int) (*theirs, error) {
 	m := &theirs{file: os.NewFile(uintptr(fd), "shared memory of another")}
-	err := m.look(fd)
-	if err != nil {
-		return nil, errors.Join(err, m.file.Close())
+	if err := m.look(fd, most); err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
 
-func (m *theirs) look(fd int) (err error) {
+func (m *theirs) look(fd, most int) (err error) {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil {
 		return fmt.Errorf("%w: no memory: %w", ErrProof, err)
@@ -140,22 +148,68 @@ func (m *theirs) look(fd int) (err error) {
 	if m.device, m.inode, err = fileOf(fd); err != nil {
 		return err
 	}
-	if _, err := m.file.ReadAt(m.token[:], 0); err != nil {
-		return fmt.Errorf("%w: read its token: %w", ErrProof, err)
+	size, err := m.file.Seek(0, io.SeekEnd)
+	if err != nil || size < before || size-before > int64(most) {
+		return fmt.Errorf("%w: memory of %d bytes, at most %d are wanted", ErrProof, size-before, most)
 	}
-	return nil
+	if m.mapped, err = unix.Mmap(fd, 0, int(size), unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return fmt.Errorf("map shared memory: %w", err)
+	}
+	return m.read(m.token[:], 0)
 }
 
 // ReadAt implements io.ReaderAt.
 func (m *theirs) ReadAt(p []byte, at int64) (int, error) {
-	if at < 0 {
-		return 0, fmt.Errorf("read shared memory at %d: %w", at, os.ErrInvalid)
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if at < 0 || at > int64(len(m.mapped)-before-len(p)) {
+		return 0, fmt.Errorf("read %d bytes of shared memory at %d: %w", len(p), at, io.ErrUnexpectedEOF)
 	}
-	return m.file.ReadAt(p, before+at)
+	if err := m.read(p, before+at); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
-// Close implements io.Closer.
-func (m *theirs) Close() error { return m.file.Close() }
+// read copies what begins at a place within the mapping, if there are pages.
+func (m *theirs) read(p []byte, at int64) error {
+	if !m.written(at, at+int64(len(p))) {
+		return fmt.Errorf("read %d bytes of shared memory at %d: %w", len(p), at, errHole)
+	}
+	copy(p, m.mapped[at:])
+	return nil
+}
+
+// written reports whether there are pages for the bytes [from, to). To ask takes a while, so what is known is remembered: a
+// page that is there stays.
+func (m *theirs) written(from, to int64) bool {
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	if m.known[0] <= from && to <= m.known[1] {
+		return true
+	}
+	hole, err := unix.Seek(int(m.file.Fd()), from, unix.SEEK_HOLE)
+	if err != nil || hole < to {
+		return false
+	}
+	m.known = [2]int64{from, hole}
+	return true
+}
+
+// errHole is returned for a part of a memory that was never written.
+var errHole = errors.New("shm: nothing was written there")
+
+// Close gives back what is there of the memory.
+func (m *theirs) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.file.Close()
+	if m.mapped != nil {
+		err = errors.Join(err, unix.Munmap(m.mapped))
+		m.mapped = nil
+	}
+	return err
+}
 
 // fileOf says which file a descriptor is of.
 func fileOf(fd int) (device, inode uint64, err error) {
@@ -163,8 +217,9 @@ func fileOf(fd int) (device, inode uint64, err error) {
 	if err := unix.Fstat(fd, &s); err != nil {
 		return 0, 0, fmt.Errorf("shared memory: %w", err)
 	}
-	if s.Mode&unix.S_IFMT != unix.S_IFREG {
-		return 0, 0, fmt.Errorf("%w: no file", ErrProof)
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC || s.Mode&unix.S_IFMT != unix.S_IFREG {
+		return 0, 0, fmt.Errorf("%w: no ordinary memory", ErrProof) // huge pages may be missing even where there is no hole
 	}
 	return uint64(s.Dev), s.Ino, nil
 }

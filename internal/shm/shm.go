@@ -10,8 +10,8 @@ import (
 
 // Host opens and finds places.
 type Host interface {
-	// Open opens a place, with memory of that many bytes.
-	Open(size int) (Lobby, error)
+	// Open opens a place, with memory of that many bytes, for guests with memory of so many at most.
+	Open(size, guest int) (Lobby, error)
 	// Join goes to the place of that name, with the secret by which it is expected there, and brings memory of that many
 	// bytes. It returns when both have read what the other wrote, or soon with an error.
 	Join(ctx context.Context, place string, secret uint64, size int) (Link, error)

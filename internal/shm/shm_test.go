@@ -36,7 +36,7 @@ func hosts(t *testing.T) map[string]shm.Host {
 
 func supported(t *testing.T) bool {
 	t.Helper()
-	l, err := folder(t).Open(1)
+	l, err := folder(t).Open(1, 1)
 	if errors.Is(err, shm.ErrUnsupported) {
 		return false
 	}
@@ -56,7 +56,7 @@ func closed(t *testing.T, c interface{ Close() error }) {
 
 func open(t *testing.T, h shm.Host, size int, secrets ...uint64) shm.Lobby {
 	t.Helper()
-	l, err := h.Open(size)
+	l, err := h.Open(size, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

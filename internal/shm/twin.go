@@ -24,7 +24,7 @@ func NewTwin(fault func(data []byte) error) *Twin {
 var _ Host = (*Twin)(nil)
 
 // Open implements Host.
-func (t *Twin) Open(size int) (Lobby, error) {
+func (t *Twin) Open(size, _ int) (Lobby, error) {
 	l := &twinLobby{twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)}, expected: make(map[uint64]*twinMemory)}
 	t.mu.Lock()
 	defer t.mu.Unlock()

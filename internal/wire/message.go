@@ -352,6 +352,10 @@ type ThetaAt struct {
 	Sum  uint32
 }
 
+// MaxShared is how many results of a worker lie in its shared memory at a time, each in a place for a whole gradient as it
+// travels. What is pulled beyond comes as chunks.
+const MaxShared = 16
+
 // TurnLength is the number of bytes in the Turn before parameters in memory.
 const TurnLength = 8
 
