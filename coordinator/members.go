@@ -111,6 +111,17 @@ func (ms *members) ready() int {
 	return n
 }
 
+// sharing counts those whose vectors go by shared memory.
+func (ms *members) sharing() int {
+	n := 0
+	for _, w := range ms.list {
+		if w.ready && w.shares {
+			n++
+		}
+	}
+	return n
+}
+
 // slots counts the slots of those that are ready.
 func (ms *members) slots() int {
 	n := 0

@@ -368,3 +368,34 @@ func TestSharing_Folder(t *testing.T) {
 		}
 	}
 }
+
+// boastful is the bus of a worker that says that it shares memory, before it says that it is ready.
+type boastful struct{ wire.Bus }
+
+func (b boastful) Publish(subject string, data []byte) error {
+	if m, err := wire.Decode(bytes.Clone(data)); err == nil && m.Kind() == wire.KindReady {
+		share, err := wire.NewEncoder().Encode(&wire.Share{Header: *m.Head(), On: true})
+		if err != nil {
+			return err
+		}
+		if err := b.Bus.Publish(subject, share); err != nil {
+			return err
+		}
+	}
+	return b.Bus.Publish(subject, data)
+}
+
+// Who says that it shares memory and has not come to where it is shared is not believed: its parameters come as chunks.
+func TestSharing_Boast(t *testing.T) {
+	cfg := sharingConfig(t, coordinator.Star, wire.Float32, wire.Float32)
+	without := household{cfg: cfg, workers: 2}
+	want := without.run(t)
+	cfg.Dir, cfg.Memory = t.TempDir(), folder(t)
+	h := household{cfg: cfg, workers: 2, wrap: func(_ int, bus wire.Bus) wire.Bus { return boastful{bus} }}
+	if got := h.run(t); got != want {
+		t.Errorf("SHA-256 %s, want %s", got, want)
+	}
+	if n := h.kinds[wire.KindThetaAt].Load(); n > 0 || h.kinds[wire.KindShare].Load() < 2 {
+		t.Errorf("parameters went %d times to memory that nobody shares", n)
+	}
+}

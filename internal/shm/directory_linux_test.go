@@ -181,7 +181,7 @@ func TestAdopt_Size(t *testing.T) {
 	}
 }
 
-// strangers says something at a place and returns what is answered: nothing, and soon.
+// stranger says something at a place and returns what is answered: nothing, and soon.
 func stranger(t *testing.T, d Directory, l *lobby, say func(conn *net.UnixConn)) {
 	t.Helper()
 	path, err := d.socket(l.place)
