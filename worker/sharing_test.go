@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
@@ -56,6 +57,10 @@ func TestAssembly_Read(t *testing.T) {
 		lay(c.turn, c.spoil)
 		a := &assembly{values: make([]float32, size)}
 		a.open(5, 1, chunks.Count())
+		for i := range 3 { // these came as chunks
+			a.arrived(i, time.Now())
+			a.held[i] = held{true, 5, 1}
+		}
 		m := *msg
 		m.At = c.place
 		err := a.read(link, &m, chunks)

@@ -92,6 +92,19 @@ func TestAdopt_Refuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := unix.Write(unsealed, make([]byte, 2*before)); err != nil {
+		t.Fatal(err)
+	}
+	others, err := unix.MemfdCreate("others can write", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Write(others, make([]byte, 2*before)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.FcntlInt(uintptr(others), unix.F_ADD_SEALS, seals&^unix.F_SEAL_FUTURE_WRITE); err != nil {
+		t.Fatal(err)
+	}
 	short, err := unix.MemfdCreate("short", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +112,7 @@ func TestAdopt_Refuses(t *testing.T) {
 	if _, err := unix.FcntlInt(uintptr(short), unix.F_ADD_SEALS, seals); err != nil {
 		t.Fatal(err)
 	}
-	descriptors := map[string]int{"unsealed memory": unsealed, "memory without a token": short}
+	descriptors := map[string]int{"unsealed memory": unsealed, "memory that others write": others, "memory without a token": short}
 	for _, path := range []string{fifo, file, "/dev/zero", "/proc/self/mem", dir} {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -170,11 +183,11 @@ func TestAdopt_Size(t *testing.T) {
 		t.Logf("no huge pages here: %v", err)
 		return
 	}
+	if err := unix.Ftruncate(huge, 2<<20); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := unix.FcntlInt(uintptr(huge), unix.F_ADD_SEALS, seals); err != nil {
 		t.Logf("huge pages cannot be sealed here: %v", err)
-	}
-	if err := unix.Ftruncate(huge, 2<<20); err == nil {
-		t.Error("sealed and resized")
 	}
 	if other, err := adopt(huge, 1<<30); err == nil || other != nil {
 		t.Error("huge pages were adopted")
@@ -444,6 +457,29 @@ func TestLobby_GuestWhoIsGone(t *testing.T) {
 	}
 	if _, err := link.ReadAt(got, 5); err == nil {
 		t.Error("read after the end")
+	}
+}
+
+// A proof is of all that it names: with any other part it is another one.
+func TestProve_EachPart(t *testing.T) {
+	const place, other = "0123456789abcdef", "0123456789abcdee"
+	id := identity{1, 2, [tokenLength]byte{3}}
+	sound := prove(guestSide, place, 7, [nonceLength]byte{4}, id)
+	for what, proof := range map[string][32]byte{
+		"side":   prove(ownerSide, place, 7, [nonceLength]byte{4}, id),
+		"place":  prove(guestSide, other, 7, [nonceLength]byte{4}, id),
+		"secret": prove(guestSide, place, 8, [nonceLength]byte{4}, id),
+		"nonce":  prove(guestSide, place, 7, [nonceLength]byte{5}, id),
+		"device": prove(guestSide, place, 7, [nonceLength]byte{4}, identity{2, 2, id.token}),
+		"inode":  prove(guestSide, place, 7, [nonceLength]byte{4}, identity{1, 1, id.token}),
+		"token":  prove(guestSide, place, 7, [nonceLength]byte{4}, identity{1, 2, [tokenLength]byte{2}}),
+	} {
+		if proof == sound {
+			t.Errorf("with another %s it is the same", what)
+		}
+	}
+	if err := proven(sound[:], guestSide, place, 7, [nonceLength]byte{4}, id); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -179,6 +179,7 @@ func forged(kind Kind, fields ...func(*msgpack.Encoder)) []byte {
 func forgeries() [][]byte {
 	n := func(e *msgpack.Encoder) { e.EncodeUint(7) }
 	one := func(e *msgpack.Encoder) { e.EncodeUint(1) }
+	far := func(e *msgpack.Encoder) { e.EncodeUint(MaxPlace + 1) }
 	huge := func(e *msgpack.Encoder) { e.EncodeBytesLen(math.MaxUint32 - 1) }
 	text := func(e *msgpack.Encoder) { e.EncodeString("text") }
 	list := func(e *msgpack.Encoder) { e.EncodeArrayLen(math.MaxUint32 - 1) }
@@ -201,6 +202,8 @@ func forgeries() [][]byte {
 		forged(KindRelay, n, n, list),
 		forged(KindRelay, n, n, n, huge),
 		forged(KindOffer, huge),
+		forged(KindThetaAt, n, n, far, n, n),
+		forged(KindChunksAt, n, n, n, n, far, n),
 		forged(KindShare, one, huge),
 		{0xdd, 0xff, 0xff, 0xff, 0xff, 1, 2}, // array32 of 4 G elements
 		{0x96, 1, 2, 0xdb, 0xff, 0xff, 0xff, 0xff},
