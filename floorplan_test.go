@@ -85,31 +85,32 @@ internal/optim:        autodiff/kernel internal/parallel envs/trig
 internal/wire:         internal/names autodiff/kernel
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
+internal/shm:
 internal/broker:       internal/crowd
 internal/banlist:      internal/disk internal/wire
 internal/keys:         internal/names internal/wire
 internal/pool:         internal/wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
-internal/bench:        internal/protobuf internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
+internal/bench:        internal/protobuf internal/shm internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
 internal/fault:        internal/disk internal/wire worker rng
 internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
-worker:                internal/exact internal/loss internal/names internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/loss internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/scaling internal/disk internal/checkpoint autodiff/kernel
+worker:                internal/exact internal/loss internal/names internal/shm internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
+coordinator:           internal/loss internal/shm internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/scaling internal/disk internal/checkpoint autodiff/kernel
 
 internal/advice:
 internal/release:      autodiff/kernel
 internal/trained:      internal/checkpoint internal/config internal/exact internal/readable internal/registry internal/runs eval eval/protocol envs envs/files envs/files/npy model
 internal/job:          eval/protocol internal/advice internal/config internal/exact internal/registry internal/trained internal/release internal/names internal/optim internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
-internal/session:      internal/banlist internal/job internal/track internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/wire internal/wire/natsbus coordinator worker model
+internal/session:      internal/banlist internal/job internal/track internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/shm internal/wire internal/wire/natsbus coordinator worker model
 internal/study:        internal/session internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/trained eval/protocol coordinator
 internal/report:
 internal/protobuf:
 internal/paper:        internal/study internal/report internal/config internal/runs eval eval/figure
 internal/runreport:    internal/study internal/report internal/runs internal/readable eval/figure
 internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
-internal/host:         internal/banlist internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/web internal/wire internal/wire/natsbus coordinator internal/names
+internal/host:         internal/banlist internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/shm internal/web internal/wire internal/wire/natsbus coordinator internal/names
 internal/suggest:      envs/files internal/readable
 internal/sweepfile:    internal/advice eval/protocol internal/config internal/job internal/names internal/registry rng sweep
 internal/trials:       coordinator internal/advice internal/checkpoint internal/config internal/control internal/disk internal/host internal/job internal/names internal/runs internal/sweepfile internal/trained sweep

@@ -104,7 +104,7 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	defer transport.Close()
 	var h *sweepHost
 	bench.As(partCoordinator, func() {
-		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, 0)
+		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, nil, 0)
 	})
 	if err != nil {
 		return err

@@ -16,19 +16,25 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
+// sharedCarrier is TCP with shared memory for vectors.
+const sharedCarrier = "memory"
+
 // carriers are the ways to carry vectors that can be measured; train uses the first.
-var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP)}
+var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP), sharedCarrier}
 
 var carrierTexts = map[session.Carrier]string{
 	session.Direct: "handed over in this process", session.Broker: "through it in this process", session.TCP: "through it over the loopback device",
+	sharedCarrier: "in shared memory",
 }
 
 const carrierHelp = `Vectors go as --carrier says: "direct", from party to party of this process, as in
-train; "broker", through NATS without leaving the process; or "tcp", through NATS over
-the loopback device, as for workers in processes of their own.`
+train; "broker", through NATS without leaving the process; "tcp", through NATS over
+the loopback device, as for workers in processes of their own; or "memory", in memory
+that they share, as for workers in processes of one host.`
 
 // wireFlags are the flags of bench wire.
 type wireFlags struct {
@@ -88,7 +94,11 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		return fmt.Errorf("make a folder for checkpoints: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	link, err := session.Embed(session.Carrier(f.carrier), a.logger(a.err, hclog.Warn))
+	way := session.Carrier(f.carrier)
+	if f.carrier == sharedCarrier {
+		way = session.TCP // for messages
+	}
+	link, err := session.Embed(way, a.logger(a.err, hclog.Warn))
 	if err != nil {
 		return err
 	}
@@ -96,6 +106,9 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	cfg := bench.WireConfig{
 		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
 		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
+	}
+	if f.carrier == sharedCarrier {
+		cfg.Memory = shm.Directory(dir)
 	}
 	for _, output := range []struct {
 		what, path string

@@ -22,6 +22,7 @@ type coordinatorFlags struct {
 	config, name string
 	sweepsDir    string
 	events       bool
+	share        memoryFlag
 }
 
 func (a *app) coordinatorCommand() *cobra.Command {
@@ -40,7 +41,7 @@ code 3 if a run was under way.`,
 			"  " + a.invoked + " coordinator --nats nats://10.0.0.7:4222 --config fhn --name first",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := flags.link.check(c); err != nil {
+			if err := errors.Join(flags.share.check(), flags.link.check(c)); err != nil {
 				return err
 			}
 			return a.coordinate(flags)
@@ -50,6 +51,7 @@ code 3 if a run was under way.`,
 	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; a run that exists is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
 	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps that were submitted")
+	flags.share.add(c)
 	addEvents(c, &flags.events)
 	flags.page.add(c)
 	return c
@@ -69,7 +71,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
 		Kinds:   a.kinds,
-		Command: a.command, Mistaken: mistaken, Log: log, Events: flags.events,
+		Command: a.command, Mistaken: mistaken, Log: log, Events: flags.events, Memory: flags.share.host(),
 	})
 	sweeps.Leader.Host = h
 	if err := writable(a.runsDir); err != nil {

@@ -76,6 +76,7 @@ var sharedFlags = map[string]struct{ value, with, want string }{
 	"web-token-file": {"OUT/none", "", "none"},
 	"workers":        {"-1", "", "-1"},
 	"sweeps-dir":     {"OUT/none", "", "none"},
+	"shared-memory":  {"nonsense", "", "nonsense"},
 }
 
 // sharedArguments are what commands are asked about when a shared flag is wrong; of the others, nothing.
@@ -107,7 +108,7 @@ func refused(c *cli, out string, used map[string]bool) {
 			line = "sweep show x --sweeps-dir=OUT/none"
 		case name == "sweeps-dir":
 			continue // serve, coordinator and prune begin with an empty one
-		case command == "sweep extend" && (name == "keys" || name == "listen" || strings.HasPrefix(name, "cluster") || name == "slots" || name == "workers" || strings.HasPrefix(name, "web")):
+		case command == "sweep extend" && (name == "keys" || name == "listen" || strings.HasPrefix(name, "cluster") || name == "slots" || name == "workers" || name == memoryName || strings.HasPrefix(name, "web")):
 			line = strings.Replace(line, "extend x", "extend rates", 1)
 		case command == "worker" && (name == "keys" || name == "listen"):
 			line += " --cluster 127.0.0.1:0"

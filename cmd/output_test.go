@@ -143,6 +143,7 @@ var freeTexts = []string{
 // places are flags whose value is a file or a folder, which shells complete.
 var places = []string{
 	"runs-dir", "sweeps-dir", "out", "data", "in", "controls", "config", "keys", "dir", "nkey", "tls-ca", "web-token-file", "health-file", "file", "cpuprofile", "trace", "measured",
+	"shared-memory",
 }
 
 // TestCompletion_OfFlags: a flag that takes one of some names completes them.

@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trials"
@@ -140,7 +141,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	show := newSweepScreen(screen, j, flags.train.workers, a)
-	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
+	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, flags.train.share.host(), extend)
 	if err != nil {
 		return err
 	}
@@ -174,15 +175,19 @@ type sweepHost struct {
 }
 
 // sweepHost makes the host of a sweep, which has a folder of runs of its own. extend is the number of trials to extend
-// the sweep to; 0: none.
-func (a *app) sweepHost(j *trials.Job, t *session.Transport, leader trials.Leader, extend int) (*sweepHost, error) {
+// the sweep to; 0: none. The memory is shared with workers of other processes of this host; nil: none is.
+func (a *app) sweepHost(j *trials.Job, t *session.Transport, leader trials.Leader, memory shm.Host, extend int) (*sweepHost, error) {
 	h := &sweepHost{}
+	if !t.Open() {
+		memory = nil
+	}
 	h.ctx, h.done = context.WithCancel(context.Background())
 	leader.RunsDir = j.Folder.Runs()
 	h.Host = host.New(host.Config{
 		RunsDir: leader.RunsDir, URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: leader.Log,
 		Connect: t.Plain,
 		Direct:  t.Direct,
+		Memory:  memory,
 		Ready: func(ready context.Context) {
 			leader.Host = h.Host
 			h.err = j.Lead(ready, leader, extend)

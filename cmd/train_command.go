@@ -33,6 +33,7 @@ type trainFlags struct {
 	workers, slots int
 	listen, keys   string
 	join           clusterFlags
+	share          memoryFlag
 	events         bool
 	page           webFlags // of this training; its address is empty unless it is asked for
 	url            string   // of the page, when it is there
@@ -43,6 +44,7 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
 	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. 127.0.0.1:4222 (default: none)")
 	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
+	f.share.add(c)
 	f.join.add(c, "join the embedded broker to servers of others, and take their routes at this address")
 }
 
@@ -63,8 +65,11 @@ func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return advice.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
 	}
-	if err := f.join.check(); err != nil {
+	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
+	}
+	if f.listen == "" && f.share.folder != "" {
+		return advice.Usagef("--%s %s: without --listen no worker of another process can join", memoryName, f.share.folder)
 	}
 	if f.listen == "" && f.join.listen != "" {
 		return advice.Usagef("--cluster %s: without --listen no worker of another process can join", f.join.listen)
@@ -197,7 +202,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	}
 	t := &training{
 		session: &session.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir, Events: flags.events,
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,

@@ -31,6 +31,7 @@ type workerFlags struct {
 	id    string
 	alive string // file that says that the worker lives; empty: none
 	serve brokerFlags
+	share memoryFlag
 	own   *broker.Broker // nil: none
 }
 
@@ -50,6 +51,9 @@ SIGTERM and Ctrl-C hand back at once what it computes, and the exit code is 0. I
 Memory is used for each slot; what a job takes is told when its program is built, to
 which come some 40 MiB for the worker itself. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB)
 makes it free memory in time for the limit of a container.
+
+On the coordinator's host parameters and gradients go by shared memory, if both
+processes are the same user's: see --shared-memory and docs/scaling.md.
 
 With --cluster it carries a NATS server that joins the others, so that what workers
 say to each other crosses no third host. It connects to that server, and to --nats
@@ -74,6 +78,7 @@ is; see docs/scaling.md and docs/security.md.`,
 	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server takes clients that lost another one (default: none)")
 	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder with what init hands out as route: who may connect, and the certificate of routes (default: none, for a cluster without keys)")
 	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS of clients, with the certificate of a broker in the folder of keys")
+	flags.share.add(c)
 	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the machine's)")
 	return c
 }
@@ -95,6 +100,9 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	}
 	if err := wire.CheckName(f.id); err != nil {
 		return advice.Usagef("--id: %w", err)
+	}
+	if err := f.share.check(); err != nil {
+		return err
 	}
 	return f.checkServer(c)
 }
@@ -166,7 +174,7 @@ func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.In
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
 		ID: flags.id, Slots: flags.slots, Info: release.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
-		Alive: flags.sign(log),
+		Alive: flags.sign(log), Memory: flags.share.host(),
 	}, faults.Bus(bus), log)
 	if err != nil {
 		return err

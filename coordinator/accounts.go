@@ -51,6 +51,7 @@ type account struct {
 	examined bool   // the referee has found it right
 	tainted  bool   // it contributed blocks that nobody has confirmed,
 	since    uint64 // the first at the parameters of this step
+	unshared bool   // it is not to share memory
 	banned   string // why it was cut off; empty: it was not
 }
 
@@ -118,7 +119,7 @@ func (as *accounts) banned(token uint64) *account {
 
 // forget closes an account in which nothing is noted.
 func (as *accounts) forget(a *account) {
-	if !a.tainted && a.banned == "" && a.offences == 0 && a.noise == 0 {
+	if !a.tainted && a.banned == "" && a.offences == 0 && a.noise == 0 && !a.unshared {
 		delete(as.byToken, a.token)
 	}
 }

@@ -42,7 +42,7 @@ func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail stri
 		}
 	case stored:
 		return m.admit(w, msg.Chunk)
-	case *wire.Fetch, *wire.Ready, *wire.Need, *wire.Result, *wire.Chunk, *wire.Bye:
+	case *wire.Fetch, *wire.Ready, *wire.Need, *wire.Result, *wire.Chunk, *wire.Bye, *wire.Share, *wire.ChunksAt:
 		switch {
 		case w == nil && m.members.taken(h.From, h.Token):
 			return ReasonToken, fmt.Sprintf("%T from %s with another token than the member's of that id", msg, h.From), false
@@ -75,7 +75,7 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		w.slots = msg.Slots
 		m.out.add(m.members.report())
 	}
-	w.slots, w.fresh, w.met = msg.Slots, true, false
+	w.slots, w.fresh, w.met, w.shares = msg.Slots, true, false, false
 	welcome := &wire.Welcome{
 		Size: len(m.run.opt.theta), Chunk: 4 * m.run.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.transfer.data.hash, DataSize: m.transfer.data.pieces.Size,
@@ -83,6 +83,7 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 	m.run.integers.offer(welcome, &m.cfg, len(m.run.opt.theta))
 	m.run.opt.differences.offer(welcome, &m.cfg, len(m.run.opt.theta))
 	m.out.send(w, welcome)
+	m.offer(w)
 }
 
 // differingKernels names the kernels of the run's fingerprint that a worker's does not have, or has otherwise.
@@ -162,6 +163,7 @@ func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
 		report.Joined = w.id
 		m.out.add(report)
 	}
-	m.out.add(thetaCommand{to: w.id, count: m.run.chunks.Count()})
+	m.offer(w)
+	m.run.sendTo(w)
 	m.leasing.assign(now)
 }

@@ -64,8 +64,11 @@ func (c *Coordinator) inspect(now time.Duration) {
 	c.gate.Crew(c.machine.cfg.Run, crew)
 }
 
-// expect tells the gate what a message to a worker asks for.
+// expect tells the gate, and the place where memory is shared, what a message to a worker asks for.
 func (c *Coordinator) expect(to string, msg wire.Message) {
+	if _, offer := msg.(*wire.Offer); offer {
+		c.expectGuests()
+	}
 	if c.gate == nil || to == "" {
 		return
 	}
@@ -75,6 +78,9 @@ func (c *Coordinator) expect(to string, msg wire.Message) {
 		c.gate.Expect(key, wire.KindResult, 4)
 	case *wire.Pull:
 		c.gate.Expect(key, wire.KindChunk, 2*msg.Count)
+		if c.lobby != nil {
+			c.gate.Expect(key, wire.KindChunksAt, 2)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -27,16 +28,24 @@ func (p trivial) Load(uint64, []float32) error                           { retur
 func (p trivial) Gradient(_ int, _ uint64, _ int, g, _ []float32) error  { g[0] = 1; return nil }
 func (p trivial) Validate(_ int, _ uint64, _ int, terms []float32) error { terms[0] = 0; return nil }
 
-// BenchmarkRound is one step of 1,500,000 parameters in 8 shards with 2 workers: the cost of distribution.
+// BenchmarkRound is one step of 1,500,000 parameters in 8 shards with 2 workers, or 8: the cost of distribution.
 func BenchmarkRound(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		bus := wire.NewMemory(nil)
-		benchmarkRound(b, func() wire.Bus { return bus })
+		benchmarkRound(b, 2, nil, func() wire.Bus { return bus })
 	})
 	for _, c := range []struct {
 		name, listen string
-		local        bool
-	}{{"local", "", true}, {"nats-inprocess", "", false}, {"nats-tcp", "127.0.0.1:0", false}} {
+		local, share bool
+		workers      int
+	}{
+		{"local", "", true, false, 2},
+		{"nats-inprocess", "", false, false, 2},
+		{"nats-tcp", "127.0.0.1:0", false, false, 2},
+		{"nats-tcp-shared-memory", "127.0.0.1:0", false, true, 2},
+		{"nats-tcp-8-workers", "127.0.0.1:0", false, false, 8},
+		{"nats-tcp-shared-memory-8-workers", "127.0.0.1:0", false, true, 8},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			process := wire.NewInProcess()
 			server, err := broker.Start(broker.Config{Listen: c.listen, Log: hclog.NewNullLogger()})
@@ -44,7 +53,11 @@ func BenchmarkRound(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer server.Shutdown()
-			benchmarkRound(b, func() wire.Bus {
+			var memory shm.Host
+			if c.share {
+				memory = folder(b)
+			}
+			benchmarkRound(b, c.workers, memory, func() wire.Bus {
 				cfg := natsbus.Config{URL: server.URL(), Log: hclog.NewNullLogger()}
 				if c.listen == "" {
 					cfg.Server = server
@@ -63,12 +76,12 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-func benchmarkRound(b *testing.B, connect func() wire.Bus) {
+func benchmarkRound(b *testing.B, workers int, memory shm.Host, connect func() wire.Bus) {
 	const size = 1_500_000
 	cfg := coordinator.Config{
 		Run: "bench", Steps: 1 << 40, Shards: 8, FailureDetection: 5 * time.Second, Chunk: 60 << 10, Credit: 16 << 20,
 		Optimizer: coordinator.Optimizer{Rate: 1e-3, Clip: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-		TermNames: []string{"loss"}, Dir: b.TempDir(),
+		TermNames: []string{"loss"}, Dir: b.TempDir(), Memory: memory,
 	}
 	steps := make(chan struct{})
 	obs := &events{onStep: func(coordinator.StepReport) { steps <- struct{}{} }}
@@ -78,8 +91,8 @@ func benchmarkRound(b *testing.B, connect func() wire.Bus) {
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	var all sync.WaitGroup
-	for range 2 {
-		w, err := worker.New(worker.Config{Run: "bench", Build: func([]byte, []byte, int) (worker.Program, error) {
+	for range workers {
+		w, err := worker.New(worker.Config{Run: "bench", Memory: memory, Build: func([]byte, []byte, int) (worker.Program, error) {
 			return trivial{size}, nil
 		}}, connect(), hclog.NewNullLogger())
 		if err != nil {

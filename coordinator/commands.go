@@ -51,6 +51,14 @@ type (
 		sections wire.Sections
 		base     version
 	}
+	// layCommand tells a worker where in shared memory the current parameters lie.
+	layCommand struct{ to recipient }
+	// sharedCommand says whether the vectors of a worker go by shared memory from now on, and why not.
+	sharedCommand struct {
+		worker string
+		on     bool
+		why    string
+	}
 	// pieceCommand sends a piece of the data set to one worker.
 	pieceCommand struct {
 		to    string
@@ -104,6 +112,8 @@ func (expectCommand) isCommand()     {}
 func (closeCommand) isCommand()      {}
 func (thetaCommand) isCommand()      {}
 func (relayCommand) isCommand()      {}
+func (layCommand) isCommand()        {}
+func (sharedCommand) isCommand()     {}
 func (pieceCommand) isCommand()      {}
 func (rejectCommand) isCommand()     {}
 func (checkpointCommand) isCommand() {}

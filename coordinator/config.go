@@ -10,11 +10,12 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
-// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate and Audit. All others do.
+// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate, Memory and Audit. All others do.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -56,6 +57,8 @@ type Config struct {
 
 	// Gate decides which messages of workers are looked at; nil: all.
 	Gate *wire.Gate
+	// Memory is shared with workers of this host, for parameters and gradients; nil: all go over the bus.
+	Memory shm.Host
 
 	Audit    float64        // share of the blocks that are computed a second time; 0 to 1
 	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked

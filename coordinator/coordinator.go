@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -40,6 +41,8 @@ type Coordinator struct {
 	referee    *referee
 	rejections rejections
 	gate       *wire.Gate     // nil: all is let in
+	lobby      shm.Lobby      // nil: no memory is shared
+	unlaid     bool           // parameters could not be written there, and that is logged
 	present    map[string]int // members by key, at the last tick, and who said Hello since
 	figures    published
 	waitLogged float64 // seconds after which a wait was last logged
@@ -145,6 +148,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	}
 	defer c.closeLog()
 	defer c.gate.Crew(c.machine.cfg.Run, nil)
+	c.openMemory()
+	defer c.closeMemory()
 	control, err := c.bus.Hear(c.sender.subjects.Control, c.enqueue)
 	if err != nil {
 		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Control, err)

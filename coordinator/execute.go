@@ -35,6 +35,10 @@ func (c *Coordinator) execute() {
 			c.sender.sendTheta(cmd, c.header(0), c.sight())
 		case relayCommand:
 			c.sender.relayTheta(cmd, c.header, c.sight())
+		case layCommand:
+			c.layTheta(cmd)
+		case sharedCommand:
+			c.logShared(cmd)
 		case pieceCommand:
 			if _, key := wire.SplitName(cmd.to); c.gate != nil {
 				c.gate.Expect(key, wire.KindFetch, 2)
@@ -156,6 +160,7 @@ func (c *Coordinator) reportMembership(r MembershipReport) {
 	case r.Joined != "":
 		c.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
 	case r.Left != "":
+		c.expectGuests()
 		c.log.Info("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
 	case r.Waiting != "" && c.logsWait(r.Seconds):
 		c.log.Info("the run waits", "for", r.Waiting, "seconds", math.Round(r.Seconds*10)/10)

@@ -230,8 +230,10 @@ func (c *crowd) spawn(ctx context.Context) {
 		program.delay *= 20
 	}
 	id, bus := c.character(l.bus, program)
+	memory := c.house.lodge(l.bus)
 	w, err := worker.New(worker.Config{
-		Run: "toy", ID: fmt.Sprint(id, c.born), Slots: 1 + c.fate.IntN(3), Token: 1 + c.fate.Uint64()>>1,
+		Memory: memory,
+		Run:    "toy", ID: fmt.Sprint(id, c.born), Slots: 1 + c.fate.IntN(3), Token: 1 + c.fate.Uint64()>>1,
 		Numerics: c.cfg.Numerics,
 		Build: func(_, data []byte, _ int) (worker.Program, error) {
 			if !bytes.Equal(data, c.cfg.Data) {

@@ -13,6 +13,9 @@ type incoming struct {
 	data  []byte // nil: a chunk is stored
 	chunk stored // without data
 	size  int    // of the whole message
+
+	shared []stored // chunks that were read in shared memory
+	fault  string   // why they were not; the header of the one in shared says whose they are
 }
 
 // enqueue passes a message to the coordinator's goroutine.
@@ -55,6 +58,9 @@ func (c *Coordinator) takeIn(key string, data []byte) {
 			return
 		}
 	}
+	if chunks, ok := msg.(*wire.ChunksAt); ok && err == nil && c.fetchShared(chunks, len(data)) {
+		return
+	}
 	c.forward(key, bytes.Clone(data))
 }
 
@@ -65,9 +71,13 @@ func (c *Coordinator) receive(in incoming) {
 		c.machine.receive(c.now(), in.chunk)
 		return
 	}
+	if in.shared != nil {
+		c.receiveShared(in)
+		return
+	}
 	msg, err := wire.DecodeFrom(in.key, in.data)
 	if err == nil {
-		if c.welcome(in.key, msg) {
+		if c.welcome(in.key, msg) && c.claimed(msg) {
 			c.machine.receive(c.now(), c.intake.take(msg))
 		}
 		return

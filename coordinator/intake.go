@@ -1,10 +1,14 @@
 package coordinator
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/parallel"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -94,6 +98,61 @@ func (in *intake) store(msg *wire.Chunk) (stored, bool) {
 	chunk := *msg
 	chunk.Data = nil
 	return stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
+}
+
+// read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if they
+// were not all expected, and an error if what lies there is not what the message says.
+func (in *intake) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	b := in.boxes[msg.Lease]
+	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Count == 0 || msg.First > len(b.states) || msg.Count > len(b.states)-msg.First {
+		return nil, nil
+	}
+	first, end := msg.First, msg.First+msg.Count
+	for i := first; i < end; i++ {
+		if !b.states[i].CompareAndSwap(wanted, storing) {
+			b.want(first, i)
+			return nil, nil
+		}
+	}
+	list, err := b.read(msg, memory)
+	if err != nil {
+		b.want(first, end)
+		return nil, err
+	}
+	for i := first; i < end; i++ {
+		b.states[i].Store(kept)
+	}
+	return list, nil
+}
+
+// read reads chunks of a box from memory, on all cores.
+func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
+	list, crcs, errs := make([]stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
+	origin, _ := b.chunks.Span(msg.First)
+	parallel.Ranges(msg.Count, max(1, parallel.Elements/b.chunks.Elements), func(begin, end int) {
+		var room []byte
+		for at := begin; at < end; at++ {
+			i := msg.First + at
+			from, to := b.chunks.Span(i)
+			place := int64(msg.At) + int64(b.chunks.Coding.Width())*int64(from-origin)
+			crcs[at], room, errs[at] = b.chunks.ReadAt(memory, place, b.values, i, room)
+			if errs[at] != nil {
+				return
+			}
+			list[at] = stored{
+				&wire.Chunk{Header: msg.Header, Lease: msg.Lease, Step: msg.Step, Index: i, CRC: crcs[at]}, b.opening, kernel.Finite(b.values[from:to]),
+			}
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("shared memory of %s: %w", msg.From, err)
+	}
+	if wire.Combine(crcs) != msg.Sum {
+		return nil, fmt.Errorf("shared memory of %s: chunks %d+%d of its lease %d do not have the checksum that it says", msg.From, msg.First, msg.Count, msg.Lease)
+	}
+	return list, nil
 }
 
 // take stores what is a chunk, and returns what the machine is to be given: the message, or what is left of it.

@@ -1,11 +1,13 @@
 package coordinator
 
 import (
+	"io"
 	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -104,5 +106,109 @@ func TestIntake_ManyAtOnce(t *testing.T) {
 		if n := times.Load(); n > 3 {
 			t.Fatalf("3 chunks were stored %d times", n)
 		}
+	}
+}
+
+// laidBox is an open box, and what a sound message says of its chunks in memory that a twin holds.
+func laidBox(t *testing.T) (in *intake, b *box, memory io.ReaderAt, write func(data []byte, at int64), msg wire.ChunksAt) {
+	t.Helper()
+	in, b, chunk := openBox(t)
+	host := shm.NewTwin(nil)
+	lobby, err := host.Open(0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lobby.Expect([]uint64{9})
+	link, err := host.Join(t.Context(), lobby.Place(), 9, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write = func(data []byte, at int64) {
+		t.Helper()
+		if _, err := link.WriteAt(data, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var crcs []uint32
+	for i := range 3 {
+		c := chunk(i)
+		write(c.Data, int64(100+16*i))
+		crcs = append(crcs, c.CRC)
+	}
+	msg = wire.ChunksAt{Header: b.from, Lease: 5, Step: 3, First: 0, Count: 3, At: 100, Sum: wire.Combine(crcs)}
+	return in, b, lobby.Guest(9), write, msg
+}
+
+// Chunks in memory are stored if all of them are wanted, and are the worker's own; what they say is what chunks that came as
+// messages would. What is not there, or is something else, is a fault, and can come as chunks nevertheless.
+func TestIntake_ReadsWhatIsWanted(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(m *wire.ChunksAt)
+		fault bool
+	}{
+		"lease":         {spoil: func(m *wire.ChunksAt) { m.Lease++ }},
+		"step":          {spoil: func(m *wire.ChunksAt) { m.Step++ }},
+		"run":           {spoil: func(m *wire.ChunksAt) { m.Run = "s" }},
+		"sender":        {spoil: func(m *wire.ChunksAt) { m.From = "x" }},
+		"term":          {spoil: func(m *wire.ChunksAt) { m.Term++ }},
+		"token":         {spoil: func(m *wire.ChunksAt) { m.Token++ }},
+		"too many":      {spoil: func(m *wire.ChunksAt) { m.Count = 4 }},
+		"far too many":  {spoil: func(m *wire.ChunksAt) { m.Count = wire.MaxCount }},
+		"beyond":        {spoil: func(m *wire.ChunksAt) { m.First = 3 }},
+		"none":          {spoil: func(m *wire.ChunksAt) { m.Count = 0 }},
+		"checksum":      {spoil: func(m *wire.ChunksAt) { m.Sum++ }, fault: true},
+		"place":         {spoil: func(m *wire.ChunksAt) { m.At += 4 }, fault: true},
+		"place far off": {spoil: func(m *wire.ChunksAt) { m.At = wire.MaxPlace }, fault: true},
+		"part":          {spoil: func(m *wire.ChunksAt) { m.Count = 2 }, fault: true}, // with the checksum of all
+	} {
+		in, b, memory, _, msg := laidBox(t)
+		b.want(0, 3)
+		c.spoil(&msg)
+		if list, err := in.read(&msg, memory); (err != nil) != c.fault || len(list) > 0 {
+			t.Errorf("another %s: %d chunks, %v", name, len(list), err)
+		}
+		for i := range b.states {
+			if s := b.states[i].Load(); s != wanted {
+				t.Errorf("another %s: chunk %d is in state %d", name, i, s)
+			}
+		}
+	}
+	in, b, memory, write, msg := laidBox(t)
+	for _, states := range [][3]uint32{{wanted, wanted, unwanted}, {kept, wanted, wanted}, {wanted, kept, wanted}} {
+		for i, s := range states {
+			b.states[i].Store(s)
+		}
+		if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+			t.Errorf("%v: %d chunks, %v", states, len(list), err)
+		}
+		for i, s := range states {
+			if got := b.states[i].Load(); got != s {
+				t.Errorf("%v: chunk %d is in state %d", states, i, got)
+			}
+		}
+	}
+	infinite := wire.FloatBytes([]float32{float32(math.Inf(1)), 0, 0, 0})
+	write(infinite, 116)
+	crcs := []uint32{0, wire.Checksum(infinite), 0}
+	_, _, chunk := openBox(t)
+	crcs[0], crcs[2] = chunk(0).CRC, chunk(2).CRC
+	msg.Sum = wire.Combine(crcs)
+	b.want(0, 3)
+	list, err := in.read(&msg, memory)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d chunks, %v", len(list), err)
+	}
+	for i, s := range list {
+		if s.Index != i || s.CRC != crcs[i] || s.Header != b.from || s.opening != 7 || s.finite != (i != 1) || s.Data != nil || b.states[i].Load() != kept {
+			t.Errorf("chunk %d: %+v", i, s)
+		}
+	}
+	if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+		t.Errorf("read twice: %d chunks, %v", len(list), err)
+	}
+	in.close(5)
+	b.want(0, 3)
+	if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+		t.Errorf("read into a box that is closed: %d chunks, %v", len(list), err)
 	}
 }

@@ -15,6 +15,7 @@ type machine struct {
 	cfg       Config
 	term      uint64 // incarnation of the coordinator
 	job       string // hash of the job; empty: there is none
+	place     string // where memory is shared with workers of this host; empty: nowhere
 	figures   Stats
 	out       outbox
 	life      life      // whether the run goes on
@@ -158,6 +159,10 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 		m.arrive(now, w, msg)
 	case *wire.Chunk:
 		m.refuseChunk(w, msg)
+	case *wire.Share:
+		m.share(w, msg)
+	case *wire.ChunksAt:
+		m.refuseChunksAt(w, msg)
 	case *wire.Bye:
 		m.run.remove(now, w, "said goodbye")
 	}

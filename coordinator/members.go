@@ -20,6 +20,7 @@ type member struct {
 	ready    bool
 	fresh    bool          // it has said Hello, and not Ready since
 	met      bool          // it hears other workers
+	shares   bool          // its vectors go by shared memory
 	owed     bool          // it lacks something of the last parameters, and so what differences are added to
 	asked    bool          // it was given a lease in this step
 	busy     int           // shards leased to it and not announced
@@ -105,6 +106,17 @@ func (ms *members) ready() int {
 	n := 0
 	for _, w := range ms.list {
 		if w.ready {
+			n++
+		}
+	}
+	return n
+}
+
+// sharing counts those whose vectors go by shared memory.
+func (ms *members) sharing() int {
+	n := 0
+	for _, w := range ms.list {
+		if w.ready && w.shares {
 			n++
 		}
 	}

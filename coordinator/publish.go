@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -22,6 +23,8 @@ type sender struct {
 	letters  sync.Pool          // for what several goroutines send
 	crcs     []uint32           // of the chunks of the parameters
 	summed   version            // of the state that crcs belong to
+	memory   io.WriterAt        // that workers of this host read; nil: none
+	laid     laid               // what lies there
 	unfit    map[wire.Kind]bool // kinds of which one could not be sent at all and that was logged
 	counting sync.Mutex         // of what follows, where several goroutines send
 	bytes    int64              // sent since the last step
@@ -203,4 +206,4 @@ func (l *letters) difference(what sight, chunk int) []byte {
 }
 
 // forgetState lets the checksums of the parameters be formed anew: others come under a number that was used before.
-func (s *sender) forgetState() { s.summed = version{} }
+func (s *sender) forgetState() { s.summed, s.laid.version = version{}, version{} }

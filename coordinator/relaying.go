@@ -67,12 +67,7 @@ func (r *run) sendOut(now time.Duration, base version, shared bool) {
 	case r.relays != nil:
 		r.handOut(base)
 	default:
-		r.out.add(thetaCommand{count: r.chunks.Count(), base: base})
-		for _, w := range r.members.list {
-			if w.ready && w.owed && base.step > 0 {
-				r.out.add(thetaCommand{to: w.id, count: r.chunks.Count()})
-			}
-		}
+		r.publish(base)
 	}
 	for _, w := range r.members.list {
 		w.owed = false
@@ -86,7 +81,11 @@ func (r *run) handOut(base version) {
 		cmd.to = append(cmd.to, recipient{w.id, w.mark})
 	}
 	for _, w := range r.members.list {
-		if w.ready && !slices.Contains(r.relays.list, w) {
+		switch {
+		case !w.ready || slices.Contains(r.relays.list, w):
+		case w.shares:
+			r.sendTo(w)
+		default:
 			cmd.direct = append(cmd.direct, w.id)
 		}
 	}
@@ -100,7 +99,7 @@ func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) 
 	var able, others []*member
 	for _, w := range ms.list {
 		switch {
-		case !w.ready || !w.met || w.owed || step < w.deaf.until:
+		case !w.ready || !w.met || w.owed || w.shares || step < w.deaf.until:
 		case !w.doubted() && w.sound(now) && step >= w.mute.until:
 			able = append(able, w)
 		default:

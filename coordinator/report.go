@@ -12,14 +12,15 @@ type Observer interface {
 
 // StepReport is about an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
 // shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step
-// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
+// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say. Of
+// the Workers so many are Sharing memory with the coordinator: their vectors are not in BytesIn and BytesOut.
 // With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm
 // that of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32
 	GradNorm, Rate    float64
-	Workers           int
+	Workers, Sharing  int
 	Seconds           float64
 	Compute, Work     float64
 	BytesIn, BytesOut int64

@@ -223,7 +223,7 @@ func (r *run) closeStep(now time.Duration) {
 	if r.cfg.Log != "" {
 		r.out.add(logCommand{r.entry(gradient, norm, rate)}) // before the messages: a step that does not replay is not sent out
 	}
-	report := StepReport{Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, Workers: r.members.ready()}
+	report := StepReport{Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, Workers: r.members.ready(), Sharing: r.members.sharing()}
 	report.Compute, report.Work = r.members.worked()
 	r.life.waitSince = now
 	r.learn(now, gradient)

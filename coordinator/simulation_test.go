@@ -101,6 +101,7 @@ type simulation struct {
 	disk    *weakDisk
 	cfg     coordinator.Config
 	refused int64
+	house   *house // nil: no memory is shared
 	honest  func(id string) bool
 }
 
@@ -190,9 +191,17 @@ func draw(r *rand.Rand) plan {
 
 // simulate lets a schedule happen to a run with that memory of the average of its parameters.
 func simulate(t *testing.T, seed uint64, average float64) *simulation {
+	return simulateOn(t, seed, average, nil)
+}
+
+// simulateOn is simulate where some of the workers share memory with the coordinator; nil: none.
+func simulateOn(t *testing.T, seed uint64, average float64, house *house) *simulation {
 	p := draw(rand.New(rand.NewPCG(seed, 0)))
 	s := &simulation{t: t, plan: p, cfg: simulatedConfig(t), disk: &weakDisk{}}
 	s.cfg.Average = average
+	if s.house = house; house != nil {
+		s.cfg.Memory = house.host
+	}
 	s.honest = func(id string) bool { return strings.HasPrefix(id, "w") }
 	s.weather = newWeather(p, rand.New(rand.NewPCG(seed, 1)))
 	s.cfg.Audit = p.audit

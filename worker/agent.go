@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -45,6 +46,8 @@ type AgentConfig struct {
 	Trouble func() string
 	// Alive is called about once a second as long as the agent does, and the worker of its run. It may be nil.
 	Alive func()
+	// Memory is that of Config.
+	Memory shm.Host
 }
 
 // Agent is a worker of the pool. It obeys the host only in what answers its newest Seek and bears the mark of its token,
@@ -87,7 +90,7 @@ type Agent struct {
 // NewAgent prepares an agent.
 func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	c := Config{
-		ID: cfg.ID, Slots: cfg.Slots, Info: cfg.Info, Token: cfg.Token, Numerics: cfg.Numerics, Build: cfg.Build,
+		ID: cfg.ID, Slots: cfg.Slots, Info: cfg.Info, Token: cfg.Token, Numerics: cfg.Numerics, Build: cfg.Build, Memory: cfg.Memory,
 	}
 	if err := c.complete(); err != nil {
 		return nil, err

@@ -65,12 +65,18 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		w.takePiece(piece)
 		return nil
 	}
+	if offer, ok := msg.(*wire.Offer); ok {
+		w.takeOffer(offer)
+		return nil
+	}
 	if w.program == nil {
 		return nil
 	}
 	switch msg := msg.(type) {
 	case *wire.Theta:
 		w.takeTheta(msg)
+	case *wire.ThetaAt:
+		w.takeThetaAt(msg)
 	case *wire.Relay:
 		w.takeRelay(msg)
 	case *wire.Lease:
@@ -100,6 +106,9 @@ func (w *Worker) reset() {
 	w.theta.forget()
 	w.relay, w.early, w.earlyBytes = relay{}, nil, 0
 	w.dropLeases()
+	w.closeLink()
+	w.sharing.over = false
+	w.hearAgain()
 }
 
 func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
@@ -125,7 +134,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 		w.heartbeat = msg.Heartbeat
 		ticker.Reset(max(w.heartbeat/50, time.Millisecond))
 	}
-	w.chunk, w.rounder, w.changes = msg.Chunk, rounder, changes
+	w.size, w.chunk, w.rounder, w.changes = msg.Size, msg.Chunk, rounder, changes
 	w.shape()
 	w.wanted = order{string(msg.Job), msg.DataHash}
 	w.supply(msg)
@@ -306,6 +315,9 @@ func (w *Worker) serve(msg *wire.Pull) {
 	for _, l := range w.leases {
 		if l.ID != msg.Lease || !l.finished() || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
 			continue
+		}
+		if w.lay(l, msg.First, msg.Count) {
+			return
 		}
 		for i := msg.First; i < msg.First+msg.Count; i++ {
 			if c := (chunkOf{lease: l, index: i}); !slices.Contains(w.sending, c) {

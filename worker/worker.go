@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	// DataSet returns the data set with a hash (SHA-256, lower-case hexadecimal) if this process has it, so that the
 	// worker need not fetch it; otherwise nil. It should return quickly. DataSet may be nil.
 	DataSet func(hash string) []byte
+	// Memory is shared with the coordinator, if it is on this host, for parameters and gradients; nil: all go over the bus.
+	Memory shm.Host
 }
 
 const (
@@ -77,6 +80,7 @@ type Worker struct {
 	outdated  uint64 // the newest older term that was logged, plus 1
 	welcomed  bool
 	heartbeat time.Duration
+	size      int              // number of parameters
 	chunk     int              // bytes of a full chunk
 	rounder   quantize.Rounder // no grid: gradients are float32
 	changes   *quantize.Grid   // of the differences in which parameters may come; nil: they come whole
@@ -107,6 +111,8 @@ type Worker struct {
 	running  int       // tasks that slots are computing
 	prefetch prefetch  // what slots prepare when they have no task
 	sending  []chunkOf // pulled and not sent yet
+	sharing  sharing
+	hearing  *hearing // of chunks of the parameters; nil: they lie in shared memory
 	gate     *wire.Gate
 	met      wire.Subscription // to what other workers say; nil: nobody is heard yet
 	gave     map[string]int    // by key: chunks that were sent to other workers in this pass
@@ -205,9 +211,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.goroutines.Go(func() { w.compute(slot) })
 	}
 	defer w.goroutines.Wait()
+	defer w.closeLink()
 	defer w.abandon()
 	defer close(w.closing)
-	subscriptions := map[string]bool{w.subjects.Theta: false, w.subjects.All: false, w.subjects.Worker(wire.Name(w.cfg.ID, w.bus.Key())): true}
+	subscriptions := map[string]bool{w.subjects.All: false, w.subjects.Worker(wire.Name(w.cfg.ID, w.bus.Key())): true}
 	for subject, direct := range subscriptions {
 		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data: data, direct: direct}) })
 		if err != nil {
@@ -215,6 +222,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		defer w.unsubscribe(sub)
 	}
+	if err := w.hearTheta(); err != nil {
+		return err
+	}
+	defer w.deafen()
 	defer func() {
 		if w.met != nil {
 			w.unsubscribe(w.met)
@@ -257,6 +268,8 @@ func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
 	case t := <-w.computed:
 		w.running--
 		w.account(t.lease)
+	case j := <-w.sharing.joined:
+		w.takeJoined(j)
 	case b := <-w.built:
 		if err := w.finish(b); err != nil {
 			return err

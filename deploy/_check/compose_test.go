@@ -145,14 +145,31 @@ func TestCompose_Cluster(t *testing.T) {
 		keys = append(keys, v.Source+" at "+v.Target)
 	}
 	slices.Sort(keys)
-	if want := []string{"keys-route at /route", "keys-worker at /keys"}; !slices.Equal(keys, want) {
+	if want := []string{"keys-route at /route", "keys-worker at /keys", "shared at /shared"}; !slices.Equal(keys, want) {
 		t.Errorf("a worker has the keys %q, want %q", keys, want)
 	}
 	if !slices.Contains(services["init"].Command, "--hand-out=route=/init/route") || !slices.Contains(services["worker"].Command, "--cluster-seed=nats:6222") {
 		t.Errorf("init: %q, worker: %q", services["init"].Command, services["worker"].Command)
 	}
-	if s := load(t, nil, tlsOverlay).Services["worker"]; len(s.Volumes) != 1 {
+	if s := load(t, nil, tlsOverlay).Services["worker"]; len(s.Volumes) != 2 {
 		t.Errorf("without the overlay a worker has the volumes %v", s.Volumes)
+	}
+}
+
+// Coordinator and workers, and nobody else, meet in a volume that nobody else may write, with all overlays.
+func TestCompose_SharedMemory(t *testing.T) {
+	project := load(t, nil, tlsOverlay, clusterOverlay, monitoringOverlay)
+	for name, s := range project.Services {
+		meets := slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool {
+			return v.Source == "shared" && v.Target == "/shared" && !v.ReadOnly
+		})
+		if want := name == "coordinator" || name == "worker"; meets != want || slices.Contains(s.Command, "--shared-memory=/shared") != want {
+			t.Errorf("%s: volumes %v, command %q", name, s.Volumes, s.Command)
+		}
+	}
+	options := project.Volumes["shared"].DriverOpts
+	if options["type"] != "tmpfs" || !strings.Contains(options["o"], "mode=0700,uid=65532") {
+		t.Errorf("the volume has the options %v", options)
 	}
 }
 
@@ -161,7 +178,7 @@ func TestCompose_WorkersScale(t *testing.T) {
 	if s.ContainerName != "" || len(s.Ports) != 0 || s.Restart != "unless-stopped" {
 		t.Errorf("worker: name %q, ports %v, restart %q", s.ContainerName, s.Ports, s.Restart)
 	}
-	if want := (types.ShellCommand{"worker", "--slots=3"}); !slices.Equal(s.Command, want) {
+	if want := (types.ShellCommand{"worker", "--slots=3", "--shared-memory=/shared"}); !slices.Equal(s.Command, want) {
 		t.Errorf("worker: %q, want %q", s.Command, want)
 	}
 }

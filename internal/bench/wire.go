@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -42,6 +43,7 @@ type WireConfig struct {
 	// vectors take.
 	Connect func(party string) (wire.Bus, error)
 	Carrier string
+	Memory  shm.Host  // shared by coordinator and workers; nil: none
 	Dir     string    // for checkpoints
 	Turns   int       // number of turns of plain and distributed steps
 	Steps   int       // number of steps of a turn that count
@@ -151,6 +153,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
 	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
 	run.Log = run.Dir + ".jsonl" // every run has a log, so its cost counts
+	run.Memory = c.cfg.Memory
 	obs := &listener{times: c.times}
 	lead, err := coordinator.New(run, c.cfg.Theta, c.lead, obs, hclog.NewNullLogger())
 	if err != nil {
@@ -161,7 +164,7 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	errs := make([]error, len(c.buses))
 	for i, bus := range c.buses {
 		w, err := worker.New(worker.Config{
-			Run: run.Run, Build: func([]byte, []byte, int) (worker.Program, error) { return c.programs[i], nil },
+			Run: run.Run, Memory: c.cfg.Memory, Build: func([]byte, []byte, int) (worker.Program, error) { return c.programs[i], nil },
 		}, bus, hclog.NewNullLogger())
 		if err != nil {
 			cancel()

@@ -24,6 +24,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -38,7 +39,8 @@ type Config struct {
 	Command  advice.Command   // makes the command lines in hints
 	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
 	Log      hclog.Logger
-	Events   bool // whether runs that are no trials of a sweep get event files of TensorBoard
+	Events   bool     // whether runs that are no trials of a sweep get event files of TensorBoard
+	Memory   shm.Host // shared with workers of this host; nil: none
 
 	// Direct gives the vectors of a run to workers of this process without a broker between them; nil: they all go
 	// through the broker.

@@ -165,7 +165,7 @@ func (h *Host) begin(r *hosted) error {
 	}
 	r.bus = bus
 	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
-	cfg.Disk, cfg.Gate = disk, h.bans.Gate
+	cfg.Disk, cfg.Gate, cfg.Memory = disk, h.bans.Gate, h.cfg.Memory
 	cfg.Ending = func() { h.pool.Close(r.name) } // its workers seek another run, while its last files are written
 	if r.until > 0 {
 		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 )
@@ -30,6 +31,7 @@ type Session struct {
 	RunsDir   string                 // folder with the list of banned keys
 	Version   string                 // of the program, for people
 	Events    bool                   // whether to write event files of TensorBoard
+	Memory    shm.Host               // shared with workers of other processes of this host; nil: none
 	Log       hclog.Logger
 	WorkerLog hclog.Logger // the coordinator logs most of what these workers would log
 	// Opened is called by Train when the coordinator is there, before its first step; nil: nobody asks for it.
@@ -79,6 +81,9 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 			return nil, err
 		}
 		cfg.Gate = s.bans.Gate
+	}
+	if s.Transport.Open() {
+		cfg.Memory = s.Memory
 	}
 	cfg.Ending = func() {
 		if s.pool != nil {

@@ -149,7 +149,7 @@ func newAdviser(c config.Config) *scaling.Adviser {
 
 // advise logs what would help if steps wait for messages.
 func (w *Watch) advise(r coordinator.StepReport) {
-	if w.adviser == nil {
+	if w.adviser == nil || r.Sharing > 0 { // then steps do not wait for a link alone
 		return
 	}
 	advice, ok := w.adviser.Step(scaling.Sample{

@@ -18,7 +18,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients.
+// A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients
+// or if workers share memory with it.
 func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
 	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {
@@ -26,12 +27,13 @@ func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
 	}
 	for _, c := range []struct {
 		compute float64
+		sharing int
 		want    int
-	}{{0.1, 1}, {0.9, 0}} {
+	}{{0.1, 0, 1}, {0.9, 0, 0}, {0.1, 1, 0}} {
 		var log bytes.Buffer
 		w := &Watch{log: hclog.New(&hclog.LoggerOptions{Output: &log}), adviser: newAdviser(resolved.Config)}
 		for range 100 {
-			w.advise(coordinator.StepReport{Seconds: 1, Compute: c.compute, Work: 2 * c.compute, Workers: 2, BytesIn: 2e6, BytesOut: 1e6})
+			w.advise(coordinator.StepReport{Seconds: 1, Compute: c.compute, Work: 2 * c.compute, Workers: 2, Sharing: c.sharing, BytesIn: 2e6, BytesOut: 1e6})
 		}
 		if n := strings.Count(log.String(), "per step (4 MB, at about "); n != c.want {
 			t.Errorf("%g s of 1 s computed: told %d times, want %d\n%s", c.compute, n, c.want, log.String())

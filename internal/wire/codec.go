@@ -220,6 +220,14 @@ func newMessage(k Kind) Message {
 		return new(Reduce)
 	case KindRelay:
 		return new(Relay)
+	case KindOffer:
+		return new(Offer)
+	case KindShare:
+		return new(Share)
+	case KindThetaAt:
+		return new(ThetaAt)
+	case KindChunksAt:
+		return new(ChunksAt)
 	}
 	return nil
 }

@@ -37,6 +37,10 @@ func samples() []Message {
 		&Assign{h, "run-2", 7, 1 << 40},
 		&Reduce{h, 99, 17, 1, 2, 3, 8, 4, 2, true, []Source{{0, 4, "w1@key", 98, "digests"}, {4, 4, "w2", 97, ""}}},
 		&Relay{h, 17, 1, []string{"w1@key", "w2"}, "digests"},
+		&Offer{h, "0123456789abcdef"},
+		&Share{h, true, "why"},
+		&ThetaAt{h, 17, 1, MaxPlace, 1 << 63, 0xdeadbeef},
+		&ChunksAt{h, 99, 17, 1, 2, 4096, 0xcafe},
 	}
 }
 
@@ -196,6 +200,8 @@ func forgeries() [][]byte {
 		forged(KindReduce, n, n, n, n, n, n, n, n, n, list),
 		forged(KindRelay, n, n, list),
 		forged(KindRelay, n, n, n, huge),
+		forged(KindOffer, huge),
+		forged(KindShare, one, huge),
 		{0xdd, 0xff, 0xff, 0xff, 0xff, 1, 2}, // array32 of 4 G elements
 		{0x96, 1, 2, 0xdb, 0xff, 0xff, 0xff, 0xff},
 	}
@@ -262,8 +268,11 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestEncode_BreaksBound(t *testing.T) {
-	_, err := NewEncoder().Encode(&Refusal{Reason: string(make([]byte, MaxText+1))})
-	if !errors.Is(err, ErrMalformed) {
-		t.Errorf("got %v, want ErrMalformed", err)
+	for _, m := range []Message{
+		&Refusal{Reason: string(make([]byte, MaxText+1))}, &ThetaAt{At: MaxPlace + 1}, &ChunksAt{At: MaxPlace + 1}, &Offer{Place: string(make([]byte, MaxName+1))},
+	} {
+		if _, err := NewEncoder().Encode(m); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%T: got %v, want ErrMalformed", m, err)
+		}
 	}
 }

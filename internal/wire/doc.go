@@ -31,6 +31,10 @@
 //	                    <--- Lease{block} --   an aligned block of shards to each free worker
 //	                    <--- Relay{digests} -  or each section of the parameters to one worker,
 //	   --- Theta chunks -------------------->  who hands it on to the others
+//	                    <--- Offer{place} ---  with the Welcome, if there is memory for processes of one host
+//	   --- Share{on} ----------------------->  each has read there what the other wrote. From then on
+//	                    <--- ThetaAt{place} -  takes the place of Theta chunks,
+//	   --- ChunksAt{place} ----------------->  and this of chunks that are pulled
 //	   --- Need{chunks} -------------------->  only if chunks went missing, or what differences are to be added to
 //	   --- Result{block, terms, checksum} -->  the block's partial sum is ready to be pulled
 //	                    <--- Pull{chunks} --   within the coordinator's credit of bytes in flight
@@ -46,6 +50,10 @@
 //	   --- Bye ----------------------------->  hands the leases back
 //	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages
 //	                    <--- End{reason} ---   to all, at the end of the run
+//
+// What does not lie in shared memory as it is announced, for whatever reason, travels as chunks: the worker asks with a Need,
+// the coordinator pulls again, and the two share no more. Programs that do not know these messages drop an Offer, and never
+// hear the others.
 //
 // A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs, often while it has
 // none and now and then while it serves one, and goes where an Assign{run} sends it, also away from the run that it

@@ -112,6 +112,15 @@ func (c *codec) crc(v *uint32) {
 	}
 }
 
+// place visits a place in memory, of which MaxPlace is the end.
+func (c *codec) place(v *uint64) {
+	x := *v
+	c.number(&x)
+	if !c.counting && c.bound("place", x, MaxPlace) {
+		*v = x
+	}
+}
+
 func (c *codec) work(v *Work) {
 	x := uint64(*v)
 	c.number(&x)

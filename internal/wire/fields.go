@@ -178,3 +178,29 @@ func (m *Assign) fields(c *codec) {
 	c.number(&m.Number)
 	c.number(&m.Order)
 }
+
+func (m *Offer) fields(c *codec) {
+	c.text(&m.Place, MaxName)
+}
+
+func (m *Share) fields(c *codec) {
+	c.flag(&m.On)
+	c.text(&m.Why, MaxText)
+}
+
+func (m *ThetaAt) fields(c *codec) {
+	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
+	c.place(&m.At)
+	c.number(&m.Turn)
+	c.crc(&m.Sum)
+}
+
+func (m *ChunksAt) fields(c *codec) {
+	c.number(&m.Lease)
+	c.number(&m.Step)
+	c.count(&m.First, MaxCount)
+	c.count(&m.Count, MaxCount)
+	c.place(&m.At)
+	c.crc(&m.Sum)
+}

@@ -76,6 +76,8 @@ var toCoordinator = allowances{
 	KindHeartbeat: {burst: 8192, rate: 1024, each: 32},
 	KindBye:       {burst: 2048, rate: 32, each: 1},
 	KindSeek:      {burst: 4096, rate: 256, each: 2},
+	KindShare:     {burst: 2048, rate: 64, each: 2},
+	KindChunksAt:  {burst: 256, rate: 16},
 	state:         {burst: 1024, rate: 8, each: 2},
 }
 

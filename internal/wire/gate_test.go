@@ -35,6 +35,7 @@ func TestGate_FloodOfEachKind(t *testing.T) {
 	}
 	fromWorker := map[Kind]bool{
 		KindHello: true, KindFetch: true, KindReady: true, KindNeed: true, KindResult: true, KindChunk: true, KindHeartbeat: true, KindBye: true, KindSeek: true,
+		KindShare: true, KindChunksAt: true,
 	}
 	for _, m := range samples() {
 		data := encoded(t, m)

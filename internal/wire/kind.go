@@ -25,15 +25,19 @@ const (
 	KindAssign
 	KindReduce
 	KindRelay
+	KindOffer
+	KindShare
+	KindThetaAt
+	KindChunksAt
 
-	lastKind = KindRelay
+	lastKind = KindChunksAt
 )
 
 // String returns the name of the kind's type.
 func (k Kind) String() string {
 	names := [...]string{
 		"", "Introduce", "Hello", "Welcome", "Refusal", "Fetch", "Piece", "Ready", "Theta", "Need", "Lease", "Result", "Pull", "Chunk",
-		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay",
+		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay", "Offer", "Share", "ThetaAt", "ChunksAt",
 	}
 	if k == 0 || int(k) >= len(names) {
 		return "unknown"
@@ -100,3 +104,15 @@ func (*Reduce) Kind() Kind { return KindReduce }
 
 // Kind identifies the message.
 func (*Relay) Kind() Kind { return KindRelay }
+
+// Kind identifies the message.
+func (*Offer) Kind() Kind { return KindOffer }
+
+// Kind identifies the message.
+func (*Share) Kind() Kind { return KindShare }
+
+// Kind identifies the message.
+func (*ThetaAt) Kind() Kind { return KindThetaAt }
+
+// Kind identifies the message.
+func (*ChunksAt) Kind() Kind { return KindChunksAt }

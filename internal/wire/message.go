@@ -32,6 +32,8 @@ const (
 	MaxSources = 1024
 	// MaxListed bounds the workers that are named in a Relay.
 	MaxListed = 4096
+	// MaxPlace bounds places in shared memory, in bytes.
+	MaxPlace = 1 << 40
 
 	MaxNumerics = 64             // kernels listed in a fingerprint
 	MaxTensors  = 1 << 14        // tensors of a model
@@ -321,4 +323,49 @@ type Assign struct {
 	To     string
 	Number uint64
 	Order  uint64
+}
+
+// Offer tells a worker the place of the memory that the coordinator shares with processes of its host, see package shm. A
+// worker that does not know this message, or does not reach the place, does not answer. An empty Place ends what was shared.
+type Offer struct {
+	Header
+	Place string
+}
+
+// Share answers an Offer. With On the worker has read what the coordinator wrote, and the coordinator what the worker
+// wrote. Without it, vectors are to come as chunks from now on, for the reason that Why gives.
+type Share struct {
+	Header
+	On  bool
+	Why string
+}
+
+// ThetaAt says to a worker that shares memory that the parameters of a step and pass lie there, with the exponents of
+// integers behind them: all values as Float32, whatever travels as chunks. They begin at At. Sum is the checksum of the
+// vector. Turn is the number that stands before them, in TurnLength little-endian bytes, until others take their place.
+type ThetaAt struct {
+	Header
+	Step uint64
+	Pass int
+	At   uint64
+	Turn uint64
+	Sum  uint32
+}
+
+// MaxShared is how many results of a worker lie in its shared memory at a time, each in a place for a whole gradient as it
+// travels. What is pulled beyond comes as chunks.
+const MaxShared = 16
+
+// TurnLength is the number of bytes in the Turn before parameters in memory.
+const TurnLength = 8
+
+// ChunksAt answers a Pull of the coordinator in the place of the chunks [First, First+Count): they lie one behind the other
+// in the worker's shared memory, from At on. Sum is their Combine.
+type ChunksAt struct {
+	Header
+	Lease        uint64
+	Step         uint64
+	First, Count int
+	At           uint64
+	Sum          uint32
 }

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
 	"unsafe"
 
@@ -81,6 +83,30 @@ func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 		kernel.PutInt16(room, x[from:to])
 	}
 	return room
+}
+
+// ReadAt reads chunk i of x from bytes that lie elsewhere, from a place on, and returns their checksum. It uses the room if
+// it has the capacity, and returns it. Others may change those bytes meanwhile: the checksum is that of what is in x.
+func (c Chunking) ReadAt(from io.ReaderAt, place int64, x []float32, i int, room []byte) (sum uint32, used []byte, err error) {
+	begin, end := c.Span(i)
+	n, direct := c.Bytes(i), c.Coding == Float32 && littleEndian()
+	data := room
+	switch {
+	case direct:
+		data = alias(x[begin:end])
+	case cap(room) < n:
+		data = make([]byte, n)
+	}
+	data = data[:n]
+	if got, err := from.ReadAt(data, place); got < n {
+		return 0, room, fmt.Errorf("read chunk %d: %w", i, err)
+	}
+	sum = Checksum(data)
+	if direct {
+		return sum, room, nil
+	}
+	c.Decode(x, i, data)
+	return sum, data, nil
 }
 
 // Decode reads chunk i of x from its bytes, of which there must be Bytes(i).

@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A coordinator and two workers in processes of their own share memory in a folder: no vector crosses the broker, and the
+// parameters are those that one process computes. With another folder, or none, they go through the broker.
+func TestSharedMemory_Processes(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"fhn/smoke"}
+	want := trainedHash(t, run...)
+	for _, share := range []bool{true, false} {
+		folder, err := os.MkdirTemp("", "sy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(folder) })
+		c := newCluster(t)
+		lead := c.coordinator("--shared-memory", folder)
+		lead.says("coordinator ready")
+		theirs := folder
+		if !share {
+			theirs = "off"
+		}
+		for range 2 {
+			w := exec.Command(program, "worker", "--slots", "1", "--shared-memory", theirs)
+			w.Env = append(append(os.Environ(), asCommand+"=1"), c.environ...)
+			said := &buffer{}
+			w.Stderr = said
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = w.Process.Signal(os.Interrupt) // it may have ended
+				if err := w.Wait(); err != nil {
+					t.Errorf("worker: %v\n%s", err, said)
+				}
+				if share && !strings.Contains(said.String(), "parameters and gradients go by shared memory") {
+					t.Errorf("the worker does not share memory:\n%s", said)
+				}
+			})
+		}
+		if r := c.must(append([]string{"submit", "--name", "shared", "--wait"}, run...)...); !strings.Contains(r.out, "params_sha256 "+want) {
+			t.Errorf("got %s, want %s", r.out, want)
+		}
+		info := c.info("shared")
+		moved := info.Metrics["bytes_per_worker"]
+		t.Logf("shared %v: %.0f bytes for each worker a step", share, moved)
+		if share != (moved < 10_000) {
+			t.Errorf("shared memory %v: %.0f bytes for each worker a step", share, moved)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package coordinator
+
+import (
+	"io"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// openMemory opens the place where workers of this host share memory. If that fails, vectors travel as chunks.
+func (c *Coordinator) openMemory() {
+	if c.machine.cfg.Memory == nil {
+		return
+	}
+	chunks := c.machine.transfer.chunks
+	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)), wire.MaxShared*chunks.Coding.Width()*chunks.Size)
+	if err != nil {
+		c.log.Info("no memory is shared with workers of this host: vectors go through the broker", "reason", err)
+		return
+	}
+	c.lobby, c.sender.memory, c.machine.place = lobby, lobby, lobby.Place()
+}
+
+// closeMemory closes it.
+func (c *Coordinator) closeMemory() {
+	if c.lobby == nil {
+		return
+	}
+	if err := c.lobby.Close(); err != nil {
+		c.log.Debug("close shared memory", "error", err)
+	}
+}
+
+// expectGuests lets those in who are offered memory, and nobody else.
+func (c *Coordinator) expectGuests() {
+	if c.lobby == nil {
+		return
+	}
+	var secrets []uint64
+	for _, w := range c.machine.members.list {
+		if !w.unshared {
+			secrets = append(secrets, w.token)
+		}
+	}
+	c.lobby.Expect(secrets)
+}
+
+// guest is the memory of the worker with a token; nil if it shares none.
+func (c *Coordinator) guest(token uint64) io.ReaderAt {
+	if c.lobby == nil {
+		return nil
+	}
+	return c.lobby.Guest(token)
+}
+
+// layTheta tells a worker where the parameters lie, or sends them if they cannot be there.
+func (c *Coordinator) layTheta(cmd layCommand) {
+	msg, err := c.sender.lay(c.sight())
+	if err == nil {
+		c.sender.send(cmd.to.id, c.header(cmd.to.mark), &msg)
+		return
+	}
+	if !c.unlaid {
+		c.unlaid = true
+		c.log.Warn("parameters cannot be shared: they go through the broker", "error", err)
+	}
+	c.sender.sendTheta(thetaCommand{to: cmd.to.id, count: c.machine.run.chunks.Count()}, c.header(0), c.sight())
+}
+
+// fetchShared stores chunks that lie in a worker's memory, and passes on that they are there, or why they are not. It
+// reports whether they were expected.
+func (c *Coordinator) fetchShared(msg *wire.ChunksAt, size int) bool {
+	memory := c.guest(msg.Token)
+	if memory == nil {
+		return false
+	}
+	list, err := c.intake.read(msg, memory)
+	switch {
+	case err != nil:
+		c.pass(incoming{shared: []stored{{Chunk: &wire.Chunk{Header: msg.Header}}}, fault: err.Error(), size: size})
+	case len(list) == 0:
+		return false
+	default:
+		c.pass(incoming{shared: list, size: size})
+	}
+	return true
+}
+
+// receiveShared gives the machine what was read in memory.
+func (c *Coordinator) receiveShared(in incoming) {
+	if in.fault != "" {
+		c.machine.distrust(in.shared[0].Header, in.fault)
+		c.expectGuests()
+		return
+	}
+	for _, s := range in.shared {
+		c.machine.receive(c.now(), s)
+	}
+}
+
+// claimed reports whether what a message says of shared memory is so. If not, its worker is told that nothing is shared.
+func (c *Coordinator) claimed(msg wire.Message) bool {
+	share, ok := msg.(*wire.Share)
+	if !ok || !share.On || c.guest(share.Token) != nil {
+		return true
+	}
+	c.machine.distrust(share.Header, "nobody has come to the place")
+	return false
+}
+
+// logShared says by which way the vectors of a worker go.
+func (c *Coordinator) logShared(cmd sharedCommand) {
+	if cmd.on {
+		c.log.Info("the worker is on this host: parameters and gradients go by shared memory", "worker", cmd.worker)
+		return
+	}
+	c.log.Warn("parameters and gradients of the worker go through the broker from now on, no longer by shared memory", "worker", cmd.worker, "reason", cmd.why)
+}

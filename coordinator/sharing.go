@@ -1,0 +1,101 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/wire"
+)
+
+// Vectors of workers on the coordinator's host go by memory that both share, see package shm: the parameters are written
+// once for all of them, and gradients are read where their workers have put them. Only what says where they lie is a
+// message. The machine knows who shares; the shell reads and writes. Whose memory does not hold what he says, once, shares
+// no more in this run: his vectors travel as chunks, and everything that is decided about chunks is decided about them.
+// What was read counts as if chunks with these bytes had come, so that he who shares can do no more than he who does not.
+
+// offer tells a worker where memory is shared.
+func (m *machine) offer(w *member) {
+	if m.place != "" && !w.unshared && !w.shares {
+		m.out.send(w, &wire.Offer{Place: m.place})
+	}
+}
+
+// share handles what a worker says about shared memory. The shell has looked that it is there.
+func (m *machine) share(w *member, msg *wire.Share) {
+	switch {
+	case !msg.On:
+		m.unshare(w, "worker: "+msg.Why)
+	case w.unshared:
+		m.out.send(w, &wire.Offer{})
+	case !w.shares:
+		w.shares = true
+		m.out.add(sharedCommand{worker: w.id, on: true})
+	}
+}
+
+// unshare lets the vectors of a worker travel as chunks for the rest of the run.
+func (m *machine) unshare(w *member, why string) {
+	if w.shares {
+		m.out.add(sharedCommand{worker: w.id, why: why})
+	}
+	w.shares, w.unshared = false, true
+}
+
+// distrust handles memory that does not hold what its worker says. What lies there is pulled.
+func (m *machine) distrust(h wire.Header, why string) {
+	w := m.members.get(h.From, h.Token)
+	if w == nil || !m.life.active() || h.Term != m.term {
+		return
+	}
+	m.unshare(w, why)
+	m.out.send(w, &wire.Offer{})
+	for _, l := range m.leasing.leases {
+		if l.owner == w && l.state == pulling {
+			m.transfer.askAgain(l)
+		}
+	}
+}
+
+// refuseChunksAt refuses chunks in shared memory that were not read, and says why.
+func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
+	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
+	if reason == "" {
+		reason, detail = ReasonUnrequested, fmt.Sprintf("chunks %d+%d of shards %s in shared memory were not asked for, or are there already", msg.First, msg.Count, l.block)
+	}
+	m.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
+	if w.unshared { // which it has not heard
+		m.out.send(w, &wire.Offer{})
+	}
+}
+
+// publish sends the parameters to all that are ready: by memory to those who share it, and as chunks to all if there are
+// others.
+func (r *run) publish(base version) {
+	remote := false
+	for _, w := range r.members.list {
+		switch {
+		case !w.ready:
+		case w.shares:
+			r.sendTo(w)
+		default:
+			remote = true
+		}
+	}
+	if !remote {
+		return
+	}
+	r.out.add(thetaCommand{count: r.chunks.Count(), base: base})
+	for _, w := range r.members.list {
+		if w.ready && w.owed && !w.shares && base.step > 0 {
+			r.sendTo(w)
+		}
+	}
+}
+
+// sendTo sends the parameters to one worker.
+func (r *run) sendTo(w *member) {
+	if w.shares {
+		r.out.add(layCommand{recipient{w.id, w.mark}})
+		return
+	}
+	r.out.add(thetaCommand{to: w.id, count: r.chunks.Count()})
+}

@@ -1,0 +1,70 @@
+package broker_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/internal/shm"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Workers on the coordinator's host, each with its connection to a broker with keys: neither parameters nor gradients cross
+// the broker, as its own count of bytes shows, and the bits are the same. Without shared memory they do.
+func TestSharing_NothingCrossesTheBroker(t *testing.T) {
+	const steps, size, workers = 20, 20_000, 3
+	for _, share := range []bool{false, true} {
+		s, b, log := newSite(t)
+		cfg := toyConfig(t, steps, 8)
+		want := undisturbed(t, cfg, size)
+		cfg.Chunk = 8192
+		var memory shm.Host
+		if share {
+			dir, err := os.MkdirTemp("", "sy")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			memory = shm.Directory(dir)
+			cfg.Memory = memory
+		}
+		c, err := coordinator.New(cfg, initial(size), s.connect(keys.CoordinatorKey), nil, s.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range workers {
+			w, err := worker.New(worker.Config{Run: "toy", ID: fmt.Sprint("w", i), Memory: memory, Build: func([]byte, []byte, int) (worker.Program, error) {
+				time.Sleep(200 * time.Millisecond) // programs take longer to build than it takes to share memory
+				return &toy{size: size}, nil
+			}}, s.connect(keys.WorkerKey), s.log.Named("worker"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- w.Run(t.Context()) }()
+			defer func() {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := hash(c); got != want {
+			t.Errorf("shared memory %v: SHA-256 %s, want %s", share, got, want)
+		}
+		v, err := b.Server().Varz(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, out := float64(v.InBytes)/steps/(4*size), float64(v.OutBytes)/steps/(4*size)
+		t.Logf("shared memory %v: %.3f gradients a step to the broker, %.3f from it", share, in, out)
+		if share && in+out > 0.2 || !share && in < 1.5 {
+			t.Errorf("shared memory %v: %.3f gradients a step go to the broker, %.3f come from it:\n%s", share, in, out, log)
+		}
+	}
+}

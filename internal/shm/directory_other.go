@@ -1,0 +1,13 @@
+//go:build !linux
+
+package shm
+
+import "context"
+
+// Open implements Host.
+func (Directory) Open(int, int) (Lobby, error) { return nil, ErrUnsupported }
+
+// Join implements Host.
+func (Directory) Join(context.Context, string, uint64, int) (Link, error) {
+	return nil, ErrUnsupported
+}

@@ -1,0 +1,173 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// greeting is how long a guest may take to say who he is.
+	greeting = 2 * time.Second
+	// atTheDoor is how many may do so at a time.
+	atTheDoor = 16
+)
+
+// lobby is a place in a folder.
+type lobby struct {
+	place    string
+	own      *memory
+	most     int // bytes of a guest's memory
+	listener *net.UnixListener
+	door     chan struct{} // has room for who is at the door
+	all      sync.WaitGroup
+
+	mu       sync.Mutex
+	expected map[uint64]uint64  // secrets by mark
+	guests   map[uint64]*theirs // by secret; nil: closed
+}
+
+// Open implements Host.
+func (d Directory) Open(size, guest int) (Lobby, error) {
+	if err := d.make(); err != nil {
+		return nil, err
+	}
+	place := newPlace()
+	path, err := d.socket(place)
+	if err != nil {
+		return nil, err
+	}
+	own, err := newMemory(size)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenUnix(network, &net.UnixAddr{Name: path, Net: network})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrFolder, err), own.Close())
+	}
+	l := &lobby{
+		place: place, own: own, most: guest, listener: listener, door: make(chan struct{}, atTheDoor),
+		expected: make(map[uint64]uint64), guests: make(map[uint64]*theirs),
+	}
+	l.all.Go(l.accept)
+	return l, nil
+}
+
+// accept lets guests in until the place is closed.
+func (l *lobby) accept() {
+	for {
+		l.door <- struct{}{}
+		conn, err := l.listener.AcceptUnix()
+		if err != nil {
+			<-l.door
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // there are too many open files; guests wait, or go
+			continue
+		}
+		l.all.Go(func() {
+			_ = l.meet(conn) // who proves nothing is answered nothing
+			_ = conn.Close() // all is said
+			<-l.door
+		})
+	}
+}
+
+// meet lets a guest in who proves that he knows a secret that is expected, and where his memory is.
+func (l *lobby) meet(conn *net.UnixConn) error {
+	if err := conn.SetDeadline(time.Now().Add(greeting)); err != nil {
+		return fmt.Errorf("meet a guest: %w", err)
+	}
+	data, memory, err := receive(conn, helloLength, l.most)
+	if err != nil {
+		return err
+	}
+	h, err := decodeHello(data)
+	secret, known := l.secret(h.mark)
+	if err == nil && !known {
+		err = fmt.Errorf("%w: not expected", ErrProof)
+	}
+	if err == nil {
+		err = proven(h.proof[:], guestSide, l.place, secret, h.nonce, memory.identity)
+	}
+	if err == nil {
+		err = l.enter(secret, memory)
+	}
+	if err != nil {
+		return errors.Join(err, memory.Close())
+	}
+	proof := prove(ownerSide, l.place, secret, h.nonce, l.own.identity)
+	return send(conn, proof[:], l.own)
+}
+
+// secret returns the secret of a mark, if it is expected.
+func (l *lobby) secret(mark uint64) (uint64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	secret, known := l.expected[mark]
+	return secret, known
+}
+
+// enter makes a memory that of a guest, who may have had another one.
+func (l *lobby) enter(secret uint64, memory *theirs) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.expected[markOf(secret)]; !known || l.guests == nil {
+		return fmt.Errorf("%w: not expected any more", ErrProof)
+	}
+	var err error
+	if old := l.guests[secret]; old != nil {
+		err = old.Close()
+	}
+	l.guests[secret] = memory
+	return err
+}
+
+// Place implements Lobby.
+func (l *lobby) Place() string { return l.place }
+
+// WriteAt implements Lobby.
+func (l *lobby) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
+
+// Expect implements Lobby.
+func (l *lobby) Expect(secrets []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.expected)
+	for _, s := range secrets[:min(len(secrets), MaxGuests)] {
+		l.expected[markOf(s)] = s
+	}
+	for s, memory := range l.guests {
+		if _, still := l.expected[markOf(s)]; !still {
+			_ = memory.Close() // it is only read
+			delete(l.guests, s)
+		}
+	}
+}
+
+// Guest implements Lobby.
+func (l *lobby) Guest(secret uint64) io.ReaderAt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if memory := l.guests[secret]; memory != nil {
+		return memory
+	}
+	return nil
+}
+
+// Close implements Lobby.
+func (l *lobby) Close() error {
+	err := l.listener.Close() // which removes the socket
+	l.all.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, memory := range l.guests {
+		err = errors.Join(err, memory.Close())
+	}
+	l.guests = nil
+	return errors.Join(err, l.own.Close())
+}

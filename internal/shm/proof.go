@@ -1,0 +1,98 @@
+package shm
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// What a guest and the owner of a place say to each other, each once, with the descriptor of their memory beside it:
+//
+//	guest   mark of the secret (8 bytes), nonce (32), proof (32)
+//	owner   proof (32)
+//
+// A proof is the HMAC-SHA256, with the secret, of who speaks, the name of the place, the guest's nonce, and of the memory:
+// its file, and the token that is read in it. So it is good for one side, one place and one file, and cannot be used again.
+const (
+	nonceLength = 32
+	tokenLength = 32
+	helloLength = 8 + nonceLength + sha256.Size
+)
+
+// The sides of a meeting.
+const (
+	guestSide = "switchyard guest"
+	ownerSide = "switchyard owner"
+)
+
+// identity says which file a memory is.
+type identity struct {
+	device, inode uint64
+	token         [tokenLength]byte // read in it
+}
+
+// hello is what a guest says.
+type hello struct {
+	mark  uint64
+	nonce [nonceLength]byte
+	proof [sha256.Size]byte
+}
+
+// newHello is the hello of who knows the secret and brings a memory.
+func newHello(place string, secret uint64, memory identity) hello {
+	h := hello{mark: markOf(secret)}
+	rand.Read(h.nonce[:])
+	h.proof = prove(guestSide, place, secret, h.nonce, memory)
+	return h
+}
+
+func (h *hello) encode() []byte {
+	data := binary.BigEndian.AppendUint64(make([]byte, 0, helloLength), h.mark)
+	return append(append(data, h.nonce[:]...), h.proof[:]...)
+}
+
+func decodeHello(data []byte) (h hello, err error) {
+	if len(data) != helloLength {
+		return h, fmt.Errorf("%w: %d bytes", ErrProof, len(data))
+	}
+	h.mark = binary.BigEndian.Uint64(data)
+	copy(h.nonce[:], data[8:])
+	copy(h.proof[:], data[8+nonceLength:])
+	return h, nil
+}
+
+// markOf names a secret to who knows it, and to nobody else.
+func markOf(secret uint64) uint64 {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("switchyard memory"), secret))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// prove forms the proof of a side.
+func prove(side, place string, secret uint64, nonce [nonceLength]byte, memory identity) (proof [sha256.Size]byte) {
+	mac := hmac.New(sha256.New, binary.BigEndian.AppendUint64(nil, secret))
+	mac.Write([]byte(side))
+	mac.Write([]byte(place)) // sides and places have one length each
+	mac.Write(nonce[:])
+	mac.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, memory.device), memory.inode))
+	mac.Write(memory.token[:])
+	mac.Sum(proof[:0])
+	return proof
+}
+
+// proven compares a proof with what it is to be.
+func proven(got []byte, side, place string, secret uint64, nonce [nonceLength]byte, memory identity) error {
+	if want := prove(side, place, secret, nonce, memory); !hmac.Equal(got, want[:]) {
+		return fmt.Errorf("%w: it is not of this secret, this place and this memory", ErrProof)
+	}
+	return nil
+}
+
+// newPlace draws the name of a place.
+func newPlace() string {
+	var b [placeLength / 2]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,133 @@
+package shm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Twin is memory within one process, for tests and simulations: all that are given the same Twin are on one host.
+type Twin struct {
+	mu      sync.Mutex
+	lobbies map[string]*twinLobby
+	// fault decides what becomes of a read; see NewTwin.
+	fault func(data []byte) error
+}
+
+// NewTwin returns a host. If fault is not nil it is called for each read, by one goroutine at a time, with what was read,
+// which it may change. The read fails with its error.
+func NewTwin(fault func(data []byte) error) *Twin {
+	return &Twin{lobbies: make(map[string]*twinLobby), fault: fault}
+}
+
+var _ Host = (*Twin)(nil)
+
+// Open implements Host.
+func (t *Twin) Open(size, _ int) (Lobby, error) {
+	l := &twinLobby{twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)}, expected: make(map[uint64]*twinMemory)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lobbies[l.place] = l
+	return l, nil
+}
+
+// Join implements Host.
+func (t *Twin) Join(_ context.Context, place string, secret uint64, size int) (Link, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lobbies[place]
+	if l == nil {
+		return nil, fmt.Errorf("%w: %s", ErrAbsent, place)
+	}
+	if _, ok := l.expected[secret]; !ok {
+		return nil, fmt.Errorf("%w: not expected", ErrProof)
+	}
+	guest := &twinMemory{twin: t, bytes: make([]byte, size)}
+	l.expected[secret] = guest
+	return &twinLink{WriterAt: guest, ReaderAt: l.own}, nil
+}
+
+// twinMemory is the memory of one side.
+type twinMemory struct {
+	twin  *Twin
+	bytes []byte // guarded by twin.mu
+}
+
+// WriteAt implements io.WriterAt.
+func (m *twinMemory) WriteAt(p []byte, at int64) (int, error) {
+	m.twin.mu.Lock()
+	defer m.twin.mu.Unlock()
+	if at < 0 || at > int64(len(m.bytes)-len(p)) {
+		return 0, ErrRoom
+	}
+	return copy(m.bytes[at:], p), nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (m *twinMemory) ReadAt(p []byte, at int64) (int, error) {
+	m.twin.mu.Lock()
+	defer m.twin.mu.Unlock()
+	if at < 0 || at > int64(len(m.bytes)-len(p)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(p, m.bytes[at:])
+	if m.twin.fault != nil {
+		if err := m.twin.fault(p); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// twinLobby is a place.
+type twinLobby struct {
+	twin     *Twin
+	place    string
+	own      *twinMemory
+	expected map[uint64]*twinMemory // by secret; guarded by twin.mu
+}
+
+// Place implements Lobby.
+func (l *twinLobby) Place() string { return l.place }
+
+// WriteAt implements Lobby.
+func (l *twinLobby) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
+
+// Expect implements Lobby.
+func (l *twinLobby) Expect(secrets []uint64) {
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	expected := make(map[uint64]*twinMemory, len(secrets))
+	for _, s := range secrets[:min(len(secrets), MaxGuests)] {
+		expected[s] = l.expected[s]
+	}
+	l.expected = expected
+}
+
+// Guest implements Lobby.
+func (l *twinLobby) Guest(secret uint64) io.ReaderAt {
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	if m := l.expected[secret]; m != nil {
+		return m
+	}
+	return nil
+}
+
+// Close implements Lobby.
+func (l *twinLobby) Close() error {
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	delete(l.twin.lobbies, l.place)
+	return nil
+}
+
+// twinLink is what a guest has.
+type twinLink struct {
+	io.WriterAt
+	io.ReaderAt
+}
+
+// Close implements Link.
+func (l *twinLink) Close() error { return nil }
