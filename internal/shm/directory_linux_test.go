@@ -77,6 +77,26 @@ func TestMemory_Sealed(t *testing.T) {
 	}
 }
 
+// Where files are limited (ulimit -f) more is an error, and not the end of the process.
+func TestMemory_LimitOfFiles(t *testing.T) {
+	var usual unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 20, Max: usual.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_FSIZE, &usual)
+	if m, err := newMemory(1 << 20); !errors.Is(err, ErrRoom) || m != nil {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	m, err := newMemory(1<<20 - before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+}
+
 // What is no sealed memory is not adopted: reading it could take for ever, or find what somebody else wrote.
 func TestAdopt_Refuses(t *testing.T) {
 	dir := temporary(t)

@@ -52,6 +52,10 @@ func newMemory(size int) (*memory, error) {
 }
 
 func (m *memory) prepare(fd, size int) (err error) {
+	var most unix.Rlimit // of files, beyond which a signal ends the process
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &most); err != nil || size < 0 || uint64(before+size) > most.Cur {
+		return fmt.Errorf("%w: %d bytes are more than a file of this process may have", ErrRoom, size)
+	}
 	if err := unix.Ftruncate(fd, int64(before+size)); err != nil {
 		return fmt.Errorf("size of shared memory: %w", err)
 	}
