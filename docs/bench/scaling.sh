@@ -97,7 +97,8 @@ within() {
 	exec ip netns exec "$prefix-$name" "$@"
 }
 
-# overLink PRESET LINK EXCHANGE N: a run of N workers, each at the end of a link.
+# overLink PRESET LINK EXCHANGE N: a run of N workers, each at the end of a link. Memory, which namespaces do share, is not
+# used.
 overLink() {
 	local preset=$1 link=$2 exchange=$3 n=$4 rate burst i url=nats://10.77.0.1:4222 metrics
 	local words broker_cluster=() worker_cluster=()
@@ -114,11 +115,11 @@ overLink() {
 	[ "$exchange" = star ] || broker_cluster=(--cluster 10.77.0.1:6222)
 	within lead "$work/switchyard" broker --listen 10.77.0.1:4222 "${broker_cluster[@]}" --quiet 2>"$work/broker.log" &
 	pids+=($!)
-	within lead "$work/switchyard" coordinator --nats "$url" --config "$work/run.yaml" --name link --runs-dir "$work/runs" 2>"$work/coordinator.log" &
+	within lead "$work/switchyard" coordinator --nats "$url" --config "$work/run.yaml" --name link --runs-dir "$work/runs" --shared-memory off 2>"$work/coordinator.log" &
 	pids+=($!)
 	for ((i = 1; i <= n; i++)); do
 		[ "$exchange" = star ] || worker_cluster=(--cluster "10.77.0.$((10 + i)):6222" --cluster-seed 10.77.0.1:6222)
-		within "w$i" "$work/switchyard" worker --nats "$url" "${worker_cluster[@]}" --id "w$i" --slots 1 2>"$work/worker-$i.log" &
+		within "w$i" "$work/switchyard" worker --nats "$url" "${worker_cluster[@]}" --id "w$i" --slots 1 --shared-memory off 2>"$work/worker-$i.log" &
 		pids+=($!)
 	done
 	metrics=$work/runs/link/metrics.jsonl
