@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,11 +30,13 @@ func TestSharedMemory_Processes(t *testing.T) {
 		if !share {
 			theirs = "off"
 		}
-		for range 2 {
-			w := exec.Command(program, "worker", "--slots", "1", "--shared-memory", theirs)
+		var logs []*buffer
+		for _, id := range []string{"one", "two"} {
+			w := exec.Command(program, "worker", "--id", id, "--slots", "1", "--shared-memory", theirs)
 			w.Env = append(append(os.Environ(), asCommand+"=1"), c.environ...)
 			said := &buffer{}
 			w.Stderr = said
+			logs = append(logs, said)
 			if err := w.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -42,13 +45,18 @@ func TestSharedMemory_Processes(t *testing.T) {
 				if err := w.Wait(); err != nil {
 					t.Errorf("worker: %v\n%s", err, said)
 				}
-				if share && !strings.Contains(said.String(), "parameters and gradients go by shared memory") {
-					t.Errorf("the worker does not share memory:\n%s", said)
-				}
 			})
 		}
+		lead.says("worker found: worker=one")
+		lead.says("worker found: worker=two")
 		if r := c.must(append([]string{"submit", "--name", "shared", "--wait"}, run...)...); !strings.Contains(r.out, "params_sha256 "+want) {
 			t.Errorf("got %s, want %s", r.out, want)
+		}
+		sharing := slices.ContainsFunc(logs, func(b *buffer) bool {
+			return strings.Contains(b.String(), "parameters and gradients go by shared memory")
+		})
+		if sharing != share { // the run is short: one of them may come too late
+			t.Errorf("shared memory %v: the workers say\n%s\n%s", share, logs[0], logs[1])
 		}
 		info := c.info("shared")
 		moved := info.Metrics["bytes_per_worker"]
