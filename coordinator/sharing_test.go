@@ -84,6 +84,8 @@ func (h *household) run(t *testing.T) string {
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop() // a worker that came too late waits for a run to begin
 	for i := range h.workers {
 		cfg := worker.Config{Run: h.cfg.Run, ID: fmt.Sprint("w", i), Slots: 1 + i%2}
 		if h.memory != nil {
@@ -107,7 +109,7 @@ func (h *household) run(t *testing.T) string {
 			t.Fatal(err)
 		}
 		all.Go(func() {
-			if err := w.Run(t.Context()); err != nil && !errors.Is(err, worker.ErrRefused) {
+			if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrRefused) {
 				t.Error(err)
 			}
 		})

@@ -27,11 +27,11 @@ func TestExchange_ShardedWithKeys(t *testing.T) {
 		w := s.member(s.connect(key), id, func() *toy { return &toy{size: hostileSize} })
 		done := make(chan error, 1)
 		go func() { done <- w.Run(t.Context()) }()
-		defer func() {
+		t.Cleanup(func() { // when the context has ended
 			if err := <-done; err != nil {
 				t.Errorf("worker %s: %v", id, err)
 			}
-		}()
+		})
 	}
 	h := newThief(t, s)
 	stop := make(chan struct{})

@@ -45,11 +45,11 @@ func TestSharing_NothingCrossesTheBroker(t *testing.T) {
 			}
 			done := make(chan error, 1)
 			go func() { done <- w.Run(t.Context()) }()
-			defer func() {
+			t.Cleanup(func() { // when the context has ended: who came too late waits for a run to begin
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-			}()
+			})
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
