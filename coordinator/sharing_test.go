@@ -95,10 +95,11 @@ func (h *household) run(t *testing.T) string {
 			for h.kinds[wire.KindShare].Load() < h.sharers { // toys are built faster than memory is shared
 				time.Sleep(time.Millisecond)
 			}
+			p := &toy{size: toySize}
 			if h.program != nil {
-				return h.program(i), nil
+				p = h.program(i)
 			}
-			return &toy{size: toySize}, nil
+			return h.together(ctx, p), nil
 		}
 		var own wire.Bus = bus
 		if h.wrap != nil {
@@ -120,6 +121,21 @@ func (h *household) run(t *testing.T) string {
 	h.cut = c.Stats().Quarantined
 	theta, _ := c.Parameters()
 	return checkpoint.Hash(theta)
+}
+
+// together lets a program begin when all workers are ready, where they share memory: nobody is too late for the run.
+func (h *household) together(ctx context.Context, p *toy) *toy {
+	spoil := p.spoil
+	p.spoil = func(step uint64, shard int, grad []float32) error {
+		for p.loaded && h.sharers > 0 && h.kinds[wire.KindReady].Load() < int64(h.workers) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if spoil == nil {
+			return nil
+		}
+		return spoil(step, shard, grad)
+	}
+	return p
 }
 
 // folder is a short one, as a socket has to lie there.
