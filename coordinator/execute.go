@@ -121,7 +121,7 @@ func (c *Coordinator) halt(err error) {
 	c.machine.life.finish()
 	c.ending()
 	c.err = errors.Join(c.err, err)
-	c.sender.send("", c.header(0), &wire.End{Reason: clip(err.Error())})
+	c.sender.send("", c.header(0), &wire.End{Reason: wire.Clip(err.Error())})
 }
 
 // ending says that there is no more work.

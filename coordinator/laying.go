@@ -50,11 +50,7 @@ func (s *sender) write(what sight) error {
 	parallel.Ranges(chunks.Count(), max(1, parallel.Elements/chunks.Elements), func(begin, end int) {
 		for i := begin; i < end; i++ {
 			from, _ := chunks.Span(i)
-			data := chunks.Encode(nil, what.values, i)
-			if !known {
-				s.crcs[i] = wire.Checksum(data)
-			}
-			_, errs[i] = s.memory.WriteAt(data, at+int64(4*from))
+			_, errs[i] = s.memory.WriteAt(s.chunk(what, i, known), at+int64(4*from))
 		}
 	})
 	s.summed = what.version

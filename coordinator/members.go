@@ -164,15 +164,12 @@ func (ms *members) turnAway(id string, token uint64, reason, help string) {
 	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
 		return
 	}
-	ms.out.sendMarked(id, token, &wire.Refusal{Reason: clip(reason), Remedy: clip(help)})
+	ms.out.sendMarked(id, token, &wire.Refusal{Reason: wire.Clip(reason), Remedy: wire.Clip(help)})
 }
 
 // turnAwayStranger refuses a worker of another protocol version, unless a worker was ready under that id.
 func (ms *members) turnAwayStranger(id string, token uint64, reason string) {
 	if _, seen := ms.names[id]; !seen && !ms.taken(id, 0) {
-		ms.out.sendMarked(id, token, &wire.Refusal{Reason: clip(reason), Remedy: sameRelease})
+		ms.out.sendMarked(id, token, &wire.Refusal{Reason: wire.Clip(reason), Remedy: sameRelease})
 	}
 }
-
-// clip cuts a text to what a message may hold.
-func clip(s string) string { return s[:min(len(s), wire.MaxText)] }

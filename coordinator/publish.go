@@ -166,6 +166,15 @@ func consecutive(first, end int) iter.Seq[int] {
 	}
 }
 
+// chunk encodes a chunk of the parameters, and forms its checksum. known: it is that of these parameters already.
+func (s *sender) chunk(what sight, i int, known bool) []byte {
+	data := what.chunks.Encode(nil, what.values, i)
+	if !known {
+		s.crcs[i] = wire.Checksum(data)
+	}
+	return data
+}
+
 // stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may do
 // so at a time, for different chunks. known: the checksums are those of these parameters.
 func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what sight, known bool, to func(chunk int) (subject string)) {
@@ -174,10 +183,7 @@ func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what si
 	defer s.letters.Put(use)
 	for i := range list {
 		subject := to(i)
-		data := chunks.Encode(nil, what.values, i)
-		if !known {
-			s.crcs[i] = wire.Checksum(data)
-		}
+		data := s.chunk(what, i, known)
 		msg := &wire.Theta{
 			Header: h, Step: what.step - 1, Pass: what.pass, Index: i, Count: chunks.Count(), CRC: s.crcs[i], Data: data,
 		}

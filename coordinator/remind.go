@@ -1,15 +1,15 @@
 package coordinator
 
-import "time"
+import (
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/loss"
+)
 
 // What was lost is looked for many times in each tick, so that a lost message costs a small part of the failure
 // detection. A worker says soon after it was told something what it has in hand: a lease that is not in the list is sent
 // once more, for the Lease was lost, or the Result, and either is a few hundred bytes. Which chunks were lost package loss
 // tells; a worker sends them in the order in which they were asked for.
-
-// maxResends bounds, in multiples of the chunks of a block, how many are asked for again because others came first: on a
-// network that changes the order they may just be late.
-const maxResends = 2
 
 // remind looks after what cannot wait for a tick. It is called much more often, and does little. since is from when on
 // messages were read as soon as they came.
@@ -40,8 +40,7 @@ func (s *leasing) remind(now, since time.Duration) {
 
 // remind asks for chunks of a lease that were lost, or tries whether some were.
 func (x *transfer) remind(now, since time.Duration, l *lease) {
-	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.resent < maxResends*l.chunks.Count() {
-		l.resent += len(lost)
+	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.asked.Resent() < loss.MaxResends*l.chunks.Count() {
 		l.owner.echoes += len(lost)
 		l.asked.Again(lost, func(first, end int) { x.ask(l, first, end) })
 		l.nudgedAt = now

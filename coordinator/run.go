@@ -278,7 +278,7 @@ func (r *run) finish(err error) {
 	if err != nil {
 		reason = err.Error()
 	}
-	r.out.broadcast(&wire.End{Reason: clip(reason)})
+	r.out.broadcast(&wire.End{Reason: wire.Clip(reason)})
 	r.out.add(finishCommand{err})
 }
 

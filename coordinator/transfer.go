@@ -41,7 +41,6 @@ type delivery struct {
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
 	asked   loss.Sequence
-	resent  int // chunks that were asked for again because others came first
 }
 
 // stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
@@ -108,7 +107,6 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 			l.opening, l.values = x.opened, x.place(l)
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
 			l.asked.Begin(n)
-			l.resent = 0
 		}
 		x.out.add(expectCommand{
 			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,

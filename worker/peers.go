@@ -20,7 +20,7 @@ func (w *Worker) meet() {
 	if w.met != nil {
 		return
 	}
-	subject := w.subjects.Peer(wire.Name(w.cfg.ID, w.bus.Key()))
+	subject := w.subjects.Peer(w.name())
 	sub, err := w.bus.Hear(subject, func(key string, data []byte) {
 		if w.gate.Admit(key, data) {
 			w.enqueue(delivery{data: data, peer: key})
@@ -32,6 +32,9 @@ func (w *Worker) meet() {
 	}
 	w.met = sub
 }
+
+// name is what other workers, and leases, call this one.
+func (w *Worker) name() string { return wire.Name(w.cfg.ID, w.bus.Key()) }
 
 // tell sends a message to another worker. The token is the coordinator's business.
 func (w *Worker) tell(name string, msg wire.Message) {

@@ -60,7 +60,7 @@ func (w *Worker) takeRelay(msg *wire.Relay) {
 
 // handOn sends a chunk of the parameters to the others, if that is this worker's part.
 func (w *Worker) handOn(msg *wire.Theta) {
-	self := wire.Name(w.cfg.ID, w.bus.Key())
+	self := w.name()
 	if _, mine := w.relay.of(msg.Index, self); !mine {
 		return
 	}
@@ -112,7 +112,7 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 // who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take long.
 func (w *Worker) overtaken() (lost []wire.Range) {
 	r, t := &w.relay, &w.theta
-	self := wire.Name(w.cfg.ID, w.bus.Key())
+	self := w.name()
 	for i := range r.sections.Count {
 		first, end := r.sections.First(i), r.sections.First(i+1)
 		if r.names[i] != self || !t.behind {

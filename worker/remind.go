@@ -22,11 +22,14 @@ func (w *Worker) stir(now time.Time) { w.stirred, w.beats = now, 0 }
 
 // beatsSoon reports whether a heartbeat is due before its time. They follow ever more slowly.
 func (w *Worker) beatsSoon(now time.Time) bool {
-	last := w.lastBeat
-	if w.stirred.After(last) {
-		last = w.stirred
+	return now.Sub(latest(w.lastBeat, w.stirred)) >= w.prompt()<<min(w.beats, promptBeats)
+}
+
+func latest(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
 	}
-	return now.Sub(last) >= w.prompt()<<min(w.beats, promptBeats)
+	return x
 }
 
 // lacking returns the chunks of the parameters to ask for now; nil if there are none. Those that were lost for certain are

@@ -32,7 +32,6 @@ type source struct {
 	flying  int       // bytes that were asked for and are not here
 	movedAt time.Time // when chunks were last asked for, or came
 	asked   loss.Sequence
-	resent  int // chunks that were asked for again because others came first
 }
 
 // takeReduce accepts a reduce lease. A known one was sent again because a message was lost.
@@ -115,7 +114,7 @@ func (l *lease) giveUp() {
 
 // takeOwn adds the blocks that this worker keeps itself.
 func (w *Worker) takeOwn(l *lease) {
-	self, first := wire.Name(w.cfg.ID, w.bus.Key()), l.reduction.sections.First(l.First)
+	self, first := w.name(), l.reduction.sections.First(l.First)
 	for _, s := range l.reduction.sources {
 		own := w.keeps(s.Lease)
 		if s.Holder != self || own == nil {
@@ -207,17 +206,12 @@ func (w *Worker) askPeersAgain(now time.Time) {
 // maxProbes bounds how often the time between two probes is doubled.
 const maxProbes = 8
 
-// maxResends bounds, in multiples of the chunks of a source, how many are asked for again because others came first: on a
-// network that changes the order they may just be late.
-const maxResends = 2
-
 // askOvertaken asks for the chunks of a source that others have overtaken.
 func (w *Worker) askOvertaken(l *lease, s *source) bool {
 	lost := s.asked.Overtaken(s.got)
-	if len(lost) == 0 || s.resent+len(lost) > maxResends*len(s.got) {
+	if len(lost) == 0 || s.asked.Resent()+len(lost) > loss.MaxResends*len(s.got) {
 		return false
 	}
-	s.resent += len(lost)
 	s.asked.Again(lost, func(first, end int) { w.askPeer(l, s, first, end) })
 	return true
 }
@@ -247,13 +241,6 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 		}
 	}
 	w.pullPeers(now)
-}
-
-func latest(x, y time.Time) time.Time {
-	if y.After(x) {
-		return y
-	}
-	return x
 }
 
 // add adds a block's sections to a sum, once they are whole and what its holder announced. The last block completes the

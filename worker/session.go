@@ -292,8 +292,7 @@ func (w *Worker) announce(l *lease) {
 		Lease: l.ID, Step: l.Step, Attempt: l.Attempt, Work: l.Work, First: l.First, Count: l.Count,
 	}
 	if l.err != nil {
-		text := l.err.Error()
-		r.Fault = text[:min(len(text), wire.MaxText)]
+		r.Fault = wire.Clip(l.err.Error())
 	} else {
 		r.Took = min(l.took, wire.MaxDuration)
 		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, l.length, wire.Combine(l.crcs), l.digest

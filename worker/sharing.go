@@ -142,7 +142,7 @@ func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 		return
 	}
 	if !errors.Is(err, errOvertaken) {
-		w.publish(w.subjects.Control, &wire.Share{Why: clip(err.Error())})
+		w.publish(w.subjects.Control, &wire.Share{Why: wire.Clip(err.Error())})
 		w.unshare(err.Error())
 	}
 	w.theta.asked(now)
@@ -202,7 +202,7 @@ func (w *Worker) lay(l *lease, first, count int) bool {
 	for i := first; i < first+count; i++ {
 		from, _ := l.chunks.Span(i)
 		if _, err := w.sharing.link.WriteAt(l.chunk(i), int64(at+width*from)); err != nil {
-			w.publish(w.subjects.Control, &wire.Share{Why: clip(err.Error())})
+			w.publish(w.subjects.Control, &wire.Share{Why: wire.Clip(err.Error())})
 			w.unshare(err.Error())
 			return false
 		}
@@ -274,6 +274,3 @@ func (w *Worker) deafen() {
 	}
 	w.hearing = nil
 }
-
-// clip cuts a text to what a message may hold.
-func clip(text string) string { return text[:min(len(text), wire.MaxText)] }

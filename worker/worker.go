@@ -214,7 +214,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.closeLink()
 	defer w.abandon()
 	defer close(w.closing)
-	subscriptions := map[string]bool{w.subjects.All: false, w.subjects.Worker(wire.Name(w.cfg.ID, w.bus.Key())): true}
+	subscriptions := map[string]bool{w.subjects.All: false, w.subjects.Worker(w.name()): true}
 	for subject, direct := range subscriptions {
 		sub, err := w.bus.Subscribe(subject, func(data []byte) { w.enqueue(delivery{data: data, direct: direct}) })
 		if err != nil {

@@ -146,6 +146,19 @@ func (s *site) work(id string, program func() *toy) (end func() error) {
 	}
 }
 
+// serve runs a worker until the test's context ends, and waits for it then: one that misses the end of a run, or comes too
+// late for it, waits for another.
+func (s *site) serve(id string, w *worker.Worker) {
+	s.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- w.Run(s.t.Context()) }()
+	s.t.Cleanup(func() {
+		if err := <-done; err != nil {
+			s.t.Errorf("worker %s: %v", id, err)
+		}
+	})
+}
+
 // undisturbed is the hash of the parameters that a run ends with, computed without a network.
 func undisturbed(t *testing.T, cfg coordinator.Config, size int) string {
 	t.Helper()

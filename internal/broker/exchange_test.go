@@ -25,13 +25,7 @@ func TestExchange_ShardedWithKeys(t *testing.T) {
 		id := fmt.Sprint("w", i)
 		key := []string{keys.WorkerKey, "worker-second.nk"}[i%2]
 		w := s.member(s.connect(key), id, func() *toy { return &toy{size: hostileSize} })
-		done := make(chan error, 1)
-		go func() { done <- w.Run(t.Context()) }()
-		t.Cleanup(func() { // when the context has ended
-			if err := <-done; err != nil {
-				t.Errorf("worker %s: %v", id, err)
-			}
-		})
+		s.serve(id, w)
 	}
 	h := newThief(t, s)
 	stop := make(chan struct{})

@@ -316,13 +316,7 @@ func TestCluster_ServersDie(t *testing.T) {
 				}
 			}}
 		})
-		done := make(chan error, 1)
-		go func() { done <- w.Run(t.Context()) }()
-		t.Cleanup(func() { // when the context has ended, whether the run has or not
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
+		s.serve(fmt.Sprint("w", i), w)
 	}
 	await := func(step uint64) {
 		for at := range reached {

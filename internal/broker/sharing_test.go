@@ -43,13 +43,7 @@ func TestSharing_NothingCrossesTheBroker(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done := make(chan error, 1)
-			go func() { done <- w.Run(t.Context()) }()
-			t.Cleanup(func() { // when the context has ended: who came too late waits for a run to begin
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			})
+			s.serve(fmt.Sprint("w", i), w)
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)

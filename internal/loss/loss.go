@@ -19,7 +19,12 @@ type Sequence struct {
 	sure   int   // places up to here were looked at
 	seen   int   // the last place of which the part has come, plus 1
 	probes int
+	resent int
 }
+
+// MaxResends bounds, in multiples of all parts, how many may be asked for again because others came first: on a network
+// that changes the order they may just be late. Whoever asks looks at Resent before.
+const MaxResends = 2
 
 // Begin forgets everything, for n parts.
 func (q *Sequence) Begin(n int) {
@@ -27,7 +32,7 @@ func (q *Sequence) Begin(n int) {
 		q.place = make([]int, n)
 	}
 	q.order, q.place = q.order[:0], q.place[:n]
-	q.sure, q.seen, q.probes = 0, 0, 0
+	q.sure, q.seen, q.probes, q.resent = 0, 0, 0, 0
 }
 
 // Asked notes that the parts [first, end) were asked for.
@@ -55,6 +60,7 @@ func (q *Sequence) Overtaken(got []bool) (lost []int) {
 
 // Again notes that parts, in order, are asked for again, and calls ask for each run [first, end) of them.
 func (q *Sequence) Again(parts []int, ask func(first, end int)) {
+	q.resent += len(parts)
 	for i := 0; i < len(parts); {
 		n := 1
 		for i+n < len(parts) && parts[i+n] == parts[i]+n {
@@ -65,6 +71,9 @@ func (q *Sequence) Again(parts []int, ask func(first, end int)) {
 		i += n
 	}
 }
+
+// Resent is how many parts were asked for again, each as often as it was.
+func (q *Sequence) Resent() int { return q.resent }
 
 // Probe returns the part to ask for once more when nothing comes, the one that was asked for last; -1 if all have come.
 func (q *Sequence) Probe(got []bool) int {

@@ -44,8 +44,8 @@ func TestSequence_Overtaken(t *testing.T) {
 
 	var runs [][2]int
 	q.Again([]int{0, 2, 3}, func(first, end int) { runs = append(runs, [2]int{first, end}) })
-	if !slices.Equal(runs, [][2]int{{0, 1}, {2, 4}}) {
-		t.Errorf("0, 2 and 3 are asked for again as %v", runs)
+	if !slices.Equal(runs, [][2]int{{0, 1}, {2, 4}}) || q.Resent() != 3 {
+		t.Errorf("0, 2 and 3 are asked for again as %v, %d in all", runs, q.Resent())
 	}
 
 	q.Begin(2)

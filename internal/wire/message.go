@@ -40,6 +40,9 @@ const (
 	MaxDuration = 24 * time.Hour // of a heartbeat's interval, of a computation
 )
 
+// Clip cuts a text to what a message may hold.
+func Clip(text string) string { return text[:min(len(text), MaxText)] }
+
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
 // to nobody but the coordinator, who alone may subscribe to what workers publish: no other worker can speak in its
 // name.
