@@ -47,6 +47,7 @@ var defaultMix = []string{
 // chaosFlags are the run and its faults.
 type chaosFlags struct {
 	workers  int
+	servers  bool
 	plan     chaos.Plan
 	duration time.Duration
 	keep     bool
@@ -81,6 +82,7 @@ func (f *chaosFlags) add(c *cobra.Command) {
 		flags.Var(&parsed{kind: "time[/every]", set: reader(to, fault.ParseOutage)}, name, usage)
 	}
 	flags.IntVar(&f.workers, "workers", 4, "worker processes, of 1 to 4 slots each, drawn from --seed")
+	flags.BoolVar(&f.servers, "servers", false, "each worker carries a server of a NATS cluster, which dies with it")
 	times(&f.plan.Kill, "kill", "kill -9 a random worker this often on average")
 	times(&f.plan.CoordinatorKill, "coordinator-kill", "kill -9 the coordinator this often")
 	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often")
@@ -133,9 +135,17 @@ leak shows. A coordinator is killed only when there is a checkpoint that none be
 it went on from. It ends with the count of each fault, of what followed from them
 (checkpoints restored, logged steps made again, blocks given out again, ...) and the
 goodput, the share of the shards computed that was not in vain. A fault that was asked
-for and did nothing is an error, too. Everything happens on this machine.`,
+for and did nothing is an error, too. Everything happens on this machine.
+
+With --servers the broker and a server in each worker are one NATS cluster. A worker
+that is killed takes its server along; one that is cut off or stopped has its server
+cut off or stopped, too, and turns to the broker if that lasts (--partition 8s). What
+is lost, doubled, late or changed is what a party gives to its server. No memory is
+shared then, as if each worker were on a host of its own. With cluster.exchange=sharded
+workers sum the gradient; the report says in how many steps they did.`,
 		Example: "  " + a.invoked + " chaos fhn/smoke train.steps=2000\n" +
 			"  " + a.invoked + " chaos fhn train.steps=100000 --duration 1h --kill 15s --drop 2%\n" +
+			"  " + a.invoked + " chaos fhn/smoke train.steps=2000 cluster.exchange=sharded --servers\n" +
 			"  " + a.invoked + " chaos fhn/smoke --measure 20",
 		Args:              atLeastOne("PRESET or FILE.yaml"),
 		ValidArgsFunction: a.completeConfig,
@@ -211,7 +221,8 @@ func (j *chaosJob) run(ctx context.Context) error {
 	}
 	cfg := chaos.Config{
 		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
-		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Audit: j.config.Cluster.Audit, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Servers: j.flags.servers,
+		Sums: j.config.Cluster.Exchange == "sharded", Audit: j.config.Cluster.Audit, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
 		Log: j.log.Named("chaos"), Progress: j.progress,
 	}
 	if j.flags.measure > 0 {

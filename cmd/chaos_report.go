@@ -85,8 +85,10 @@ type effectRow struct {
 
 func effectRows(e *chaos.Effects) []effectRow {
 	return []effectRow{
+		{"servers killed", e.Servers},
 		{"checkpoints restored", e.Restores},
 		{"logged steps repeated", e.Repeated},
+		{"steps summed by workers", e.Summed},
 		{"leases issued again", e.Reissued},
 		{"speculative copies", e.Speculated},
 		{"audits", e.Audits},

@@ -57,6 +57,34 @@ func TestChaos_SameBits(t *testing.T) {
 	}
 }
 
+// Workers are killed with the servers that they carry, the broker and the coordinator are killed, too, and a worker is cut
+// off with its server (with this seed the first one, soon after it has started): the same bits, whether workers sum or not.
+func TestChaos_Servers(t *testing.T) {
+	for _, exchange := range []string{"star", "sharded"} {
+		c := newCLI(t)
+		c.environ = []string{asCommand + "=1"}
+		t.Setenv("TMPDIR", t.TempDir())
+		r := c.run("chaos", "fhn/smoke", "--servers", "cluster.exchange="+exchange, "train.steps=1000000", "--duration", "7s", "cluster.failure_detection=1s", "--workers", "3", "--seed", "8", "--json",
+			"--kill", "1s", "--coordinator-kill", "2s", "--nats-restart", "3s", "--partition", "1s/6s", "--drop", "1%", "--dup", "1%")
+		if r.code != exitOK {
+			t.Fatalf("%s: exit code %d\n%s", exchange, r.code, r.err)
+		}
+		var o chaosOutcome
+		if err := json.Unmarshal([]byte(r.out), &o); err != nil {
+			t.Fatalf("%s: no JSON: %v\n%s", exchange, err, r.out)
+		}
+		if !o.Equal || o.Step == 0 || len(o.Idle) > 0 {
+			t.Errorf("%s: not the bits of the run without faults: %+v", exchange, o)
+		}
+		if o.Effects.Servers == 0 || o.Effects.Servers > o.Faults["kill"] || o.Faults["nats-restart"] == 0 || o.Faults["partition"] == 0 {
+			t.Errorf("%s: %d servers died with %d workers; faults %v", exchange, o.Effects.Servers, o.Faults["kill"], o.Faults)
+		}
+		if sums := o.Effects.Summed > 0; sums != (exchange == "sharded") {
+			t.Errorf("%s: workers summed in %d of %d steps", exchange, o.Effects.Summed, o.Step)
+		}
+	}
+}
+
 func TestChaos_Usage(t *testing.T) {
 	for _, c := range []struct {
 		arguments string

@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"context"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
@@ -20,4 +23,16 @@ func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 	}
 	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable, "faults", spec)
 	return fault.New(spec, name, log)
+}
+
+// cutOffWith cuts a server of this process off whenever the injector cuts off the process, until ctx ends. Message faults
+// need no more than the bus of the process: what a route carries is what a bus was given.
+func cutOffWith(ctx context.Context, faults *fault.Injector, own *broker.Broker, log hclog.Logger) {
+	faults.FollowPartitions(ctx, func(off bool) {
+		if err := own.CutOff(off); err != nil {
+			log.Warn("the server of this process is not cut off with it", "error", err)
+			return
+		}
+		log.Info("the server of this process", "cut off", off)
+	})
 }

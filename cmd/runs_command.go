@@ -250,6 +250,9 @@ func (a *app) showRun(r web.Run, folder string) error {
 	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"], cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
 	if r.Live != nil {
 		table.Row("workers", workersOf(*r.Live))
+		if len(r.Live.Workers) > 0 {
+			table.Row("shared memory", sharersOf(*r.Live))
+		}
 		if e := r.Live.Exchange; e != "" && e != "star" {
 			table.Row("exchange", e)
 		}
@@ -300,6 +303,23 @@ func workersOf(live web.Live) string {
 		text += "; cut off: " + strings.Join(live.Quarantined, ", ")
 	}
 	return text
+}
+
+// sharersOf names the workers whose parameters and gradients go by memory that they share with the coordinator.
+func sharersOf(live web.Live) string {
+	var list []string
+	for _, w := range live.Workers {
+		if w.Shares {
+			list = append(list, w.ID)
+		}
+	}
+	switch len(list) {
+	case 0:
+		return "with none of the workers"
+	case len(live.Workers):
+		return "with all workers"
+	}
+	return "with " + strings.Join(list, ", ")
 }
 
 func metric(info runs.Info, name string) string {

@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
 // A coordinator and two workers in processes of their own share memory in a folder: no vector crosses the broker, and the
@@ -63,6 +66,57 @@ func TestSharedMemory_Processes(t *testing.T) {
 		t.Logf("shared %v: %.0f bytes for each worker a step", share, moved)
 		if share != (moved < 10_000) {
 			t.Errorf("shared memory %v: %.0f bytes for each worker a step", share, moved)
+		}
+	}
+}
+
+// A run that is under way says which of its workers share memory with the coordinator.
+func TestRunsShow_WhoSharesMemory(t *testing.T) {
+	folder, err := os.MkdirTemp("", "sy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	c := newCluster(t)
+	c.coordinator("--shared-memory", folder).says("coordinator ready")
+	c.must(append([]string{"submit", "--name", "long"}, lengthy...)...)
+	shown := func(want string) {
+		t.Helper()
+		if out := c.must("runs", "show", "long").out; !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if out := c.must("runs", "show", "long").out; strings.Contains(out, "shared memory") {
+		t.Errorf("shared memory without a worker:\n%s", out)
+	}
+	are := func(want string) func() bool {
+		return func() bool {
+			var list []string
+			for _, w := range c.show("long").Live.Workers {
+				list = append(list, fmt.Sprint(w.ID, " ", w.Shares))
+			}
+			return strings.Join(list, ", ") == want
+		}
+	}
+	c.worker("--id", "there", "--slots", "1", "--shared-memory", "off")
+	await(t, are("there false"))
+	shown("shared memory  with none of the workers")
+	c.worker("--id", "here", "--slots", "1", "--shared-memory", folder)
+	await(t, are("here true, there false"))
+	shown("shared memory  with here")
+	c.must("runs", "stop", "long")
+}
+
+func TestSharersOf(t *testing.T) {
+	for want, shares := range map[string][]bool{
+		"with none of the workers": {false, false}, "with all workers": {true, true}, "with w0, w2": {true, false, true},
+	} {
+		var live web.Live
+		for i, s := range shares {
+			live.Workers = append(live.Workers, web.Worker{ID: fmt.Sprint("w", i), Shares: s})
+		}
+		if got := sharersOf(live); got != want {
+			t.Errorf("%v: got %q, want %q", shares, got, want)
 		}
 	}
 }

@@ -148,6 +148,7 @@ func (a *app) work(flags workerFlags) error {
 	return a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error {
 		if flags.own != nil {
 			go flags.own.Follow(ctx)
+			go cutOffWith(ctx, faults, flags.own, log)
 		}
 		for {
 			err := a.serveRuns(ctx, flags, faults, log)

@@ -23,6 +23,8 @@ import (
 const (
 	goldenDelta16 = "9901938d004313c0c47d04cff15108231a63bb8180245950a6dd2b7cf36fb2b6"
 	goldenDelta8  = "6c0378610e962e46fbca9c0f1bb50d4903535f95cb5985d9ecbbb6d4ef4a5fd7"
+	// goldenBoth is that of the run whose gradients surge, with integers of 8 bits in both directions.
+	goldenBoth = "736221ec26eebb4b1eaaa1893b312b54cc08370325e010abed7f70e995756a0b"
 )
 
 // goldenDeltas has both, by the width of the differences.
@@ -120,6 +122,41 @@ func TestDifferences_Lost(t *testing.T) {
 			t.Errorf("SHA-256 %s, want %s; %d differences were lost, %d chunks sent whole", sha, goldenDelta8, lost, whole)
 		}
 	})
+}
+
+// A step that is made twice sends no parameters again: each chunk goes out once a step, and in a further pass those with
+// scales alone. A third of what says so is lost, and the parameters that are asked for in its place change no bit.
+func TestDifferences_StayInFurtherPasses(t *testing.T) {
+	for _, lossy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			fate, stays, whole, lost := rand.New(rand.NewPCG(1, 1)), 0, 0, 0
+			bus := wire.NewMemory(func(_ string, data []byte) []time.Duration {
+				switch m, _ := wire.Decode(data); m := m.(type) {
+				case *wire.Stay:
+					if stays++; lossy && fate.IntN(3) == 0 {
+						lost++
+						return nil
+					}
+				case *wire.Theta:
+					if m.Coding == wire.Float32 {
+						whole++
+					}
+				}
+				return []time.Duration{0}
+			})
+			cfg := integersConfig(t)
+			cfg.Gradients, cfg.Parameters = wire.Int8, wire.Int8
+			sha, _ := trainProgram(t, cfg, bus, surging, 1)
+			if sha != goldenBoth {
+				t.Errorf("SHA-256 %s, want %s", sha, goldenBoth)
+			}
+			again := len(repeated(t, cfg))
+			const chunks, scales = 4, 1 // of 1024 bytes: all of them, and those with scales
+			if want := chunks + again*scales + lost*(chunks-scales); stays != again || again < 3 || whole != want || lossy != (lost > 0) {
+				t.Errorf("%d steps were made twice, %d times the parameters stayed, %d of these were lost, %d chunks were sent whole, want %d", again, stays, lost, whole, want)
+			}
+		})
+	}
 }
 
 // Interrupted after any step and resumed, a run goes on with the same bits: the exact parameters are in the checkpoint.

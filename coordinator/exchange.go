@@ -58,6 +58,7 @@ type exchange struct {
 	number    int    // of sums that were begun in this pass
 	doubted   string // why the sum under way, or the next one, is not to be used; empty: nothing is known
 	void      bool   // the pass cannot be finished
+	replaced  int    // how often blocks of silent holders were given out again in this pass
 	restUntil uint64 // step from which workers sum again
 	doubts    int    // sums that were doubted lately
 	calm      int    // sums in a row that were not
@@ -77,7 +78,9 @@ type evidence struct {
 }
 
 // begin forgets what is known of the work at the last parameters, or of the last pass.
-func (x *exchange) begin() { x.number, x.doubted, x.void, x.trial = 0, "", false, nil }
+func (x *exchange) begin() {
+	x.number, x.replaced, x.doubted, x.void, x.trial = 0, 0, "", false, nil
+}
 
 // open decides into how many sections the gradient of a step is cut, for so many workers; 0: the step is a star.
 func (x *exchange) open(step uint64, workers int, chunks wire.Chunking) wire.Sections {

@@ -59,7 +59,7 @@ type plea struct {
 // sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
 func (r *run) sendOut(now time.Duration, base version, shared bool) {
 	r.before, r.relays = r.relays, nil
-	if shared {
+	if shared && !r.stays(base) {
 		r.relays = r.members.relays(now, r.opt.step, r.chunks)
 	}
 	switch {

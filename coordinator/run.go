@@ -30,7 +30,7 @@ type run struct {
 	averages   []float32     // memory of the latter; nil: there is no average
 	relays     *relays       // of the parameters under way; nil: the coordinator sent them itself
 	before     *relays       // of those before
-	base       version       // what the last difference was added to, if that was shown and the sum was not; zero: nothing
+	base       version       // what was shown last, if differences from there are to go out, or stays; zero: nothing
 	milestones milestones
 
 	members  *members
@@ -248,6 +248,9 @@ func (r *run) repeatStep(now time.Duration, sum reduce.Partial, blocks int) {
 		return
 	}
 	r.out.add(widenCommand{step: r.next(), blocks: blocks})
+	if r.opt.differences != nil { // sent whole, they would be more than all else of the step
+		r.base = version{r.opt.step + 1, r.leasing.pass}
+	}
 	r.leasing.pass++
 	r.open(now)
 }

@@ -83,13 +83,23 @@ func (r *run) publish(base version) {
 	if !remote {
 		return
 	}
-	r.out.add(thetaCommand{count: r.chunks.Count(), base: base})
+	cmd := thetaCommand{count: r.chunks.Count(), base: base}
+	if r.stays(base) {
+		first := len(r.opt.theta) / r.chunks.Elements
+		r.out.broadcast(&wire.Stay{Step: r.opt.step, Pass: r.leasing.pass, BasePass: base.pass, Count: first})
+		cmd = thetaCommand{first: first, count: r.chunks.Count() - first}
+	}
+	r.out.add(cmd)
 	for _, w := range r.members.list {
 		if w.ready && w.owed && !w.shares && base.step > 0 {
 			r.sendTo(w)
 		}
 	}
 }
+
+// stays reports whether the parameters are those of the base, and only the exponents behind them are not: no update has been
+// made since.
+func (r *run) stays(base version) bool { return base.step == r.opt.step+1 }
 
 // sendTo sends the parameters to one worker.
 func (r *run) sendTo(w *member) {

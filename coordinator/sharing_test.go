@@ -69,6 +69,7 @@ type household struct {
 	program func(i int) *toy                   // of worker i; nil: an honest one
 	wrap    func(i int, bus wire.Bus) wire.Bus // of worker i; nil: nothing
 	cut     []string                           // who is cut off; set by run
+	summed  int                                // steps whose gradient workers have summed; set by run
 }
 
 // run trains to the end and returns the hash of the parameters.
@@ -118,7 +119,7 @@ func (h *household) run(t *testing.T) string {
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.cut = c.Stats().Quarantined
+	h.cut, h.summed = c.Stats().Quarantined, c.Stats().Summed
 	theta, _ := c.Parameters()
 	return checkpoint.Hash(theta)
 }
@@ -157,42 +158,53 @@ func sharingConfig(t *testing.T, exchange coordinator.Exchange, gradients, param
 	return cfg
 }
 
-// The bits are those of a run without shared memory, for each exchange, each form of vectors and any number of workers,
-// by real memory and by its twin.
+// For each form of vectors there is one SHA-256 of the parameters: by messages alone and by shared memory, real and its
+// twin; in a star and where workers sum; with 1 to 8 workers.
 func TestSharing_SameBits(t *testing.T) {
 	for form := range simulated() {
-		for _, exchange := range []coordinator.Exchange{coordinator.Star, coordinator.Sharded} {
-			for _, workers := range []int{1, 2, 3, 4} {
-				t.Run(fmt.Sprintf("%v/%v/%v/%d", exchange, form.gradients, form.parameters, workers), func(t *testing.T) {
-					t.Parallel()
-					cfg := sharingConfig(t, exchange, form.gradients, form.parameters)
-					without := household{cfg: cfg, workers: workers}
-					want := without.run(t)
-					hosts := map[string]shm.Host{"twin": shm.NewTwin(nil), "directory": folder(t)}
-					for name, host := range hosts {
-						cfg.Dir, cfg.Memory = t.TempDir(), host
-						with := household{cfg: cfg, workers: workers, sharers: int64(workers), memory: func(int) shm.Host { return host }}
-						if got := with.run(t); got != want {
-							t.Errorf("%s: SHA-256 %s with shared memory, %s without", name, got, want)
+		t.Run(fmt.Sprintf("%v/%v", form.gradients, form.parameters), func(t *testing.T) {
+			alone := household{cfg: sharingConfig(t, coordinator.Star, form.gradients, form.parameters), workers: 1}
+			want := alone.run(t)
+			for _, exchange := range []coordinator.Exchange{coordinator.Star, coordinator.Sharded} {
+				for workers := 1; workers <= 8; workers++ {
+					t.Run(fmt.Sprintf("%v/%d", exchange, workers), func(t *testing.T) {
+						t.Parallel()
+						cfg := sharingConfig(t, exchange, form.gradients, form.parameters)
+						for name, host := range map[string]shm.Host{"messages": nil, "twin": shm.NewTwin(nil), "directory": folder(t)} {
+							cfg.Dir, cfg.Memory = t.TempDir(), host
+							h := household{cfg: cfg, workers: workers}
+							if host != nil {
+								h.sharers, h.memory = int64(workers), func(int) shm.Host { return host }
+							}
+							if got := h.run(t); got != want {
+								t.Errorf("%s: SHA-256 %s, want %s", name, got, want)
+							}
+							if host != nil {
+								h.shared(t, name, exchange)
+							}
 						}
-						with.shared(t, name, exchange)
-					}
-				})
+					})
+				}
 			}
-		}
+		})
 	}
 }
 
 // shared checks which messages a run had whose workers all share memory: nothing that the coordinator sends or pulls is a
-// chunk. Workers pull chunks from each other where they sum.
+// chunk, but for the first vectors of a worker who is ready before it shares. Workers pull chunks from each other where
+// they sum.
 func (h *household) shared(t *testing.T, name string, exchange coordinator.Exchange) {
 	t.Helper()
-	if at, chunks := h.kinds[wire.KindThetaAt].Load(), h.kinds[wire.KindTheta].Load(); at < int64(h.cfg.Steps) || chunks > 0 {
+	first := int64(h.workers * wire.NewChunking(toySize, h.cfg.Chunk).Count())
+	if at, chunks := h.kinds[wire.KindThetaAt].Load(), h.kinds[wire.KindTheta].Load(); at < int64(h.cfg.Steps) || chunks > first {
 		t.Errorf("%s: parameters went %d times by shared memory, and in %d chunks:\n%s", name, at, chunks, &h.log)
 	}
 	at, chunks := h.kinds[wire.KindChunksAt].Load(), h.kinds[wire.KindChunk].Load()
-	if at < int64(h.cfg.Steps) || exchange == coordinator.Star && chunks > 0 {
+	if at < int64(h.cfg.Steps) || exchange == coordinator.Star && chunks > first {
 		t.Errorf("%s: gradients went %d times by shared memory, and in %d chunks:\n%s", name, at, chunks, &h.log)
+	}
+	if sums := h.summed > 0; h.workers > 1 && sums != (exchange == coordinator.Sharded) {
+		t.Errorf("%s: workers summed in %d of %d steps", name, h.summed, h.cfg.Steps)
 	}
 	if n := h.log.count("the worker is on this host"); n != h.workers {
 		t.Errorf("%s: %d lines say that a worker shares memory, want %d", name, n, h.workers)

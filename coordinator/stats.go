@@ -43,6 +43,7 @@ type MemberStats struct {
 	Speed    float64 // shards per second, or local updates of replicas; 0: not measured yet
 	LastSeen time.Time
 	State    string // "preparing", "idle" or "computing"
+	Shares   bool   // its vectors go by shared memory
 }
 
 // snapshotInterval is the least time between two snapshots of the figures.
@@ -92,7 +93,7 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state})
+		s.Members = append(s.Members, MemberStats{ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state, Shares: w.shares})
 	}
 	return &s
 }

@@ -17,6 +17,9 @@ import (
 // maxReissues is how often a section may be given to a further worker because the first took too long.
 const maxReissues = 2
 
+// maxReplaced is how often blocks of silent holders may be given out again in a pass.
+const maxReplaced = 2
+
 // keep leaves a block that is announced with its holder.
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
@@ -206,9 +209,39 @@ func (m *machine) watch(now time.Duration) {
 			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.block, l.reissued+1, owners(l.task.leases)))
 		}
 	}
+	if now-moved > m.timing.soon() && m.leasing.replaceSilent(now, s) {
+		return
+	}
 	if limit := m.timing.still(s); now-moved > limit {
 		m.exchange.doubt(fmt.Sprintf("nothing of it has come for %v; it is expected of %s", limit, owners(s.leases)))
 	}
+}
+
+// replaceSilent gives the blocks of holders out again of whom nothing was heard for as long as two heartbeats take, while
+// others are heard: they may be dead, and nothing comes of the sum without them. It reports whether there are any. It does so
+// maxReplaced times in a pass; what is slow for other reasons is left to those who notice the loss of a worker.
+func (s *leasing) replaceSilent(now time.Duration, sum *round) bool {
+	silence, heard := 2*s.timing.heartbeat(), false
+	var gone []*lease
+	for _, t := range sum.of.kept {
+		switch l := t.holder; {
+		case l == nil || t.phase == contested:
+		case now-l.owner.lastSeen > silence:
+			gone = append(gone, l)
+		default:
+			heard = heard || now-l.owner.lastSeen <= s.timing.heartbeat()
+		}
+	}
+	if !heard || len(gone) == 0 || s.exchange.replaced >= maxReplaced {
+		return false
+	}
+	s.exchange.replaced++
+	for _, l := range gone {
+		s.missed(now, l)
+		s.unkeep(now, l)
+	}
+	s.assign(now)
+	return true
 }
 
 // owners are the names of those of whom something is expected.

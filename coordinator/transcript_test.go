@@ -505,6 +505,8 @@ func (p *player) describeMessage(m wire.Message) string {
 		return text
 	case *wire.Pull:
 		return fmt.Sprintf("pull lease %d, chunks %d+%d", m.Lease, m.First, m.Count)
+	case *wire.Stay:
+		return fmt.Sprintf("chunks 0+%d of the parameters of step %d are in pass %d what they were in pass %d", m.Count, m.Step, m.Pass, m.BasePass)
 	case *wire.End:
 		return "end: " + m.Reason
 	}

@@ -75,6 +75,8 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	switch msg := msg.(type) {
 	case *wire.Theta:
 		w.takeTheta(msg)
+	case *wire.Stay:
+		w.takeStay(msg)
 	case *wire.ThetaAt:
 		w.takeThetaAt(msg)
 	case *wire.Relay:
@@ -232,6 +234,21 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 	}
 	w.theta.arrived(msg.Index, now)
 	w.verify(msg.Index)
+	w.stir(now)
+}
+
+// takeStay keeps the parameters of an earlier pass for this one.
+func (w *Worker) takeStay(msg *wire.Stay) {
+	if msg.Count > w.chunks.Count() || !w.turn(msg.Step, msg.Pass) {
+		return
+	}
+	now := time.Now()
+	for i := range msg.Count {
+		if !w.theta.got[i] && w.theta.held[i] == (held{true, msg.Step, msg.BasePass}) {
+			w.theta.held[i].pass = msg.Pass
+			w.theta.arrived(i, now)
+		}
+	}
 	w.stir(now)
 }
 

@@ -25,6 +25,7 @@ type bouncer struct {
 	mu      sync.Mutex
 	options *server.Options // with all users
 	banned  []string
+	cuts    int // how often routes were closed since the server is to have none; 0: it may have some
 }
 
 // newBouncer adds the bouncer's key to the users of a server that is to be started.
@@ -92,11 +93,14 @@ func among(names []string) func(public string) bool {
 	}
 }
 
-// apply lets the server take in all users but those with the keys named.
+// apply lets the server take in all users but those with the keys named, and no routes while it is cut off.
 func (b *bouncer) apply(names []string) error {
 	banned := among(names)
 	options := b.options.Clone()
 	options.Nkeys = slices.DeleteFunc(options.Nkeys, func(u *server.NkeyUser) bool { return banned(u.Nkey) })
+	if b.cuts > 0 {
+		options.Cluster.TLSPinnedCerts = nobody(b.cuts)
+	}
 	return b.broker.server.ReloadOptions(options)
 }
 

@@ -45,7 +45,7 @@ func (r *reloader) read() ([][]byte, error) {
 	return list, nil
 }
 
-// run looks at the files until the server ends.
+// run looks at the files, and at the routes of a server that is cut off, until the server ends.
 func (r *reloader) run(ended <-chan struct{}) {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()
@@ -55,6 +55,7 @@ func (r *reloader) run(ended <-chan struct{}) {
 			return
 		case <-ticker.C:
 			r.look()
+			r.broker.stayCutOff()
 		}
 	}
 }

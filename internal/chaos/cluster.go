@@ -3,7 +3,7 @@ package chaos
 import (
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/fault"
-	"github.com/switchyard-ml/switchyard/internal/keys"
 )
 
 const (
@@ -40,6 +39,7 @@ type child struct {
 
 	generation int
 	process    *process  // the latest incarnation; nil: none yet
+	logged     int64     // length of its log when the latest incarnation started
 	due        time.Time // time of its start; zero: it runs, or should run
 	halted     time.Time // end of its pause; zero: it is not paused
 	failures   int       // number of incarnations in a row that soon ended by themselves
@@ -65,34 +65,19 @@ func newCluster(cfg Config) (*cluster, error) {
 			return nil, fmt.Errorf("make the folder of the processes: %w", err)
 		}
 	}
-	secrets := filepath.Join(cfg.Folder, "keys")
-	if _, err := keys.Init(keys.Config{Dir: secrets, Hosts: []string{host}}, time.Now()); err != nil {
-		return nil, fmt.Errorf("make keys: %w", err)
-	}
-	ports, err := freePorts(2)
+	p, err := newParties(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{cfg: cfg, page: ports[1]}
-	link := func(role string) []string {
-		return []string{
-			"--nats", "tls://" + ports[0], "--nkey", filepath.Join(secrets, role+".nk"), "--tls-ca", filepath.Join(secrets, "ca.pem"),
-		}
-	}
-	c.broker = &child{role: "broker", name: "broker", arguments: func(int) []string {
-		return []string{"broker", "--listen", ports[0], "--keys", secrets, "--tls"}
-	}}
-	c.coordinator = &child{role: "coordinator", name: "coordinator", faults: true, arguments: func(int) []string {
-		return append([]string{
-			"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web", c.page,
-		}, link("coordinator")...)
-	}}
+	c := &cluster{cfg: cfg, page: p.page}
+	c.broker = &child{role: "broker", name: "broker", arguments: func(int) []string { return p.broker() }}
+	c.coordinator = &child{role: "coordinator", name: "coordinator", faults: true, arguments: func(int) []string { return p.coordinator(cfg) }}
 	for i := range cfg.Workers {
-		slots := strconv.Itoa(slotsOf(cfg.Plan.Seed, i))
+		slots := slotsOf(cfg.Plan.Seed, i)
 		// A restarted worker gets a new id, so that it need not wait until its predecessor counts as lost.
 		name := fmt.Sprintf("worker-%d", i+1)
 		c.workers = append(c.workers, &child{role: "worker", name: name, faults: true, arguments: func(generation int) []string {
-			return append([]string{"worker", "--slots", slots, "--id", fmt.Sprintf("%s-%d", name, generation)}, link("worker")...)
+			return p.worker(fmt.Sprintf("%s-%d", name, generation), slots)
 		}})
 	}
 	return c, nil
@@ -105,20 +90,6 @@ const MaxSlots = 4
 func slotsOf(seed uint64, i int) int {
 	draws := fault.Schedule(seed, int(acts)+i)
 	return 1 + draws.IntN(MaxSlots)
-}
-
-// freePorts returns addresses that are free.
-func freePorts(n int) ([]string, error) {
-	var list []string
-	for range n {
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer l.Close() // closed after the loop, so that all ports are different
-		list = append(list, l.Addr().String())
-	}
-	return list, nil
 }
 
 func (c *cluster) children() []*child {
@@ -138,11 +109,14 @@ func (c *cluster) begin() error {
 
 // start runs the next incarnation of a child.
 func (c *cluster) start(x *child) error {
-	log, err := os.OpenFile(filepath.Join(c.cfg.Folder, "logs", x.name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(c.log(x), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("open the log of a process: %w", err)
 	}
 	defer log.Close() // the process has a descriptor of its own
+	if x.logged, err = log.Seek(0, io.SeekEnd); err != nil {
+		return fmt.Errorf("find the end of the log of a process: %w", err)
+	}
 	x.generation++
 	x.due, x.halted = time.Time{}, time.Time{}
 	environ := c.cfg.Environ
@@ -297,9 +271,12 @@ func (c *cluster) close() {
 	c.nursery.close()
 }
 
+// log is the path of a child's log.
+func (c *cluster) log(x *child) string { return filepath.Join(c.cfg.Folder, "logs", x.name+".log") }
+
 // tail is the end of a child's log.
 func (c *cluster) tail(x *child) string {
-	data, err := os.ReadFile(filepath.Join(c.cfg.Folder, "logs", x.name+".log"))
+	data, err := os.ReadFile(c.log(x))
 	if err != nil {
 		return err.Error()
 	}

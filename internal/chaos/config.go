@@ -41,6 +41,8 @@ type Config struct {
 	Shards   int      // of a step; with local steps, the replicas of a round
 	Stride   uint64   // updates of a step: 1; with local steps, the length of a round
 	Workers  int      // each has 1 to MaxSlots slots, drawn from Plan.Seed
+	Servers  bool     // each worker carries a server of a cluster, as on a host of its own; no memory is shared then
+	Sums     bool     // the configuration lets workers sum the gradient
 	Audit    float64  // share of the blocks that the run has computed twice
 	// Validation is the number of shards of a validation.
 	Validation int

@@ -17,6 +17,8 @@ import (
 // before it is killed; what it did after that is missing.
 type Effects struct {
 	Restores    int64 `json:"restores"`        // coordinators that went on from a checkpoint
+	Servers     int64 `json:"servers_killed"`  // with their workers, when they had reached another server
+	Summed      int64 `json:"steps_summed"`    // steps whose gradient workers have summed
 	Repeated    int64 `json:"steps_repeated"`  // steps that were made again, and compared with the log
 	Reissued    int64 `json:"leases_reissued"` // blocks that were taken back from a worker and given out again
 	Speculated  int64 `json:"copies"`          // blocks that a second worker was given because the first took too long
@@ -64,6 +66,12 @@ func idle(cfg *Config, faults map[string]int64, e *Effects) []string {
 		case name == killWorker.String() && e.Reissued+e.Speculated == 0:
 			list = append(list, fmt.Sprintf("%s: %d times, and no other worker was given a block of a killed one", name, n))
 		}
+	}
+	if cfg.Servers && cfg.Plan.Kill > 0 && e.Servers == 0 {
+		list = append(list, "servers: none was killed with its worker after it had reached another one")
+	}
+	if cfg.Sums && e.Summed == 0 {
+		list = append(list, "sums: the configuration asks for them, and workers summed no gradient")
 	}
 	if cfg.Audit > 0 && e.Audits == 0 {
 		list = append(list, "audits: the configuration asks for them, and no block was computed twice")

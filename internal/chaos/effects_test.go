@@ -21,13 +21,13 @@ func everything() Plan {
 
 // A run that passes says for each kind of fault that it happened, and that it met something.
 func TestIdle(t *testing.T) {
-	cfg := &Config{Plan: everything(), Audit: 0.1}
+	cfg := &Config{Plan: everything(), Audit: 0.1, Servers: true, Sums: true}
 	bitten := func() (map[string]int64, *Effects) {
 		faults := make(map[string]int64)
 		for _, name := range cfg.Plan.asked() {
 			faults[name] = 1
 		}
-		return faults, &Effects{Restores: 1, Reissued: 1, Audits: 1}
+		return faults, &Effects{Restores: 1, Reissued: 1, Audits: 1, Servers: 1, Summed: 1}
 	}
 	faults, effects := bitten()
 	if list := idle(cfg, faults, effects); len(list) != 0 {
@@ -47,12 +47,22 @@ func TestIdle(t *testing.T) {
 		"no coordinator went on from a checkpoint": func(e *Effects) { e.Restores = 0 },
 		"given a block":               func(e *Effects) { e.Reissued = 0 },
 		"no block was computed twice": func(e *Effects) { e.Audits = 0 },
+		"servers: none was killed":    func(e *Effects) { e.Servers = 0 },
+		"workers summed no gradient":  func(e *Effects) { e.Summed = 0 },
 	} {
 		faults, effects := bitten()
 		spoil(effects)
 		if list := idle(cfg, faults, effects); len(list) != 1 || !strings.Contains(list[0], want) {
 			t.Errorf("got %q, want %q", list, want)
 		}
+	}
+	faults, effects = bitten()
+	effects.Servers, effects.Summed = 0, 0
+	if list := idle(&Config{Plan: everything()}, faults, effects); len(list) != 0 {
+		t.Errorf("no servers and no sums were asked for, and yet: %q", list)
+	}
+	if list := idle(&Config{Servers: true}, nil, &Effects{}); len(list) != 0 {
+		t.Errorf("no server was to be killed, and yet: %q", list)
 	}
 	if list := idle(&Config{}, nil, &Effects{}); len(list) != 0 {
 		t.Errorf("nothing was asked for, and yet: %q", list)
@@ -78,9 +88,9 @@ func TestMeter_Effects(t *testing.T) {
 	if m.working() {
 		t.Error("it works before anything was read")
 	}
-	m.terms[1] = counters{Useful: 3, Repeated: 1, Reissued: 2, Speculations: 3, Audits: 4, Disputes: 5, Rollbacks: 6, Quarantined: []string{"a"}}
-	m.terms[2] = counters{Repeated: 10, Reissued: 20, Speculations: 30, Audits: 40, Disputes: 50, Rollbacks: 60, Quarantined: []string{"b", "c"}}
-	want := Effects{Repeated: 11, Reissued: 22, Speculated: 33, Audits: 44, Disputes: 55, Rollbacks: 66, Quarantined: 3}
+	m.terms[1] = counters{Useful: 3, Repeated: 1, Summed: 7, Reissued: 2, Speculations: 3, Audits: 4, Disputes: 5, Rollbacks: 6, Quarantined: []string{"a"}}
+	m.terms[2] = counters{Repeated: 10, Summed: 70, Reissued: 20, Speculations: 30, Audits: 40, Disputes: 50, Rollbacks: 60, Quarantined: []string{"b", "c"}}
+	want := Effects{Repeated: 11, Summed: 77, Reissued: 22, Speculated: 33, Audits: 44, Disputes: 55, Rollbacks: 66, Quarantined: 3}
 	if got := m.effects(); got != want || !m.working() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

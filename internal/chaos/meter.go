@@ -26,6 +26,7 @@ type counters struct {
 	Speculations int64    `json:"speculations"`
 	Reissued     int64    `json:"reissued"`
 	Repeated     int64    `json:"steps_repeated"`
+	Summed       int64    `json:"steps_summed"`
 	Audits       int64    `json:"audits"`
 	Disputes     int64    `json:"disputes"`
 	Rollbacks    int64    `json:"rollbacks"`
@@ -74,6 +75,7 @@ func (m *meter) working() bool {
 func (m *meter) effects() (e Effects) {
 	for _, c := range m.terms { // the order does not matter
 		e.Repeated += c.Repeated
+		e.Summed += c.Summed
 		e.Reissued += c.Reissued
 		e.Speculated += c.Speculations
 		e.Audits += c.Audits

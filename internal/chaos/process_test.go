@@ -31,12 +31,18 @@ func TestMain(m *testing.M) {
 // sleepers is a cluster of processes that do nothing.
 func sleepers(t *testing.T, what string) *cluster {
 	t.Helper()
+	return sleepersOf(t, what, false)
+}
+
+// sleepersOf are sleepers of which workers may carry servers.
+func sleepersOf(t *testing.T, what string, servers bool) *cluster {
+	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := newCluster(Config{
-		Program: program, Environ: []string{mode + "=" + what}, Folder: t.TempDir(), Workers: 2, Log: hclog.NewNullLogger(),
+		Program: program, Environ: []string{mode + "=" + what}, Folder: t.TempDir(), Workers: 2, Servers: servers, Log: hclog.NewNullLogger(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -145,4 +151,70 @@ func TestCluster_Arguments(t *testing.T) {
 	if two := c.spec(c.workers[0]); one == two || !strings.Contains(two, "drop=0.02") {
 		t.Errorf("incarnations have the faults %s and %s", one, two)
 	}
+}
+
+// Where workers carry servers, these join the broker, with the certificate of routes and nothing else that is secret; no
+// memory is shared, and no port is asked for that another process may have.
+func TestCluster_Servers(t *testing.T) {
+	c := sleepersOf(t, "sleep", true)
+	line := func(x *child) string { return strings.Join(x.process.command.Args, " ") }
+	_, routes, _ := strings.Cut(line(c.broker), "--cluster ")
+	if routes == "" {
+		t.Fatalf("the broker takes no routes: %s", line(c.broker))
+	}
+	for _, w := range c.workers {
+		if !strings.Contains(line(w), "--cluster 127.0.0.1:0 --cluster-seed "+routes+" --keys "+filepath.Join(c.cfg.Folder, "route")) {
+			t.Errorf("%s has no server that joins %s: %s", w.name, routes, line(w))
+		}
+	}
+	for _, x := range append([]*child{c.coordinator}, c.workers...) {
+		if !strings.Contains(line(x), "--shared-memory off") {
+			t.Errorf("%s shares memory: %s", x.name, line(x))
+		}
+	}
+	list, err := filepath.Glob(filepath.Join(c.cfg.Folder, "route", "*.nk"))
+	if err != nil || len(list) != 0 {
+		t.Errorf("servers of workers have the keys %v, %v", list, err)
+	}
+	if x := sleepers(t, "sleep"); strings.Contains(line(x.broker)+line(x.workers[0])+line(x.coordinator), "--cluster") || strings.Contains(line(x.coordinator), "--shared-memory") {
+		t.Error("servers that nobody has asked for")
+	}
+}
+
+// A server has joined when its latest incarnation says so.
+func TestCluster_Joined(t *testing.T) {
+	c := sleepers(t, "sleep")
+	w := c.workers[0]
+	write := func(text string) {
+		t.Helper()
+		f, err := os.OpenFile(c.log(w), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want bool) {
+		t.Helper()
+		if got, err := c.joined(w); err != nil || got != want {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	}
+	check(false)
+	write("[INFO]  broker: servers of the cluster: reached=0")
+	check(false)
+	write("[INFO]  broker: servers of the cluster: reached=12")
+	check(true)
+	write("[INFO]  broker: servers of the cluster: reached=0")
+	check(true)
+	if err := c.kill(w, 0); err != nil {
+		t.Fatal(err)
+	}
+	check(true)
+	if err := c.tend(time.Now().Add(time.Hour)); err != nil || w.generation != 2 {
+		t.Fatalf("generation %d, %v", w.generation, err)
+	}
+	check(false)
 }

@@ -28,6 +28,7 @@ type conductor struct {
 	began    time.Time
 	worked   time.Time // since when the run makes steps, and the schedule counts; zero: it makes none yet
 	acted    map[act]int64
+	servers  int64 // killed with their workers, when they had reached another one
 
 	// A coordinator is killed only when there is a checkpoint that none before it went on from: otherwise a run whose
 	// coordinators die young would never restore one.
@@ -81,6 +82,7 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.Effects = k.meter.effects()
+	r.Effects.Servers = k.servers
 	if r.Effects.Restores, err = k.restores(); err != nil {
 		return nil, err
 	}
@@ -239,7 +241,14 @@ func (k *conductor) do(ctx context.Context, e event) error {
 	if e.act == killCoordinator {
 		k.meter.read(ctx)
 	}
-	return k.kill(target, e.down)
+	if err := k.kill(target, e.down); err != nil || !k.cfg.Servers || e.act != killWorker {
+		return err
+	}
+	joined, err := k.joined(target)
+	if joined {
+		k.servers++
+	}
+	return err
 }
 
 // target chooses the process for an event. The first worker is paused but never killed, so that a leak in a worker has

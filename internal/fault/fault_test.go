@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -160,6 +161,36 @@ func TestBus_DelayAndClose(t *testing.T) {
 		if len(carrier.published()) != 1 {
 			t.Error("a message was sent after Close")
 		}
+	})
+}
+
+// Who follows partitions is told of each, of its beginning and of its end, though no message is sent meanwhile.
+func TestFollowPartitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inject(t, Spec{Seed: 1, Partition: Outage{4 * time.Second, 40 * time.Second}}, "w")
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		var begun, ended int64
+		var since time.Time
+		i.FollowPartitions(ctx, func(off bool) {
+			if off != i.cutOff() || off == (begun > ended) {
+				t.Errorf("told %v while it is %v, after %d partitions and %d ends", off, i.cutOff(), begun, ended)
+			}
+			if off {
+				begun, since = begun+1, time.Now()
+				return
+			}
+			ended++
+			if d := time.Since(since); d != 4*time.Second {
+				t.Errorf("a partition of %v, want 4 s", d)
+			}
+		})
+		if n := i.counts.n[Partition]; n != begun || n < 50 {
+			t.Errorf("told of %d partitions, counted %d", begun, n)
+		}
+		var none *Injector
+		none.FollowPartitions(t.Context(), nil)
+		inject(t, Spec{Drop: 0.1}, "w").FollowPartitions(t.Context(), nil)
 	})
 }
 

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"hash/fnv"
 	"math"
 	"runtime"
@@ -82,6 +83,30 @@ func (i *Injector) cutOff() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.during(&i.cut, Partition)
+}
+
+// partitionEvery is the time between two looks whether the process is cut off.
+const partitionEvery = 20 * time.Millisecond
+
+// FollowPartitions tells tell when the process is cut off, and when it is no longer, until ctx ends. It is for what says
+// things in the name of the process without its bus.
+func (i *Injector) FollowPartitions(ctx context.Context, tell func(off bool)) {
+	if i == nil || i.spec.Partition.Length == 0 {
+		return
+	}
+	ticker := time.NewTicker(partitionEvery)
+	defer ticker.Stop()
+	for last := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if off := i.cutOff(); off != last {
+			last = off
+			tell(off)
+		}
+	}
 }
 
 // during reports whether there is an outage at this moment. It counts an outage when it is first noticed.

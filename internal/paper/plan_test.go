@@ -52,6 +52,10 @@ func TestNewPlan_Lengths(t *testing.T) {
 		{Faithful, "ball/ball/kvae", 12500},
 		{Quick, "ball/ball/normal", 20000},
 		{Quick, "dt", 10000},
+		{Quick, "table1/maze/kvae", 10000},
+		{Quick, "table1/reacher/kvae", 10000},
+		{Quick, "table1/maze/lstm", 30000},
+		{Faithful, "table1/maze/kvae", 100000},
 		{Faithful, "dt", 100000},
 	} {
 		p, err := NewPlan(registry.Builtin().Kinds(), c.size, 1, []Choice{c.choice})

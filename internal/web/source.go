@@ -55,6 +55,7 @@ type Live struct {
 	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients became part of a step
 	Speculations int64            `json:"speculations"`             // leases issued again because a worker was slow
 	Reissued     int64            `json:"reissued"`                 // blocks taken back from a worker and given out again
+	Summed       int64            `json:"steps_summed"`             // steps whose gradient workers have summed
 	Repeated     int64            `json:"steps_repeated"`           // logged steps that were made again with the same parameters
 	Audits       int64            `json:"audits"`                   // blocks computed a second time as a check
 	Disputes     int64            `json:"disputes"`                 // blocks of which two workers sent different bits
@@ -72,6 +73,7 @@ type Worker struct {
 	Speed    float64   `json:"shards_per_second"` // measured; 0: not measured yet
 	LastSeen time.Time `json:"last_seen"`         // time of its last message
 	State    string    `json:"state"`             // preparing, idle or computing
+	Shares   bool      `json:"shares_memory"`     // with the coordinator, on whose host it is
 }
 
 var (

@@ -228,6 +228,8 @@ func newMessage(k Kind) Message {
 		return new(ThetaAt)
 	case KindChunksAt:
 		return new(ChunksAt)
+	case KindStay:
+		return new(Stay)
 	}
 	return nil
 }

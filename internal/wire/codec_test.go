@@ -41,6 +41,7 @@ func samples() []Message {
 		&Share{h, true, "why"},
 		&ThetaAt{h, 17, 1, MaxPlace, 1 << 63, 0xdeadbeef},
 		&ChunksAt{h, 99, 17, 1, 2, 4096, 0xcafe},
+		&Stay{h, 17, 2, 1, 5},
 	}
 }
 

@@ -29,6 +29,7 @@
 //
 //	                    <--- Theta chunks --   every step t opens: parameters to all, then
 //	                    <--- Lease{block} --   an aligned block of shards to each free worker
+//	                    <--- Stay{pass} -----  or that they are what they were, where the work is begun anew
 //	                    <--- Relay{digests} -  or each section of the parameters to one worker,
 //	   --- Theta chunks -------------------->  who hands it on to the others
 //	                    <--- Offer{place} ---  with the Welcome, if there is memory for processes of one host
@@ -53,7 +54,7 @@
 //
 // What does not lie in shared memory as it is announced, for whatever reason, travels as chunks: the worker asks with a Need,
 // the coordinator pulls again, and the two share no more. Programs that do not know these messages drop an Offer, and never
-// hear the others.
+// hear the others. Those that do not know a Stay ask with a Need, as for what was lost.
 //
 // A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs, often while it has
 // none and now and then while it serves one, and goes where an Assign{run} sends it, also away from the run that it

@@ -204,3 +204,10 @@ func (m *ChunksAt) fields(c *codec) {
 	c.place(&m.At)
 	c.crc(&m.Sum)
 }
+
+func (m *Stay) fields(c *codec) {
+	c.number(&m.Step)
+	c.count(&m.Pass, MaxCount)
+	c.count(&m.BasePass, MaxCount)
+	c.count(&m.Count, MaxCount)
+}

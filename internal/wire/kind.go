@@ -29,15 +29,16 @@ const (
 	KindShare
 	KindThetaAt
 	KindChunksAt
+	KindStay
 
-	lastKind = KindChunksAt
+	lastKind = KindStay
 )
 
 // String returns the name of the kind's type.
 func (k Kind) String() string {
 	names := [...]string{
 		"", "Introduce", "Hello", "Welcome", "Refusal", "Fetch", "Piece", "Ready", "Theta", "Need", "Lease", "Result", "Pull", "Chunk",
-		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay", "Offer", "Share", "ThetaAt", "ChunksAt",
+		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay", "Offer", "Share", "ThetaAt", "ChunksAt", "Stay",
 	}
 	if k == 0 || int(k) >= len(names) {
 		return "unknown"
@@ -116,3 +117,6 @@ func (*ThetaAt) Kind() Kind { return KindThetaAt }
 
 // Kind identifies the message.
 func (*ChunksAt) Kind() Kind { return KindChunksAt }
+
+// Kind identifies the message.
+func (*Stay) Kind() Kind { return KindStay }

@@ -160,6 +160,15 @@ type Theta struct {
 	Data         []byte // after decoding it aliases the message
 }
 
+// Stay says that the first Count chunks of the parameters of a step are at Pass what they were at BasePass. The others are
+// sent. Who does not have them of that pass asks with a Need.
+type Stay struct {
+	Header
+	Step           uint64
+	Pass, BasePass int
+	Count          int
+}
+
 // Relay says that the chunks of the parameters of a step and pass come by way of workers. They are shared out in as many
 // sections as there are digests, see Sections; each is sent to the worker with its number among Names, who sends it to all
 // others that are named. A digest is the SHA-256 of the section's values as Float32, whatever comes.

@@ -1,0 +1,104 @@
+package chaos
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/keys"
+)
+
+// parties are the addresses and keys by which the processes find each other, and their command lines. All connect by TLS.
+//
+// With servers in the workers, these join the broker to one cluster. The coordinator knows the broker alone; a worker
+// speaks to the server of its own process, and to the broker when that one reaches nobody.
+type parties struct {
+	servers bool
+	secrets string // folder with the keys
+	route   string // folder with what a server of a worker needs; empty: there are none
+	nats    string // host:port of the broker
+	routes  string // host:port of the broker's routes; empty: it takes none
+	page    string // host:port of the coordinator's page
+}
+
+// newParties makes keys and finds addresses.
+func newParties(cfg Config) (*parties, error) {
+	p := &parties{servers: cfg.Servers, secrets: filepath.Join(cfg.Folder, "keys")}
+	if _, err := keys.Init(keys.Config{Dir: p.secrets, Hosts: []string{host}}, time.Now()); err != nil {
+		return nil, fmt.Errorf("make keys: %w", err)
+	}
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	p.nats, p.page = ports[0], ports[1]
+	if !p.servers {
+		return p, nil
+	}
+	p.routes, p.route = ports[2], filepath.Join(cfg.Folder, "route")
+	if err := keys.HandOut(p.secrets, keys.RoleRoute, p.route); err != nil {
+		return nil, fmt.Errorf("hand out the certificate of routes: %w", err)
+	}
+	return p, nil
+}
+
+// link are the flags by which a role reaches the broker. Who is as on a host of its own shares no memory.
+func (p *parties) link(role string) []string {
+	list := []string{"--nats", "tls://" + p.nats, "--nkey", filepath.Join(p.secrets, role+".nk"), "--tls-ca", filepath.Join(p.secrets, keys.CA)}
+	if p.servers {
+		list = append(list, "--shared-memory", "off")
+	}
+	return list
+}
+
+func (p *parties) broker() []string {
+	list := []string{"broker", "--listen", p.nats, "--keys", p.secrets, "--tls"}
+	if p.servers {
+		list = append(list, "--cluster", p.routes)
+	}
+	return list
+}
+
+func (p *parties) coordinator(cfg Config) []string {
+	return append([]string{
+		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web", p.page,
+	}, p.link("coordinator")...)
+}
+
+func (p *parties) worker(id string, slots int) []string {
+	list := append([]string{"worker", "--slots", strconv.Itoa(slots), "--id", id}, p.link("worker")...)
+	if p.servers {
+		list = append(list, "--cluster", host+":0", "--cluster-seed", p.routes, "--keys", p.route)
+	}
+	return list
+}
+
+// freePorts returns addresses that are free.
+func freePorts(n int) ([]string, error) {
+	var list []string
+	for range n {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close() // closed after the loop, so that all ports are different
+		list = append(list, l.Addr().String())
+	}
+	return list, nil
+}
+
+// reached is what a process logs when its server reaches others.
+var reached = regexp.MustCompile(`servers of the cluster: reached=[1-9]`)
+
+// joined reports whether the server of a child's latest incarnation has reached another one.
+func (c *cluster) joined(x *child) (bool, error) {
+	data, err := os.ReadFile(c.log(x))
+	if err != nil {
+		return false, fmt.Errorf("read the log of a process: %w", err)
+	}
+	return reached.Match(data[min(int(x.logged), len(data)):]), nil
+}
