@@ -83,17 +83,17 @@ type Plan struct {
 	Groups []*Group
 	Trials []study.Trial
 
-	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
+	names    map[string]string // of the run of a configuration, which is told by its keys with an effect
+	byConfig map[string]int    // its trial
 }
 
 // NewPlan resolves the configurations of what is chosen at a size, for seeds 1 to seeds; without choices, of all parts.
-// Groups with the same configuration share their runs.
+// Groups with the same configuration share their runs, whose names are those of the first among all groups: what is
+// chosen does not change them, so that runs of another choice are found again.
 func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan, error) {
-	p := &Plan{Size: size, Seeds: seeds, byConfig: map[string]int{}}
+	p := &Plan{Size: size, Seeds: seeds, names: map[string]string{}, byConfig: map[string]int{}}
 	for _, g := range groups() {
-		if len(choices) > 0 && !slices.ContainsFunc(choices, func(c Choice) bool { return c.takes(g) }) {
-			continue
-		}
+		chosen := len(choices) == 0 || slices.ContainsFunc(choices, func(c Choice) bool { return c.takes(g) })
 		for seed := 1; seed <= seeds; seed++ {
 			settings := append(slices.Clone(g.Settings), "seed="+strconv.Itoa(seed))
 			settings = append(settings, g.at(size)...)
@@ -101,22 +101,32 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 			if err != nil {
 				return nil, fmt.Errorf("plan %s: %w", g.Name(), err)
 			}
-			p.add(g, r.Config, settings, seed)
+			key := string(r.Config.Effective())
+			if _, named := p.names[key]; !named {
+				p.names[key] = fmt.Sprintf("%s-%d", g.Name(), seed)
+			}
+			if chosen {
+				p.add(g, key, r.Config, settings)
+			}
 		}
-		p.Groups = append(p.Groups, g)
+		if chosen {
+			p.Groups = append(p.Groups, g)
+		}
 	}
 	return p, nil
 }
 
 // at are the settings of a group that a size has beside its preset: at Smoke chains that last seconds, at Quick short
-// trainings where a part has very many and of KVAE without images, which has no row in the paper and gets no better by
+// trainings where a part has very many runs and of KVAE without images, which has no row in the paper and gets no better by
 // more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a quarter
 // of the updates (docs/results/kvae.md).
 func (g *Group) at(size Size) []string {
 	switch chains := g.Key == "rslds" || g.Key == "trslds"; {
 	case chains && size == Smoke:
 		return []string{"model.sweeps=8", "model.burn_in=4", "model.exchange=4", "model.chains=2", "model.draws=4"}
-	case size == Quick && (g.Part == DT || g.Part == Table1 && g.Key == "kvae"):
+	case size == Quick && g.Part == DT:
+		return []string{"train.steps=5000"}
+	case size == Quick && g.Part == Table1 && g.Key == "kvae":
 		return []string{"train.steps=10000"}
 	case g.Part == Ball && g.Key == "kvae" && size == Quick:
 		return append(kvaeSchedule(), "train.steps=3140", "optim.decay_every=785", "anneal.mixing_from=393")
@@ -135,8 +145,7 @@ func kvaeSchedule() []string {
 }
 
 // add adds a seed of a group, as a run of its own if there is none of that configuration.
-func (p *Plan) add(g *Group, c config.Config, settings []string, seed int) {
-	key := string(c.Effective())
+func (p *Plan) add(g *Group, key string, c config.Config, settings []string) {
 	if i, known := p.byConfig[key]; known {
 		t := &p.Trials[i]
 		for _, name := range g.Protocols {
@@ -150,7 +159,7 @@ func (p *Plan) add(g *Group, c config.Config, settings []string, seed int) {
 	p.byConfig[key] = len(p.Trials)
 	g.trials = append(g.trials, len(p.Trials))
 	p.Trials = append(p.Trials, study.Trial{
-		Name: fmt.Sprintf("%s-%d", g.Name(), seed), Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
+		Name: p.names[key], Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
 // TestNewPlan: every part at every size resolves, groups of one configuration share runs, and names are taken once.
@@ -51,7 +52,7 @@ func TestNewPlan_Lengths(t *testing.T) {
 		{Quick, "ball/ball/kvae", 3140},
 		{Faithful, "ball/ball/kvae", 12500},
 		{Quick, "ball/ball/normal", 20000},
-		{Quick, "dt", 10000},
+		{Quick, "dt", 5000},
 		{Quick, "table1/maze/kvae", 10000},
 		{Quick, "table1/reacher/kvae", 10000},
 		{Quick, "table1/maze/lstm", 30000},
@@ -65,6 +66,30 @@ func TestNewPlan_Lengths(t *testing.T) {
 		for _, trial := range p.Trials {
 			if got := trial.Config.Train.Steps; got != c.want {
 				t.Errorf("%s, %s: %s has %d updates, want %d", c.size, c.choice, trial.Name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestNewPlan_Names: a run has the same name whatever is chosen beside it.
+func TestNewPlan_Names(t *testing.T) {
+	whole, err := NewPlan(registry.Builtin().Kinds(), Quick, 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, choice := range []Choice{"table1/reacher/normal", "ablation", "ablation/maze/concrete-softmax", "dt"} {
+		part, err := NewPlan(registry.Builtin().Kinds(), Quick, 2, []Choice{choice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part.Trials) == 0 {
+			t.Errorf("%s: no runs", choice)
+		}
+		for _, trial := range part.Trials {
+			if !slices.ContainsFunc(whole.Trials, func(of study.Trial) bool {
+				return of.Name == trial.Name && string(of.Config.Effective()) == string(trial.Config.Effective())
+			}) {
+				t.Errorf("%s: the run %s has another name in the whole plan", choice, trial.Name)
 			}
 		}
 	}
