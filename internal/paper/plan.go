@@ -180,6 +180,7 @@ func groups() []*Group {
 		&Group{Part: FHN, Environment: "fhn", Key: "rslds", Label: "rSLDS", Settings: []string{"model.kind=rslds"}, Protocols: []string{"fhn"}},
 		&Group{Part: Ball, Environment: "ball", Key: "normal", Label: "Ours (Normal)", Settings: []string{"model.switching=normal"}, Protocols: []string{"pixels"}},
 		&Group{Part: Ball, Environment: "ball", Key: "concrete", Label: "Ours (Concrete)", Settings: []string{"model.switching=concrete"}, Protocols: []string{"pixels"}},
+		&Group{Part: Ball, Environment: "ball", Key: "deterministic", Label: "Ours (deterministic)", Settings: []string{"model.switching=deterministic"}, Protocols: []string{"pixels"}},
 		&Group{Part: Ball, Environment: "ball", Key: "kvae", Label: "KVAE", Settings: []string{"model.kind=kvae"}, Protocols: []string{"pixels"}},
 	)
 	return append(list, dtGroups()...)

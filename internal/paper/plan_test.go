@@ -51,7 +51,7 @@ func TestNewPlan_Lengths(t *testing.T) {
 	}{
 		{Quick, "ball/ball/kvae", 3140},
 		{Faithful, "ball/ball/kvae", 12500},
-		{Quick, "ball/ball/normal", 20000},
+		{Quick, "ball/ball/normal", 12000},
 		{Quick, "dt", 5000},
 		{Quick, "table1/maze/kvae", 10000},
 		{Quick, "table1/reacher/kvae", 10000},
