@@ -210,6 +210,9 @@ func (r *Results) durations() table {
 		row.Label = fmt.Sprintf("%s, %g s", g.Label, g.X)
 		t.groups = append(t.groups, &row)
 	}
+	if r.Plan.Size == Quick {
+		t.notes = []string{"These runs make 5,000 updates, which is not enough where a step is short: an error over Static of 1 means that nothing was learned."}
+	}
 	t.columns = []column{
 		{"error", "dt", "error", func(g *Group) (float64, bool) {
 			for _, p := range eval.DTPaper() {
