@@ -83,15 +83,15 @@ type Plan struct {
 	Groups []*Group
 	Trials []study.Trial
 
-	names    map[string]string // of the run of a configuration, which is told by its keys with an effect
-	byConfig map[string]int    // its trial
+	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
 }
 
 // NewPlan resolves the configurations of what is chosen at a size, for seeds 1 to seeds; without choices, of all parts.
 // Groups with the same configuration share their runs, whose names are those of the first among all groups: what is
 // chosen does not change them, so that runs of another choice are found again.
 func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan, error) {
-	p := &Plan{Size: size, Seeds: seeds, names: map[string]string{}, byConfig: map[string]int{}}
+	p := &Plan{Size: size, Seeds: seeds, byConfig: map[string]int{}}
+	names := map[string]string{} // of the run of a configuration
 	for _, g := range groups() {
 		chosen := len(choices) == 0 || slices.ContainsFunc(choices, func(c Choice) bool { return c.takes(g) })
 		for seed := 1; seed <= seeds; seed++ {
@@ -102,11 +102,11 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 				return nil, fmt.Errorf("plan %s: %w", g.Name(), err)
 			}
 			key := string(r.Config.Effective())
-			if _, named := p.names[key]; !named {
-				p.names[key] = fmt.Sprintf("%s-%d", g.Name(), seed)
+			if names[key] == "" {
+				names[key] = fmt.Sprintf("%s-%d", g.Name(), seed)
 			}
 			if chosen {
-				p.add(g, key, r.Config, settings)
+				p.add(g, key, names[key], r.Config, settings)
 			}
 		}
 		if chosen {
@@ -145,7 +145,7 @@ func kvaeSchedule() []string {
 }
 
 // add adds a seed of a group, as a run of its own if there is none of that configuration.
-func (p *Plan) add(g *Group, key string, c config.Config, settings []string) {
+func (p *Plan) add(g *Group, key, name string, c config.Config, settings []string) {
 	if i, known := p.byConfig[key]; known {
 		t := &p.Trials[i]
 		for _, name := range g.Protocols {
@@ -159,7 +159,7 @@ func (p *Plan) add(g *Group, key string, c config.Config, settings []string) {
 	p.byConfig[key] = len(p.Trials)
 	g.trials = append(g.trials, len(p.Trials))
 	p.Trials = append(p.Trials, study.Trial{
-		Name: p.names[key], Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
+		Name: name, Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
 	})
 }
 
