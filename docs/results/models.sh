@@ -55,7 +55,7 @@ make() {
     *) way="$common $(gradient "$1" "$2")" ;;
   esac
   # shellcheck disable=SC2046,SC2086 # words, each a setting
-  "$program" train "$1" $way $(settings "$1" "$2") "seed=$3" --workers 1 --quiet --runs-dir "$runs" --name "$name" \
+  "$program" train "$1/faithful" $way $(settings "$1" "$2") "seed=$3" --workers 1 --quiet --runs-dir "$runs" --name "$name" \
     > "$runs/$name.txt" 2>&1 || echo "$name failed: see $runs/$name.txt" >&2
 }
 

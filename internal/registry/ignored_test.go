@@ -74,7 +74,7 @@ func TestFamilies_EveryKeyWithACondition(t *testing.T) {
 	kinds := registry.Builtin().Kinds()
 	tried := 0
 	for _, family := range families(t) {
-		base := resolve(t, "maze", "model.kind="+family)
+		base := resolve(t, "maze/quick", "model.kind="+family)
 		for _, k := range kinds.Keys() {
 			switch key, _, _ := strings.Cut(k.Only, "="); {
 			case k.Only == "", len(k.Kinds) > 0 && !slices.Contains(k.Kinds, "model.kind="+family):
@@ -88,7 +88,7 @@ func TestFamilies_EveryKeyWithACondition(t *testing.T) {
 				}
 				usual, changed := values(t, base, k)
 				refused := func(argument string) bool {
-					_, err := kinds.Resolve(config.Sources{Preset: "maze", Arguments: append(slices.Clone(arguments), k.Path+"="+argument)})
+					_, err := kinds.Resolve(config.Sources{Preset: "maze/quick", Arguments: append(slices.Clone(arguments), k.Path+"="+argument)})
 					return err != nil && strings.Contains(err.Error(), k.Path)
 				}
 				if _, err := kinds.Resolve(config.Sources{Preset: "ball", Arguments: arguments}); err != nil && strings.Contains(err.Error(), k.Path+":") {
