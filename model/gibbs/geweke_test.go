@@ -189,6 +189,7 @@ func statistics(c *Chain) (names []string, values []float64) {
 // chains start from independent draws of it, so that the change of each statistic has mean zero and its error is known
 // exactly, however slowly a chain mixes (Gandy and Scott 2020).
 func TestSweep_LeavesTheJointDistributionAsItIs(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]Config{
 		"rslds":    {Shape: Caterpillar, Leaves: 3, Latent: 2},
 		"trslds":   {Shape: Balanced, Hierarchical: true, Leaves: 3, Latent: 2},
@@ -196,6 +197,7 @@ func TestSweep_LeavesTheJointDistributionAsItIs(t *testing.T) {
 		"one leaf": {Shape: Caterpillar, Leaves: 1, Latent: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg.Prior = Prior{Start: 1, Plane: 1.5, Diagonal: 0.5, Dynamics: 0.4, Shrink: 0.6, Noise: 1, Emission: 1, Measuring: 0.5, Resolution: 0.1}
 			if cfg.Leaves == 1 { // where all steps share a large A, the squares of x leave no digits for the noise
 				cfg.Prior.Dynamics = 0.01
@@ -220,7 +222,7 @@ func geweke(t *testing.T, cfg Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const chains, sweeps = 8000, 5
+	const chains, sweeps = gewekeChains, 5
 	var names []string
 	var sum, square []float64
 	for range chains {

@@ -57,7 +57,8 @@ func gammaSum(s *source, c float64, terms int) float64 {
 
 // A two-sample Kolmogorov–Smirnov test, at a level of one in ten thousand.
 func TestPolyaGamma_IsTheSumOfGammas(t *testing.T) {
-	const n = 30000
+	t.Parallel()
+	const n = gammaDraws
 	for i, c := range polyaGammaPoints {
 		a, b := testSource(700+uint32(i)), testSource(800+uint32(i))
 		x := draw(n, func() float64 { return polyaGamma(&a, c) })
