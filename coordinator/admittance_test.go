@@ -156,7 +156,7 @@ func TestGated_IdleMembersOfOneKey(t *testing.T) {
 				t := thief.t // of the bubble
 				ctx, cancel := context.WithCancel(t.Context())
 				for i := range c.honest {
-					w, err := newWorker(thief.bus, fmt.Sprint("fair", i), &toy{size: toySize, delay: 5 * time.Millisecond})
+					w, err := newWorker(thief.bus, fmt.Sprint("fair", i), &toy{size: toySize, delay: 20 * time.Millisecond})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -166,7 +166,9 @@ func TestGated_IdleMembersOfOneKey(t *testing.T) {
 				for i := range c.idle {
 					silent(ctx, t, thief.bus, config(t), fmt.Sprint("idle", i), beats)
 				}
-				time.Sleep(45 * time.Second)
+				for began := time.Now(); !gate.Banned("UTHIEF") && time.Since(began) < 45*time.Second; {
+					time.Sleep(time.Second)
+				}
 				if gate.Banned("UTHIEF") != c.banned {
 					t.Errorf("banned: %v, want %v: %+v", !c.banned, c.banned, gate.Bans())
 				}

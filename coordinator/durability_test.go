@@ -146,6 +146,7 @@ func (d *dying) fault(a disk.Act) (int, error) {
 // A coordinator that is killed at whatever act on the disk, and started anew with no help, ends with the same
 // parameters and a log of every step.
 func TestKilled_AtEveryAct(t *testing.T) {
+	t.Parallel()
 	var reference *coordinator.Log
 	all := &dying{}
 	synctest.Test(t, func(t *testing.T) {

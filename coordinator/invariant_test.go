@@ -18,7 +18,7 @@ import (
 // stays within the credit.
 func TestMachine_KeepsItsBooks(t *testing.T) {
 	steps, summed, doubted := uint64(0), 0, 0
-	for seed := range uint64(80) {
+	for seed := range uint64(crowds) {
 		b := newBedlam(seed)
 		for range 1500 {
 			b.act()
@@ -33,7 +33,7 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 		summed += b.m.figures.Summed
 		doubted += b.m.figures.Doubted
 	}
-	if steps < 80 || summed < 40 || doubted < 10 {
+	if steps < crowds || summed < crowds/2 || doubted < crowds/8 {
 		t.Errorf("%d steps in all, %d summed by workers, %d such sums doubted", steps, summed, doubted)
 	}
 }

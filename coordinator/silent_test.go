@@ -26,6 +26,7 @@ const (
 // Members that are ready and never deliver cost an honest run at most a fifth of its speed after ten seconds, whether
 // they were there before it or come later, and no bit.
 func TestRun_SilentMembers(t *testing.T) {
+	t.Parallel()
 	for _, shard := range []time.Duration{5 * time.Millisecond, 150 * time.Millisecond} {
 		quiet, want := silentRun(t, shard, beats, 0, 0)
 		for _, how := range []behaviour{beats, pretends, announces} {

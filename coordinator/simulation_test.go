@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	simulations = flag.Int("simulations", 300, "number of simulated fault schedules")
+	simulations = flag.Int("simulations", coordinator.Schedules, "number of simulated fault schedules")
 	allSharded  = flag.Bool("sharded", false, "let workers sum the gradients in all simulated fault schedules, not every other one")
 	firstSeed   = flag.Uint64("seed", 1, "seed of the first simulated fault schedule")
 )

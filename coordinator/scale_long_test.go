@@ -1,0 +1,13 @@
+//go:build long
+
+package coordinator
+
+const (
+	// Schedules of faults that TestSimulation lives through, unless the flag -simulations says otherwise; the simulations with
+	// shared memory and with averages live through a third and a fifth of them.
+	Schedules = 300
+	// WorkersApart is how far apart the numbers of workers from 1 to 8 are with which memory is shared.
+	WorkersApart = 1
+
+	crowds = 80 // of workers, each with up to 1,500 acts, after each of which the books of the machine are checked
+)
