@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func toyConfig(t *testing.T, steps uint64, shards int) coordinator.Config {
 	return coordinator.Config{
 		Run: "toy", Seed: 1, Steps: steps, Shards: shards,
 		Optimizer:        coordinator.Optimizer{Rate: 0.01, Clip: 20, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-		FailureDetection: 5 * time.Second, Chunk: 61440, Credit: 16 << 20, TermNames: []string{"loss"}, Dir: t.TempDir(),
+		FailureDetection: 20 * time.Second, Chunk: 61440, Credit: 16 << 20, TermNames: []string{"loss"}, Dir: t.TempDir(),
 	}
 }
 
@@ -131,6 +132,25 @@ func (s *site) member(bus wire.Bus, id string, program func() *toy) *worker.Work
 		s.t.Fatal(err)
 	}
 	return w
+}
+
+// together lets programs begin their steps when so many of them are built: no worker is too late for a run.
+func together(t *testing.T, workers int64, program func() *toy) func() *toy {
+	var built atomic.Int64
+	return func() *toy {
+		p := program()
+		before := p.before
+		p.before = func(step uint64) {
+			for p.theta != nil && built.Load() < workers && t.Context().Err() == nil { // the golden shard waits for nobody
+				time.Sleep(time.Millisecond)
+			}
+			if before != nil {
+				before(step)
+			}
+		}
+		built.Add(1)
+		return p
+	}
 }
 
 // work starts a worker with the key of workers, and returns what ends it and waits for it.

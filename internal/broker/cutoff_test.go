@@ -12,6 +12,7 @@ import (
 // A server that is cut off reaches no other and is reached by none, while the others reach each other; then it is one of
 // them again. Its own clients stay all the time.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	dir := keyFolder(t)
 	servers := startCluster(t, dir, 2, hclog.NewNullLogger())
 	seed, lonely, other := servers[0], servers[1], servers[2]
@@ -20,7 +21,7 @@ func TestCutOff(t *testing.T) {
 		if err := lonely.CutOff(true); err != nil {
 			t.Fatal(err)
 		}
-		wait(t, "it is alone", func() bool { return lonely.Joined() == 0 && seed.Joined() == 1 && other.Joined() == 1 })
+		until(t, "it is alone", func() bool { return lonely.Joined() == 0 && seed.Joined() == 1 && other.Joined() == 1 })
 		if n := lonely.Server().NumClients(); n != clients {
 			t.Errorf("it has %d clients, want %d", n, clients)
 		}
@@ -28,7 +29,7 @@ func TestCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range servers {
-			wait(t, "all are joined again", func() bool { return b.Joined() == 2 })
+			until(t, "all are joined again", func() bool { return b.Joined() == 2 })
 		}
 	}
 }

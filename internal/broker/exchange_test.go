@@ -21,10 +21,11 @@ func TestExchange_ShardedWithKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	program := together(t, 3, func() *toy { return &toy{size: hostileSize} })
 	for i := range 3 {
 		id := fmt.Sprint("w", i)
 		key := []string{keys.WorkerKey, "worker-second.nk"}[i%2]
-		w := s.member(s.connect(key), id, func() *toy { return &toy{size: hostileSize} })
+		w := s.member(s.connect(key), id, program)
 		s.serve(id, w)
 	}
 	h := newThief(t, s)

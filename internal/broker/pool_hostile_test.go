@@ -39,6 +39,7 @@ type yard struct {
 	thief  *nats.Conn
 	key    string // of the thief
 	number atomic.Uint64
+	views  atomic.Int64 // of the dispatcher, one for each decision
 }
 
 var ours = []wire.Numeric{{Kernel: "dot", Sum: 1}}
@@ -84,6 +85,7 @@ func newYard(t *testing.T, honest int) *yard {
 }
 
 func (y *yard) view() pool.View {
+	defer y.views.Add(1)
 	var v pool.View
 	for _, m := range y.lead.Stats().Members {
 		v.Members = append(v.Members, pool.Member{Run: "toy", ID: m.ID, Mark: m.Mark, Slots: m.Slots, Proven: m.Accepted > 0})
@@ -243,6 +245,7 @@ func TestPoolHostile_SecondHost(t *testing.T) {
 // all honest workers, and a worker that comes later is taken in. That they fill the pool for their own key alone, and are
 // no more than so many, is tested in package pool.
 func TestPoolHostile_Phantoms(t *testing.T) {
+	t.Parallel()
 	y := newYard(t, 2)
 	stop := make(chan struct{})
 	var phantoms sync.WaitGroup
@@ -264,7 +267,8 @@ func TestPoolHostile_Phantoms(t *testing.T) {
 	y.until("a worker that came later is a member", func() bool { return len(y.lead.Stats().Members) == 3 })
 	y.pool.Open(pool.Run{Name: "second", Limit: 8}, false)
 	defer y.pool.Close("second")
-	time.Sleep(time.Second) // for two decisions of the pool
+	decided := y.views.Load()
+	y.until("the pool has decided three times", func() bool { return y.views.Load() >= decided+3 })
 	if n := len(y.lead.Stats().Members); n == 0 {
 		t.Error("all honest workers have left the run for another, as if the phantoms were there")
 	}
@@ -307,6 +311,9 @@ func TestPoolHostile_Floods(t *testing.T) {
 						return
 					default:
 						y.shout(flood.subject, flood.data)
+						if y.keeper.Gate.Banned(y.key) {
+							time.Sleep(time.Millisecond) // it tries on, and leaves the others a processor
+						}
 					}
 				}
 			})

@@ -43,6 +43,7 @@ func client(t *testing.T, url, file string) (*nats.Conn, <-chan struct{}, error)
 // A key that is revoked or replaced is cut off without a restart; the others notice nothing, and one that was added or
 // replaced is let in.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	dir := keyFolder(t)
 	b := startEmbedded(t, dir, false)
 	file := func(name string) string { return filepath.Join(dir, name+".nk") }
@@ -96,6 +97,7 @@ func TestReload(t *testing.T) {
 
 // A list that cannot be used changes nothing.
 func TestReload_KeepsWhatWorks(t *testing.T) {
+	t.Parallel()
 	dir := keyFolder(t)
 	log := &logged{}
 	b, err := broker.Start(broker.Config{
@@ -127,6 +129,7 @@ func TestReload_KeepsWhatWorks(t *testing.T) {
 
 // Who is banned stays out when the list of users is loaded again.
 func TestReload_BansStay(t *testing.T) {
+	t.Parallel()
 	dir := keyFolder(t)
 	b, err := broker.Start(broker.Config{
 		Listen: "127.0.0.1:0", Auth: filepath.Join(dir, keys.Auth), Bans: wire.BansSubject, Log: hclog.NewNullLogger(),

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,10 +43,10 @@ func startServer(t *testing.T, dir, listen string, cluster broker.Cluster, log h
 	return b
 }
 
-// wait returns when something has come true.
-func wait(t *testing.T, what string, so func() bool) {
+// until returns when something has come true.
+func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("in vain: %s", what)
 		}
@@ -62,7 +61,7 @@ func startCluster(t *testing.T, dir string, others int, log hclog.Logger) []*bro
 		list = append(list, startServer(t, dir, "", routes(dir, list[0].Routes()), log))
 	}
 	for i, b := range list {
-		wait(t, fmt.Sprintf("server %d reaches all others", i), func() bool { return b.Joined() == others })
+		until(t, fmt.Sprintf("server %d reaches all others", i), func() bool { return b.Joined() == others })
 	}
 	return list
 }
@@ -81,15 +80,10 @@ func local(t *testing.T, dir, key, url string, b *broker.Broker, log hclog.Logge
 // runOver leads a run to its end with two members, each of which has a server of its own.
 func (s *site) runOver(c *coordinator.Coordinator, servers []*broker.Broker, program func() *toy) {
 	s.t.Helper()
-	var members sync.WaitGroup
-	defer members.Wait()
+	program = together(s.t, 2, program)
 	for i, key := range []string{keys.WorkerKey, "worker-second.nk"} {
-		w := s.member(local(s.t, s.dir, key, "", servers[i], s.log), fmt.Sprint("w", i), program)
-		members.Go(func() {
-			if err := w.Run(s.t.Context()); err != nil {
-				s.t.Error(err)
-			}
-		})
+		id := fmt.Sprint("w", i)
+		s.serve(id, s.member(local(s.t, s.dir, key, "", servers[i], s.log), id, program))
 	}
 	if err := c.Run(s.t.Context()); err != nil {
 		s.t.Fatal(err)
@@ -98,6 +92,7 @@ func (s *site) runOver(c *coordinator.Coordinator, servers []*broker.Broker, pro
 
 // A run over three servers, of which each party has its own, has the bits of one without any.
 func TestCluster_SameBits(t *testing.T) {
+	t.Parallel()
 	for _, exchange := range []coordinator.Exchange{coordinator.Star, coordinator.Sharded} {
 		dir, text := keyFolder(t), &logged{}
 		log := hclog.New(&hclog.LoggerOptions{Output: text, Level: hclog.Warn})
@@ -123,6 +118,7 @@ func TestCluster_SameBits(t *testing.T) {
 // Who has no certificate of routes, one of another authority, of another use, or for a key that was replaced, does not
 // get in. The server is there for its own clients meanwhile.
 func TestCluster_RefusesStrangers(t *testing.T) {
+	t.Parallel()
 	dir, other, old := keyFolder(t), keyFolder(t), t.TempDir()
 	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
@@ -150,7 +146,7 @@ func TestCluster_RefusesStrangers(t *testing.T) {
 	blank := startServer(t, dir, "", broker.Cluster{Name: keys.ClusterName, Listen: "127.0.0.1:0", Seeds: []string{seed.Routes()}}, hclog.NewNullLogger())
 	replaced := startServer(t, dir, "", routes(old, seed.Routes()), hclog.NewNullLogger())
 	good := startServer(t, dir, "", routes(dir, seed.Routes()), hclog.NewNullLogger())
-	wait(t, "one with the certificate joins", func() bool { return good.Joined() == 1 && seed.Joined() > 0 })
+	until(t, "one with the certificate joins", func() bool { return good.Joined() == 1 && seed.Joined() > 0 })
 	if blank.Joined() != 0 || replaced.Joined() != 0 || seed.Joined() != 1 {
 		t.Errorf("a stranger reaches %d and %d servers, the seed %d", blank.Joined(), replaced.Joined(), seed.Joined())
 	}
@@ -188,7 +184,7 @@ func TestCluster_PermissionsCrossRoutes(t *testing.T) {
 	dir, log := keyFolder(t), hclog.NewNullLogger()
 	first := startServer(t, dir, "127.0.0.1:0", routes(dir), log)
 	second := startServer(t, dir, "127.0.0.1:0", routes(dir, first.Routes()), log)
-	wait(t, "the servers are joined", func() bool { return first.Joined() == 1 && second.Joined() == 1 })
+	until(t, "the servers are joined", func() bool { return first.Joined() == 1 && second.Joined() == 1 })
 	key := keyName(t, dir, keys.WorkerKey)
 	lead := connect(t, first.URL(), holder(t, dir, keys.CoordinatorKey))
 	heard := make(chan *nats.Msg, 100)
@@ -208,7 +204,7 @@ func TestCluster_PermissionsCrossRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	thief := connect(t, second.URL(), holder(t, dir, keys.WorkerKey))
-	wait(t, "messages cross", func() bool {
+	until(t, "messages cross", func() bool {
 		return thief.Publish("sy.r.control."+key, []byte("mine")) == nil && thief.Flush() == nil && len(heard) > 0
 	})
 	for _, subject := range []string{"sy.r.theta", "sy.r.all", "sy.r.control." + keyName(t, dir, "worker-second.nk"), wire.BansSubject} {
@@ -237,11 +233,12 @@ func TestCluster_PermissionsCrossRoutes(t *testing.T) {
 	if err := lead.Publish(wire.BansSubject, []byte(`["`+key+`"]`)); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the other server closes the connection of a banned key", thief.IsClosed)
+	until(t, "the other server closes the connection of a banned key", thief.IsClosed)
 }
 
 // Servers take the certificate of routes anew when its files change: who has the old one goes.
 func TestCluster_ReplacedCertificate(t *testing.T) {
+	t.Parallel()
 	dir, log := keyFolder(t), hclog.NewNullLogger()
 	old := t.TempDir()
 	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
@@ -250,7 +247,7 @@ func TestCluster_ReplacedCertificate(t *testing.T) {
 	seed := startServer(t, dir, "127.0.0.1:0", routes(dir), log)
 	stays, goes := startServer(t, dir, "", routes(dir, seed.Routes()), log), startServer(t, old, "", routes(old, seed.Routes()), log)
 	for _, b := range []*broker.Broker{seed, stays, goes} {
-		wait(t, "all are joined", func() bool { return b.Joined() == 2 })
+		until(t, "all are joined", func() bool { return b.Joined() == 2 })
 	}
 	for _, name := range []string{keys.Route, keys.RouteKey} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -260,7 +257,7 @@ func TestCluster_ReplacedCertificate(t *testing.T) {
 	if _, err := keys.Init(keys.Config{Dir: dir, BrokerDir: dir}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the one with the old key is left out, and the others find together", func() bool {
+	until(t, "the one with the old key is left out, and the others find together", func() bool {
 		return goes.Joined() == 0 && seed.Joined() == 1 && stays.Joined() == 1
 	})
 }
@@ -283,12 +280,13 @@ func TestCluster_WithTheImage(t *testing.T) {
 	seed := startImageWith(t, options)
 	address := seed.ClusterAddr().String()
 	first, second := startServer(t, dir, "", routes(dir, address), log), startServer(t, dir, "", routes(dir, address), log)
-	wait(t, "all are joined", func() bool { return first.Joined() == 2 && second.Joined() == 2 && seed.NumRemotes() == 2 })
+	until(t, "all are joined", func() bool { return first.Joined() == 2 && second.Joined() == 2 && seed.NumRemotes() == 2 })
 }
 
 // A run whose servers die goes on to the same bits: first a worker's, which then connects to the seed, and then the seed,
 // which comes back.
 func TestCluster_ServersDie(t *testing.T) {
+	t.Parallel()
 	dir, text := keyFolder(t), &logged{}
 	log := hclog.New(&hclog.LoggerOptions{Output: text, Level: hclog.Info})
 	servers := startCluster(t, dir, 2, log)
@@ -375,6 +373,7 @@ func TestCluster_Refusals(t *testing.T) {
 // a server each. What workers say to each other crosses no third host, and with workers that sum one gradient comes to
 // the coordinator, where it is one for each block in a star.
 func TestCluster_BytesOfEachLink(t *testing.T) {
+	t.Parallel()
 	const steps, size = 40, 20_000
 	for _, exchange := range []coordinator.Exchange{coordinator.Star, coordinator.Sharded} {
 		dir, log := keyFolder(t), hclog.NewNullLogger()
@@ -404,8 +403,12 @@ func TestCluster_BytesOfEachLink(t *testing.T) {
 		t.Logf("exchange %d, gradients per step from server to server: %.2f", exchange, links)
 		between := (links[1][2] + links[2][1]) / 2
 		in := links[1][0] + links[2][0]
-		// A worker that is slow for a moment may leave its block to the other: bounds are wide.
-		if exchange == coordinator.Star && (between > 0.05 || in < 1.7) || exchange == coordinator.Sharded && (between < 0.05 || in > 1.6) {
+		// A worker that is slow for a moment may leave its block to the other.
+		blocks := 0.0
+		for _, m := range c.Stats().Members {
+			blocks += float64(m.Accepted) / steps
+		}
+		if exchange == coordinator.Star && (between > 0.05 || in < 0.85*blocks || blocks <= 1) || exchange == coordinator.Sharded && (between < 0.05 || in > 1.6) {
 			t.Errorf("exchange %d: %.2f between workers, %.2f to the coordinator", exchange, between, in)
 		}
 		if out := max(links[0][1], links[0][2]); out > 1.5 {

@@ -3,14 +3,30 @@ package broker_test
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/shm"
+	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
+
+// sharer is the bus of a worker that notes when it says that it shares memory.
+type sharer struct {
+	wire.Bus
+	said chan struct{}
+	once sync.Once
+}
+
+func (s *sharer) Publish(subject string, data []byte) error {
+	err := s.Bus.Publish(subject, data)
+	if wire.KindOf(data) == wire.KindShare {
+		s.once.Do(func() { close(s.said) })
+	}
+	return err
+}
 
 // Workers on the coordinator's host, each with its connection to a broker with keys: neither parameters nor gradients cross
 // the broker, as its own count of bytes shows, and the bits are the same. Without shared memory they do.
@@ -36,10 +52,13 @@ func TestSharing_NothingCrossesTheBroker(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range workers {
+			bus := &sharer{Bus: s.connect(keys.WorkerKey), said: make(chan struct{})}
 			w, err := worker.New(worker.Config{Run: "toy", ID: fmt.Sprint("w", i), Memory: memory, Build: func([]byte, []byte, int) (worker.Program, error) {
-				time.Sleep(200 * time.Millisecond) // programs take longer to build than it takes to share memory
+				if share { // a toy is built faster than memory is shared
+					<-bus.said
+				}
 				return &toy{size: size}, nil
-			}}, s.connect(keys.WorkerKey), s.log.Named("worker"))
+			}}, bus, s.log.Named("worker"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,6 @@ import (
 const (
 	trapSize    = 3_000_000 // parameters: 12 MB
 	trapWorkers = 8
-	trapSteps   = 3
-	busy        = 1500 * time.Millisecond
 )
 
 // busyBus is a carrier whose receiver is held up in the middle of the gradients of each step.
@@ -76,6 +74,7 @@ func (o *busyObserver) Membership(r coordinator.MembershipReport) {
 // The gradients of eight workers are more than NATS holds for a subscriber, 64 MiB; beyond, it drops messages and tells
 // nobody. A coordinator that is busy while they come must lose nothing, with the limits that NATS has by default.
 func TestTrap_SlowCoordinator(t *testing.T) {
+	t.Parallel()
 	cfg := toyConfig(t, trapSteps, trapWorkers)
 	cfg.FailureDetection = time.Minute // what does not come is not asked for again before the test is over
 	want := undisturbed(t, cfg, trapSize)
