@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
@@ -18,10 +17,7 @@ import (
 // not print is set to agree with its text.
 func published(t *testing.T, size Size) *Results {
 	t.Helper()
-	p, err := NewPlan(registry.Builtin().Kinds(), size, 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := whole(t, size)
 	r := &Results{Plan: p, runsDir: t.TempDir()}
 	for _, trial := range p.Trials {
 		byProtocol := map[string]study.Numbers{}

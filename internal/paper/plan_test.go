@@ -2,6 +2,7 @@ package paper
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/names"
@@ -9,13 +10,25 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
+var wholePlans sync.Map // of the function below, by size
+
+// whole is the plan of all parts at a size for two seeds, which tests share and do not change.
+func whole(t *testing.T, size Size) *Plan {
+	t.Helper()
+	once, _ := wholePlans.LoadOrStore(size, sync.OnceValues(func() (*Plan, error) {
+		return NewPlan(registry.Builtin().Kinds(), size, 2, nil)
+	}))
+	p, err := once.(func() (*Plan, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestNewPlan: every part at every size resolves, groups of one configuration share runs, and names are taken once.
 func TestNewPlan(t *testing.T) {
 	for _, size := range Sizes() {
-		p, err := NewPlan(registry.Builtin().Kinds(), size, 2, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := whole(t, size)
 		var taken []string
 		for _, trial := range p.Trials {
 			if slices.Contains(taken, trial.Name) {
@@ -59,24 +72,27 @@ func TestNewPlan_Lengths(t *testing.T) {
 		{Faithful, "table1/maze/kvae", 100000},
 		{Faithful, "dt", 100000},
 	} {
-		p, err := NewPlan(registry.Builtin().Kinds(), c.size, 1, []Choice{c.choice})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, trial := range p.Trials {
-			if got := trial.Config.Train.Steps; got != c.want {
-				t.Errorf("%s, %s: %s has %d updates, want %d", c.size, c.choice, trial.Name, got, c.want)
+		p, groups := whole(t, c.size), 0
+		for _, g := range p.Groups {
+			if !c.choice.takes(g) {
+				continue
 			}
+			groups++
+			for _, i := range g.trials {
+				if trial := p.Trials[i]; trial.Config.Train.Steps != c.want {
+					t.Errorf("%s, %s: %s has %d updates, want %d", c.size, c.choice, trial.Name, trial.Config.Train.Steps, c.want)
+				}
+			}
+		}
+		if groups == 0 {
+			t.Errorf("%s, %s: nothing is chosen", c.size, c.choice)
 		}
 	}
 }
 
 // TestNewPlan_Names: a run has the same name whatever is chosen beside it.
 func TestNewPlan_Names(t *testing.T) {
-	whole, err := NewPlan(registry.Builtin().Kinds(), Quick, 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := whole(t, Quick)
 	for _, choice := range []Choice{"table1/reacher/normal", "ablation", "ablation/maze/concrete-softmax", "dt"} {
 		part, err := NewPlan(registry.Builtin().Kinds(), Quick, 2, []Choice{choice})
 		if err != nil {
@@ -86,7 +102,7 @@ func TestNewPlan_Names(t *testing.T) {
 			t.Errorf("%s: no runs", choice)
 		}
 		for _, trial := range part.Trials {
-			if !slices.ContainsFunc(whole.Trials, func(of study.Trial) bool {
+			if !slices.ContainsFunc(all.Trials, func(of study.Trial) bool {
 				return of.Name == trial.Name && string(of.Config.Effective()) == string(trial.Config.Effective())
 			}) {
 				t.Errorf("%s: the run %s has another name in the whole plan", choice, trial.Name)
