@@ -122,7 +122,7 @@ func TestCluster_Unstable(t *testing.T) {
 			<-x.process.ended
 		}
 		now := c.broker.process.began // however long they lived on a busy machine
-		err := c.tend(now) // it hears that they have ended
+		err := c.tend(now)            // it hears that they have ended
 		if err == nil {
 			err = c.tend(now.Add(again)) // and starts them
 		}
