@@ -56,6 +56,7 @@ func wantShape(t *testing.T, shapes map[string][]int, name string, want ...int) 
 
 // TestAsk_EveryQuestionInEveryForm asks a trained model everything, about one recording and about several.
 func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
@@ -146,6 +147,7 @@ func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
 }
 
 func TestAsk_Refuses(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
@@ -188,6 +190,7 @@ func TestAsk_Refuses(t *testing.T) {
 
 // TestFilter_LineByLine: observations on stdin are answered one by one, a missing one too, and a wrong one by its line.
 func TestFilter_LineByLine(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)

@@ -7,6 +7,7 @@ import (
 
 // A key is banned and let in again in a folder of runs, and the list of runs names it.
 func TestBan_InAFolder(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	const key = "UDXU4RCSJNZO"
 	for _, step := range []struct {

@@ -35,6 +35,7 @@ func TestBench_StepJSON(t *testing.T) {
 }
 
 func TestBench_WireJSON(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, carrier := range carriers {
 		r := c.must("bench", "wire", "noise/smoke", "--json", "--steps", "2", "--turns", "1", "--threads", "3", "--carrier", carrier)
@@ -61,6 +62,7 @@ func TestBench_WireJSON(t *testing.T) {
 }
 
 func TestBench_Scale(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	arguments := []string{"bench", "scale", "fhn/smoke", "--workers", "1,2,16", "--link", "100Mbit/s", "--latency", "1ms"}
 	first := c.must(append(arguments, "--json")...)

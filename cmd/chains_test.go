@@ -1,10 +1,11 @@
 package cmd
 
 import (
-	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ var chainRun = []string{
 // A run of chains has the same bits for any workers and under audits, counts sweeps everywhere, is recomputed by whole
 // rounds, and says how well the chains agree; a lie is found in its chain.
 func TestChains_TrainAndVerify(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	train := func(more ...string) runs.Info {
 		c.must(append(append([]string{}, chainRun...), more...)...)
@@ -45,19 +47,19 @@ func TestChains_TrainAndVerify(t *testing.T) {
 	if err != nil || len(steps) != 6 || steps[0] != 5 || steps[5] != 30 {
 		t.Errorf("records of steps %v, %v", steps, err)
 	}
-	for line, want := range map[string]string{
-		"verify a":                        "steps 1..30: same bits as logged (recomputed from the initial parameters",
-		"verify a --from 17 --to 23":      "steps 16..25: same bits as logged",
-		"diff a b":                        "same bits in all 30 steps",
-		"eval a":                          "3 chains, R̂",
-		"eval b --protocol ahead":         "3 chains, R̂",
-		"eval a --json --checkpoint last": `"rhat_transition"`,
-		"eval a --checkpoint last":        "Weights of the chains, by how well they forecast",
-		"eval a --json":                   `"chain_weights"`,
-		strings.Join(chainRun, " ") + " --dry-run": "chains: each alone, in rounds of 5 sweeps",
+	for _, test := range []struct{ line, want string }{
+		{"verify a", "steps 1..30: same bits as logged (recomputed from the initial parameters"},
+		{"verify a --from 17 --to 23", "steps 16..25: same bits as logged"},
+		{"diff a b", "same bits in all 30 steps"},
+		{"eval a", "3 chains, R̂"},
+		{"eval b --protocol ahead", "3 chains, R̂"},
+		{"eval a --json --checkpoint last", `"rhat_transition"`},
+		{"eval a --checkpoint last", "Weights of the chains, by how well they forecast"},
+		{"eval a --json", `"chain_weights"`},
+		{strings.Join(chainRun, " ") + " --dry-run", "chains: each alone, in rounds of 5 sweeps"},
 	} {
-		if r := c.must(strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || strings.Contains(r.out, "not in the log") {
-			t.Errorf("%s: %q is not in\n%s%s", line, want, r.out, r.err)
+		if r := c.must(strings.Fields(test.line)...); !strings.Contains(r.out+r.err, test.want) || strings.Contains(r.out, "not in the log") {
+			t.Errorf("%s: %q is not in\n%s%s", test.line, test.want, r.out, r.err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(c.dir, "a", "tables", "convergence.csv")); err != nil || !strings.HasPrefix(string(text), "quantity,rhat,ess_bulk,ess_tail,chains,sweeps\ntransition,") {
@@ -74,6 +76,7 @@ func TestChains_TrainAndVerify(t *testing.T) {
 
 // TestChains_Killed: a run of chains whose process is killed goes on to the same bits.
 func TestChains_Killed(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	program, err := os.Executable()
 	if err != nil {
@@ -114,6 +117,7 @@ func TestChains_Killed(t *testing.T) {
 
 // TestChains_OwnData: recordings of different lengths, with missing values and controls, are fitted whole.
 func TestChains_OwnData(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
@@ -150,6 +154,7 @@ func TestChains_OwnData(t *testing.T) {
 
 // What does not fit chains is refused with what to do.
 func TestChains_Refused(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, test := range []struct{ line, want string }{
 		{"train.steps=50", "model.sweeps decides it: it is 1000 with model.kind=rslds; leave it out, and set model.sweeps"},
@@ -171,19 +176,18 @@ func TestChains_Refused(t *testing.T) {
 
 // TestChains_SameBitsUnderFaults: processes are killed, the coordinator's too, and messages and gradients are spoilt.
 func TestChains_SameBitsUnderFaults(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
-	c.environ = []string{asCommand + "=1"}
-	t.Setenv("TMPDIR", t.TempDir())
-	r := c.run("chaos", "fhn/smoke", "model.kind=rslds", "model.chains=3", "model.sweeps=1600", "model.burn_in=800", "model.exchange=10", "cluster.failure_detection=1s",
-		"--workers", "3", "--seed", "5", "--json", "--kill", "2s", "--coordinator-kill", "1s", "--drop", "1%", "--corrupt", "1%", "--nan", "3%")
-	if r.code != exitOK {
-		t.Fatalf("exit code %d\n%s", r.code, r.err)
-	}
-	var o chaosOutcome
-	if err := json.Unmarshal([]byte(r.out), &o); err != nil {
-		t.Fatalf("no JSON: %v\n%s", err, r.out)
-	}
-	if !o.Equal || o.SHA256 != o.Reference || len(o.SHA256) != 64 || o.Step != 1600 {
-		t.Errorf("not the bits of the run without faults: %+v", o)
+	c.environ = []string{asCommand + "=1", "TMPDIR=" + t.TempDir()}
+	var sweeps int
+	o := c.underFaults(func(chaosOutcome) bool { return true }, func(factor int) string {
+		sweeps = factor * chainSweeps
+		return fmt.Sprint("model.sweeps=", sweeps)
+	}, slices.Concat([]string{
+		"model.kind=rslds", "model.chains=3", "model.exchange=10", "cluster.failure_detection=1s",
+		"--workers", "3", "--seed", "5", "--coordinator-kill", "1s", "--drop", "1%", "--corrupt", "1%",
+	}, chainSettings)...)
+	if o.Step != uint64(sweeps) {
+		t.Errorf("it ended at step %d of %d", o.Step, sweeps)
 	}
 }

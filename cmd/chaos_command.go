@@ -176,7 +176,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	if flags.plan.CoordinatorKill > 0 && resolved.Config.Train.CheckpointEvery == 0 {
 		return advice.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
 	}
-	folder, err := os.MkdirTemp("", "switchyard-chaos-")
+	folder, err := os.MkdirTemp(a.getenv("TMPDIR"), "switchyard-chaos-")
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}

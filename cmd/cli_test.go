@@ -94,6 +94,7 @@ func (c *cli) write(name, text string) string {
 }
 
 func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	bad := c.write("bad.yaml", "optim:\n  rat: 1e-3\n")
 	c.must("train", "noise/smoke", "--name", "taken", "--quiet", "train.steps=1")
@@ -175,6 +176,7 @@ func TestEnvironment_SetsKeysAndKernels(t *testing.T) {
 }
 
 func TestConfig_ShowIsAConfiguration(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	shown := c.must("config", "show", "noise/maze", "seed=7", "model.switching=normal").out
 	path := c.write("shown.yaml", shown)
@@ -193,6 +195,7 @@ func TestConfig_ShowIsAConfiguration(t *testing.T) {
 }
 
 func TestTrain_DryRunDoesNothing(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	r := c.must("train", "noise/smoke", "seed=3", "--dry-run", "--workers", "3")
 	for _, want := range []string{"none: a dry run (preset noise/smoke, seed 3)", "parameters in", "GFLOP", "3 here, 1 slot each", "10 steps", "seed: 3"} {
@@ -206,6 +209,7 @@ func TestTrain_DryRunDoesNothing(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "done", "--quiet", "train.steps=1")
 	table := c.write("table.csv", "day,clock,speed,volt\n1,8:00,0.5,1\n")
@@ -255,6 +259,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestHelp_Golden(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"", "train", "resume", "eval", "paper", "report", "runs", "runs ls", "runs show", "runs stop", "coordinator", "submit", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
 		a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 2}
 		var out buffer
@@ -279,6 +284,7 @@ func TestHelp_Golden(t *testing.T) {
 }
 
 func TestInvocation(t *testing.T) {
+	t.Parallel()
 	built := &debug.BuildInfo{Path: "example.org/m/cmd/switchyard", Main: debug.Module{Path: "example.org/m"}}
 	for path, want := range map[string]string{
 		"switchyard":                           "switchyard",

@@ -10,6 +10,7 @@ import (
 // A worker whose only connection is its own server, and which knows the seed alone, serves a training whose broker is that
 // seed, to the same bits.
 func TestWorker_CarriesAServer(t *testing.T) {
+	t.Parallel()
 	c, dir := newCLI(t), t.TempDir()
 	c.must("init", "--dir", dir, "--hand-out", "route="+filepath.Join(dir, "route"))
 	train := c.start("train", "noise/smoke", "cluster.exchange=sharded", "--name", "a", "--workers", "0", "--listen", "127.0.0.1:0", "--keys", dir, "--cluster", "127.0.0.1:0")
@@ -31,6 +32,7 @@ func TestWorker_CarriesAServer(t *testing.T) {
 }
 
 func TestCluster_FlagsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	c, dir := newCLI(t), t.TempDir()
 	c.must("init", "--dir", dir, "--hand-out", "worker="+filepath.Join(dir, "worker"))
 	for line, want := range map[string]string{

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConnection_Address(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ text, want, hint string }{
 		{"nats://127.0.0.1:4222", "nats://127.0.0.1:4222", ""},
 		{"broker", "nats://broker", ""},
@@ -48,6 +49,7 @@ func TestConnection_Address(t *testing.T) {
 }
 
 func TestConnection_Environment(t *testing.T) {
+	t.Parallel()
 	a := &app{environ: []string{"SWITCHYARD_NATS=nats://a", "SWITCHYARD_NKEY=k.nk", "SWITCHYARD_TLS_CA=ca.pem", "SWITCHYARD_OPTIM_RATE=1"}}
 	var f connection
 	c := &cobra.Command{}
@@ -64,6 +66,7 @@ func TestConnection_Environment(t *testing.T) {
 }
 
 func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	f := connection{url: "nats://127.0.0.1:1", nkey: "no/such.nk"}
 	_, err := f.connect("test", hclog.NewNullLogger())
 	hint := advice.Of(err)
@@ -74,6 +77,7 @@ func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 
 // What the environment holds is used, and not shown.
 func TestConnection_HelpShowsNoEnvironment(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.environ = []string{"SWITCHYARD_NATS=nats://someone:secret@127.0.0.1:1", "SWITCHYARD_NKEY=mine.nk"}
 	for _, line := range []string{"worker --help", "runs ls --help", "coordinator --help", "submit --help"} {

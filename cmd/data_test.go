@@ -16,6 +16,7 @@ func (c *cli) folder() string { return filepath.Dir(c.dir) }
 const pendulum = "episode,t,y_angle,u_torque\n0,0,1,0\n0,0.1,,2\n0,0.2,3,4\n1,0,5,0\n1,0.1,5,6\n"
 
 func TestData_GenerateInfoConvert(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	npz, folder, again := filepath.Join(c.folder(), "a.npz"), filepath.Join(c.folder(), "csv")+"/", filepath.Join(c.folder(), "b.npz")
 	c.must("data", "generate", "fhn", "--episodes", "12", "--length", "20", "--seed", "7", "--out", npz)
@@ -45,6 +46,7 @@ func TestData_GenerateInfoConvert(t *testing.T) {
 
 // Every preset with an environment can be simulated into a file that is read again.
 func TestData_GenerateEveryEnvironment(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, preset := range []string{"fhn", "maze", "reacher", "ball", "hopper", "noise/smoke"} {
 		path := filepath.Join(c.folder(), strings.ReplaceAll(preset, "/", "_")+".npz")
@@ -56,6 +58,7 @@ func TestData_GenerateEveryEnvironment(t *testing.T) {
 }
 
 func TestData_Info(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	path := c.write("pendulum.csv", pendulum)
 	out := c.must("data", "info", path).out
@@ -85,6 +88,7 @@ func TestData_Info(t *testing.T) {
 }
 
 func TestData_Show(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	path := c.write("pendulum.csv", pendulum)
 	for _, test := range []struct {
@@ -106,6 +110,7 @@ func TestData_Show(t *testing.T) {
 }
 
 func TestData_Errors(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	good, bad := c.write("good.csv", pendulum), c.write("bad.csv", "t,y\n0,1\n1,x\n")
 	other := c.write("other.csv", "speed,force\n1,2\n")
@@ -152,6 +157,7 @@ func TestData_Errors(t *testing.T) {
 
 // A file of the user is replaced only with --force, and a file that is read is never replaced.
 func TestData_KeepsFiles(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	if err := os.Mkdir(filepath.Join(c.folder(), "own"), 0o755); err != nil {
 		t.Fatal(err)
@@ -243,6 +249,7 @@ func TestData_Suggestion(t *testing.T) {
 
 // A recording of any length can be divided, and the suggested window fits.
 func TestData_SuggestionForEveryLength(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for n := 24; n < 130; n++ {
 		path := c.write("a.csv", "y\n"+strings.Repeat("1\n2\n3\n", n)[:2*n])
@@ -295,7 +302,7 @@ func TestData_EndsAtOnce(t *testing.T) {
 	}
 	for _, line := range []string{
 		"data info " + fifo, "data convert " + fifo + " out.npz", "data show " + fifo,
-		"data generate fhn --episodes 200000 --length 500 --out out.npz",
+		"data generate fhn --episodes 3000 --length 500 --out out.npz",
 	} {
 		c.signals <- syscall.SIGTERM
 		if r := c.run(strings.Fields(line)...); r.code != exitFailed || !strings.Contains(r.err, "interrupted") {
@@ -309,6 +316,7 @@ func TestData_EndsAtOnce(t *testing.T) {
 
 // A file that cannot be opened is a fault of the data.
 func TestData_PathsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	loop := filepath.Join(c.folder(), "loop.csv")
 	if err := os.Symlink(loop, loop); err != nil {

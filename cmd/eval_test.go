@@ -20,6 +20,7 @@ func metricsOf(t *testing.T, text string) map[string]any {
 
 // TestEval_EveryFlag is used once.
 func TestEval_EveryFlag(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	trained := c.must("train", "maze/smoke", "--name", "m", "--quiet")
 	if !strings.Contains(trained.out, "Static, x_P") {
@@ -75,6 +76,7 @@ func TestEval_EveryFlag(t *testing.T) {
 
 // TestEval_FlagsOfTheOscillator: fresh trajectories and all starts, beside the usual measurement.
 func TestEval_FlagsOfTheOscillator(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "fhn/smoke", "--name", "f", "--quiet")
 	for _, flag := range []string{"--fresh", "--all-starts"} {
@@ -92,6 +94,7 @@ func TestEval_FlagsOfTheOscillator(t *testing.T) {
 
 // TestEval_FlagsThatDoNotFit are refused, with what is wrong.
 func TestEval_FlagsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "n", "--quiet", "train.steps=1")
 	c.must("train", "fhn/smoke", "--name", "f", "--quiet", "train.steps=1")
@@ -111,6 +114,7 @@ func TestEval_FlagsThatDoNotFit(t *testing.T) {
 
 // TestEval_Ball measures images when training ends.
 func TestEval_Ball(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "ball/smoke", "--name", "b", "--quiet", "train.steps=2", "train.validate_every=0", "train.checkpoint_every=0")
 	m := metricsOf(t, c.must("eval", "b", "--json", "--episodes", "30").out)
@@ -126,6 +130,7 @@ func TestEval_Ball(t *testing.T) {
 
 // TestEval_OwnData measures the recordings that were held out, which have to be those of the run.
 func TestEval_OwnData(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)

@@ -25,12 +25,14 @@ var familyArguments = map[string]string{
 // same values of every validation, the importance-weighted bound among them where there is one; a run that was stopped
 // halfway goes on to the same bits; all are verified, evaluated and opened by the library for a forecast.
 func TestFamilies_ThroughTheSameCommands(t *testing.T) {
+	t.Parallel()
 	keys := registry.Builtin().Kinds().Keys()
 	kind := keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })]
 	for _, family := range kind.Values {
 		t.Run(family, func(t *testing.T) {
+			t.Parallel()
 			c := newCLI(t)
-			command := append([]string{"train", "maze/smoke", "model.kind=" + family, "env.episodes=16"}, strings.Fields(familyArguments[family])...)
+			command := append([]string{"train", "maze/smoke", "model.kind=" + family, "env.episodes=16", "env.balls=1", "env.length=12", "eval.horizon=4", "eval.samples=2"}, strings.Fields(familyArguments[family])...)
 			if familyArguments[family] == "" {
 				command = append(command, "train.steps=12", "train.validate_every=6", "train.checkpoint_every=6")
 			}
@@ -76,9 +78,9 @@ func forecasts(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	series := switchyard.Series{Observations: rows(5, 6), Controls: rows(5, 6)}
-	f, err := run.Forecast(series, switchyard.Query{Horizon: 3, Controls: rows(3, 6), Samples: 2})
-	if err != nil || len(f.Mean) != 3 || len(f.Mean[0]) != 6 || math.IsNaN(f.Mean[2][5]) {
+	series := switchyard.Series{Observations: rows(5, 2), Controls: rows(5, 2)}
+	f, err := run.Forecast(series, switchyard.Query{Horizon: 3, Controls: rows(3, 2), Samples: 2})
+	if err != nil || len(f.Mean) != 3 || len(f.Mean[0]) != 2 || math.IsNaN(f.Mean[2][1]) {
 		t.Errorf("forecast %v, %v", f.Mean, err)
 	}
 }

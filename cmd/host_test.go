@@ -162,6 +162,7 @@ var lengthy = []string{"noise/smoke", fmt.Sprint("train.steps=", lengthySteps), 
 // TestCoordinator_HostsRuns: two runs share four workers. One of them is stopped, continued, and interrupted by the end
 // of the coordinator. Both end with the parameters that one process computes.
 func TestCoordinator_HostsRuns(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	first := c.coordinator()
 	first.says("coordinator ready")
@@ -213,6 +214,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 
 // TestCoordinator_ConfigIsOneRun: --config opens a run once, and leaves it alone when it is finished.
 func TestCoordinator_ConfigIsOneRun(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.hire(1)
 	for _, state := range []string{"started", "finished"} {
@@ -238,6 +240,7 @@ func TestCoordinator_ConfigIsOneRun(t *testing.T) {
 // TestCoordinator_GoesOnByItself: a run that was under way continues when its coordinator is started again; one that
 // was stopped on request does not.
 func TestCoordinator_GoesOnByItself(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	p := c.coordinator()
 	p.says("coordinator ready")
@@ -266,6 +269,7 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 }
 
 func TestCoordinator_OnlyOneForABroker(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	first := c.coordinator()
 	first.says("coordinator ready")
@@ -282,6 +286,7 @@ func TestCoordinator_OnlyOneForABroker(t *testing.T) {
 }
 
 func TestCoordinator_WaitsForTheBroker(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.broker.Shutdown()
 	p := c.coordinator()
@@ -294,6 +299,7 @@ func TestCoordinator_WaitsForTheBroker(t *testing.T) {
 // TestCoordinator_AFailedRunTouchesNoOther: an error of one run is reported for this run, at its start as well as at
 // its end, and other runs continue.
 func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	p := c.coordinator()
 	p.says("coordinator ready")
@@ -327,6 +333,7 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 // TestCoordinator_OtherConfigurationLeavesTheRunResumable: a run whose configuration was changed on disk is not led. It
 // continues by itself when the configuration is restored.
 func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	p := c.coordinator()
 	p.says("coordinator ready")
@@ -358,6 +365,7 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 
 // TestSubmit_BringsOwnData: the coordinator needs the files neither to start a run nor to continue it.
 func TestSubmit_BringsOwnData(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	first := c.coordinator()
 	first.says("coordinator ready")
@@ -389,6 +397,7 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 }
 
 func TestSubmit_Errors(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	for _, test := range []struct {
 		line string
@@ -456,6 +465,7 @@ func TestSubmit_Errors(t *testing.T) {
 // TestCoordinator_ControlsOfThePage: with the token of the page a run of a coordinator gets a checkpoint now, stops, and
 // goes on, to the bits of a run that nobody has stopped; without it nothing happens.
 func TestCoordinator_ControlsOfThePage(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	const secret = "0123456789abcdef-test"
 	token := c.write("token", secret)

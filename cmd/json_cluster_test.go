@@ -9,6 +9,7 @@ import (
 
 // TestJSON_AtACoordinator: what a coordinator is asked has a result for programs, too.
 func TestJSON_AtACoordinator(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.coordinator("--sweeps-dir", filepath.Join(t.TempDir(), "sweeps")).says("coordinator ready")
 	file := c.write("rates.yaml", remoteSweep)
@@ -30,6 +31,7 @@ func TestJSON_AtACoordinator(t *testing.T) {
 // TestSubmit_SaysWhatGoesOn: a run that no worker serves is accepted and waits; whoever ends the command that follows it
 // is told that the run goes on.
 func TestSubmit_SaysWhatGoesOn(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.coordinator().says("coordinator ready")
 	if r := c.must("submit", "noise/smoke", "--name", "a"); !strings.Contains(r.out, "a: it is accepted, and waits for a worker") {

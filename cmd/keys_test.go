@@ -16,6 +16,7 @@ import (
 )
 
 func TestKeys_Commands(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	dir := filepath.Join(t.TempDir(), "secrets")
 	first := c.must("init", "--dir", dir, "--workers", "2")
@@ -75,6 +76,7 @@ func TestKeys_Commands(t *testing.T) {
 // A worker takes a key that is free. When that key is replaced, the worker is cut off and goes on with the new one. One
 // more worker than there are keys is told so.
 func TestWorker_KeyOfItsOwn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := newCLI(t)
 	c.must("init", "--dir", dir, "--workers", "1")

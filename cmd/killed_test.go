@@ -15,6 +15,7 @@ import (
 // TestResume_Killed: a training whose process is killed, before its first checkpoint and after, continues with a single
 // resume, to the same bits.
 func TestResume_Killed(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	program, err := os.Executable()
 	if err != nil {
@@ -76,6 +77,7 @@ func TestResume_Killed(t *testing.T) {
 
 // TestResume_OtherBits: a run whose bits would change does not continue; the error says what to do.
 func TestResume_OtherBits(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {
 		t.Fatalf("exit code %d\n%s", r.code, r.err)

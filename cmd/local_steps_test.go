@@ -15,6 +15,7 @@ var localRun = []string{"train", "noise/smoke", "train.steps=30", "train.method=
 // A run with local steps has the same bits for any workers and under faults, counts updates everywhere, and is
 // recomputed by whole rounds; a lie is found in its replica.
 func TestLocalSteps_TrainAndVerify(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	train := func(more ...string) runs.Info {
 		c.must(append(append([]string{}, localRun...), more...)...)
@@ -66,6 +67,7 @@ func TestLocalSteps_TrainAndVerify(t *testing.T) {
 
 // What does not fit local steps is refused with what to do.
 func TestLocalSteps_Refused(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, test := range []struct{ line, want string }{
 		{"bench step noise/smoke train.method=diloco train.replicas=2 train.local_steps=5", "leave it synchronous"},

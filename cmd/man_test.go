@@ -9,6 +9,7 @@ import (
 
 // Every command has a manual page with its flags.
 func TestMan_EveryCommand(t *testing.T) {
+	t.Parallel()
 	c, dir := newCLI(t), t.TempDir()
 	c.must("man", "-o", dir)
 	for _, f := range allFlags() {
@@ -26,6 +27,7 @@ func TestMan_EveryCommand(t *testing.T) {
 
 // Help about a command that there is not is an error.
 func TestHelp_Unknown(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, line := range []struct{ words, hint string }{{"help nope", "the commands are"}, {"help trian", "did you mean train?"}, {"help data inf", "did you mean info?"}} {
 		if r := c.run(strings.Fields(line.words)...); r.code != exitUsage || !strings.Contains(r.err, line.hint) {

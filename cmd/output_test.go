@@ -115,6 +115,7 @@ func fits(t *testing.T, command, text string) {
 
 // TestHelp_Fits: no help text is wider than a terminal.
 func TestHelp_Fits(t *testing.T) {
+	t.Parallel()
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		words := strings.Fields(c.CommandPath())[1:]
@@ -148,6 +149,7 @@ var places = []string{
 
 // TestCompletion_OfFlags: a flag that takes one of some names completes them.
 func TestCompletion_OfFlags(t *testing.T) {
+	t.Parallel()
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -197,6 +199,7 @@ func TestCompletion_OfFlags(t *testing.T) {
 
 // TestValidations_AreAllLogged: each validation has its line, on a terminal, too, where a status is repainted.
 func TestValidations_AreAllLogged(t *testing.T) {
+	t.Parallel()
 	for _, columns := range []int{0, 80} {
 		c := newCLI(t)
 		c.columns = columns

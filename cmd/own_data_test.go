@@ -45,6 +45,7 @@ var small = []string{
 }
 
 func TestTrain_OwnData(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
@@ -72,6 +73,7 @@ func TestTrain_OwnData(t *testing.T) {
 
 // TestResume_OwnData: a run continues with the data that it began with, and refuses other data.
 func TestResume_OwnData(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
@@ -101,6 +103,7 @@ func TestResume_OwnData(t *testing.T) {
 }
 
 func TestOwnData_OneErrorAndTheRightCode(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)

@@ -10,6 +10,7 @@ import (
 // TestPaper: a part of the paper is trained, measured and reported; the second time everything exists; a wrong flag is
 // refused with what it takes.
 func TestPaper(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	out := filepath.Join(t.TempDir(), "report")
 	r := c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball", "-o", out, "--parallel", "2")

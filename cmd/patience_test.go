@@ -20,6 +20,7 @@ func (c *cli) writeSeries(name string, steps int) string {
 // A run with train.patience ends where its validation worsens: at the same step and bits whoever works on it, and also
 // after an interruption.
 func TestTrain_StopsEarly(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	path := c.writeSeries("wave.csv", 120)
 	train := func(name string, arguments ...string) result {
@@ -56,6 +57,7 @@ func TestTrain_StopsEarly(t *testing.T) {
 
 // A model with many parameters for few values is warned of.
 func TestTrain_WarnsOfLargeModels(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	path := c.writeSeries("wave.csv", 60)
 	line := []string{"train", "files", "env.files=" + path, "env.observe=value", "env.time=date", "env.validation=0.2", "env.test=0.2", "env.window=12", "--dry-run"}

@@ -9,6 +9,7 @@ import (
 
 // TestReport: two runs, one measured on the way, on one page with their figures; the second time nothing changes.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "fhn/smoke", "--name", "a", "--workers", "1")
 	c.must("train", "maze/smoke", "model.kind=linear", "--name", "b", "--workers", "1")

@@ -7,6 +7,7 @@ import (
 
 // TestRuns_CompareRenameRemove on two runs that differ in a key and the seed.
 func TestRuns_CompareRenameRemove(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "fhn/smoke", "--name", "a", "--quiet")
 	c.must("train", "fhn/smoke", "seed=2", "optim.rate=0.002", "--name", "b", "--quiet")

@@ -13,6 +13,7 @@ import (
 // TestRunsExport: the metrics of a run become a table, event files of TensorBoard in its folder, and a run of an MLflow
 // server; what is missing is named.
 func TestRunsExport(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--quiet", "--name", "a", "train.steps=3")
 	table := filepath.Join(c.dir, "a.csv")

@@ -29,6 +29,7 @@ var (
 )
 
 func TestRepository_HoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	root := ".."
 	read := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -66,6 +67,7 @@ func TestRepository_HoldsNoSecret(t *testing.T) {
 
 // The patterns know the secrets that init makes.
 func TestRepository_PatternsMatch(t *testing.T) {
+	t.Parallel()
 	c, dir := newCLI(t), t.TempDir()
 	c.must("init", "--dir", dir)
 	for file, pattern := range map[string]*regexp.Regexp{
@@ -79,6 +81,7 @@ func TestRepository_PatternsMatch(t *testing.T) {
 
 // Everybody sees the arguments of a process: no flag takes a secret, only the name of a file with one.
 func TestFlags_TakeNoSecret(t *testing.T) {
+	t.Parallel()
 	about := regexp.MustCompile(`(?i)token|nkey|key|password|passphrase|secret|credential|certificate|authority`)
 	files := map[string]bool{"nkey": true, "tls-ca": true, "web-token-file": true, "keys": true, "token-file": true}
 	a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 1, out: &buffer{}, err: &buffer{}}
@@ -125,6 +128,7 @@ func (p *party) end() string {
 // No secret of a cluster with keys, TLS and a page appears with --verbose in the output of its processes or in the
 // folder of its runs, nor when a client uses a wrong key or gives a seed for the name of a file.
 func TestSession_SaysNoSecret(t *testing.T) {
+	t.Parallel()
 	c, dir, other := newCLI(t), t.TempDir(), t.TempDir()
 	c.must("init", "--dir", dir)
 	c.must("init", "--dir", other)

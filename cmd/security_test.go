@@ -39,6 +39,7 @@ func secrets(t *testing.T, dir string) []string {
 }
 
 func TestInit_SaysWhatThereIsAndNoSecret(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	dir := filepath.Join(t.TempDir(), "secrets")
 	first := c.must("init", "--dir", dir, "--host", "broker.example.org", "--worker", "lab")
@@ -64,6 +65,7 @@ func TestInit_SaysWhatThereIsAndNoSecret(t *testing.T) {
 }
 
 func TestBroker_Refusals(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	empty, dir := t.TempDir(), t.TempDir()
 	c.must("init", "--dir", dir)
@@ -92,6 +94,7 @@ func TestBroker_Refusals(t *testing.T) {
 // A broker runs until a signal ends it. It prints its URL if the port was chosen by the system, and warns if everybody
 // may connect.
 func TestBroker_RunsUntilSIGTERM(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	dir := t.TempDir()
 	c.must("init", "--dir", dir)
@@ -125,6 +128,7 @@ func TestBroker_RunsUntilSIGTERM(t *testing.T) {
 
 // A training with keys has the same result and refuses strangers. A training that is open on the network warns.
 func TestTrain_Keys(t *testing.T) {
+	t.Parallel()
 	c, dir := newCLI(t), t.TempDir()
 	c.must("init", "--dir", dir)
 	sha := func(r result) string {
@@ -168,6 +172,7 @@ func (c *cli) guarded() (at func(key string) []string) {
 
 // A key of another role ends a command with what is wrong and which key it takes, before anything is waited for.
 func TestKeys_OfAnotherRole(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	at := c.guarded()
 	for _, test := range []struct{ line, key, want string }{

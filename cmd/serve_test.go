@@ -41,6 +41,7 @@ func (c *cli) serving(arguments ...string) (url string, end func() result) {
 }
 
 func TestServe_ShowsTheRunsOfAFolder(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "fhn/smoke", "--name", "a", "--workers", "1", "train.steps=12", "--quiet")
 	url, end := c.serving("--web", "127.0.0.1:0", "--sweeps-dir", t.TempDir())
@@ -75,6 +76,7 @@ func TestServe_ShowsTheRunsOfAFolder(t *testing.T) {
 }
 
 func TestServe_Usage(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	token := c.write("token", "too short")
 	for _, x := range []struct {
@@ -97,6 +99,7 @@ func TestServe_Usage(t *testing.T) {
 }
 
 func TestServe_TakenAddress(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	url, end := c.serving("--web", "127.0.0.1:0")
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
@@ -110,6 +113,7 @@ func TestServe_TakenAddress(t *testing.T) {
 
 // TestServe_Limits: more clients than are allowed are refused, and forecasts are made from no more than the last steps.
 func TestServe_Limits(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)

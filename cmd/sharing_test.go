@@ -14,6 +14,7 @@ import (
 // A coordinator and two workers in processes of their own share memory in a folder: no vector crosses the broker, and the
 // parameters are those that one process computes. With another folder, or none, they go through the broker.
 func TestSharedMemory_Processes(t *testing.T) {
+	t.Parallel()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +73,7 @@ func TestSharedMemory_Processes(t *testing.T) {
 
 // A run that is under way says which of its workers share memory with the coordinator.
 func TestRunsShow_WhoSharesMemory(t *testing.T) {
+	t.Parallel()
 	folder, err := os.MkdirTemp("", "sy")
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +110,7 @@ func TestRunsShow_WhoSharesMemory(t *testing.T) {
 }
 
 func TestSharersOf(t *testing.T) {
+	t.Parallel()
 	for want, shares := range map[string][]bool{
 		"with none of the workers": {false, false}, "with all workers": {true, true}, "with w0, w2": {true, false, true},
 	} {

@@ -20,6 +20,7 @@ early_terminate: {type: halving, min_iter: 10, cohort: 3}
 // TestSweep_OverTheBroker: every order about a sweep reaches the coordinator that leads it, and the sweep ends with the
 // table of one that a single process has led.
 func TestSweep_OverTheBroker(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	file := c.write("rates.yaml", remoteSweep)
 	local := c.folder() + "/local"
@@ -121,6 +122,7 @@ func TestBench_Sweep(t *testing.T) {
 // TestSweep_WithKeys: where a broker asks for keys, the operator's carries every order to the coordinator, and a worker's
 // none.
 func TestSweep_WithKeys(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	at := c.guarded()
 	lead := c.start(append([]string{"coordinator", "--web", "none", "--sweeps-dir", t.TempDir()}, at("coordinator.nk")...)...)

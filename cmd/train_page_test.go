@@ -15,6 +15,7 @@ import (
 // TestTrain_ShowsItsPage: the page of a training shows the run with its workers, takes a checkpoint at once, and stops it;
 // the plan names its address.
 func TestTrain_ShowsItsPage(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	token := filepath.Join(t.TempDir(), "token")
 	const secret = "0123456789abcdef-test"

@@ -33,6 +33,7 @@ func (c *cli) info(name string) runs.Info {
 }
 
 func TestTrain_SmokeEndToEnd(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	r := c.must("train", "fhn/smoke", "--name", "first", "--workers", "2")
 	for _, want := range []string{"trained", "params_sha256", "to and from each worker per step", "model, stimulus unknown", "paper: ours", "figures/fhn.png", "next\n"} {
@@ -132,6 +133,7 @@ func (c *cli) interrupt(name string, arguments ...string) result {
 var long = []string{"train", "noise/smoke", "train.steps=150", "train.checkpoint_every=10", "train.validate_every=50", "--quiet"}
 
 func TestResume_SameBitsAsWithoutTheInterruption(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must(append(long, "--name", "whole")...)
 	r := c.interrupt("halves", append(long, "--name", "halves")...)
@@ -190,6 +192,7 @@ func corrupt(t *testing.T, path string) {
 }
 
 func TestResume_CorruptCheckpoints(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must(append(long, "--name", "whole")...)
 	if r := c.interrupt("a", append(long, "--name", "a")...); r.code != exitInterrupted {
@@ -219,6 +222,7 @@ func TestResume_CorruptCheckpoints(t *testing.T) {
 
 // TestResume_MissingCheckpoints: a run that had a checkpoint does not begin again in silence.
 func TestResume_MissingCheckpoints(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	if r := c.interrupt("gone", append(long, "--name", "gone")...); r.code != exitInterrupted {
 		t.Fatalf("exit code %d: %s", r.code, r.err)
@@ -232,6 +236,7 @@ func TestResume_MissingCheckpoints(t *testing.T) {
 }
 
 func TestResume_DamagedConfiguration(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "a", "--quiet")
 	if err := os.WriteFile(filepath.Join(c.dir, "a", "config.yaml"), []byte("seed: [\n"), 0o644); err != nil {
@@ -243,6 +248,7 @@ func TestResume_DamagedConfiguration(t *testing.T) {
 }
 
 func TestResume_RunInUse(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	run, err := runs.Create(c.dir, "a", "", []byte("seed: 1\n"), nil, runs.Info{})
 	if err != nil {
@@ -260,6 +266,7 @@ func TestResume_RunInUse(t *testing.T) {
 // TestTrain_FullDisk: training continues while metrics and log cannot be written, and reports that. When there is space
 // again, both are complete.
 func TestTrain_FullDisk(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is a device of Linux")
 	}
@@ -311,6 +318,7 @@ func TestTrain_FullDisk(t *testing.T) {
 
 // TestTrain_FullDiskAtTheEnd: a user who does not wait for space gets an error that says what is left of the run.
 func TestTrain_FullDiskAtTheEnd(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is a device of Linux")
 	}
@@ -345,6 +353,7 @@ func TestTrain_FullDiskAtTheEnd(t *testing.T) {
 
 // TestTrain_WorkerFromOutside trains without workers of its own: the one that seeks a run finds this one.
 func TestTrain_WorkerFromOutside(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "here", "--quiet")
 	lead := c.party("train", "noise/smoke", "--name", "away", "--workers", "0", "--listen", "127.0.0.1:0")
@@ -372,6 +381,7 @@ func TestTrain_WorkerFromOutside(t *testing.T) {
 
 // TestTrain_BusyPort: an address that is taken leaves no run behind.
 func TestTrain_BusyPort(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -389,6 +399,7 @@ func TestTrain_BusyPort(t *testing.T) {
 }
 
 func TestTrain_JSONLogIsJSON(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	r := c.must("train", "noise/smoke", "--log-format", "json")
 	r.err += c.run("train", "fnh", "--log-format", "json").err
@@ -408,6 +419,7 @@ func TestTrain_JSONLogIsJSON(t *testing.T) {
 }
 
 func TestUntilInterrupted(t *testing.T) {
+	t.Parallel()
 	signals := make(chan os.Signal, 2)
 	a := &app{signals: signals}
 	var said buffer
@@ -441,6 +453,7 @@ func TestUntilInterrupted(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		want int

@@ -19,6 +19,7 @@ var schedules = []string{
 // With every option of the trainer, in every method and wire mode, a run has the same bits for any workers, is
 // recomputed by verify, and continues after an interruption; so do its running norm and its average.
 func TestTrainer_EveryMode(t *testing.T) {
+	t.Parallel()
 	for _, mode := range [][]string{
 		{"train.gradients=float32"},
 		{"train.gradients=int16"},
@@ -28,6 +29,7 @@ func TestTrainer_EveryMode(t *testing.T) {
 		{"train.parameters=delta16", "train.method=diloco", "train.replicas=2", "train.local_steps=5"},
 	} {
 		t.Run(mode[0], func(t *testing.T) {
+			t.Parallel()
 			c := newCLI(t)
 			arguments := append(append([]string{"train", "noise/smoke", "train.steps=30"}, schedules...), mode...)
 			last := func(name string) *checkpoint.Checkpoint {
@@ -70,6 +72,7 @@ func TestTrainer_EveryMode(t *testing.T) {
 }
 
 func TestTrainer_Refused(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, test := range []struct{ line, want string }{
 		{"train noise/smoke optim.factors=transitions.Q=3", "did you mean transition.Q?"},

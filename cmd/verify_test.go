@@ -122,6 +122,7 @@ func TestVerify_SameBits(t *testing.T) {
 }
 
 func TestVerify_OtherBits(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "a", "--quiet")
 	was := c.lie("a", 3, true)
@@ -150,6 +151,7 @@ func TestVerify_OtherBits(t *testing.T) {
 // A run whose gradients travel as integers is recomputed to the same bits by any number of workers. A wrong block is
 // found, also in a step that was computed twice.
 func TestVerify_Integers(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for _, workers := range []string{"1", "3", "8"} {
 		c.must("train", "noise/smoke", "--name", "w"+workers, "--quiet", "--workers", workers, "train.gradients=int16")
@@ -182,6 +184,7 @@ func TestVerify_Integers(t *testing.T) {
 // A run whose parameters travel as differences is recomputed to the same bits, from the beginning and from a checkpoint; one
 // whose parameters travel whole is another run.
 func TestVerify_Differences(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	c.must("train", "noise/smoke", "--name", "d", "--quiet", "--workers", "3", "train.parameters=delta8")
 	steps := c.info("d").Steps
@@ -199,6 +202,7 @@ func TestVerify_Differences(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	train := func(name string, settings ...string) {
 		t.Helper()

@@ -35,6 +35,7 @@ func (c *cluster) worker(arguments ...string) *process {
 // A worker that starts before the coordinator serves the coordinator's run to the end, to the bits of train. It then
 // waits for more, and ends in order at a signal.
 func TestWorker_ServesAndLeaves(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	w := c.worker("--id", "early", "--slots", "2")
 	w.says("worker: id=early")
@@ -56,6 +57,7 @@ func TestWorker_ServesAndLeaves(t *testing.T) {
 
 // A worker that is stopped in the middle of a run leaves the run, and the run continues with the others.
 func TestWorker_LeavesInTheMiddle(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	p := c.coordinator("--config", "noise/smoke", "--name", "a")
 	p.says("coordinator ready")
@@ -76,6 +78,7 @@ func TestWorker_LeavesInTheMiddle(t *testing.T) {
 
 // The refusal of the coordinator is what the worker ends with.
 func TestWorker_Refused(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Log: hclog.NewNullLogger()})
 	if err != nil {
@@ -111,6 +114,7 @@ func TestWorker_Refused(t *testing.T) {
 }
 
 func TestWorker_Usage(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	for line, want := range map[string]string{
 		"worker":                             "needs the address of a broker",
@@ -129,6 +133,7 @@ func TestWorker_Usage(t *testing.T) {
 
 // Names that are made up are valid whatever the machine is called, and different.
 func TestWorkerName(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for host, prefix := range map[string]string{
 		"lab-3": "lab-3-", "lab-3.example.org": "lab-3-example-org-", "": "worker-", "...": "worker-", "größe": "gr--e-",
@@ -146,6 +151,7 @@ func TestWorkerName(t *testing.T) {
 
 // TestHealth_OfAWorker: the file that a worker touches shows whether it is healthy.
 func TestHealth_OfAWorker(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t)
 	path := filepath.Join(t.TempDir(), "health")
 	if r := c.run("health", "--file", path); r.code != exitFailed || !strings.Contains(r.err, "look for the health file") {

@@ -1,0 +1,15 @@
+//go:build long
+
+package cmd
+
+const (
+	chaosSeconds   = 8    // how long TestChaos_SameBits makes steps under faults
+	chaosKill      = "2s" // time between two kills there
+	chaosRestart   = "4s" // time between two restarts of the broker there
+	serversSeconds = 7    // how long TestChaos_Servers makes steps under faults
+	serversDelay   = "0"  // --delay there
+	chainSweeps    = 1600 // sweeps of TestChains_SameBitsUnderFaults
+)
+
+// chainSettings are those of a run that lasts long by itself.
+var chainSettings = []string{"model.burn_in=800", "--kill", "2s", "--nan", "3%"}

@@ -1,0 +1,15 @@
+//go:build !long
+
+package cmd
+
+const (
+	chaosSeconds   = 3           // how long TestChaos_SameBits makes steps under faults
+	chaosKill      = "1s"        // time between two kills there
+	chaosRestart   = "1s"        // time between two restarts of the broker there
+	serversSeconds = 5           // how long TestChaos_Servers makes steps under faults
+	serversDelay   = "50ms/100%" // --delay there: a step that waits costs nothing
+	chainSweeps    = 160         // sweeps of TestChains_SameBitsUnderFaults
+)
+
+// chainSettings make the few sweeps of a short run last long enough to be killed in: messages are late.
+var chainSettings = []string{"model.burn_in=80", "env.episodes=8", "env.length=40", "--kill", "2s", "--nan", "10%", "--delay", "40ms/100%"}
