@@ -119,6 +119,7 @@ func read(t *testing.T, path ...string) string {
 // TestLead_SameTable: a sweep that is interrupted again and again, on other numbers of workers, ends with the table of
 // an undisturbed one. A trial that paused at rungs has the parameters of a run that never did.
 func TestLead_SameTable(t *testing.T) {
+	t.Parallel()
 	whole := t.TempDir()
 	if err := lead(t, whole, smallSweep, 3, 1<<30); err != nil {
 		t.Fatal(err)
