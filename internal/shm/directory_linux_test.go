@@ -214,7 +214,7 @@ func TestAdopt_Size(t *testing.T) {
 	}
 }
 
-// stranger says something at a place and returns what is answered: nothing, and soon.
+// stranger says something at a place, is answered nothing, and is hung up on.
 func stranger(t *testing.T, d Directory, l *lobby, say func(conn *net.UnixConn)) {
 	t.Helper()
 	path, err := d.socket(l.place)
@@ -227,7 +227,7 @@ func stranger(t *testing.T, d Directory, l *lobby, say func(conn *net.UnixConn))
 	}
 	defer conn.Close()
 	say(conn)
-	conn.SetReadDeadline(time.Now().Add(3 * greeting))
+	conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	answer := make([]byte, 100)
 	if n, _, _, _, err := conn.ReadMsgUnix(answer, make([]byte, 100)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes and %v were answered", n, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -227,11 +226,7 @@ func TestDirectory_GivesUp(t *testing.T) {
 	lobby := open(t, dir, 100, 7)
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	began := time.Now()
-	if _, err := dir.Join(ctx, lobby.Place(), 7, 10); err == nil {
-		t.Error("joined after the end")
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %v", took)
+	if _, err := dir.Join(ctx, lobby.Place(), 7, 10); !errors.Is(err, context.Canceled) {
+		t.Errorf("joined after the end: %v", err)
 	}
 }
