@@ -74,7 +74,7 @@ func (b *bench) listen(path, last string) *listener {
 // next waits for an event of a name and leaves out others.
 func (l *listener) next(name string) event {
 	l.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case e, open := <-l.events:

@@ -174,7 +174,7 @@ func TestServe_EndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("the server does not end")
 	}
 	if err := errors.Join(response.Body.Close(), silent.Close()); err != nil {
