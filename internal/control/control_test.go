@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is for answers that come at once, on a machine that has other work too.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // fakeHost remembers what it was asked for.
 type fakeHost struct {
@@ -248,9 +248,10 @@ func TestServer_IsSeenByStandardTools(t *testing.T) {
 func TestHosts_FindsWhoLives(t *testing.T) {
 	connect := newBroker(t)
 	conn := connect()
-	began := time.Now()
-	if found, err := Hosts(t.Context(), conn, time.Minute); err != nil || len(found) != 0 || time.Since(began) > 30*time.Second {
-		t.Errorf("nobody is there: found %v, %v after %v", found, err, time.Since(began))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if found, err := Hosts(ctx, conn, time.Hour); err != nil || len(found) != 0 || ctx.Err() != nil {
+		t.Errorf("nobody is there: found %v, %v; %v", found, err, ctx.Err())
 	}
 	first := serve(t, connect(), &fakeHost{})
 	second := connect()
