@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/control"
@@ -49,8 +51,22 @@ func TestHost_TheYoungerGivesIn(t *testing.T) {
 	if !errors.Is(err, errRival) {
 		t.Errorf("got %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	subject, err := micro.ControlSubject(micro.PingVerb, control.Service, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	sub, err := h.bus.Conn().Subscribe(subject, func(*nats.Msg) {
+		if looks++; looks == 2 { // it has heard all answers to its first
+			cancel()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Unsubscribe()
 	if err := h.watchRivals(ctx, control.Identity{ID: "older", Started: time.Now().Add(-time.Hour)}); err != nil {
 		t.Errorf("the older one gives in: %v", err)
 	}
