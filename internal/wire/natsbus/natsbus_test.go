@@ -101,6 +101,7 @@ func TestBus_BrokerRestart(t *testing.T) {
 
 // A worker may be started before the broker.
 func TestConnect_BeforeBroker(t *testing.T) {
+	t.Parallel()
 	server := start(t, "127.0.0.1:0")
 	url := server.URL()
 	server.Shutdown()
@@ -151,6 +152,7 @@ func refuser(t *testing.T, address string, connections chan<- int) (stop func())
 
 // A broker that refuses credentials again and again, as one whose accounts are being loaded does, is not given up.
 func TestBus_RefusedTwiceTriesOn(t *testing.T) {
+	t.Parallel()
 	connections := make(chan int, 10)
 	server := start(t, "127.0.0.1:0")
 	url := server.URL()
