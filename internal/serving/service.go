@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,7 +66,8 @@ type job struct {
 	forecast *ForecastRequest
 	forget   string
 
-	at     int // observations done
+	client *client // of the filter: its own, even if the name is another's meanwhile, or nobody's
+	at     int     // observations done
 	answer FilterAnswer
 	future ForecastAnswer
 	err    error
@@ -160,35 +162,35 @@ func (s *Service) serve(jobs []*job) {
 	s.metrics.observe(time.Since(began))
 }
 
-// round filters one observation of each job whose client has none in the round yet, and returns those with more to do.
+// round filters one observation of each job whose client has none in the round yet, and returns those with more to do,
+// in the order that they have: a client's requests follow each other.
 func (s *Service) round(jobs []*job) []*job {
 	var states []*switchyard.State
 	var next []switchyard.Observation
-	var now, later []*job
-	taken := map[string]bool{}
+	var now []*job
+	taken := map[*client]bool{}
 	for _, j := range jobs {
-		if taken[j.filter.Client] {
-			later = append(later, j)
+		if taken[j.client] {
 			continue
 		}
-		taken[j.filter.Client] = true
+		taken[j.client] = true
 		now = append(now, j)
-		states = append(states, &s.clients[j.filter.Client].state)
+		states = append(states, &j.client.state)
 		next = append(next, j.filter.at(j.at))
 	}
 	err := s.step(now, states, next)
+	over := map[*job]bool{}
 	for i, j := range now {
 		if j.err = err; err == nil {
 			s.enter(j, states[i], next[i])
-			if j.at < len(j.filter.Observations) {
-				later = append(later, j)
-				continue
-			}
 		}
-		close(j.done)
+		if err != nil || j.at == len(j.filter.Observations) {
+			over[j] = true
+			close(j.done)
+		}
 	}
 	s.metrics.steps.Add(int64(len(now)))
-	return later
+	return slices.DeleteFunc(jobs, func(j *job) bool { return over[j] })
 }
 
 // step filters an observation of each of several clients.
@@ -197,8 +199,7 @@ func (s *Service) step(jobs []*job, states []*switchyard.State, next []switchyar
 		return s.online.Step(states, next)
 	}
 	for i, j := range jobs { // the family filters whole series: the last ones of each client again
-		c := s.clients[j.filter.Client]
-		series := c.history
+		series := j.client.history
 		series.Observations = append(series.Observations[:len(series.Observations):len(series.Observations)], next[i].Values)
 		if s.nu > 0 {
 			series.Controls = append(series.Controls[:len(series.Controls):len(series.Controls)], controlsOf(next[i], s.nu))
@@ -227,7 +228,7 @@ func (s *Service) admit(j *job) error {
 		c = &client{}
 		s.clients[j.filter.Client] = c
 	}
-	c.used = time.Now()
+	c.used, j.client = time.Now(), c
 	return nil
 }
 
@@ -245,7 +246,7 @@ func (s *Service) evict() bool {
 
 // enter writes what a step found, and keeps the observation for forecasts.
 func (s *Service) enter(j *job, state *switchyard.State, o switchyard.Observation) {
-	c := s.clients[j.filter.Client]
+	c := j.client
 	c.steps++
 	c.history.Observations = append(c.history.Observations, o.Values)
 	if s.nu > 0 {

@@ -112,6 +112,51 @@ func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
 	}
 }
 
+// TestFilter_RequestsOfOneClientFollowEachOther: requests of a client that are served together are filtered one after
+// the other, as if each had waited for the answer to the one before, whatever becomes of the client meanwhile.
+func TestFilter_RequestsOfOneClientFollowEachOther(t *testing.T) {
+	s, err := New(trained(t), DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := func(client string, restart bool, steps ...int) *job {
+		q := &FilterRequest{Client: client, Restart: restart}
+		for _, n := range steps {
+			q.Observations = append(q.Observations, []Number{Number(math.Sin(float64(n))), Number(math.Cos(float64(n)))})
+		}
+		return &job{filter: q, done: make(chan struct{})}
+	}
+	requests := func(client string) []*job {
+		return []*job{
+			filter(client, false, 0, 1, 2, 3, 4), filter(client, false, 5, 6), filter(client, true, 7, 8, 9, 10),
+			filter(client, false, 11),
+			{forget: client, done: make(chan struct{})},
+			filter(client, false, 12),
+		}
+	}
+	together, apart := requests("together"), requests("apart")
+	s.serve(together)
+	for _, j := range apart {
+		s.serve([]*job{j})
+	}
+	for i, want := range apart {
+		got := together[i]
+		<-got.done
+		<-want.done
+		failed := got.err != nil || want.err != nil
+		if failed || got.answer.Steps != want.answer.Steps || len(got.answer.Mean) != len(want.answer.Mean) {
+			t.Fatalf("request %d: %v, %+v; want %v, %+v", i, got.err, got.answer, want.err, want.answer)
+		}
+		for n, mean := range want.answer.Mean {
+			for c, v := range mean {
+				if math.Abs(float64(got.answer.Mean[n][c]-v)) > 1e-5 {
+					t.Errorf("request %d, observation %d: got %v, want %v", i, n, got.answer.Mean[n], mean)
+				}
+			}
+		}
+	}
+}
+
 func TestForecast_OfAClientAndOfARequest(t *testing.T) {
 	_, url := serve(t, trained(t), DefaultLimits(), "")
 	ask(t, "POST", url+"/v1/filter", `{"client":"a","observations":[`+observation(0)+","+observation(1)+`]}`, nil)
