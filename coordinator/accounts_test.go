@@ -57,10 +57,13 @@ func TestAccount_Excess(t *testing.T) {
 	}{
 		{account{offences: offencesBorne}, false},
 		{account{offences: offencesBorne + 1}, true},
+		{account{offences: offencesBorne + 1, accepted: offencesPer - 1}, true},
 		{account{offences: offencesBorne + 1, accepted: offencesPer}, false},
+		{account{offences: offencesBorne + 2, accepted: offencesPer}, true},
 		{account{noise: noiseBorne}, false},
 		{account{noise: noiseBorne + 1}, true},
 		{account{noise: noiseBorne + 1, allowed: 1}, false},
+		{account{noise: noiseBorne + noisePer + 1, allowed: 1}, true},
 	} {
 		if got := c.account.excess() != ""; got != c.want {
 			t.Errorf("%+v: got %v", c.account, got)

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -65,5 +66,22 @@ func TestJudgement_QuestionsEndWithTheirRounds(t *testing.T) {
 	}
 	if m.run.beginAnew(time.Second); m.judgement.question(1) != nil {
 		t.Error("a question about what was thrown away is found")
+	}
+}
+
+// Where there is no referee, the bits of a third worker decide only if one of the others has them, too.
+func TestJudgement_ThirdIsSeconded(t *testing.T) {
+	m, l := testMachine(t, nil)
+	for third, want := range map[string]bool{"x": true, "y": true, "z": false} {
+		parties := []*claim{{account: &account{token: 1}, digest: "x"}, {account: &account{token: 2}, digest: "y"}}
+		known := &claim{account: &account{token: 3}, digest: third}
+		task := &task{round: l.round, block: l.block, phase: disputed, claims: append(parties, known)}
+		liars, err := m.judgement.convict(task, truth{judge: "third"}, known)
+		if (err == nil) != want || err != nil && !errors.Is(err, ErrDisputed) {
+			t.Errorf("the third says %s: got %v", third, err)
+		}
+		if want && (len(liars) != 1 || liars[0] == known.account) {
+			t.Errorf("the third says %s: liars are %v", third, liars)
+		}
 	}
 }
