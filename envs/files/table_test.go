@@ -100,6 +100,17 @@ func TestTable_NumbersOfOtherCountries(t *testing.T) {
 	equal(t, "decimal commas and truth values", d.Episodes[0].Observations, []float32{1.5, 1, 3, -22.5, 0, 0})
 }
 
+// A number that is too large for any of ours is refused, and not taken for another one.
+func TestTable_NumbersBeyondAllRange(t *testing.T) {
+	for _, text := range []string{"1e400", "-1e400", "1e39"} {
+		path := filepath.Join(write(t, map[string]string{"a.csv": "y\n1\n" + text + "\n2\n"}), "a.csv")
+		var e *Error
+		if _, err := Read([]string{path}, Options{}); !errors.As(err, &e) || e.Place != "line 3, column 1 (y)" {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
 func TestTable_MissingControlsHold(t *testing.T) {
 	d := readAs(t, Options{}, "y,u\n1,\n2,\n3,5\n4,\n5,6\n")
 	equal(t, "controls", d.Episodes[0].Controls, []float32{0, 5, 5, 5, 6})

@@ -169,6 +169,9 @@ func TestRestore_Damaged(t *testing.T) {
 		"absurd size": {"step-0000000002.json", "parameters", func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"parameters": 6`), []byte(`"parameters": 900000000000000`), 1)
 		}},
+		"other parameters": {"step-0000000002.json", "parameters have SHA-256", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(Hash(state(2, 0).Theta)), bytes.Repeat([]byte("0"), 64), 1)
+		}},
 		"later format": {"step-0000000002.json", "format", func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"format": 2`), []byte(`"format": 4`), 1)
 		}},

@@ -155,6 +155,14 @@ func TestResolve_Defaults(t *testing.T) {
 	if s := f.Spec.Stop; s.Type != sweep.Halving || s.Cohort != 9 || !slices.Equal(s.Rungs, []uint64{10, 30, 90}) {
 		t.Errorf("got %+v", s)
 	}
+	f, _, err = read("preset: fhn/smoke\nrun_cap: 4\nearly_terminate: {rungs: [5, 10]}\n" +
+		"parameters:\n  optim.rate: {min: 1e-3, max: 1e-2}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Spec.Stop; !slices.Equal(s.Rungs, []uint64{5, 10, 30}) { // the last one is the end of the training
+		t.Errorf("got %+v", s)
+	}
 }
 
 // TestResolve_DependentKeys: values that are valid only together with values of other parameters are accepted.

@@ -183,6 +183,7 @@ func forgeries() [][]byte {
 	huge := func(e *msgpack.Encoder) { e.EncodeBytesLen(math.MaxUint32 - 1) }
 	text := func(e *msgpack.Encoder) { e.EncodeString("text") }
 	list := func(e *msgpack.Encoder) { e.EncodeArrayLen(math.MaxUint32 - 1) }
+	allowed := func(e *msgpack.Encoder) { e.EncodeArrayLen(MaxRanges) } // but there is nothing behind it
 	return [][]byte{
 		forged(KindChunk, n, n, n, n, huge),
 		forged(KindTheta, n, n, n, n, one, n, n, n, huge),
@@ -194,6 +195,8 @@ func forgeries() [][]byte {
 		forged(KindPiece, n, n, huge),
 		forged(KindHeartbeat, n, list),
 		forged(KindNeed, n, list),
+		forged(KindNeed, n, allowed),
+		forged(KindFetch, text, allowed),
 		forged(KindReady, n, list, huge, huge),
 		forged(KindHello, huge, n, list),
 		forged(KindHello, text, n, list),

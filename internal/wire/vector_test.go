@@ -153,4 +153,7 @@ func TestChecksum_Castagnoli(t *testing.T) {
 	if Combine([]uint32{1, 2}) == Combine([]uint32{2, 1}) {
 		t.Error("Combine does not see the order of chunks")
 	}
+	if got, want := Combine([]uint32{1, 2, 3}), Checksum([]byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}); got != want {
+		t.Errorf("Combine gives %08x, want %08x: that of all chunks", got, want)
+	}
 }
