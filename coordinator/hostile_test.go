@@ -167,9 +167,10 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 // Whatever a hand-made NATS client sends, the parameters stay what they are; each kind of offence is counted, and
 // logged once.
 func TestRun_HostileClient(t *testing.T) {
+	t.Parallel()
 	connect := overNATS(t)
 	cfg, log := config(t), &syncBuffer{}
-	cfg.Data = dataset(10_000)
+	cfg.Data, cfg.FailureDetection = dataset(10_000), 20*time.Second // the client never beats
 	joined := make(chan string, 10)
 	c, err := coordinator.New(cfg, initial(toySize), connect(), joins{&events{}, joined}, hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Debug}))
 	if err != nil {
