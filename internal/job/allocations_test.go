@@ -24,7 +24,7 @@ var tiny = []string{
 // preset with either kind of switches.
 func TestStep_AllocatesNothing(t *testing.T) {
 	for _, p := range config.Presets() {
-		if strings.HasPrefix(p.Name, "files") || strings.HasSuffix(p.Name, "/quick") {
+		if strings.HasPrefix(p.Name, "files") || strings.HasSuffix(p.Name, "/quick") || !faithful && strings.HasSuffix(p.Name, "/faithful") {
 			continue
 		}
 		for _, switching := range []string{"model.switching=concrete model.kl_samples=2", "model.switching=normal"} {

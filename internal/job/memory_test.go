@@ -21,7 +21,7 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	for _, preset := range config.Presets() {
-		if strings.HasPrefix(preset.Name, "files") || strings.HasSuffix(preset.Name, "/quick") {
+		if strings.HasPrefix(preset.Name, "files") || strings.HasSuffix(preset.Name, "/quick") || !faithful && strings.HasSuffix(preset.Name, "/faithful") {
 			continue
 		}
 		t.Run(preset.Name, func(t *testing.T) {
