@@ -18,7 +18,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -31,6 +30,7 @@ type cluster struct {
 	*cli   // the operator
 	broker *broker.Broker
 	agents sync.WaitGroup
+	pace   *pace // of the workers that are hired; nil: none
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -117,13 +117,17 @@ func (c *cluster) hire(n int) (dismiss func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
+	build := job.Build(registry.Builtin().Kinds())
 	for i := range n {
 		bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Name: "worker", Log: hclog.NewNullLogger()})
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		agent, err := worker.NewAgent(worker.AgentConfig{
-			ID: fmt.Sprint("agent-", i+1), Slots: 1, Info: "test", Token: uint64(i + 1), Numerics: job.Numerics(), Build: job.Build(registry.Builtin().Kinds()),
+			ID: fmt.Sprint("agent-", i+1), Slots: 1, Info: "test", Token: uint64(i + 1), Numerics: job.Numerics(),
+			Build: func(text, data []byte, slots int) (worker.Program, error) {
+				return c.pace.hold(build(text, data, slots))
+			},
 		}, bus, hclog.NewNullLogger())
 		if err != nil {
 			c.t.Fatal(err)
@@ -156,32 +160,33 @@ func trainedHash(t *testing.T, arguments ...string) string {
 	return c.info("x").ParametersSHA256
 }
 
-// lengthy is a run that lasts long enough to be stopped twice.
-var lengthy = []string{"noise/smoke", fmt.Sprint("train.steps=", lengthySteps), "train.checkpoint_every=100", "train.validate_every=1000"}
+// paced is a run that lasts as long as the pace of its workers does: it can be stopped in the middle.
+var paced = []string{"noise/smoke", "train.steps=200", "train.checkpoint_every=100", "train.validate_every=100"}
 
 // TestCoordinator_HostsRuns: two runs share four workers. One of them is stopped, continued, and interrupted by the end
 // of the coordinator. Both end with the parameters that one process computes.
 func TestCoordinator_HostsRuns(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
+	c.pace = newPace()
 	first := c.coordinator()
 	first.says("coordinator ready")
 	c.hire(4)
-	r := c.must(append([]string{"submit", "--name", "long"}, lengthy...)...)
+	r := c.must(append([]string{"submit", "--name", "long"}, paced...)...)
 	for _, want := range []string{"submitted  long: it is ", "switchyard runs show long", "switchyard runs stop long"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is missing in\n%s", want, r.out)
 		}
 	}
-	if r := c.must(append([]string{"submit", "--name", "long"}, lengthy...)...); !strings.Contains(r.out, "it is under way already") {
+	if r := c.must(append([]string{"submit", "--name", "long"}, paced...)...); !strings.Contains(r.out, "it is under way already") {
 		t.Errorf("submitted twice: %s", r.out)
 	}
 	c.must("submit", "fhn/smoke", "--name", "short")
-	await(t, func() bool { return c.show("long").Step > 20 })
+	await(t, func() bool { return c.show("long").Step > 5 })
 	if r := c.must("runs", "stop", "long"); !strings.Contains(r.out, "run long is stopped, with a checkpoint of step ") {
 		t.Errorf("got %s", r.out)
 	}
-	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= lengthySteps {
+	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 200 {
 		t.Errorf("run.json holds %+v", info)
 	}
 	if r := c.must("submit", "fhn/smoke", "--name", "short", "--wait"); !strings.Contains(r.out, "trained  short: 30 steps, params_sha256 "+trainedHash(t, "fhn/smoke")) {
@@ -191,7 +196,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if !strings.Contains(list, "long") || !strings.Contains(list, "interrupted") || !strings.Contains(list, "short") || !strings.Contains(list, "finished") {
 		t.Errorf("runs ls prints\n%s", list)
 	}
-	if r := c.must(append([]string{"submit", "--name", "long", "--json"}, lengthy...)...); !strings.Contains(r.out, `"state": "resumed"`) {
+	if r := c.must(append([]string{"submit", "--name", "long", "--json"}, paced...)...); !strings.Contains(r.out, `"state": "resumed"`) {
 		t.Errorf("got %s", r.out)
 	}
 	stopped := c.info("long").Checkpoint
@@ -202,9 +207,10 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if info := c.info("long"); info.State != runs.Interrupted || info.Stopped {
 		t.Errorf("run.json holds %+v", info)
 	}
+	c.pace.finish()
 	second := c.coordinator()
 	second.says("coordinator ready")
-	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, lengthy...)...); !strings.Contains(r.out, "trained  long: "+readable.Group(lengthySteps)+" steps, params_sha256 "+trainedHash(t, lengthy...)) {
+	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, paced...)...); !strings.Contains(r.out, "trained  long: 200 steps, params_sha256 "+trainedHash(t, paced...)) {
 		t.Errorf("got %s", r.out)
 	}
 	if code := second.stop(); code != exitOK {
@@ -244,8 +250,8 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator()
 	p.says("coordinator ready")
-	c.must("submit", "noise/smoke", "--name", "one")
-	c.must("submit", "noise/smoke", "--name", "two")
+	c.must("submit", "noise/smoke", "--name", "one", "--json") // without it, submit waits for a worker
+	c.must("submit", "noise/smoke", "--name", "two", "--json")
 	c.must("runs", "stop", "two")
 	if code := p.stop(); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
@@ -304,7 +310,7 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 	p := c.coordinator()
 	p.says("coordinator ready")
 	for _, name := range []string{"whole", "torn"} {
-		c.must("submit", "noise/smoke", "--name", name)
+		c.must("submit", "noise/smoke", "--name", name, "--json") // without it, submit waits for a worker
 	}
 	if code := p.stop(); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
@@ -337,8 +343,8 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator()
 	p.says("coordinator ready")
-	c.must("submit", "noise/smoke", "--name", "one")
-	p.stop() // with a checkpoint
+	c.must("submit", "noise/smoke", "--name", "one", "--json") // without it, submit waits for a worker
+	p.stop()                                                   // with a checkpoint
 	path := filepath.Join(c.dir, "one", "config.yaml")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -377,7 +383,7 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 	}
 	want := trainedHash(t, words...)
 	submit := slices.Concat([]string{"submit"}, words, []string{"--name", "own"})
-	c.must(submit...)
+	c.must(append(submit, "--json")...) // without it, submit waits for a worker
 	first.says("data set received")
 	if r := c.must(submit...); !strings.Contains(r.out, "it is under way already") || strings.Count(first.err.String(), "data set received") != 1 {
 		t.Errorf("submitted twice: %s", r.out)
@@ -432,7 +438,7 @@ func TestSubmit_Errors(t *testing.T) {
 	}
 	p := c.coordinator()
 	p.says("coordinator ready")
-	c.must("submit", "noise/smoke", "--name", "taken")
+	c.must("submit", "noise/smoke", "--name", "taken", "--json") // without it, submit waits for a worker
 	for _, test := range []struct {
 		line string
 		want []string
@@ -489,10 +495,11 @@ func TestCoordinator_ControlsOfThePage(t *testing.T) {
 		}
 		return response.StatusCode
 	}
+	c.pace = newPace()
 	c.hire(2)
-	run := []string{"noise/smoke", "train.steps=1000", "train.checkpoint_every=0", "train.validate_every=0"}
+	run := []string{"noise/smoke", "train.steps=200", "train.checkpoint_every=0", "train.validate_every=0"}
 	c.must(slices.Concat([]string{"submit", "--name", "one"}, run)...)
-	await(t, func() bool { return c.show("one").Step > 10 })
+	await(t, func() bool { return c.show("one").Step > 5 })
 	for _, act := range []string{"checkpoint", "stop", "resume"} {
 		if status := ask(act, "wrong-"+secret); status != http.StatusUnauthorized {
 			t.Errorf("%s with another token: %d", act, status)
@@ -507,9 +514,10 @@ func TestCoordinator_ControlsOfThePage(t *testing.T) {
 	}
 	await(t, func() bool { return c.show("one").State == runs.Interrupted })
 	stopped := c.info("one")
-	if !stopped.Stopped || stopped.Checkpoint != stopped.Step || stopped.Step >= 1000 {
+	if !stopped.Stopped || stopped.Checkpoint != stopped.Step || stopped.Step >= 200 {
 		t.Errorf("it stopped as %+v", stopped)
 	}
+	c.pace.finish()
 	if status := ask("resume", secret); status != http.StatusAccepted {
 		t.Errorf("resume: %d", status)
 	}

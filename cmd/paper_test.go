@@ -13,20 +13,20 @@ func TestPaper(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	out := filepath.Join(t.TempDir(), "report")
-	r := c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball", "-o", out, "--parallel", "2")
-	if !strings.Contains(r.out, "ball-long") || !strings.Contains(r.out, "index.html") {
+	r := c.must("paper", "--size", "smoke", "--seeds", "1", "--only", paperPart, "-o", out, "--parallel", "2")
+	if !strings.Contains(r.out, paperClaim) || !strings.Contains(r.out, "index.html") {
 		t.Errorf("stdout:\n%s", r.out)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "index.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Image ball in a box", "ball-kvae-1", `src="figures/ball-pixels.svg"`, `src="figures/ball-normal-pixels.svg"`} {
+	for _, want := range paperPage {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is missing in index.html", want)
 		}
 	}
-	if r := c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball", "-o", out); !strings.Contains(r.err, "all are trained") {
+	if r := c.must("paper", "--size", "smoke", "--seeds", "1", "--only", paperPart, "-o", out); !strings.Contains(r.err, "all are trained") {
 		t.Errorf("the second time:\n%s", r.err)
 	}
 	again, err := os.ReadFile(filepath.Join(out, "index.html"))
@@ -40,12 +40,12 @@ func TestPaper(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(out, "runs")); err != nil {
 		t.Fatal(err)
 	}
-	r = c.must("paper", "--size", "smoke", "--seeds", "1", "--only", "ball", "-o", out)
+	r = c.must("paper", "--size", "smoke", "--seeds", "1", "--only", paperPart, "-o", out)
 	kept, err := os.ReadFile(filepath.Join(out, "numbers.csv"))
 	if err != nil || string(kept) != string(numbers) || !strings.Contains(r.err, "all are trained") {
 		t.Errorf("without the runs the kept numbers do not count: %v\n%s", err, r.err)
 	}
-	if page, err = os.ReadFile(filepath.Join(out, "index.html")); err != nil || !strings.Contains(string(page), "kept from earlier") || !strings.Contains(string(page), "ball-normal-pixels.svg") {
+	if page, err = os.ReadFile(filepath.Join(out, "index.html")); err != nil || !strings.Contains(string(page), "kept from earlier") || !strings.Contains(string(page), paperPage[len(paperPage)-1]) {
 		t.Errorf("the report does not say which numbers were kept, or lost a figure: %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "report")

@@ -37,11 +37,11 @@ var readmeLines = []readmeLine{
 	{line: "switchyard eval try", check: (*newcomer).run, want: []string{"paper: ours", `figures/fhn\.png`}},
 	{line: "switchyard report try -o try-report", check: (*newcomer).run, want: []string{`try-report/index\.html`}},
 	{line: "switchyard config show maze", check: (*newcomer).run, want: []string{"kind: maze", "learning rate"}},
-	{line: "switchyard sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'", check: (*newcomer).run, more: " --web none", want: []string{"2/2 trials +complete 2", `sweeps/fhn-smoke-sweep/index\.html`}},
+	{line: "switchyard sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'", check: (*newcomer).run, more: " train.steps=6 --web none", want: []string{"2/2 trials +complete 2", `sweeps/fhn-smoke-sweep/index\.html`}},
 
-	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run},
+	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run, more: " --episodes 20 --length 100"},
 	{line: "switchyard data info my.npz", check: (*newcomer).run, want: []string{`switchyard train files env\.files=my\.npz env\.window=50`}},
-	{line: "switchyard train files env.files=my.npz env.window=50 train.steps=300 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16", want: []string{"runs/mine: 10 steps"}},
+	{line: "switchyard train files env.files=my.npz env.window=50 train.steps=300 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16 model.blocks=0 model.switches=3", want: []string{"runs/mine: 10 steps"}},
 	{line: "switchyard forecast mine --horizon 20 --out next.npz,next.svg", check: (*newcomer).run, want: []string{`forecast of .*, 20 steps`, `wrote +next\.svg`}},
 	{line: "switchyard segment mine --out regimes.npz,regimes.svg", check: (*newcomer).run, want: []string{"time constant", `wrote +regimes\.npz`}},
 	{line: "switchyard backtest mine", check: (*newcomer).run, want: []string{"persistence", "MASE"}},
@@ -68,8 +68,8 @@ var readmeLines = []readmeLine{
 	{line: "docker compose up --scale worker=8", check: (*newcomer).inContainers},
 	{line: "docker compose run --rm operator runs ls", check: (*newcomer).inContainers},
 
-	{line: "switchyard paper --size smoke -o report", check: (*newcomer).run, more: " --seeds 1 --only fhn", want: []string{"fhn-rslds +undecided", `report/index\.html`}},
-	{line: "switchyard paper --size quick -o report-quick --dry-run", check: (*newcomer).run, more: " --size smoke", want: []string{"size smoke, .* to train"}},
+	{line: "switchyard paper --size smoke -o report", check: (*newcomer).run, more: " --seeds 1 --only fhn/fhn/concrete", want: []string{"fhn-level +undecided", `report/index\.html`}},
+	{line: "switchyard paper --size quick -o report-quick --dry-run", check: (*newcomer).run, more: " --size smoke --only fhn", want: []string{"size smoke, .* to train"}},
 
 	{line: "go test ./...", check: func(*newcomer, readmeLine) {}}, // it runs this test
 }

@@ -13,3 +13,12 @@ const (
 
 // chainSettings are those of a run that lasts long by itself.
 var chainSettings = []string{"model.burn_in=800", "--kill", "2s", "--nan", "3%"}
+
+// What TestPaper trains and measures, a claim about it, and what the page of the report has then: at the end a figure of one
+// run.
+const (
+	paperPart  = "ball"
+	paperClaim = "ball-long"
+)
+
+var paperPage = []string{"Image ball in a box", "ball-kvae-1", `src="figures/ball-pixels.svg"`, `src="figures/ball-normal-pixels.svg"`}

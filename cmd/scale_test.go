@@ -13,3 +13,12 @@ const (
 
 // chainSettings make the few sweeps of a short run last long enough to be killed in: messages are late.
 var chainSettings = []string{"model.burn_in=80", "env.episodes=8", "env.length=40", "--kill", "2s", "--nan", "10%", "--delay", "40ms/100%"}
+
+// What TestPaper trains and measures, a claim about it, and what the page of the report has then: at the end a figure of one
+// run.
+const (
+	paperPart  = "fhn/fhn/concrete,fhn/fhn/normal"
+	paperClaim = "fhn-level"
+)
+
+var paperPage = []string{"FitzHugh–Nagumo oscillator", "fhn-normal-1", `src="figures/fhn-r2.svg"`, `src="figures/fhn-concrete-fhn.svg"`}

@@ -81,7 +81,7 @@ func TestRunsShow_WhoSharesMemory(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	c := newCluster(t)
 	c.coordinator("--shared-memory", folder).says("coordinator ready")
-	c.must(append([]string{"submit", "--name", "long"}, lengthy...)...)
+	c.must("submit", "--name", "long", "noise/smoke", "train.steps=1000000", "--json")
 	shown := func(want string) {
 		t.Helper()
 		if out := c.must("runs", "show", "long").out; !strings.Contains(out, want) {

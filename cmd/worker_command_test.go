@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,7 @@ func TestWorker_LeavesInTheMiddle(t *testing.T) {
 	c := newCluster(t)
 	p := c.coordinator("--config", "noise/smoke", "--name", "a")
 	p.says("coordinator ready")
-	c.must("submit", "noise/smoke", "--name", "long", "train.steps=400")
+	c.must("submit", "noise/smoke", "--name", "long", "train.steps=1000000", "--json") // without it, submit waits for a worker
 	first := c.worker("--id", "first", "--slots", "1")
 	first.says("run=long")
 	await(t, func() bool { return c.show("long").Step > 3 })
@@ -69,10 +70,13 @@ func TestWorker_LeavesInTheMiddle(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	p.says("worker=first reason=\"said goodbye\"")
+	reached := c.show("long").Step
 	c.worker("--id", "second", "--slots", "1")
-	await(t, func() bool { return c.show("long").State == runs.Finished && c.show("a").State == runs.Finished })
-	if got, want := c.info("long").ParametersSHA256, trainedHash(t, "noise/smoke", "train.steps=400"); got != want {
-		t.Errorf("got %s, train has %s", got, want)
+	await(t, func() bool { return c.show("long").Step > reached+3 && c.show("a").State == runs.Finished })
+	c.must("runs", "stop", "long")
+	info := c.info("long")
+	if want := trainedHash(t, "noise/smoke", fmt.Sprint("train.steps=", info.Step)); info.Step <= reached || info.ParametersSHA256 != want {
+		t.Errorf("at step %d got %s, train has %s", info.Step, info.ParametersSHA256, want)
 	}
 }
 
