@@ -57,3 +57,30 @@ func TestMachine_RefusesOtherTerms(t *testing.T) {
 		}
 	}
 }
+
+// A block whose chunks each have their checksum, but which is not what was announced, is computed once more.
+func TestMachine_ComparesBlockWithAnnouncement(t *testing.T) {
+	for _, honest := range []bool{true, false} {
+		m, l := testMachine(t, nil)
+		from := wire.Header{Run: "r", From: "w", Term: 1, Token: 7}
+		crcs := []uint32{1, 2, 3}
+		said := wire.Combine(crcs)
+		if !honest {
+			crcs[1]++
+		}
+		m.receive(0, &wire.Result{
+			Header: from, Lease: l.id, Attempt: l.attempt, Work: wire.Gradient, First: l.block.First, Count: l.block.Count,
+			Terms: []float32{1}, Length: 40, Checksum: said,
+		})
+		for i, crc := range crcs {
+			chunk := &wire.Chunk{Header: from, Lease: l.id, Index: i, CRC: crc}
+			m.receive(0, stored{Chunk: chunk, opening: l.opening, finite: true})
+		}
+		if made := m.run.opt.step == 1; made != honest {
+			t.Errorf("honest %v: a step is made %v", honest, made)
+		}
+		if offences := l.owner.offences; (offences == 0) != honest {
+			t.Errorf("honest %v: %d offences", honest, offences)
+		}
+	}
+}
