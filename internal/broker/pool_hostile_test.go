@@ -280,6 +280,7 @@ func TestPoolHostile_Phantoms(t *testing.T) {
 
 // Each kind of flood is dropped, the thief is named and cut off, and the run goes on to the same bits.
 func TestPoolHostile_Floods(t *testing.T) {
+	t.Parallel()
 	run := wire.Header{Run: "toy", From: "mallory", Term: 1, Token: 99}
 	encode := func(m wire.Message) []byte {
 		data, err := wire.NewEncoder().Encode(m)
