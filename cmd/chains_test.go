@@ -16,7 +16,7 @@ import (
 
 // chainRun is a run of six rounds of three chains.
 var chainRun = []string{
-	"train", "fhn/smoke", "model.kind=trslds", "model.chains=3", "model.sweeps=30", "model.burn_in=10", "model.draws=4", "model.exchange=5", "train.checkpoint_every=10", "eval.horizon=5",
+	"train", "fhn/smoke", "env.episodes=8", "env.length=40", "model.kind=trslds", "model.chains=3", "model.sweeps=30", "model.burn_in=10", "model.draws=4", "model.exchange=5", "train.checkpoint_every=10", "eval.horizon=5",
 }
 
 // A run of chains has the same bits for any workers and under audits, counts sweeps everywhere, is recomputed by whole

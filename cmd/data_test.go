@@ -235,9 +235,9 @@ func TestData_Suggestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			line := append([]string{"train", info.Suggestion.Preset, "--dry-run"}, info.Suggestion.Settings...)
-			for seed := range 3 {
-				if r := c.run(append(line, fmt.Sprintf("seed=%d", seed+3*i))...); r.code != exitOK {
-					t.Errorf("%s, seed %d: %q: %s", family, seed+3*i, line, r.err)
+			for seed := range suggestionSeeds {
+				if r := c.run(append(line, fmt.Sprintf("seed=%d", seed+suggestionSeeds*i))...); r.code != exitOK {
+					t.Errorf("%s, seed %d: %q: %s", family, seed+suggestionSeeds*i, line, r.err)
 				}
 			}
 		}

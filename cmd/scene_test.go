@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	t.Chdir(t.TempDir())
 	c := newCLI(t)
 	c.dir = "runs"
 	writeTrajectories(t, "data", 12)
@@ -24,6 +24,22 @@ func newScene(t *testing.T) *scene {
 		c.must("train", "noise/smoke", "--name", name, "--quiet", "train.steps=2")
 	}
 	c.must("sweep", "-m", "noise/smoke", "seed=1", "optim.rate=1e-3,1e-2", "train.steps=2", "--name", "rates", "--web", "none", "--quiet")
+	for name, text := range map[string]string{"fine.yaml": "optim:\n  rate: 0.001\n", "healthy": "well\n"} {
+		writeFile(t, name, text)
+	}
+	return &scene{c}
+}
+
+// copied is a copy of the scene of the folder from, in which the test works from now on.
+func copied(t *testing.T, from string) *scene {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "scene")
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	c := newCLI(t)
+	c.dir = "runs"
 	return &scene{c}
 }
 
@@ -71,7 +87,7 @@ var sceneLines = []string{
 	"config show fhn",
 	"config check fine.yaml",
 	"bench step noise/smoke --steps 1 --seconds 0.01 --threads 1",
-	"bench kernels --samples 1 --only tn,exp",
+	"bench kernels --samples 1 --only exp",
 	"bench wire noise/smoke --steps 1 --turns 1 --threads 1",
 	"bench scale fhn/smoke --one-machine --workers 1,2",
 	"bench serve own --duration 50ms",
@@ -85,19 +101,13 @@ var sceneLines = []string{
 	"man --out man1",
 }
 
-// readyFor makes what a line of the scene needs beside the scene.
-func (s *scene) readyFor() {
-	s.t.Helper()
-	for name, text := range map[string]string{"fine.yaml": "optim:\n  rate: 0.001\n", "healthy": "well\n"} {
-		writeFile(s.t, name, text)
-	}
-}
-
 // TestEveryCommand runs every line twice: once as a program does, with --json, and once as on a terminal of 80 columns.
 func TestEveryCommand(t *testing.T) {
+	made := t.TempDir()
+	t.Chdir(made)
+	newScene(t)
 	t.Run("json", func(t *testing.T) {
-		s := newScene(t)
-		s.readyFor()
+		s := copied(t, made)
 		seen := map[string]bool{}
 		for _, line := range sceneLines {
 			r := s.run(append(strings.Fields(line), "--json")...)
@@ -111,8 +121,7 @@ func TestEveryCommand(t *testing.T) {
 		everyCommandHasJSON(t, seen)
 	})
 	t.Run("80 columns", func(t *testing.T) {
-		s := newScene(t)
-		s.readyFor()
+		s := copied(t, made)
 		s.columns = 80
 		for _, line := range sceneLines {
 			r := s.run(strings.Fields(line)...)

@@ -90,12 +90,12 @@ func TestTrain_SameBits(t *testing.T) {
 			c.must(append([]string{"train", "noise/smoke", mode, "--quiet", "--name", "a"}, flags...)...)
 			digests[name] = c.info("a").ParametersSHA256
 		}
-		for _, workers := range []string{"1", "2", "3", "5", "8"} {
+		for _, workers := range sameBitsWorkers {
 			train(workers+" workers", nil, "--workers", workers)
 		}
 		train("3 slots", nil, "--workers", "1", "--slots", "3")
 		train("small chunks", nil, "cluster.chunk=1024", "cluster.credit=2048")
-		for _, isa := range kernel.Available() {
+		for _, isa := range sameBitsISAs() {
 			train(isa.String(), []string{"SWITCHYARD_ISA=" + isa.String()})
 		}
 		for name, digest := range digests {
