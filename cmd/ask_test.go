@@ -10,7 +10,6 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // npz reads arrays of a file: shapes and values by name.
@@ -197,7 +196,7 @@ func TestFilter_LineByLine(t *testing.T) {
 	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
 	ask := func(lines string) (result, []lineAnswer) {
 		var out, errs buffer
-		a := &app{kinds: registry.Builtin().Kinds(), out: &out, err: &errs, in: strings.NewReader(lines), environ: []string{"SWITCHYARD_RUNS_DIR=" + c.dir}, invoked: "switchyard", cores: 1}
+		a := &app{kinds: builtin(), out: &out, err: &errs, in: strings.NewReader(lines), environ: []string{"SWITCHYARD_RUNS_DIR=" + c.dir}, invoked: "switchyard", cores: 1}
 		code := a.run([]string{"filter", "own", "--in", "-"})
 		var list []lineAnswer
 		for line := range strings.Lines(out.String()) {

@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/help")
+
+// builtin are the kinds of this program. All command lines of the tests read the same ones.
+var builtin = sync.OnceValue(func() *config.Kinds { return registry.Builtin().Kinds() })
 
 // buffer is an output that a test may read while the program writes.
 type buffer struct {
@@ -61,7 +65,7 @@ func (c *cli) run(arguments ...string) result {
 	c.t.Helper()
 	var out, errs buffer
 	a := &app{
-		kinds: registry.Builtin().Kinds(), in: strings.NewReader(c.stdin),
+		kinds: builtin(), in: strings.NewReader(c.stdin),
 		out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
 		signals: c.signals, invoked: "switchyard", cores: 2,
 	}
@@ -261,7 +265,7 @@ func TestCompletion(t *testing.T) {
 func TestHelp_Golden(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"", "train", "resume", "eval", "paper", "report", "runs", "runs ls", "runs show", "runs stop", "coordinator", "submit", "verify", "diff", "config", "config show", "config check", "config schema", "data", "data info", "data generate", "data convert", "data show", "init", "broker", "serve", "health", "worker", "version"} {
-		a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 2}
+		a := &app{kinds: builtin(), invoked: "switchyard", cores: 2}
 		var out buffer
 		a.out, a.err = &out, &out
 		if code := a.run(append(strings.Fields(line), "--help")); code != exitOK {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -26,7 +25,7 @@ var familyArguments = map[string]string{
 // halfway goes on to the same bits; all are verified, evaluated and opened by the library for a forecast.
 func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 	t.Parallel()
-	keys := registry.Builtin().Kinds().Keys()
+	keys := builtin().Keys()
 	kind := keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })]
 	for _, family := range kind.Values {
 		t.Run(family, func(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // flagLines are command lines for the flags that no other test runs. DATA are recordings, ONE is one of them, and OUT a
@@ -201,7 +199,7 @@ func note(t *testing.T, used map[string]bool, arguments []string) {
 
 // flagTree is the tree of all commands, of which none is to be run.
 func flagTree() *cobra.Command {
-	a := &app{kinds: registry.Builtin().Kinds(), out: &buffer{}, err: &buffer{}, invoked: "switchyard", cores: 1}
+	a := &app{kinds: builtin(), out: &buffer{}, err: &buffer{}, invoked: "switchyard", cores: 1}
 	root := a.rootCommand()
 	addCompletion(root)
 	return root

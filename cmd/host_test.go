@@ -18,7 +18,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -65,7 +64,7 @@ func (c *cli) start(arguments ...string) *process {
 	c.t.Helper()
 	p := &process{t: c.t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
 	a := &app{
-		kinds: registry.Builtin().Kinds(),
+		kinds: builtin(),
 		out:   &buffer{}, err: p.err, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
 		signals: p.signals, invoked: "switchyard", cores: 2,
 	}
@@ -105,7 +104,7 @@ func (p *process) says(text string) {
 // await waits until a condition holds, up to a time in which it must.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not happen")
 		}
@@ -117,7 +116,7 @@ func (c *cluster) hire(n int) (dismiss func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	build := job.Build(registry.Builtin().Kinds())
+	build := job.Build(builtin())
 	for i := range n {
 		bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Name: "worker", Log: hclog.NewNullLogger()})
 		if err != nil {

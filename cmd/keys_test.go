@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 func TestKeys_Commands(t *testing.T) {
@@ -86,7 +85,7 @@ func TestWorker_KeyOfItsOwn(t *testing.T) {
 	}
 	t.Cleanup(b.Shutdown)
 	p := &process{t: t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
-	a := &app{kinds: registry.Builtin().Kinds(), out: &buffer{}, err: p.err, signals: p.signals, invoked: "switchyard", cores: 1}
+	a := &app{kinds: builtin(), out: &buffer{}, err: p.err, signals: p.signals, invoked: "switchyard", cores: 1}
 	go func() { p.code <- a.run([]string{"worker", "--nats", b.URL(), "--nkey", dir, "--id", "w"}) }()
 	connected := func() string {
 		list, err := b.Keys()

@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 func writeFile(t *testing.T, path, text string) {
@@ -120,7 +118,7 @@ func TestHelp_Fits(t *testing.T) {
 	walk = func(c *cobra.Command) {
 		words := strings.Fields(c.CommandPath())[1:]
 		var out buffer
-		a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 2, out: &out, err: &out}
+		a := &app{kinds: builtin(), invoked: "switchyard", cores: 2, out: &out, err: &out}
 		if code := a.run(append(words, "--help")); code != exitOK {
 			t.Errorf("%q --help: exit code %d", words, code)
 		}

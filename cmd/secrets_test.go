@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
 )
@@ -84,7 +83,7 @@ func TestFlags_TakeNoSecret(t *testing.T) {
 	t.Parallel()
 	about := regexp.MustCompile(`(?i)token|nkey|key|password|passphrase|secret|credential|certificate|authority`)
 	files := map[string]bool{"nkey": true, "tls-ca": true, "web-token-file": true, "keys": true, "token-file": true}
-	a := &app{kinds: registry.Builtin().Kinds(), invoked: "switchyard", cores: 1, out: &buffer{}, err: &buffer{}}
+	a := &app{kinds: builtin(), invoked: "switchyard", cores: 1, out: &buffer{}, err: &buffer{}}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -112,7 +111,7 @@ type party struct {
 func (c *cli) party(arguments ...string) *party {
 	p := &party{signals: make(chan os.Signal, 2), done: make(chan int, 1)}
 	a := &app{
-		kinds: registry.Builtin().Kinds(),
+		kinds: builtin(),
 		out:   &p.out, err: &p.err, environ: []string{"SWITCHYARD_RUNS_DIR=" + c.dir}, signals: p.signals, invoked: "switchyard", cores: 1,
 	}
 	go func() { p.done <- a.run(arguments) }()

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // secrets are the secrets in a folder of keys.
@@ -108,7 +107,7 @@ func TestBroker_RunsUntilSIGTERM(t *testing.T) {
 		{"broker --listen 127.0.0.1:0 --tls --keys " + dir, "tls://127.0.0.1:", false},
 	} {
 		var out, errs buffer
-		a := &app{kinds: registry.Builtin().Kinds(), out: &out, err: &errs, signals: c.signals, invoked: "switchyard"}
+		a := &app{kinds: builtin(), out: &out, err: &errs, signals: c.signals, invoked: "switchyard"}
 		done := make(chan int, 1)
 		go func() { done <- a.run(strings.Fields(test.line)) }()
 		for !strings.HasPrefix(out.String(), test.ready) && len(done) == 0 {

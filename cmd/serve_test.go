@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // serving starts `switchyard serve` and returns the address of its page. end stops it by a signal and returns its
@@ -19,7 +17,7 @@ import (
 func (c *cli) serving(arguments ...string) (url string, end func() result) {
 	c.t.Helper()
 	var out, errs buffer
-	a := &app{kinds: registry.Builtin().Kinds(), out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...), signals: c.signals, invoked: "switchyard", cores: 2}
+	a := &app{kinds: builtin(), out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...), signals: c.signals, invoked: "switchyard", cores: 2}
 	done := make(chan int, 1)
 	go func() { done <- a.run(append([]string{"serve"}, arguments...)) }()
 	address := regexp.MustCompile(`http://\S+/`)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
@@ -420,36 +421,38 @@ func TestTrain_JSONLogIsJSON(t *testing.T) {
 
 func TestUntilInterrupted(t *testing.T) {
 	t.Parallel()
-	signals := make(chan os.Signal, 2)
-	a := &app{signals: signals}
-	var said buffer
-	started, release := make(chan struct{}), make(chan struct{})
-	defer close(release)
-	signals <- os.Interrupt
-	signals <- os.Interrupt // the same, to the group of the process
-	time.AfterFunc(2*sameSignal, func() { signals <- os.Interrupt })
-	err := a.untilInterrupted(&said, "finishing", func(context.Context) error {
-		close(started)
-		<-release // deaf to its context
-		return nil
-	})
-	if !errors.Is(err, errAborted) || exitCode(err) != exitFailed || said.String() != "finishing; press again to abort\n" {
-		t.Errorf("got %v, said %q", err, said.String())
-	}
-	<-started
-
-	signals <- os.Interrupt
-	signals <- os.Interrupt
-	err = a.untilInterrupted(&said, "finishing", func(ctx context.Context) error {
-		<-ctx.Done()
-		for len(signals) > 0 {
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		signals := make(chan os.Signal, 2)
+		a := &app{signals: signals}
+		var said buffer
+		started, release := make(chan struct{}), make(chan struct{})
+		defer close(release)
+		signals <- os.Interrupt
+		signals <- os.Interrupt // the same, to the group of the process
+		time.AfterFunc(2*sameSignal, func() { signals <- os.Interrupt })
+		err := a.untilInterrupted(&said, "finishing", func(context.Context) error {
+			close(started)
+			<-release // deaf to its context
+			return nil
+		})
+		if !errors.Is(err, errAborted) || exitCode(err) != exitFailed || said.String() != "finishing; press again to abort\n" {
+			t.Errorf("got %v, said %q", err, said.String())
 		}
-		return coordinator.ErrInterrupted
+		<-started
+
+		signals <- os.Interrupt
+		signals <- os.Interrupt
+		err = a.untilInterrupted(&said, "finishing", func(ctx context.Context) error {
+			<-ctx.Done()
+			for len(signals) > 0 {
+				time.Sleep(time.Millisecond)
+			}
+			return coordinator.ErrInterrupted
+		})
+		if exitCode(err) != exitInterrupted {
+			t.Errorf("got %v", err)
+		}
 	})
-	if exitCode(err) != exitInterrupted {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestExitCode(t *testing.T) {

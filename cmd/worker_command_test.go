@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
@@ -21,7 +20,7 @@ import (
 func (c *cluster) worker(arguments ...string) *process {
 	c.t.Helper()
 	p := &process{t: c.t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
-	a := &app{kinds: registry.Builtin().Kinds(), out: &buffer{}, err: p.err, environ: c.environ, signals: p.signals, invoked: "switchyard", cores: 2}
+	a := &app{kinds: builtin(), out: &buffer{}, err: p.err, environ: c.environ, signals: p.signals, invoked: "switchyard", cores: 2}
 	go func() { p.code <- a.run(append([]string{"worker"}, arguments...)) }()
 	c.t.Cleanup(func() {
 		p.signals <- os.Interrupt // it may have ended
