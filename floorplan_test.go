@@ -31,7 +31,7 @@ rng:                   autodiff/kernel
 envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/ndarray envs/files/npy envs/files/mat internal/readable rng
+envs/files:            envs envs/files/mat envs/files/ndarray envs/files/npy internal/readable rng
 envs/files/mat:        envs/files/ndarray
 envs/files/ndarray:
 envs/files/npy:        envs/files/ndarray
@@ -44,30 +44,30 @@ envs/hopper:           envs envs/trig rng
 envs/trig:
 
 model/graph:           autodiff
-model:                 model/graph internal/setting autodiff autodiff/kernel rng
-model/statespace:      model autodiff rng model/graph
-model/rollout:         model autodiff rng
-model/modeltest:       model autodiff autodiff/gradcheck autodiff/kernel rng model/graph
-model/autoregressive:  model model/rollout model/statespace autodiff rng
-model/linear:          model model/autoregressive autodiff rng
-model/lstm:            model model/autoregressive model/rollout model/statespace autodiff autodiff/kernel rng
-model/static:          model model/autoregressive autodiff rng
-model/dvbf:            model model/rollout model/statespace autodiff rng
-model/fusion:          model model/rollout model/statespace autodiff rng model/graph
-model/kvae:            model model/rollout model/statespace autodiff autodiff/kernel rng
-model/slds:            model model/rollout model/statespace autodiff autodiff/kernel rng model/graph
-model/gibbs:           model autodiff rng
+model:                 autodiff autodiff/kernel internal/setting model/graph rng
+model/statespace:      autodiff model model/graph rng
+model/rollout:         autodiff model rng
+model/modeltest:       autodiff autodiff/gradcheck autodiff/kernel model model/graph rng
+model/autoregressive:  autodiff model model/rollout model/statespace rng
+model/linear:          autodiff model model/autoregressive rng
+model/lstm:            autodiff autodiff/kernel model model/autoregressive model/rollout model/statespace rng
+model/static:          autodiff model model/autoregressive rng
+model/dvbf:            autodiff model model/rollout model/statespace rng
+model/fusion:          autodiff model model/graph model/rollout model/statespace rng
+model/kvae:            autodiff autodiff/kernel model model/rollout model/statespace rng
+model/slds:            autodiff autodiff/kernel model model/graph model/rollout model/statespace rng
+model/gibbs:           autodiff model rng
 
-eval:                  model envs envs/fhn internal/readable rng
-eval/figure:           eval envs envs/files envs/planar
-eval/protocol:         eval eval/figure envs envs/files model
+eval:                  envs envs/fhn internal/readable model rng
+eval/figure:           envs envs/files envs/planar eval
+eval/protocol:         envs envs/files eval eval/figure model
 
 sweep:                 rng
 
 internal/setting:      internal/names
 internal/exact:
-internal/config:       internal/setting internal/names
-internal/registry:     internal/config internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher rng
+internal/config:       internal/names internal/setting
+internal/registry:     envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/config internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
@@ -81,8 +81,8 @@ internal/web:          internal/crowd internal/runs
 internal/parallel:
 internal/loss:
 internal/reduce:       autodiff/kernel internal/parallel
-internal/optim:        autodiff/kernel internal/parallel envs/trig
-internal/wire:         internal/names autodiff/kernel
+internal/optim:        autodiff/kernel envs/trig internal/parallel
+internal/wire:         autodiff/kernel internal/names
 internal/quantize:     autodiff/kernel rng
 internal/wire/natsbus: internal/wire
 internal/shm:
@@ -92,37 +92,37 @@ internal/keys:         internal/names internal/wire
 internal/pool:         internal/wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
-internal/bench:        internal/protobuf internal/shm internal/wire internal/reduce internal/parallel internal/optim internal/scaling autodiff/kernel coordinator worker
-internal/fault:        internal/disk internal/wire worker rng
+internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling internal/shm internal/wire worker
+internal/fault:        internal/disk internal/wire rng worker
 internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
-worker:                internal/exact internal/loss internal/names internal/shm internal/wire internal/reduce internal/parallel internal/optim internal/quantize model envs envs/files autodiff autodiff/kernel rng
-coordinator:           internal/loss internal/shm internal/wire internal/reduce internal/optim internal/quantize internal/parallel internal/scaling internal/disk internal/checkpoint autodiff/kernel
+worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/loss internal/names internal/optim internal/parallel internal/quantize internal/reduce internal/shm internal/wire model rng
+coordinator:           autodiff/kernel internal/checkpoint internal/disk internal/loss internal/optim internal/parallel internal/quantize internal/reduce internal/scaling internal/shm internal/wire
 
 internal/advice:
 internal/release:      autodiff/kernel
-internal/trained:      internal/checkpoint internal/config internal/exact internal/readable internal/registry internal/runs eval eval/protocol envs envs/files envs/files/npy model
-internal/job:          eval/protocol internal/advice internal/config internal/exact internal/registry internal/trained internal/release internal/names internal/optim internal/runs internal/readable internal/quantize internal/reduce internal/wire coordinator worker model envs/files autodiff/kernel
-internal/session:      internal/banlist internal/job internal/track internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/scaling internal/broker internal/keys internal/pool internal/shm internal/wire internal/wire/natsbus coordinator worker model
-internal/study:        internal/session internal/job internal/advice internal/checkpoint internal/config internal/runs internal/terminal internal/trained eval/protocol coordinator
+internal/trained:      envs envs/files envs/files/npy eval eval/protocol internal/checkpoint internal/config internal/exact internal/export internal/job internal/readable internal/registry internal/runs model rng
+internal/job:          autodiff/kernel coordinator envs/files eval/protocol internal/advice internal/config internal/exact internal/names internal/optim internal/quantize internal/readable internal/reduce internal/registry internal/release internal/runs internal/trained internal/wire model worker
+internal/session:      coordinator internal/advice internal/banlist internal/broker internal/checkpoint internal/config internal/job internal/keys internal/pool internal/runs internal/scaling internal/shm internal/terminal internal/track internal/wire internal/wire/natsbus model worker
+internal/study:        coordinator eval/protocol internal/advice internal/checkpoint internal/config internal/job internal/runs internal/session internal/terminal internal/trained
 internal/report:
 internal/protobuf:
-internal/paper:        internal/study internal/report internal/config internal/runs eval eval/figure
-internal/runreport:    internal/study internal/report internal/runs internal/readable eval/figure
-internal/replay:       internal/job internal/session internal/advice internal/checkpoint internal/config internal/runs internal/quantize internal/reduce internal/wire coordinator worker autodiff/kernel
-internal/host:         internal/banlist internal/job internal/session internal/advice internal/checkpoint internal/config internal/release internal/runs internal/readable internal/terminal internal/control internal/disk internal/fault internal/pool internal/shm internal/web internal/wire internal/wire/natsbus coordinator internal/names
+internal/paper:        eval eval/figure internal/config internal/report internal/runs internal/study
+internal/runreport:    eval/figure internal/readable internal/report internal/runs internal/study
+internal/replay:       autodiff/kernel coordinator internal/advice internal/checkpoint internal/config internal/job internal/quantize internal/reduce internal/runs internal/session internal/wire worker
+internal/host:         coordinator internal/advice internal/banlist internal/checkpoint internal/config internal/control internal/disk internal/fault internal/job internal/names internal/pool internal/readable internal/release internal/runs internal/session internal/shm internal/terminal internal/web internal/wire internal/wire/natsbus
 internal/suggest:      envs/files internal/readable
-internal/sweepfile:    internal/advice eval/protocol internal/config internal/job internal/names internal/registry rng sweep
+internal/sweepfile:    eval/protocol internal/advice internal/config internal/job internal/names internal/registry rng sweep
 internal/trials:       coordinator internal/advice internal/checkpoint internal/config internal/control internal/disk internal/host internal/job internal/names internal/runs internal/sweepfile internal/trained sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
 internal/prune:        internal/checkpoint internal/runs internal/trials
 internal/onnx:         internal/protobuf model/graph
-internal/export:       internal/onnx internal/tensorfile envs/files envs/files/npy model model/graph
-internal/serving:      switchyard
+internal/export:       envs/files envs/files/npy internal/onnx internal/tensorfile model model/graph
+internal/serving:      internal/trained switchyard
 internal/serving/natsservice: internal/serving
-internal/answer:       switchyard envs/files/npy eval eval/figure
+internal/answer:       envs/files/npy eval eval/figure internal/trained switchyard
 
-switchyard:            coordinator envs envs/files eval eval/protocol internal/advice internal/checkpoint internal/config internal/host internal/job internal/registry internal/release internal/runs internal/session internal/terminal internal/trained model rng internal/export
+switchyard:            coordinator envs envs/files eval eval/protocol internal/advice internal/checkpoint internal/config internal/export internal/host internal/job internal/registry internal/release internal/runs internal/session internal/terminal internal/trained model rng
 cmd:                   *
 cmd/switchyard:        cmd internal/registry
 docs/bench/render:     internal/bench internal/scaling

@@ -20,7 +20,7 @@ import (
 type measurement struct {
 	protocol   string // empty: the first of the environment
 	checkpoint string // best or last
-	trained.Options
+	trained.MeasureOptions
 }
 
 // protocols lists the evaluations for a configuration.
@@ -87,12 +87,12 @@ func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, er
 		return nil, fmt.Errorf("evaluate run %s: %w", name, err)
 	}
 	how.Threads = a.cores
-	return run.Measure(p, how.Options)
+	return run.Measure(p, how.MeasureOptions)
 }
 
 // openTrained opens a checkpoint of a run and warns of damaged ones. If nothing was validated, the last checkpoint
 // takes the place of the best one.
-func (a *app) openTrained(c config.Config, name, which string) (*trained.Run, error) {
+func (a *app) openTrained(c config.Config, name, which string) (*trained.Opened, error) {
 	run, err := trained.Of(c, filepath.Join(a.runsDir, name), which)
 	if which == checkpoint.Best && errors.Is(err, checkpoint.ErrNotFound) {
 		run, err = trained.Of(c, filepath.Join(a.runsDir, name), checkpoint.Last)

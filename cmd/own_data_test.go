@@ -2,13 +2,12 @@ package cmd
 
 import (
 	"fmt"
+	"github.com/switchyard-ml/switchyard/internal/runs"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths, with a
@@ -65,7 +64,7 @@ func TestTrain_OwnData(t *testing.T) {
 	if raw := train("raw", "env.normalise=none"); raw == one {
 		t.Error("the normalisation changes nothing")
 	}
-	given := filepath.Join(c.dir, "one", trained.NormalisationFile)
+	given := filepath.Join(c.dir, "one", runs.NormalisationFile)
 	if got := train("given", "env.normalise="+given); got != one {
 		t.Errorf("with the stored normalisation given: parameters %s, want %s", got, one)
 	}

@@ -52,7 +52,7 @@ func TestTrainer_EveryMode(t *testing.T) {
 			if checkpoint.Hash(one.Evaluated()) == one.ParamsSHA256 {
 				t.Error("the average is the parameters")
 			}
-			opened, err := trained.Open(builtin(), filepath.Join(c.dir, "one"), checkpoint.Last)
+			opened, err := trained.OpenFolder(builtin(), filepath.Join(c.dir, "one"), checkpoint.Last)
 			if err != nil || checkpoint.Hash(opened.Model.Params().Values) != checkpoint.Hash(one.Evaluated()) {
 				t.Errorf("the model that is evaluated has not the averaged parameters, %v", err)
 			}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the model
@@ -64,16 +64,16 @@ const (
 )
 
 // NewPortrait asks a run about a series. image is height, width and channels of an observation; zeros if they are none.
-func NewPortrait(run *switchyard.Run, of switchyard.Recording, c switchyard.Columns, image [3]int) (*Portrait, error) {
+func NewPortrait(run *trained.Run, of trained.Recording, c trained.Columns, image [3]int) (*Portrait, error) {
 	T := min(len(of.Observations), portraitSteps)
 	begin := len(of.Observations) - T // what is held out is at the end
-	series := switchyard.Series{Observations: of.Observations[begin:]}
+	series := trained.Series{Observations: of.Observations[begin:]}
 	if of.Controls != nil {
 		series.Controls = of.Controls[begin:]
 	}
 	p := &Portrait{Step: run.Step(), Family: run.Family(), Series: of.Name, Channels: c.Observations}
 	able := func(err error) error {
-		if errors.Is(err, switchyard.ErrUnable) {
+		if errors.Is(err, trained.ErrUnable) {
 			return nil
 		}
 		return err
@@ -104,10 +104,10 @@ func NewPortrait(run *switchyard.Run, of switchyard.Recording, c switchyard.Colu
 }
 
 // forecast predicts the end of the series from what is before it.
-func (p *Portrait) forecast(run *switchyard.Run, s switchyard.Series, horizon int, image [3]int) error {
+func (p *Portrait) forecast(run *trained.Run, s trained.Series, horizon int, image [3]int) error {
 	T := len(s.Observations)
 	begin := T - horizon
-	past, q := switchyard.Series{Observations: s.Observations[:begin]}, switchyard.Query{Horizon: horizon, Samples: portraitSamples}
+	past, q := trained.Series{Observations: s.Observations[:begin]}, trained.Query{Horizon: horizon, Samples: portraitSamples}
 	if s.Controls != nil {
 		past.Controls, q.Controls = s.Controls[:begin], s.Controls[begin:]
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run with
@@ -115,7 +114,7 @@ func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
-		return set.ParseNormalisation(trained.NormalisationFile, stored)
+		return set.ParseNormalisation(runs.NormalisationFile, stored)
 	case own(c).Normalise == "auto":
 		return set.Measure(split.Training), nil
 	case own(c).Normalise == "none":
@@ -210,7 +209,7 @@ func (d *Data) Keep(run *runs.Run) error {
 	if err != nil {
 		return fmt.Errorf("encode the normalisation: %w", err)
 	}
-	return runs.WriteFile(run.Path(trained.NormalisationFile), append(text, '\n'))
+	return runs.WriteFile(run.Path(runs.NormalisationFile), append(text, '\n'))
 }
 
 // StoredScale reads the scaling from the folder of a run on own data; nil for other runs.
@@ -218,7 +217,7 @@ func StoredScale(c config.Config, folder string) ([]byte, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(folder, trained.NormalisationFile))
+	data, err := os.ReadFile(filepath.Join(folder, runs.NormalisationFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: read its normalisation: %w", runs.ErrDamaged, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Store holds data sets by the hash of their content.
@@ -36,7 +35,7 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	if d.set, err = files.Decode(encoded); err != nil {
 		return nil, fmt.Errorf("decode the data set: %w", err)
 	}
-	if d.scale, err = d.set.ParseNormalisation(trained.NormalisationFile, scale); err != nil {
+	if d.scale, err = d.set.ParseNormalisation(runs.NormalisationFile, scale); err != nil {
 		return nil, err
 	}
 	split, err := divide(c, d.set)

@@ -46,3 +46,6 @@ func Rename(dir, from, to string) error {
 	}
 	return errors.Join(err, r.Close())
 }
+
+// NormalisationFile is the file, in the folder of a run on recorded data, with the scaling of the data.
+const NormalisationFile = "normalisation.json"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 //go:embed openapi.json
@@ -124,9 +124,9 @@ func Status(err error) int {
 	switch {
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, ErrRequest), errors.Is(err, switchyard.ErrSeries):
+	case errors.Is(err, ErrRequest), errors.Is(err, trained.ErrSeries):
 		return http.StatusBadRequest
-	case errors.Is(err, switchyard.ErrUnable):
+	case errors.Is(err, trained.ErrUnable):
 		return http.StatusNotImplemented
 	case errors.Is(err, ErrBusy), errors.Is(err, ErrClosed):
 		return http.StatusServiceUnavailable

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Number is a number of a message; null stands for a missing one.
@@ -71,8 +71,8 @@ type FilterRequest struct {
 }
 
 // at is observation i.
-func (r *FilterRequest) at(i int) switchyard.Observation {
-	o := switchyard.Observation{Values: make([]float64, len(r.Observations[i]))}
+func (r *FilterRequest) at(i int) trained.Observation {
+	o := trained.Observation{Values: make([]float64, len(r.Observations[i]))}
 	for c, v := range r.Observations[i] {
 		o.Values[c] = float64(v)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Errors of requests.
@@ -41,8 +41,8 @@ func DefaultLimits() Limits {
 
 // Service answers requests for one run.
 type Service struct {
-	run     *switchyard.Run
-	online  *switchyard.Online // nil: the family filters whole series only
+	run     *trained.Run
+	online  *trained.Online // nil: the family filters whole series only
 	limits  Limits
 	nx, nu  int
 	queue   chan *job
@@ -54,8 +54,8 @@ type Service struct {
 
 // client is the state of one client.
 type client struct {
-	state   switchyard.State
-	history switchyard.Series
+	state   trained.State
+	history trained.Series
 	used    time.Time
 	steps   int
 }
@@ -75,13 +75,13 @@ type job struct {
 }
 
 // New returns a service for a run, which must not be used for anything else. Close ends it.
-func New(run *switchyard.Run, limits Limits) (*Service, error) {
+func New(run *trained.Run, limits Limits) (*Service, error) {
 	s := &Service{run: run, limits: limits, queue: make(chan *job, limits.Waiting), done: make(chan struct{}), clients: map[string]*client{}}
 	var err error
 	if s.nx, s.nu, err = run.Dims(); err != nil {
 		return nil, err
 	}
-	if s.online, err = run.Online(); err != nil && !errors.Is(err, switchyard.ErrUnable) {
+	if s.online, err = run.Online(); err != nil && !errors.Is(err, trained.ErrUnable) {
 		return nil, err
 	}
 	s.metrics.init()
@@ -165,8 +165,8 @@ func (s *Service) serve(jobs []*job) {
 // round filters one observation of each job whose client has none in the round yet, and returns those with more to do,
 // in the order that they have: a client's requests follow each other.
 func (s *Service) round(jobs []*job) []*job {
-	var states []*switchyard.State
-	var next []switchyard.Observation
+	var states []*trained.State
+	var next []trained.Observation
 	var now []*job
 	taken := map[*client]bool{}
 	for _, j := range jobs {
@@ -194,7 +194,7 @@ func (s *Service) round(jobs []*job) []*job {
 }
 
 // step filters an observation of each of several clients.
-func (s *Service) step(jobs []*job, states []*switchyard.State, next []switchyard.Observation) error {
+func (s *Service) step(jobs []*job, states []*trained.State, next []trained.Observation) error {
 	if s.online != nil {
 		return s.online.Step(states, next)
 	}
@@ -245,7 +245,7 @@ func (s *Service) evict() bool {
 }
 
 // enter writes what a step found, and keeps the observation for forecasts.
-func (s *Service) enter(j *job, state *switchyard.State, o switchyard.Observation) {
+func (s *Service) enter(j *job, state *trained.State, o trained.Observation) {
 	c := j.client
 	c.steps++
 	c.history.Observations = append(c.history.Observations, o.Values)
@@ -272,7 +272,7 @@ func (s *Service) enter(j *job, state *switchyard.State, o switchyard.Observatio
 // predict forecasts from what a client has sent, or from the observations of the request.
 func (s *Service) predict(j *job) error {
 	q := j.forecast
-	series := switchyard.Series{Observations: missing(q.Observations), Controls: q.PastControls}
+	series := trained.Series{Observations: missing(q.Observations), Controls: q.PastControls}
 	if q.Client != "" {
 		c, ok := s.clients[q.Client]
 		if !ok || len(c.history.Observations) == 0 {
@@ -287,7 +287,7 @@ func (s *Service) predict(j *job) error {
 			series.Controls = series.Controls[n-s.limits.History:]
 		}
 	}
-	f, err := s.run.Forecast(series, switchyard.Query{Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples, Seed: q.Seed})
+	f, err := s.run.Forecast(series, trained.Query{Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples, Seed: q.Seed})
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (m *Metrics) observe(d time.Duration) {
 }
 
 // controlsOf are those of an observation; zeros where there are none.
-func controlsOf(o switchyard.Observation, nu int) []float64 {
+func controlsOf(o trained.Observation, nu int) []float64 {
 	if o.Controls == nil {
 		return make([]float64, nu)
 	}

@@ -43,7 +43,7 @@ func (s *Study) measure(t Trial, name string) error {
 	}
 	for _, p := range protocol.For(t.Config.Env.Kind, r.Env) {
 		if p.Name == name {
-			o := trained.Options{Recordings: data, Threads: s.Threads}
+			o := trained.MeasureOptions{Recordings: data, Threads: s.Threads}
 			if p.Episodes > 0 {
 				o.Episodes = s.Episodes
 			}

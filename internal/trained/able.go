@@ -15,21 +15,21 @@ type Ability[Q any] struct {
 
 // The abilities, with the families that come with Switchyard and have them.
 var (
-	Filters    = Ability[model.Filterer]{"filter a latent state", latent}
-	Segments   = Ability[model.Segmenter]{"divide a series into regimes", latent}
-	Samples    = Ability[model.Sampler]{"make up whole series, as it does not say how one begins", latent}
-	Decomposes = Ability[model.Systematic]{"give base systems", latent}
+	Filters    = Ability[model.Filterer]{"filter a latent state", latentFamilies}
+	Segments   = Ability[model.Segmenter]{"divide a series into regimes", latentFamilies}
+	Samples    = Ability[model.Sampler]{"make up whole series, as it does not say how one begins", latentFamilies}
+	Decomposes = Ability[model.Systematic]{"give base systems", latentFamilies}
 	Smooths    = Ability[model.Smoother]{"smooth, as it infers a state from what came before it alone", []string{"slds", "kvae", "rslds", "trslds"}}
 	Steps      = Ability[model.Stepper]{"filter one observation at a time", []string{"slds", "fusion"}}
 	Exports    = Ability[model.Exporter]{"write its steps as graphs", []string{"slds", "fusion"}}
 	Decodes    = Ability[model.Emitter]{"decode an observation from a latent state alone", []string{"slds", "fusion", "dvbf", "rslds", "trslds"}}
 )
 
-// latent are the families with a latent state and base systems.
-var latent = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds"}
+// latentFamilies are the families with a latent state and base systems.
+var latentFamilies = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds"}
 
 // Ask returns the model's answers to a kind of question, or ErrUnable with the families that have them.
-func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {
+func Ask[Q any](r *Opened, a Ability[Q]) (Q, error) {
 	f, err := r.Forecaster()
 	if err != nil {
 		return *new(Q), err

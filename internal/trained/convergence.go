@@ -15,7 +15,7 @@ import (
 )
 
 // converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
-func (r *Run) converge(found *protocol.Findings, dir string) error {
+func (r *Opened) converge(found *protocol.Findings, dir string) error {
 	m, ok := r.Model.(model.Diagnosed)
 	if !ok {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
-// Options are the variants of an evaluation.
-type Options struct {
+// MeasureOptions are the variants of an evaluation.
+type MeasureOptions struct {
 	AllStarts bool // also predict from every start in the held-out window
 	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
 	Episodes  int  // of the test; 0: as many as the protocol is made for
@@ -45,7 +45,7 @@ func (e *Evaluation) JSON() []byte {
 }
 
 // Measure runs a protocol and writes table, report and figure into the folder of the run.
-func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
+func (r *Opened) Measure(p protocol.Protocol, o MeasureOptions) (*Evaluation, error) {
 	subject, err := r.subject(o)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (r *Run) Measure(p protocol.Protocol, o Options) (*Evaluation, error) {
 }
 
 // Backtest predicts recordings from starts all along them and writes nothing.
-func (r *Run) Backtest(o Options) (eval.RecordedReport, error) {
+func (r *Opened) Backtest(o MeasureOptions) (eval.RecordedReport, error) {
 	subject, err := r.subject(o)
 	if err != nil {
 		return eval.RecordedReport{}, err
@@ -93,7 +93,7 @@ func (r *Run) Backtest(o Options) (eval.RecordedReport, error) {
 }
 
 // subject is the run as what is measured.
-func (r *Run) subject(o Options) (protocol.Subject, error) {
+func (r *Opened) subject(o MeasureOptions) (protocol.Subject, error) {
 	f, err := r.Forecaster()
 	if err != nil {
 		return protocol.Subject{}, err
@@ -114,7 +114,7 @@ func (r *Run) subject(o Options) (protocol.Subject, error) {
 }
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that.
-func (o Options) variant(p protocol.Protocol) string {
+func (o MeasureOptions) variant(p protocol.Protocol) string {
 	var words []string
 	if o.Fresh && p.Ends {
 		words = append(words, "fresh")

@@ -20,8 +20,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Run is a run with the parameters of one of its checkpoints.
-type Run struct {
+// Opened is a run with the parameters of one of its checkpoints.
+type Opened struct {
 	Folder     string
 	Config     config.Config
 	Checkpoint *checkpoint.Checkpoint
@@ -31,14 +31,14 @@ type Run struct {
 	Scale      files.Normalisation // from the units of recorded data to those of the model; zero: the units are the same
 }
 
-// Open opens a run with one of its checkpoints: checkpoint.Last, checkpoint.Best, or the number of a step.
-func Open(kinds *config.Kinds, folder, which string) (*Run, error) {
+// OpenFolder opens a run with one of its checkpoints: checkpoint.Last, checkpoint.Best, or the number of a step.
+func OpenFolder(kinds *config.Kinds, folder, which string) (*Opened, error) {
 	dir, name := filepath.Split(filepath.Clean(folder))
 	data, path, err := runs.Config(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Folder: folder}
+	r := &Opened{Folder: folder}
 	if r.Config, err = kinds.Parse(path, data); err != nil {
 		return nil, fmt.Errorf("%w: %s", runs.ErrDamaged, err)
 	}
@@ -46,12 +46,12 @@ func Open(kinds *config.Kinds, folder, which string) (*Run, error) {
 }
 
 // Of is Open for a run whose configuration the caller has read.
-func Of(c config.Config, folder, which string) (*Run, error) {
-	r := &Run{Folder: folder, Config: c}
+func Of(c config.Config, folder, which string) (*Opened, error) {
+	r := &Opened{Folder: folder, Config: c}
 	return r, r.open(which)
 }
 
-func (r *Run) open(which string) error {
+func (r *Opened) open(which string) error {
 	var err error
 	if r.Checkpoint, r.Skipped, err = checkpoint.Open(filepath.Join(r.Folder, runs.Checkpoints), which); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (r *Run) open(which string) error {
 }
 
 // install gives the model its parameters, averaged over updates if the run does so, or the states of its chains.
-func (r *Run) install() error {
+func (r *Opened) install() error {
 	s, ok := registry.Sweeps(r.Config)
 	if !ok {
 		return r.Model.Params().Load(r.Checkpoint.Evaluated())
@@ -97,22 +97,19 @@ func (r *Run) install() error {
 	return fitter.Install(states)
 }
 
-// NormalisationFile is the file, in the folder of a run on recorded data, with the scaling of the data.
-const NormalisationFile = "normalisation.json"
-
-func (r *Run) readScale(d model.Data) error {
+func (r *Opened) readScale(d model.Data) error {
 	if r.Env != nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.Folder, NormalisationFile))
+	text, err := os.ReadFile(filepath.Join(r.Folder, runs.NormalisationFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s is missing", runs.ErrDamaged, NormalisationFile)
+		return fmt.Errorf("%w: %s is missing", runs.ErrDamaged, runs.NormalisationFile)
 	}
 	if err != nil {
 		return fmt.Errorf("read the scaling of the data: %w", err)
 	}
 	set := files.Dataset{Spec: envs.Spec{Observation: d.NX, Control: d.NU}}
-	r.Scale, err = set.ParseNormalisation(NormalisationFile, text)
+	r.Scale, err = set.ParseNormalisation(runs.NormalisationFile, text)
 	return err
 }
 
@@ -120,7 +117,7 @@ func (r *Run) readScale(d model.Data) error {
 var ErrUnable = errors.New("this family of models cannot do it")
 
 // Forecaster returns what answers questions about sequences, in the units of the model.
-func (r *Run) Forecaster() (model.Forecaster, error) {
+func (r *Opened) Forecaster() (model.Forecaster, error) {
 	m, ok := r.Model.(model.Forecasting)
 	if !ok {
 		return nil, fmt.Errorf("%w: model.kind=%s does not forecast", ErrUnable, r.Config.Model.Kind)

@@ -144,7 +144,7 @@ func (r *runner) protocol(o host.Order, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := trained.Options{Threads: r.threads}
+	options := trained.MeasureOptions{Threads: r.threads}
 	if options.Recordings, err = job.Recordings(o.Config, folder); err != nil {
 		return nil, err
 	}

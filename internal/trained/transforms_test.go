@@ -1,16 +1,15 @@
-package switchyard
+package trained
 
 import (
 	"math"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // seasonalGrowth is a run on logarithmic changes over two steps, scaled by 0.5 around 0.1, beside a channel as it is.
 func seasonalGrowth() *Run {
-	return &Run{trained: &trained.Run{Scale: files.Normalisation{Observations: files.Scale{
+	return &Run{trained: &Opened{Scale: files.Normalisation{Observations: files.Scale{
 		Mean: []float64{0.1, 5}, SD: []float64{0.5, 2}, Transforms: []files.Transform{{Log: true, Lag: 2}, {}},
 	}}}}
 }

@@ -1,4 +1,4 @@
-package switchyard
+package trained
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/export"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -34,7 +33,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	}
 	list, err := export.Files(m, export.Format(o.Format))
 	if errors.Is(err, export.ErrGraphs) {
-		_, err = trained.Ask(r.trained, trained.Exports)
+		_, err = Ask(r.trained, Exports)
 	}
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package switchyard
+package trained
 
 import (
 	"fmt"

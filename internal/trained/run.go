@@ -1,4 +1,4 @@
-package switchyard
+package trained
 
 import (
 	"errors"
@@ -11,24 +11,18 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Run is a trained run that is open for questions. It serves one goroutine at a time; another goroutine needs another
 // Open.
 type Run struct {
-	trained *trained.Run
-	info    Info
+	trained *Opened
+	info    runs.Info
 }
 
-// Errors of questions to a Run.
-var (
-	// ErrUnable is returned when the model's family cannot answer a question.
-	ErrUnable = trained.ErrUnable
-	// ErrSeries is returned for a series that does not fit the model.
-	ErrSeries = errors.New("switchyard: the series does not fit the model")
-)
+// ErrSeries is returned for a series that does not fit the model.
+var ErrSeries = errors.New("the series does not fit the model")
 
 // The checkpoints that a run can be opened at.
 const (
@@ -38,16 +32,16 @@ const (
 
 // Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry has
 // only what comes with Switchyard.
-func Open(folder string, r *Registry) (*Run, error) { return OpenAt(folder, Best, r) }
+func Open(folder string, r *registry.Registry) (*Run, error) { return OpenAt(folder, Best, r) }
 
 // OpenAt is Open at the given checkpoint.
-func OpenAt(folder, which string, r *Registry) (*Run, error) {
+func OpenAt(folder, which string, r *registry.Registry) (*Run, error) {
 	if r == nil {
 		r = registry.Builtin()
 	}
-	opened, err := trained.Open(r.Kinds(), folder, which)
+	opened, err := OpenFolder(r.Kinds(), folder, which)
 	if which == Best && errors.Is(err, checkpoint.ErrNotFound) {
-		opened, err = trained.Open(r.Kinds(), folder, Last)
+		opened, err = OpenFolder(r.Kinds(), folder, Last)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", folder, err)
@@ -60,7 +54,7 @@ func OpenAt(folder, which string, r *Registry) (*Run, error) {
 }
 
 // Info is the state of the run.
-func (r *Run) Info() Info { return r.info }
+func (r *Run) Info() runs.Info { return r.info }
 
 // Step is the number of updates that the parameters have had.
 func (r *Run) Step() uint64 { return r.trained.Checkpoint.Step }
@@ -70,9 +64,6 @@ func (r *Run) Config() []byte { return r.trained.Config.YAML() }
 
 // Model is the model with its parameters. It works in the units of training, not in those of the data.
 func (r *Run) Model() model.Model { return r.trained.Model }
-
-// Evaluation is the result of a protocol.
-type Evaluation = trained.Evaluation
 
 // Evaluate measures the run by the protocol of that name; an empty name is the usual protocol of its environment. It
 // also writes table and figure into the run's folder.
@@ -84,7 +75,7 @@ func (r *Run) Evaluate(name string) (*Evaluation, error) {
 			if err != nil {
 				return nil, err
 			}
-			return r.trained.Measure(p, trained.Options{Recordings: data})
+			return r.trained.Measure(p, MeasureOptions{Recordings: data})
 		}
 		names = append(names, p.Name)
 	}

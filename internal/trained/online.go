@@ -1,11 +1,10 @@
-package switchyard
+package trained
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -41,7 +40,7 @@ type State struct {
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
 func (r *Run) Online() (*Online, error) {
-	f, err := trained.Ask(r.trained, trained.Steps)
+	f, err := Ask(r.trained, Steps)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package switchyard
+package trained
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // BacktestOptions say how a run on recordings is tested.
@@ -41,7 +40,7 @@ func (r *Run) Backtest(o BacktestOptions) (eval.RecordedReport, error) {
 		}
 		own = held(own, r.trained.Scale.Apply(o.Data))
 	}
-	return r.trained.Backtest(trained.Options{
+	return r.trained.Backtest(MeasureOptions{
 		Recordings: own, Horizon: o.Horizon, Prefix: o.Prefix, Stride: o.Stride, Season: o.Season, Threads: o.Threads,
 	})
 }

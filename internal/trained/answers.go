@@ -1,11 +1,10 @@
-package switchyard
+package trained
 
 import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -19,7 +18,7 @@ type Filtering struct {
 
 // Filter infers the latent states of a series. The same seed gives the same path.
 func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
-	f, err := trained.Ask(r.trained, trained.Filters)
+	f, err := Ask(r.trained, Filters)
 	if err != nil {
 		return Filtering{}, err
 	}
@@ -40,7 +39,7 @@ type Smoothing struct {
 
 // Smooth infers the latent states of a series from all of it, and fills its gaps.
 func (r *Run) Smooth(s Series) (Smoothing, error) {
-	f, err := trained.Ask(r.trained, trained.Smooths)
+	f, err := Ask(r.trained, Smooths)
 	if err != nil {
 		return Smoothing{}, err
 	}
@@ -74,7 +73,7 @@ const segmentPaths = 32
 
 // Segment divides a series into regimes. The same seed gives the same answer.
 func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
-	f, err := trained.Ask(r.trained, trained.Segments)
+	f, err := Ask(r.trained, Segments)
 	if err != nil {
 		return Segmentation{}, err
 	}
@@ -117,7 +116,7 @@ type SimulateQuery struct {
 
 // Simulate draws series from the model alone.
 func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
-	f, err := trained.Ask(r.trained, trained.Samples)
+	f, err := Ask(r.trained, Samples)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +186,7 @@ type System struct {
 // Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between two
 // steps; 0: times are in steps.
 func (r *Run) Systems(dt float64) ([]System, error) {
-	f, err := trained.Ask(r.trained, trained.Decomposes)
+	f, err := Ask(r.trained, Decomposes)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +246,7 @@ type Linearization struct {
 // Linearize filters a series and returns the system that leads to each step but the first: that of the mixing weights
 // there, which are taken as they are (they depend on the state themselves). dt is as for Systems.
 func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, error) {
-	f, err := trained.Ask(r.trained, trained.Decomposes)
+	f, err := Ask(r.trained, Decomposes)
 	if err != nil {
 		return nil, err
 	}

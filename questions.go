@@ -1,0 +1,68 @@
+package switchyard
+
+import (
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/trained"
+)
+
+// Run is a trained run that is open for questions: Forecast, Filter, Smooth, Segment, Simulate, Systems, Linearize,
+// Backtest, Evaluate and Export. It serves one goroutine at a time; another goroutine needs another Open.
+type Run = trained.Run
+
+// The questions to a Run, and its answers.
+type (
+	Query           = trained.Query           // asks for a Forecast
+	SimulateQuery   = trained.SimulateQuery   // asks for a Simulation
+	BacktestOptions = trained.BacktestOptions // of Run.Backtest
+	ExportOptions   = trained.ExportOptions   // of Run.Export
+
+	Forecast      = trained.Forecast
+	Filtering     = trained.Filtering
+	Smoothing     = trained.Smoothing
+	Segmentation  = trained.Segmentation
+	Simulation    = trained.Simulation
+	System        = trained.System
+	Linearization = trained.Linearization
+	Evaluation    = trained.Evaluation
+)
+
+// Series that questions are about.
+type (
+	Series    = trained.Series    // observations and controls
+	Recording = trained.Recording // a series of a data set, with its name and part
+	Columns   = trained.Columns   // what the channels and controls are called
+)
+
+// Filtering of series as they come, one observation at a time: Run.Online.
+type (
+	Online      = trained.Online
+	State       = trained.State
+	Observation = trained.Observation
+)
+
+// Errors of questions to a Run.
+var (
+	// ErrUnable is returned when the model's family cannot answer a question.
+	ErrUnable = trained.ErrUnable
+	// ErrSeries is returned for a series that does not fit the model.
+	ErrSeries = trained.ErrSeries
+)
+
+// The checkpoints that a run can be opened at.
+const (
+	Best = trained.Best // by validation, or the last if nothing was validated
+	Last = trained.Last
+)
+
+// Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry has
+// only what comes with Switchyard.
+func Open(folder string, r *Registry) (*Run, error) { return trained.Open(folder, r) }
+
+// OpenAt is Open at the given checkpoint.
+func OpenAt(folder, which string, r *Registry) (*Run, error) { return trained.OpenAt(folder, which, r) }
+
+// Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
+func Join(list []Recording) []Recording { return trained.Join(list) }
+
+// RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
+func RecordingsOf(d *files.Dataset) ([]Recording, Columns) { return trained.RecordingsOf(d) }
