@@ -79,38 +79,37 @@ internal/crowd:
 internal/track:        internal/config internal/runs
 internal/web:          internal/crowd internal/runs
 internal/parallel:
-internal/loss:
+wire:                  autodiff/kernel internal/names
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel envs/trig internal/parallel
-internal/wire:         autodiff/kernel internal/names
 internal/quantize:     autodiff/kernel rng
-internal/wire/natsbus: internal/wire
-internal/shm:
+wire/natsbus:          wire
+wire/shm:
 internal/broker:       internal/crowd
-internal/banlist:      internal/disk internal/wire
-internal/keys:         internal/names internal/wire
-internal/pool:         internal/wire
+internal/banlist:      internal/disk wire
+internal/keys:         internal/names wire
+internal/pool:         wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
-internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling internal/shm internal/wire worker
-internal/fault:        internal/disk internal/wire rng worker
+internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
+internal/fault:        internal/disk rng wire worker
 internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
-worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/loss internal/names internal/optim internal/parallel internal/quantize internal/reduce internal/shm internal/wire model rng
-coordinator:           autodiff/kernel internal/checkpoint internal/disk internal/loss internal/optim internal/parallel internal/quantize internal/reduce internal/scaling internal/shm internal/wire
+worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/names internal/optim internal/parallel internal/quantize internal/reduce model rng wire wire/shm
+coordinator:           autodiff/kernel internal/checkpoint internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling wire wire/shm
 
 internal/advice:
 internal/release:      autodiff/kernel
 internal/trained:      envs envs/files envs/files/npy eval eval/protocol internal/checkpoint internal/config internal/exact internal/export internal/job internal/readable internal/registry internal/runs model rng
-internal/job:          autodiff/kernel coordinator envs/files eval/protocol internal/advice internal/config internal/exact internal/names internal/optim internal/quantize internal/readable internal/reduce internal/registry internal/release internal/runs internal/trained internal/wire model worker
-internal/session:      coordinator internal/advice internal/banlist internal/broker internal/checkpoint internal/config internal/job internal/keys internal/pool internal/runs internal/scaling internal/shm internal/terminal internal/track internal/wire internal/wire/natsbus model worker
+internal/job:          autodiff/kernel coordinator envs/files eval/protocol internal/advice internal/config internal/exact internal/names internal/optim internal/quantize internal/readable internal/reduce internal/registry internal/release internal/runs internal/trained model wire worker
+internal/session:      coordinator internal/advice internal/banlist internal/broker internal/checkpoint internal/config internal/job internal/keys internal/pool internal/runs internal/scaling internal/terminal internal/track model wire wire/natsbus wire/shm worker
 internal/study:        coordinator eval/protocol internal/advice internal/checkpoint internal/config internal/job internal/runs internal/session internal/terminal internal/trained
 internal/report:
 internal/protobuf:
 internal/paper:        eval eval/figure internal/config internal/report internal/runs internal/study
 internal/runreport:    eval/figure internal/readable internal/report internal/runs internal/study
-internal/replay:       autodiff/kernel coordinator internal/advice internal/checkpoint internal/config internal/job internal/quantize internal/reduce internal/runs internal/session internal/wire worker
-internal/host:         coordinator internal/advice internal/banlist internal/checkpoint internal/config internal/control internal/disk internal/fault internal/job internal/names internal/pool internal/readable internal/release internal/runs internal/session internal/shm internal/terminal internal/web internal/wire internal/wire/natsbus
+internal/replay:       autodiff/kernel coordinator internal/advice internal/checkpoint internal/config internal/job internal/quantize internal/reduce internal/runs internal/session wire worker
+internal/host:         coordinator internal/advice internal/banlist internal/checkpoint internal/config internal/control internal/disk internal/fault internal/job internal/names internal/pool internal/readable internal/release internal/runs internal/session internal/terminal internal/web wire wire/natsbus wire/shm
 internal/suggest:      envs/files internal/readable
 internal/sweepfile:    eval/protocol internal/advice internal/config internal/job internal/names internal/registry rng sweep
 internal/trials:       coordinator internal/advice internal/checkpoint internal/config internal/control internal/disk internal/host internal/job internal/names internal/runs internal/sweepfile internal/trained sweep
@@ -134,9 +133,9 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"internal/wire/natsbus", "internal/broker", "internal/control", "internal/serving/natsservice"}},
+	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "internal/broker", "internal/control", "internal/serving/natsservice"}},
 	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
-	{"github.com/vmihailenco/msgpack", []string{"internal/wire"}},
+	{"github.com/vmihailenco/msgpack", []string{"wire"}},
 	{"github.com/goccy/go-yaml", []string{"internal/config"}},
 	{"github.com/prometheus/client_golang", []string{"internal/web"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
@@ -147,7 +146,7 @@ var outside = []struct {
 	{"log", []string{"cmd"}},
 	{"math/rand", nil},
 	{"os/exec", []string{"internal/chaos"}},
-	{"unsafe", []string{"autodiff/kernel", "internal/wire"}},
+	{"unsafe", []string{"autodiff/kernel", "wire"}},
 	{"C", nil},
 }
 

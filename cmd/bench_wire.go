@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/session"
-	"github.com/switchyard-ml/switchyard/internal/shm"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/web"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 

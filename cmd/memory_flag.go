@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/shm"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // memoryFlag says where processes of this host meet to share memory.

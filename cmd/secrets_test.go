@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // A file of the repository holds no key. The patterns do not match themselves.

@@ -18,13 +18,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/session"
-	"github.com/switchyard-ml/switchyard/internal/shm"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/internal/web"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 

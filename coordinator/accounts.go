@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // What is held against a worker, and what is not.

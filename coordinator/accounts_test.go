@@ -3,7 +3,7 @@ package coordinator
 import (
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // What a worker contributed counts from the first step that is not known yet. A validation counts for the step before.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // gated runs test beside a run with a gate, on which an honest worker with a key of its own works for some seconds. The

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // auditing chooses the blocks that are computed twice. The choice is a hash with a secret key, so that workers cannot

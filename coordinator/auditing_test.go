@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // The share of the blocks that are drawn is the one that is wanted, another key draws others, and all are drawn below

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // claim is what a worker says that a block is. The answer to an audit has the digest, any other announcement the

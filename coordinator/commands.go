@@ -2,7 +2,7 @@ package coordinator
 
 import (
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // command is what the machine wants done; the shell executes commands in order.

@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/parallel"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Parameters travel whole, or as the differences to those of the step before: see quantize.Difference. Then the optimiser

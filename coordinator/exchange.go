@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Exchange is the way of gradients to the coordinator. It changes no bit.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // execute does what the machine wants done, and publishes the figures.

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"io"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // openMemory opens the place where workers of this host share memory. If that fails, vectors travel as chunks.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // incoming is a message for the coordinator's goroutine: its bytes, or what is left of a chunk that is stored.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 func openBox(t *testing.T) (*intake, *box, func(i int) *wire.Chunk) {

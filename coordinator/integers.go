@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Gradients travel as float32, or as integers. Integers have one scale for each group of parameters, which is fixed

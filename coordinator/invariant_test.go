@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Whatever members say, also wrong, twice and late, no shard is lost, none is counted twice, and what is on its way

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/internal/parallel"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 const (

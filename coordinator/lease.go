@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // leaseState is where a lease stands.

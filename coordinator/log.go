@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Entry is the line of the log that a step leaves: what its update was made of, and the hash of what came out. All of

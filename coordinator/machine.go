@@ -3,7 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // machine is the state of a run's coordinator. It has no clock, no network and no goroutine: times are passed in, as

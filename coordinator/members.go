@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/loss"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // maxMembers bounds the workers of a run. One that is not ready makes room for a newcomer.
@@ -29,7 +28,7 @@ type member struct {
 	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
 	// it sends a message.
 	doubtedAt time.Duration
-	lag       loss.Lag // of its chunks
+	lag       wire.Lag // of its chunks
 	echoes    int      // messages that may come twice because they were asked for twice
 	fetch     fetch
 }

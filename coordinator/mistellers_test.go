@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // The ways in which a misteller hands parameters on.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // A run that goes back to its initial parameters, which have no checkpoint, begins with them as their average, and as the

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // outbox collects what the machine wants done, in order. All parts of the machine write to the same one.

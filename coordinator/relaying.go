@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Where workers sum the gradient they hand on the parameters, too: the coordinator sends each section of them to one

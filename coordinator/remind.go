@@ -3,7 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/loss"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // What was lost is looked for many times in each tick, so that a lost message costs a small part of the failure
@@ -40,7 +40,7 @@ func (s *leasing) remind(now, since time.Duration) {
 
 // remind asks for chunks of a lease that were lost, or tries whether some were.
 func (x *transfer) remind(now, since time.Duration, l *lease) {
-	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.asked.Resent() < loss.MaxResends*l.chunks.Count() {
+	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.asked.Resent() < wire.MaxResends*l.chunks.Count() {
 		l.owner.echoes += len(lost)
 		l.asked.Again(lost, func(first, end int) { x.ask(l, first, end) })
 		l.nudgedAt = now

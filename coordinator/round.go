@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // round is one sum over shards at the current parameters: the gradient of a step, or a validation. Where workers sum the

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Vectors of workers on the coordinator's host go by memory that both share, see package shm: the parameters are written

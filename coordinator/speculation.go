@@ -3,7 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // A slow worker holds the step back. When no block is left to be given out, a block that takes much longer than the

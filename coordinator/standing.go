@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // A member that takes leases and does not deliver costs the time until others get its blocks. Members in good standing

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Where a gradient is shared out, the way of a block ends when it is announced: its holder keeps it. When all blocks are

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 var phases = []phase{free, open, held, refereed, disputed, decided, merged, contested}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // thief is a worker's bus to whom somebody else listens: an honest worker computes, and what it is told about sums of

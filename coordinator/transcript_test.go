@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.txt; commit a change only if you understand what caused it")

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // transfer moves gradients to the coordinator and the data set to the workers, within one credit of bytes.
@@ -40,7 +39,7 @@ type delivery struct {
 	missing int           // chunks not yet here
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
-	asked   loss.Sequence
+	asked   wire.Sequence
 }
 
 // stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // announcedLease is a lease that is pulled, of a machine with three chunks to a gradient.

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/internal/names"
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // assembly collects the chunks of the parameters of one step.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // moving is parameters whose differences are sent: the coordinator's side, for tests of a worker's.

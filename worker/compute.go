@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // lease is a block that the coordinator has leased to this worker. The fields after mu belong to the slots until all

@@ -3,7 +3,7 @@ package worker
 import (
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Workers speak with each other where the gradient is shared out: who sums a section pulls it from those who keep it.

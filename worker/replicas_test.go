@@ -10,9 +10,9 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/envs/fhn"
 	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // bowl is a program whose loss is ½(x−shard)² in each parameter, and that notes what it is asked for.

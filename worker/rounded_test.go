@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/wire"
 	"github.com/switchyard-ml/switchyard/model/slds"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 func testRounded(t *testing.T, p Program) (Program, []float32) {

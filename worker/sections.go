@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/loss"
+
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // peerCredit is how many bytes of other workers' gradients may be on their way to this one at a time.
@@ -31,7 +31,7 @@ type source struct {
 	next    int       // first chunk that was never asked for
 	flying  int       // bytes that were asked for and are not here
 	movedAt time.Time // when chunks were last asked for, or came
-	asked   loss.Sequence
+	asked   wire.Sequence
 }
 
 // takeReduce accepts a reduce lease. A known one was sent again because a message was lost.
@@ -209,7 +209,7 @@ const maxProbes = 8
 // askOvertaken asks for the chunks of a source that others have overtaken.
 func (w *Worker) askOvertaken(l *lease, s *source) bool {
 	lost := s.asked.Overtaken(s.got)
-	if len(lost) == 0 || s.asked.Resent()+len(lost) > loss.MaxResends*len(s.got) {
+	if len(lost) == 0 || s.asked.Resent()+len(lost) > wire.MaxResends*len(s.got) {
 		return false
 	}
 	s.asked.Again(lost, func(first, end int) { w.askPeer(l, s, first, end) })

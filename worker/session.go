@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // receive handles a message of the coordinator. It drops messages that are malformed, of another run or of an older

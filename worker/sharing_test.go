@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // Parameters are read where they lie if they have their checksum. If not, nothing is kept of them, and it is known whether

@@ -13,10 +13,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/loss"
 	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 var (
@@ -118,7 +117,7 @@ type Worker struct {
 	gave     map[string]int    // by key: chunks that were sent to other workers in this pass
 	parts    map[int]*vectors  // memory for sums of sections, by size
 	peersAt  time.Time         // when a chunk of another worker last came
-	peerLag  loss.Lag          // of such chunks
+	peerLag  wire.Lag          // of such chunks
 	lastBeat time.Time
 	stirred  time.Time // when the worker was last told something, or has announced something
 	beats    int       // heartbeats since

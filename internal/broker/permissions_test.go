@@ -21,7 +21,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // keyFolder makes keys and puts the configuration of the official image beside them, as on a broker's machine.

@@ -47,8 +47,8 @@ type child struct {
 
 func (c *child) running() bool { return c.process != nil && c.process.running() && c.due.IsZero() }
 
-// cluster is the set of all processes.
-type cluster struct {
+// fleet is the set of all processes.
+type fleet struct {
 	cfg         Config
 	nursery     *nursery
 	broker      *child
@@ -59,7 +59,7 @@ type cluster struct {
 }
 
 // newCluster makes folders and keys. It starts no process.
-func newCluster(cfg Config) (*cluster, error) {
+func newCluster(cfg Config) (*fleet, error) {
 	for _, folder := range []string{"logs", "counts", "runs"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Folder, folder), 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder of the processes: %w", err)
@@ -69,7 +69,7 @@ func newCluster(cfg Config) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{cfg: cfg, page: p.page}
+	c := &fleet{cfg: cfg, page: p.page}
 	c.broker = &child{role: "broker", name: "broker", arguments: func(int) []string { return p.broker() }}
 	c.coordinator = &child{role: "coordinator", name: "coordinator", faults: true, arguments: func(int) []string { return p.coordinator(cfg) }}
 	for i := range cfg.Workers {
@@ -92,12 +92,12 @@ func slotsOf(seed uint64, i int) int {
 	return 1 + draws.IntN(MaxSlots)
 }
 
-func (c *cluster) children() []*child {
+func (c *fleet) children() []*child {
 	return slices.Concat([]*child{c.broker, c.coordinator}, c.workers)
 }
 
 // begin starts all processes.
-func (c *cluster) begin() error {
+func (c *fleet) begin() error {
 	c.nursery = newNursery()
 	for _, x := range c.children() {
 		if err := c.start(x); err != nil {
@@ -108,7 +108,7 @@ func (c *cluster) begin() error {
 }
 
 // start runs the next incarnation of a child.
-func (c *cluster) start(x *child) error {
+func (c *fleet) start(x *child) error {
 	log, err := os.OpenFile(c.log(x), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("open the log of a process: %w", err)
@@ -128,7 +128,7 @@ func (c *cluster) start(x *child) error {
 }
 
 // spec has the faults that an incarnation injects into itself. Each incarnation has other faults.
-func (c *cluster) spec(x *child) string {
+func (c *fleet) spec(x *child) string {
 	s := c.cfg.Plan.Faults
 	if !x.faults || s == (fault.Spec{}) {
 		return ""
@@ -147,7 +147,7 @@ func (c *cluster) spec(x *child) string {
 
 // soon is within which time an incarnation is to have its first outages, while there was none of a kind yet; 0: they
 // come when they come.
-func (c *cluster) soon(s fault.Spec) time.Duration {
+func (c *fleet) soon(s fault.Spec) time.Duration {
 	counted, err := c.counted()
 	for kind, o := range map[fault.Kind]fault.Outage{fault.Partition: s.Partition, fault.DiskFull: s.DiskFull} {
 		if err != nil || o.Length > 0 && counted[kind.String()] == 0 {
@@ -158,7 +158,7 @@ func (c *cluster) soon(s fault.Spec) time.Duration {
 }
 
 // counted are the faults that all processes have injected into themselves.
-func (c *cluster) counted() (map[string]int64, error) {
+func (c *fleet) counted() (map[string]int64, error) {
 	total := make(map[string]int64)
 	files, err := filepath.Glob(filepath.Join(c.cfg.Folder, "counts", "*"))
 	if err != nil {
@@ -177,13 +177,13 @@ func (c *cluster) counted() (map[string]int64, error) {
 }
 
 // counts is the file with the fault counters of the latest incarnation.
-func (c *cluster) counts(x *child) string {
+func (c *fleet) counts(x *child) string {
 	return filepath.Join(c.cfg.Folder, "counts", x.name+"-"+strconv.Itoa(x.generation))
 }
 
 // tend starts the processes that are due, continues those whose pause is over, and restarts those that ended by
 // themselves.
-func (c *cluster) tend(now time.Time) error {
+func (c *fleet) tend(now time.Time) error {
 	for _, x := range c.children() {
 		if !x.halted.IsZero() && !now.Before(x.halted) {
 			x.halted = time.Time{}
@@ -206,7 +206,7 @@ func (c *cluster) tend(now time.Time) error {
 }
 
 // ended handles a process that ended by itself.
-func (c *cluster) ended(x *child, now time.Time) error {
+func (c *fleet) ended(x *child, now time.Time) error {
 	c.exits++
 	if x.failures++; now.Sub(x.process.began) > stable {
 		x.failures = 1
@@ -221,7 +221,7 @@ func (c *cluster) ended(x *child, now time.Time) error {
 }
 
 // kill kills a child. It is started again after a while.
-func (c *cluster) kill(x *child, down time.Duration) error {
+func (c *fleet) kill(x *child, down time.Duration) error {
 	if !x.running() {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (c *cluster) kill(x *child, down time.Duration) error {
 }
 
 // pause stops a child for a while.
-func (c *cluster) pause(x *child, length time.Duration) error {
+func (c *fleet) pause(x *child, length time.Duration) error {
 	if !x.running() {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (c *cluster) pause(x *child, length time.Duration) error {
 
 // end ends all processes. The coordinator is the first: while the workers still run, it finishes its step and writes a
 // checkpoint.
-func (c *cluster) end() error {
+func (c *fleet) end() error {
 	var errs []error
 	for _, x := range c.children() {
 		if !x.halted.IsZero() {
@@ -259,7 +259,7 @@ func (c *cluster) end() error {
 }
 
 // close kills the processes that still run.
-func (c *cluster) close() {
+func (c *fleet) close() {
 	if c.nursery == nil {
 		return
 	}
@@ -272,10 +272,10 @@ func (c *cluster) close() {
 }
 
 // log is the path of a child's log.
-func (c *cluster) log(x *child) string { return filepath.Join(c.cfg.Folder, "logs", x.name+".log") }
+func (c *fleet) log(x *child) string { return filepath.Join(c.cfg.Folder, "logs", x.name+".log") }
 
 // tail is the end of a child's log.
-func (c *cluster) tail(x *child) string {
+func (c *fleet) tail(x *child) string {
 	data, err := os.ReadFile(c.log(x))
 	if err != nil {
 		return err.Error()

@@ -46,7 +46,7 @@ func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	w := &watcher{cluster: c, file: tail{dir: filepath.Join(cfg.Folder, "runs"), name: cfg.Name}}
+	w := &watcher{fleet: c, file: tail{dir: filepath.Join(cfg.Folder, "runs"), name: cfg.Name}}
 	victims := []struct {
 		act    act
 		target func(i int) *child
@@ -79,7 +79,7 @@ type step struct {
 
 // watcher follows the steps of a run.
 type watcher struct {
-	*cluster
+	*fleet
 	began time.Time
 	file  tail
 	steps []step // since the last reset
@@ -150,7 +150,7 @@ func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 			}
 		}
 		if time.Since(began) > giveUp {
-			return fmt.Errorf("%w: %d steps in %v; the log of its coordinator ends:\n%s", ErrNoRecovery, len(w.steps), giveUp, w.cluster.tail(w.coordinator))
+			return fmt.Errorf("%w: %d steps in %v; the log of its coordinator ends:\n%s", ErrNoRecovery, len(w.steps), giveUp, w.fleet.tail(w.coordinator))
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func freePorts(n int) ([]string, error) {
 var reached = regexp.MustCompile(`servers of the cluster: reached=[1-9]`)
 
 // joined reports whether the server of a child's latest incarnation has reached another one.
-func (c *cluster) joined(x *child) (bool, error) {
+func (c *fleet) joined(x *child) (bool, error) {
 	data, err := os.ReadFile(c.log(x))
 	if err != nil {
 		return false, fmt.Errorf("read the log of a process: %w", err)

@@ -29,13 +29,13 @@ func TestMain(m *testing.M) {
 }
 
 // sleepers is a cluster of processes that do nothing.
-func sleepers(t *testing.T, what string) *cluster {
+func sleepers(t *testing.T, what string) *fleet {
 	t.Helper()
 	return sleepersOf(t, what, false)
 }
 
 // sleepersOf are sleepers of which workers may carry servers.
-func sleepersOf(t *testing.T, what string, servers bool) *cluster {
+func sleepersOf(t *testing.T, what string, servers bool) *fleet {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {

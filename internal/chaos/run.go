@@ -21,7 +21,7 @@ const (
 
 // conductor carries out a plan.
 type conductor struct {
-	*cluster
+	*fleet
 	schedule *schedule
 	meter    *meter
 	samples  *samples
@@ -51,7 +51,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	k := &conductor{
-		cluster: c, schedule: newSchedule(cfg.Plan.Seed, cfg.Plan), meter: newMeter(c.page, cfg.Name), samples: samples,
+		fleet: c, schedule: newSchedule(cfg.Plan.Seed, cfg.Plan), meter: newMeter(c.page, cfg.Name), samples: samples,
 		began: time.Now(), acted: make(map[act]int64),
 	}
 	result, err := k.run(ctx)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

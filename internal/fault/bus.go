@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Bus returns a bus that injects faults into the messages sent over the given one. Each message has one sender, so that

@@ -24,9 +24,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/pool"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
-	"github.com/switchyard-ml/switchyard/internal/shm"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // Config describes a host.

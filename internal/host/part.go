@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Reasons why a part of a run was not led to its end.

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/registry"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // TestHost_TheYoungerGivesIn: when brokers that were apart find each other, one of their hosts ends.

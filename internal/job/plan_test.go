@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/registry"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // TestPrepare_IsWhatWorkersCompute: the plan has the parameters of the model by itself, which counting a step leaves

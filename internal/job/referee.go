@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/quantize"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 

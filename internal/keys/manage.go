@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/names"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // seenFile holds when the broker last saw each key.

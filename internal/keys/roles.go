@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // role is what the holder of a key may do at the broker; everything else is denied.

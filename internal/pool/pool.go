@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // Reasons why a worker gets no run.

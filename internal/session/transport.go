@@ -8,8 +8,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/wire"
-	"github.com/switchyard-ml/switchyard/internal/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Carrier is how vectors travel between parties of one process.

@@ -87,7 +87,7 @@ func (m *Sweeps) again(f Folder, extend int) error {
 	return m.lead(j, extend)
 }
 
-// lead begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led already
+// leadSweep begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led already
 // goes on as it is.
 func (m *Sweeps) lead(j *Job, extend int) error {
 	l, err := m.start(j, extend)

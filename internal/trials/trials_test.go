@@ -45,9 +45,9 @@ func prepare(t *testing.T, dir, text string) (*Job, error) {
 	return Prepare(Request{Folder: Folder{dir, "s"}, Path: "s.yaml", Text: []byte(text), Kinds: registry.Builtin().Kinds()})
 }
 
-// lead leads a sweep in this process with so many workers, until its end or until more than records were written, when
+// leadSweep leads a sweep in this process with so many workers, until its end or until more than records were written, when
 // everything is dropped as by a process that is killed: the state of trials under way is lost.
-func lead(t *testing.T, dir, text string, workers, records int) error {
+func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 	t.Helper()
 	j, err := prepare(t, dir, text)
 	if err != nil {
@@ -121,7 +121,7 @@ func read(t *testing.T, path ...string) string {
 func TestLead_SameTable(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
-	if err := lead(t, whole, smallSweep, 3, 1<<30); err != nil {
+	if err := leadSweep(t, whole, smallSweep, 3, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	want := read(t, whole, "s", TableFile)
@@ -133,7 +133,7 @@ func TestLead_SameTable(t *testing.T) {
 	broken := t.TempDir()
 	interrupted := 0
 	for workers := 1; ; workers = workers%2 + 1 {
-		err := lead(t, broken, smallSweep, workers, 8)
+		err := leadSweep(t, broken, smallSweep, workers, 8)
 		if err == nil {
 			break
 		}
@@ -214,7 +214,7 @@ func discarded(t *testing.T, f Folder) {
 // same is accepted.
 func TestPrepare_ChangedSpec(t *testing.T) {
 	dir := t.TempDir()
-	if err := lead(t, dir, smallSweep, 2, 2); !errors.Is(err, sweep.ErrInterrupted) {
+	if err := leadSweep(t, dir, smallSweep, 2, 2); !errors.Is(err, sweep.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
@@ -294,7 +294,7 @@ func TestRunner_Drop(t *testing.T) {
 func TestLead_KeepBest(t *testing.T) {
 	dir := t.TempDir()
 	text := "preset: fhn/smoke\nkeep: best\nmethod: grid\nparameters:\n  optim.rate: [0.001, 0.01, 0.1]\n  train.steps: 4\n  train.validate_every: 2\n  model.hidden: 4\n"
-	if err := lead(t, dir, text, 2, 1<<30); err != nil {
+	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	f := Folder{dir, "s"}

@@ -1,11 +1,4 @@
-// Package loss tells parts of a vector that were lost on their way from parts that are late, for whoever asked for them.
-// Parts are numbered; what they hold, who sends them and how one asks is not known here.
-//
-// The rule is that nothing large is asked for again because of the time alone, so that a link that is merely slow does
-// not carry a vector twice. Who sends does so in the order in which parts were asked for. So a part that has not come
-// although a later one has was lost; and if nothing comes for long, the last part is asked for once more, and its
-// arrival shows which of the others were lost.
-package loss
+package wire
 
 import (
 	"slices"

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/wire"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/switchyard-ml/switchyard/internal/shm"
+	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
