@@ -64,22 +64,20 @@ eval/protocol:         envs envs/files eval eval/figure model
 
 sweep:                 rng
 
-internal/setting:      internal/names
+internal/setting:
 internal/exact:
-internal/config:       internal/names internal/setting
-internal/registry:     envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/config internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static rng
 internal/disk:
 internal/tensorfile:
 internal/checkpoint:   internal/disk internal/tensorfile
-internal/names:
-internal/runs:         internal/disk internal/names
+internal/runs:         internal/disk internal/setting
 internal/readable:
 internal/terminal:     internal/readable
 internal/crowd:
-internal/track:        internal/config internal/runs
+internal/track:        config internal/runs
 internal/web:          internal/crowd internal/runs
 internal/parallel:
-wire:                  autodiff/kernel internal/names
+wire:                  autodiff/kernel internal/setting
 internal/reduce:       autodiff/kernel internal/parallel
 internal/optim:        autodiff/kernel envs/trig internal/parallel
 internal/quantize:     autodiff/kernel rng
@@ -87,7 +85,7 @@ wire/natsbus:          wire
 wire/shm:
 internal/broker:       internal/crowd
 internal/banlist:      internal/disk wire
-internal/keys:         internal/names wire
+internal/keys:         internal/setting wire
 internal/pool:         wire
 internal/control:      internal/runs
 internal/scaling:      internal/readable rng
@@ -95,24 +93,23 @@ internal/bench:        autodiff/kernel coordinator internal/optim internal/paral
 internal/fault:        internal/disk rng wire worker
 internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
 
-worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/names internal/optim internal/parallel internal/quantize internal/reduce model rng wire wire/shm
+worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
 coordinator:           autodiff/kernel internal/checkpoint internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling wire wire/shm
 
-internal/advice:
 internal/release:      autodiff/kernel
-internal/trained:      envs envs/files envs/files/npy eval eval/protocol internal/checkpoint internal/config internal/exact internal/export internal/job internal/readable internal/registry internal/runs model rng
-internal/job:          autodiff/kernel coordinator envs/files eval/protocol internal/advice internal/config internal/exact internal/names internal/optim internal/quantize internal/readable internal/reduce internal/registry internal/release internal/runs internal/trained model wire worker
-internal/session:      coordinator internal/advice internal/banlist internal/broker internal/checkpoint internal/config internal/job internal/keys internal/pool internal/runs internal/scaling internal/terminal internal/track model wire wire/natsbus wire/shm worker
-internal/study:        coordinator eval/protocol internal/advice internal/checkpoint internal/config internal/job internal/runs internal/session internal/terminal internal/trained
+internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/checkpoint internal/exact internal/export internal/job internal/readable internal/runs model rng
+internal/job:          autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/release internal/runs internal/setting internal/trained model wire worker
+internal/session:      config coordinator internal/banlist internal/broker internal/checkpoint internal/job internal/keys internal/pool internal/runs internal/scaling internal/terminal internal/track model wire wire/natsbus wire/shm worker
+internal/study:        config coordinator eval/protocol internal/checkpoint internal/job internal/runs internal/session internal/terminal internal/trained
 internal/report:
 internal/protobuf:
-internal/paper:        eval eval/figure internal/config internal/report internal/runs internal/study
+internal/paper:        config eval eval/figure internal/report internal/runs internal/study
 internal/runreport:    eval/figure internal/readable internal/report internal/runs internal/study
-internal/replay:       autodiff/kernel coordinator internal/advice internal/checkpoint internal/config internal/job internal/quantize internal/reduce internal/runs internal/session wire worker
-internal/host:         coordinator internal/advice internal/banlist internal/checkpoint internal/config internal/control internal/disk internal/fault internal/job internal/names internal/pool internal/readable internal/release internal/runs internal/session internal/terminal internal/web wire wire/natsbus wire/shm
+internal/replay:       autodiff/kernel config coordinator internal/checkpoint internal/job internal/quantize internal/reduce internal/runs internal/session wire worker
+internal/host:         config coordinator internal/banlist internal/checkpoint internal/control internal/disk internal/fault internal/job internal/pool internal/readable internal/release internal/runs internal/session internal/setting internal/terminal internal/web wire wire/natsbus wire/shm
 internal/suggest:      envs/files internal/readable
-internal/sweepfile:    eval/protocol internal/advice internal/config internal/job internal/names internal/registry rng sweep
-internal/trials:       coordinator internal/advice internal/checkpoint internal/config internal/control internal/disk internal/host internal/job internal/names internal/runs internal/sweepfile internal/trained sweep
+internal/sweepfile:    config eval/protocol internal/job internal/setting rng sweep
+internal/trials:       config coordinator internal/checkpoint internal/control internal/disk internal/host internal/job internal/runs internal/setting internal/sweepfile internal/trained sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
 internal/prune:        internal/checkpoint internal/runs internal/trials
 internal/onnx:         internal/protobuf model/graph
@@ -121,9 +118,9 @@ internal/serving:      internal/trained switchyard
 internal/serving/natsservice: internal/serving
 internal/answer:       envs/files/npy eval eval/figure internal/trained switchyard
 
-switchyard:            coordinator envs envs/files eval eval/protocol internal/advice internal/checkpoint internal/config internal/export internal/host internal/job internal/registry internal/release internal/runs internal/session internal/terminal internal/trained model rng
+switchyard:            config coordinator envs envs/files eval eval/protocol internal/checkpoint internal/export internal/host internal/job internal/release internal/runs internal/session internal/terminal internal/trained model rng
 cmd:                   *
-cmd/switchyard:        cmd internal/registry
+cmd/switchyard:        cmd config
 docs/bench/render:     internal/bench internal/scaling
 `
 
@@ -136,7 +133,7 @@ var outside = []struct {
 	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "internal/broker", "internal/control", "internal/serving/natsservice"}},
 	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
 	{"github.com/vmihailenco/msgpack", []string{"wire"}},
-	{"github.com/goccy/go-yaml", []string{"internal/config"}},
+	{"github.com/goccy/go-yaml", []string{"config"}},
 	{"github.com/prometheus/client_golang", []string{"internal/web"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"golang.org/x/term", []string{"cmd", "internal/terminal"}},

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -46,7 +46,7 @@ func TestModels_TableIsTrue(t *testing.T) {
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/models.md has not the table\n%s", want)
 	}
-	keys := registry.Builtin().Kinds().Keys()
+	keys := config.Builtin().Kinds().Keys()
 	for _, family := range keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values {
 		if !slices.ContainsFunc(modelRows, func(r struct{ name, settings string }) bool {
 			return strings.Contains(r.settings+" ", "model.kind="+family+" ")
@@ -66,12 +66,12 @@ func mark(yes bool) string {
 // abilities are the cells of a row.
 func abilities(t *testing.T, settings []string) []string {
 	t.Helper()
-	kinds := registry.Builtin().Kinds()
+	kinds := config.Builtin().Kinds()
 	resolved, err := kinds.Resolve(config.Sources{Preset: "maze/smoke", Arguments: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := registry.Model(resolved.Config, model.Data{NX: 2, NU: 1})
+	m, err := config.NewModel(resolved.Config, model.Data{NX: 2, NU: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func abilities(t *testing.T, settings []string) []string {
 // boundOf is what a validation reports beside the objective.
 func boundOf(c config.Config, m model.Model) string {
 	_, weighs := m.(model.Weighing)
-	switch text := registry.Describe(c).Bound; {
+	switch text := config.Describe(c).Bound; {
 	case text == "":
 		return "–"
 	case strings.HasPrefix(text, "exact"):

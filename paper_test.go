@@ -12,8 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // quotedName is a name of the code within backticks: package.Name or package.Type.Method.
@@ -23,7 +22,7 @@ var quotedName = regexp.MustCompile("`([a-z]+)\\.([A-Za-z]\\w*)(\\.([A-Za-z]\\w*
 // exists.
 func TestDocuments_NameWhatThereIs(t *testing.T) {
 	names := declarations(t)
-	keys := registry.Builtin().Kinds().Keys()
+	keys := config.Builtin().Kinds().Keys()
 	for _, path := range []string{"docs/paper.md", "docs/models.md", "docs/architecture.md", "docs/glossary.md", "docs/data.md", "docs/recovery.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
@@ -29,14 +29,14 @@ import (
 )
 
 // Registry lists the environments and families of models that a configuration may name.
-type Registry = registry.Registry
+type Registry = config.Registry
 
 // Own are the environments and families that a program adds to a registry.
-type Own = registry.Own
+type Own = config.Own
 
 // NewRegistry returns a registry of what comes with Switchyard and of own kinds. It returns an error if a name or a key
 // is taken, or if a key is described wrongly.
-func NewRegistry(own Own) (*Registry, error) { return registry.New(own) }
+func NewRegistry(own Own) (*Registry, error) { return config.New(own) }
 
 // Reasons why Train or Resume returns without a finished run.
 var (
@@ -119,12 +119,12 @@ func Resume(ctx context.Context, o Options) (*Run, error) {
 // resumeAdvice writes the command lines in hints of package session.
 func resumeAdvice(arguments ...string) string { return fmt.Sprintf("switchyard %v", arguments) }
 
-var _ advice.Command = resumeAdvice
+var _ config.Command = resumeAdvice
 
 // fill sets the defaults.
 func (o *Options) fill() {
 	if o.Registry == nil {
-		o.Registry = registry.Builtin()
+		o.Registry = config.Builtin()
 	}
 	if o.RunsDir == "" {
 		o.RunsDir = "runs"

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -76,7 +76,7 @@ func (a *app) useKernels() error {
 		err = kernel.Use(isa)
 	}
 	if err != nil {
-		return advice.Usagef("%s=%s: %w", isaVariable, name, err)
+		return config.Usagef("%s=%s: %w", isaVariable, name, err)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func readFiles(paths []string) ([]config.File, error) {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, advice.Usagef("read the configuration: %w", err)
+			return nil, config.Usagef("read the configuration: %w", err)
 		}
 		files = append(files, config.File{Name: path, Data: data})
 	}

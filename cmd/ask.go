@@ -11,11 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/answer"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // asking are the flags that all questions to a trained model share.
@@ -57,16 +56,16 @@ func (a *app) question(use, short, long, example string, run func(name string) e
 // check is called before any work is done.
 func (f *asking) check() error {
 	if f.checkpoint != checkpoint.Best && f.checkpoint != checkpoint.Last {
-		return advice.Usagef("--checkpoint %s: it takes best or last", f.checkpoint)
+		return config.Usagef("--checkpoint %s: it takes best or last", f.checkpoint)
 	}
 	if len(f.data) > 0 && len(f.in) > 0 {
-		return advice.Usagef("--data and --in are the same: give one of them")
+		return config.Usagef("--data and --in are the same: give one of them")
 	}
 	f.data = append(f.data, f.in...)
 	f.in = nil
 	for _, path := range f.out {
 		if err := answer.CheckEnding(path); err != nil {
-			return advice.Hint(err, "end the name in %s", strings.Join(answer.Endings, ", "))
+			return config.Hint(err, "end the name in %s", strings.Join(answer.Endings, ", "))
 		}
 	}
 	return nil
@@ -80,7 +79,7 @@ func (a *app) open(f *asking, name string) (*switchyard.Run, error) {
 	if _, err := a.runConfig(name); err != nil {
 		return nil, err
 	}
-	run, err := switchyard.OpenAt(filepath.Join(a.runsDir, name), f.checkpoint, registry.Of(a.kinds))
+	run, err := switchyard.OpenAt(filepath.Join(a.runsDir, name), f.checkpoint, config.Of(a.kinds))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +106,7 @@ func (a *app) openWithRecordings(f *asking, name string) (*switchyard.Run, []swi
 func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchyard.Recording, switchyard.Columns, error) {
 	if len(f.data) > 0 {
 		if f.part != "" {
-			return nil, switchyard.Columns{}, advice.Usagef("--part %s: it is about the run's own data, not about --data", f.part)
+			return nil, switchyard.Columns{}, config.Usagef("--part %s: it is about the run's own data, not about --data", f.part)
 		}
 		d, err := f.read(run)
 		if err != nil {
@@ -118,22 +117,22 @@ func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchy
 	}
 	list, columns, err := run.Recordings()
 	if errors.Is(err, switchyard.ErrUnable) {
-		return nil, columns, advice.Hint(advice.Usagef("run %s was trained on a simulator: say what data", name),
+		return nil, columns, config.Hint(config.Usagef("run %s was trained on a simulator: say what data", name),
 			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out", "some.npz"))
 	}
 	if err != nil {
-		return nil, columns, advice.Hint(err, "give the files with --data")
+		return nil, columns, config.Hint(err, "give the files with --data")
 	}
 	if f.part == "" {
 		return switchyard.Join(list), columns, nil
 	}
 	part, ok := parts[f.part]
 	if !ok {
-		return nil, columns, advice.Usagef("--part %s: it takes training, validation or test", f.part)
+		return nil, columns, config.Usagef("--part %s: it takes training, validation or test", f.part)
 	}
 	list = slices.DeleteFunc(list, func(r switchyard.Recording) bool { return r.Part != part })
 	if len(list) == 0 {
-		return nil, columns, advice.Usagef("--part %s: the run has no such recordings", f.part)
+		return nil, columns, config.Usagef("--part %s: the run has no such recordings", f.part)
 	}
 	return list, columns, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/answer"
 )
 
@@ -34,10 +34,10 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			o.Threads = a.cores
 			r, err := run.Backtest(o)
 			if errors.Is(err, eval.ErrOptions) {
-				return advice.Hint(advice.Usage(err), "choose a smaller --prefix or --horizon")
+				return config.Hint(config.Usage(err), "choose a smaller --prefix or --horizon")
 			}
 			if errors.Is(err, switchyard.ErrUnable) {
-				return advice.Hint(err, "%s", a.command("eval", name))
+				return config.Hint(err, "%s", a.command("eval", name))
 			}
 			if err != nil {
 				return err

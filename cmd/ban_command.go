@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -78,7 +78,7 @@ type change struct {
 func (a *app) changeBan(c *cobra.Command, link connection, text string, do change) error {
 	key, err := banlist.CheckKey(text)
 	if errors.Is(err, banlist.ErrKey) {
-		return advice.Usage(err)
+		return config.Usage(err)
 	}
 	if link.url == "" {
 		list, err := banlist.Load(a.runsDir)

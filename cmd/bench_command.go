@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -40,7 +40,7 @@ func (f *benchFlags) add(c *cobra.Command, cores int) {
 
 func (f *benchFlags) check() error {
 	if f.threads < 1 || f.steps < 1 {
-		return advice.Usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
+		return config.Usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
 	}
 	return nil
 }
@@ -53,10 +53,10 @@ func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	}
 	c := resolved.Config
 	if job.LocalSteps(c) {
-		return nil, advice.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
+		return nil, config.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
 	if job.Sweeping(c) {
-		return nil, advice.Usagef("model.kind=%s: what is measured is a step of training by gradient, and this family has none; choose another", c.Model.Kind)
+		return nil, config.Usagef("model.kind=%s: what is measured is a step of training by gradient, and this family has none; choose another", c.Model.Kind)
 	}
 	return job.Prepare(c, nil, 1)
 }
@@ -117,9 +117,9 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
 			Bytes     int           `json:"memory_bytes"`
 			Memory    worker.Memory `json:"memory"`
 			bench.Step
-		}{p.Config.Preset, registry.Describe(p.Config).Variant, kernel.Active().String(), memory.Total(), memory, s})
+		}{p.Config.Preset, config.Describe(p.Config).Variant, kernel.Active().String(), memory.Total(), memory, s})
 	}
-	t := readable.NewTable("step of "+p.Config.Preset, registry.Describe(p.Config).Variant).Left(1)
+	t := readable.NewTable("step of "+p.Config.Preset, config.Describe(p.Config).Variant).Left(1)
 	t.Row("on", fmt.Sprintf("%s, %s kernels", readable.Count(s.Threads, "thread"), kernel.Active()))
 	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
@@ -142,12 +142,12 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if samples < 1 {
-				return advice.Usagef("--samples %d: at least one is needed", samples)
+				return config.Usagef("--samples %d: at least one is needed", samples)
 			}
 			operations := bench.Operations()
 			for _, name := range only {
 				if !slices.Contains(operations, name) {
-					return advice.Usagef("--only %s: no such operation; there are %s", name, strings.Join(operations, ", "))
+					return config.Usagef("--only %s: no such operation; there are %s", name, strings.Join(operations, ", "))
 				}
 			}
 			if len(only) > 0 {

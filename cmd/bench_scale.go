@@ -12,9 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
@@ -91,7 +90,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	}
 	stragglers, err := scaling.ParseStragglers(f.stragglers)
 	if err != nil {
-		return advice.Usage(err)
+		return config.Usage(err)
 	}
 	p, err := a.benchPlan(args)
 	if err != nil {
@@ -111,7 +110,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 			c.Machines, c.Cores, c.OneMachine, c.Link, c.Latency = 1, a.cores, true, 0, 0
 		}
 		if err := scaling.Check(t.Load, c, t.Wire); err != nil {
-			return advice.Usage(err)
+			return config.Usage(err)
 		}
 		form := t.Wire
 		if p.Config.Cluster.Exchange == "auto" {
@@ -130,14 +129,14 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return scaling.Load{}, advice.Usagef("read the measurements: %w", err)
+			return scaling.Load{}, config.Usagef("read the measurements: %w", err)
 		}
 		var t scaleTable
 		if err := json.Unmarshal(data, &t); err != nil {
-			return scaling.Load{}, advice.Usagef("read the measurements of %s: %w", path, err)
+			return scaling.Load{}, config.Usagef("read the measurements of %s: %w", path, err)
 		}
 		if t.Preset != p.Config.Preset || t.Load.Parameters != len(p.Theta) || t.Load.Shards != p.Config.Train.Shards {
-			return scaling.Load{}, advice.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
+			return scaling.Load{}, config.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
 				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.Config.Preset, len(p.Theta), p.Config.Train.Shards)
 		}
 		return t.Load, nil
@@ -208,7 +207,7 @@ func parseLink(text string) (float64, error) {
 			}
 		}
 	}
-	return 0, advice.Usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
+	return 0, config.Usagef("--link %s: a speed is needed, e.g. 100Mbit/s, 1Gbit/s", text)
 }
 
 // mostShards is the greatest power of two that divides both numbers.

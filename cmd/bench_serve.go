@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/serving"
@@ -50,7 +50,7 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if clients < 1 || duration <= 0 || cores < 1 {
-				return advice.Usagef("--clients %d --duration %v --cores %d: they are positive", clients, duration, cores)
+				return config.Usagef("--clients %d --duration %v --cores %d: they are positive", clients, duration, cores)
 			}
 			r, err := a.benchServe(args[0], clients, cores, duration)
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -60,7 +60,7 @@ of each second of it.`,
 
 func (f sweepBench) check() error {
 	if f.workers < 1 || f.trials < 1 || f.steps < 9 || f.shard < 0 {
-		return advice.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed", f.trials, f.steps, f.workers, f.shard)
+		return config.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed", f.trials, f.steps, f.workers, f.shard)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -47,10 +47,10 @@ type wireFlags struct {
 
 func (f *wireFlags) check() error {
 	if f.turns < 1 {
-		return advice.Usagef("--turns %d: at least one is needed", f.turns)
+		return config.Usagef("--turns %d: at least one is needed", f.turns)
 	}
 	if !slices.Contains(carriers, f.carrier) {
-		return advice.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
+		return config.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
 	}
 	return f.benchFlags.check()
 }

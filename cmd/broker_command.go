@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/session"
@@ -123,7 +123,7 @@ func listenAddress(flag, address string, example int) error {
 		}
 	}
 	if err != nil {
-		return advice.Hint(advice.Usagef("--%s %s: %w", flag, address, err), "it takes HOST:PORT, e.g. 127.0.0.1:%d", example)
+		return config.Hint(config.Usagef("--%s %s: %w", flag, address, err), "it takes HOST:PORT, e.g. 127.0.0.1:%d", example)
 	}
 	return nil
 }
@@ -147,14 +147,14 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	case f.keys != "":
 		cfg.Auth = filepath.Join(f.keys, keys.Auth)
 	case f.tls:
-		return nil, advice.Hint(advice.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s", initCommand)
+		return nil, config.Hint(config.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s", initCommand)
 	}
 	if f.tls {
 		cfg.Certificate, cfg.Key = filepath.Join(f.keys, keys.Server), filepath.Join(f.keys, keys.ServerKey)
 	}
 	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
 		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
-			return nil, advice.Hint(advice.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand, f.keys)
+			return nil, config.Hint(config.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand, f.keys)
 		}
 	}
 	if f.keys == "" && f.listen != "" && !loopback(f.listen) {
@@ -165,7 +165,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	}
 	b, err := broker.Start(cfg)
 	if errors.Is(err, broker.ErrStart) && (f.listen != "" || f.join.listen != "") {
-		return nil, advice.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag takes another port; with port 0 it is a free one")
+		return nil, config.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag takes another port; with port 0 it is a free one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)

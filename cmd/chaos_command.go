@@ -13,9 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/chaos"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -174,7 +173,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		return err
 	}
 	if flags.plan.CoordinatorKill > 0 && resolved.Config.Train.CheckpointEvery == 0 {
-		return advice.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
+		return config.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
 	}
 	folder, err := os.MkdirTemp(a.getenv("TMPDIR"), "switchyard-chaos-")
 	if err != nil {
@@ -188,7 +187,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		err = errors.New("interrupted: nothing was compared")
 	}
 	if err != nil {
-		return advice.Hint(err, "runs, logs and samples are in %s", folder)
+		return config.Hint(err, "runs, logs and samples are in %s", folder)
 	}
 	if flags.keep {
 		fmt.Fprintln(a.err, "runs, logs and samples are in", folder)
@@ -243,7 +242,7 @@ func (j *chaosJob) run(ctx context.Context) error {
 	case result.SHA256 != reference:
 		return errBits
 	case len(result.Idle) > 0:
-		return advice.Hint(fmt.Errorf("%w:\n  %s", errIdle, strings.Join(result.Idle, "\n  ")),
+		return config.Hint(fmt.Errorf("%w:\n  %s", errIdle, strings.Join(result.Idle, "\n  ")),
 			"give the run more steps (train.steps=%d), or shorter times to the faults; or leave out the flags of these faults", 4*j.config.Train.Steps)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
@@ -46,11 +46,11 @@ const (
 func (f *chaosFlags) check() error {
 	switch {
 	case f.workers < 1 || f.workers > maxChaosWorkers:
-		return advice.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers, maxChaosWorkers)
+		return config.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers, maxChaosWorkers)
 	case f.duration < 0:
-		return advice.Usagef("--duration %v: a length of time, such as 5m", f.duration)
+		return config.Usagef("--duration %v: a length of time, such as 5m", f.duration)
 	case f.measure < 0 || f.measure > maxChaosMeasured:
-		return advice.Usagef("--measure %d: between 0 and %d", f.measure, maxChaosMeasured)
+		return config.Usagef("--measure %d: between 0 and %d", f.measure, maxChaosMeasured)
 	}
 	faults := &f.plan.Faults
 	for _, s := range []struct {
@@ -58,7 +58,7 @@ func (f *chaosFlags) check() error {
 		share float64
 	}{{"drop", faults.Drop}, {"corrupt", faults.Corrupt}, {"nan", faults.NaN}} {
 		if s.share > maxChaosShare {
-			return advice.Usagef("--%s %g%%: at most %g%%, or the run makes no progress", s.name, 100*s.share, 100*maxChaosShare)
+			return config.Usagef("--%s %g%%: at most %g%%, or the run makes no progress", s.name, 100*s.share, 100*maxChaosShare)
 		}
 	}
 	for _, s := range []struct {
@@ -66,11 +66,11 @@ func (f *chaosFlags) check() error {
 		every, min time.Duration
 	}{{"kill", f.plan.Kill, minKill}, {"coordinator-kill", f.plan.CoordinatorKill, minRestart}, {"nats-restart", f.plan.BrokerRestart, minRestart}} {
 		if s.every > 0 && s.every < s.min {
-			return advice.Usagef("--%s %v: at least %v, or the run makes no progress", s.name, s.every, s.min)
+			return config.Usagef("--%s %v: at least %v, or the run makes no progress", s.name, s.every, s.min)
 		}
 	}
 	if faults.Delay.Most > maxDelay {
-		return advice.Usagef("--delay %v: at most %v", faults.Delay.Most, maxDelay)
+		return config.Usagef("--delay %v: at most %v", faults.Delay.Most, maxDelay)
 	}
 	for _, s := range []struct {
 		name   string
@@ -78,9 +78,9 @@ func (f *chaosFlags) check() error {
 	}{{"pause", f.plan.Pause}, {"partition", faults.Partition}, {diskFull, faults.DiskFull}} {
 		switch {
 		case s.outage.Length > maxOutage:
-			return advice.Usagef("--%s %v: at most %v", s.name, s.outage.Length, maxOutage)
+			return config.Usagef("--%s %v: at most %v", s.name, s.outage.Length, maxOutage)
 		case s.outage.Length > 0 && s.outage.Every < 2*s.outage.Length:
-			return advice.Usagef("--%s %v: %v out of every %v leave too little time to go on; type --%s=%v/%v or more", s.name, s.outage, s.outage.Length, s.outage.Every, s.name, s.outage.Length, 2*s.outage.Length)
+			return config.Usagef("--%s %v: %v out of every %v leave too little time to go on; type --%s=%v/%v or more", s.name, s.outage, s.outage.Length, s.outage.Every, s.name, s.outage.Length, 2*s.outage.Length)
 		}
 	}
 	return nil

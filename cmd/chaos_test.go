@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // asCommand makes this test program behave as the command, so that chaos can start it as broker, coordinator and
@@ -22,7 +22,7 @@ const asCommand = "TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		Main(registry.Builtin())
+		Main(config.Builtin())
 	}
 	flag.Parse()
 	chosen := false

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/help")
 
 // builtin are the kinds of this program. All command lines of the tests read the same ones.
-var builtin = sync.OnceValue(func() *config.Kinds { return registry.Builtin().Kinds() })
+var builtin = sync.OnceValue(func() *config.Kinds { return config.Builtin().Kinds() })
 
 // buffer is an output that a test may read while the program writes.
 type buffer struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 )
@@ -32,14 +32,14 @@ func (f *clusterFlags) add(c *cobra.Command, what string) {
 func (f *clusterFlags) check() error {
 	if f.listen == "" {
 		if len(f.seeds) > 0 {
-			return advice.Hint(advice.Usagef("--cluster-seed without --cluster: a server that joins others takes their routes, too"), "e.g. --cluster 0.0.0.0:%d", routesExample)
+			return config.Hint(config.Usagef("--cluster-seed without --cluster: a server that joins others takes their routes, too"), "e.g. --cluster 0.0.0.0:%d", routesExample)
 		}
 		return nil
 	}
 	for i, seed := range f.seeds {
 		address, err := broker.SeedURL(seed)
 		if err != nil {
-			return advice.Hint(advice.Usagef("--cluster-seed: %w", err), "e.g. --cluster-seed nats-route://10.0.0.7:%d", routesExample)
+			return config.Hint(config.Usagef("--cluster-seed: %w", err), "e.g. --cluster-seed nats-route://10.0.0.7:%d", routesExample)
 		}
 		f.seeds[i] = address
 	}
@@ -58,7 +58,7 @@ func (f *clusterFlags) config(folder, initCommand string) (broker.Cluster, error
 	cluster.Certificate, cluster.Key, cluster.CA = filepath.Join(folder, keys.Route), filepath.Join(folder, keys.RouteKey), filepath.Join(folder, keys.CA)
 	for _, path := range []string{cluster.Certificate, cluster.Key, cluster.CA} {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return cluster, advice.Hint(advice.Usagef("--keys %s: %w: servers of a cluster prove themselves with it", folder, err),
+			return cluster, config.Hint(config.Usagef("--keys %s: %w: servers of a cluster prove themselves with it", folder, err),
 				"%s makes it; for a worker's machine: --hand-out %s=FOLDER", initCommand, keys.RoleRoute)
 		}
 	}

@@ -6,8 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -121,7 +120,7 @@ as its first line, a file is checked and completed by editors that know YAML.`,
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return advice.Hint(advice.Usagef("%s needs a %s", c.CommandPath(), name), "%s --help says more", c.CommandPath())
+			return config.Hint(config.Usagef("%s needs a %s", c.CommandPath(), name), "%s --help says more", c.CommandPath())
 		}
 		return nil
 	}
@@ -161,7 +160,7 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 // resolveRun is resolve for a command that begins a run: its first argument has to be what to train.
 func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
 	if strings.Contains(args[0], "=") {
-		return nil, nil, advice.Hint(advice.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
+		return nil, nil, config.Hint(config.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
 	}
 	return a.resolve(args)
 }

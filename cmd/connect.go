@@ -10,9 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -53,7 +52,7 @@ func (f *connection) check(c *cobra.Command) error {
 		return err
 	}
 	if f.url == "" {
-		return advice.Hint(advice.Usagef("%s needs the address of a broker", c.CommandPath()),
+		return config.Hint(config.Usagef("%s needs the address of a broker", c.CommandPath()),
 			"e.g. --nats nats://127.0.0.1:4222, or set %s; switchyard broker starts one", natsVariable)
 	}
 	addresses := strings.Split(f.url, ",")
@@ -76,7 +75,7 @@ func (f *connection) checkFiles() error {
 // brokerAddress returns an address with its scheme. Errors never repeat a text that may hold a password.
 func brokerAddress(text string) (string, error) {
 	if strings.Contains(text, "@") {
-		return "", advice.Hint(advice.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
+		return "", config.Hint(config.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
 			"put an nkey seed into a file and give --nkey FILE; switchyard init makes one")
 	}
 	if !strings.Contains(text, "://") {
@@ -84,7 +83,7 @@ func brokerAddress(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return "", advice.Hint(advice.Usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
+		return "", config.Hint(config.Usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
 	}
 	port, portErr := strconv.Atoi(u.Port())
 	hint := ""
@@ -102,7 +101,7 @@ func brokerAddress(text string) (string, error) {
 	default:
 		return u.Scheme + "://" + u.Host, nil
 	}
-	return "", advice.Hint(advice.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
+	return "", config.Hint(config.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
 }
 
 // connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet, the
@@ -127,10 +126,10 @@ func (f *connection) connectTo(own *broker.Broker, party string, changed func(),
 	}
 	bus, err := natsbus.Connect(cfg)
 	if errors.Is(err, natsbus.ErrCredentials) {
-		return nil, advice.Hint(advice.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
+		return nil, config.Hint(config.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
 	}
 	if err != nil {
-		return nil, advice.Usage(err)
+		return nil, config.Usage(err)
 	}
 	return bus, nil
 }
@@ -143,9 +142,9 @@ func (f *connection) takeKey() (release func(), err error) {
 	file, release, err := keys.Take(f.nkey)
 	switch {
 	case errors.Is(err, keys.ErrTaken):
-		return nil, advice.Hint(advice.Usage(err), "make more, one for each worker: switchyard init --workers N; containers: WORKER_KEYS=N docker compose up")
+		return nil, config.Hint(config.Usage(err), "make more, one for each worker: switchyard init --workers N; containers: WORKER_KEYS=N docker compose up")
 	case errors.Is(err, keys.ErrNoWorkerKey):
-		return nil, advice.Hint(advice.Usage(err), "switchyard init --workers N makes them; or give one file: --nkey FILE")
+		return nil, config.Hint(config.Usage(err), "switchyard init --workers N makes them; or give one file: --nkey FILE")
 	case err != nil:
 		return nil, err
 	}

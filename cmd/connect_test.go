@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 func TestConnection_Address(t *testing.T) {
@@ -35,14 +35,14 @@ func TestConnection_Address(t *testing.T) {
 	} {
 		f := connection{url: test.text}
 		err := f.check(&cobra.Command{Use: "worker"})
-		hint := advice.Of(err)
+		hint := config.HintOf(err)
 		if test.hint == "" {
 			if err != nil || f.url != test.want {
 				t.Errorf("%q: got %q, %v, want %q", test.text, f.url, err, test.want)
 			}
 			continue
 		}
-		if !errors.Is(err, advice.ErrUsage) || !strings.Contains(hint, test.hint) || strings.Contains(err.Error(), "SECRET") {
+		if !errors.Is(err, config.ErrUsage) || !strings.Contains(hint, test.hint) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%q: got %v with hint %q, want %q", test.text, err, hint, test.hint)
 		}
 	}
@@ -69,7 +69,7 @@ func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	f := connection{url: "nats://127.0.0.1:1", nkey: "no/such.nk"}
 	_, err := f.connect("test", hclog.NewNullLogger())
-	hint := advice.Of(err)
+	hint := config.HintOf(err)
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "no/such.nk") || !strings.Contains(hint, "switchyard init") {
 		t.Errorf("got %v with hint %q", err, hint)
 	}

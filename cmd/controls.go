@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // controlFault is an error about a file of controls.
@@ -26,11 +26,11 @@ func controlFault(path, place, remedy, format string, args ...any) error {
 // readControls reads the controls of coming steps, a row each, in the order of names.
 func readControls(path string, names []string) ([][]float64, error) {
 	if len(names) == 0 {
-		return nil, advice.Usagef("--controls %s: the model takes no controls", path)
+		return nil, config.Usagef("--controls %s: the model takes no controls", path)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, advice.Usagef("read the controls: %w", err)
+		return nil, config.Usagef("read the controls: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the controls: %w", err)

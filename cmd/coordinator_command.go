@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -75,7 +75,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	})
 	sweeps.Leader.Host = h
 	if err := writable(a.runsDir); err != nil {
-		return advice.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
+		return config.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
 	}
 	first, err := a.firstOrder(flags)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 		return h.Serve(ctx, page, first)
 	})
 	if errors.Is(err, errAborted) {
-		return advice.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs continue")
+		return config.Hint(err, "the checkpoints are intact; start the coordinator again, and its runs continue")
 	}
 	return errors.Join(err, faults.Close())
 }
@@ -122,12 +122,12 @@ func writable(folder string) error {
 func (a *app) firstOrder(flags coordinatorFlags) (*host.Order, error) {
 	if flags.config == "" {
 		if flags.name != "" {
-			return nil, advice.Hint(advice.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
+			return nil, config.Hint(config.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
 		}
 		return nil, nil
 	}
 	if strings.Contains(flags.config, "=") {
-		return nil, advice.Hint(advice.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
+		return nil, config.Hint(config.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
 	}
 	resolved, overrides, err := a.resolve([]string{flags.config})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 func (a *app) dataCommand() *cobra.Command {
@@ -55,10 +55,10 @@ func (f *readFlags) add(c *cobra.Command) {
 
 func (f *readFlags) options() (files.Options, error) {
 	if f.cut < 0 || f.cut == 1 {
-		return files.Options{}, advice.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
+		return files.Options{}, config.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
 	}
 	if !(f.dt >= 0) || f.limit < 1 {
-		return files.Options{}, advice.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
+		return files.Options{}, config.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
 	}
 	return files.Options{
 		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample, Transform: f.transform,
@@ -140,9 +140,9 @@ func dataFault(err error) error {
 	var fault *files.Error
 	switch {
 	case errors.As(err, &fault) && fault.Remedy != "":
-		return advice.Hint(dataError{fault}, "%s", fault.Remedy)
+		return config.Hint(dataError{fault}, "%s", fault.Remedy)
 	case errors.Is(err, fs.ErrNotExist):
-		return advice.Usage(err)
+		return config.Usage(err)
 	}
 	return err
 }

@@ -3,8 +3,8 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 func (a *app) dataConvertCommand() *cobra.Command {
@@ -20,7 +20,7 @@ labels are kept; what the convention does not know is left out. OUT is a new fil
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return advice.Hint(advice.Usagef("data convert takes IN OUT, got %d arguments", len(args)), "%s --help says more", c.CommandPath())
+				return config.Hint(config.Usagef("data convert takes IN OUT, got %d arguments", len(args)), "%s --help says more", c.CommandPath())
 			}
 			return nil
 		},

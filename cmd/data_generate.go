@@ -7,10 +7,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -47,7 +47,7 @@ one CSV file per episode. The same arguments give the same bytes.`,
 		ValidArgsFunction: a.completeConfig,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if out.path == "" {
-				return advice.Hint(advice.Usagef("--out FILE is needed"), "%s", outputEndings)
+				return config.Hint(config.Usagef("--out FILE is needed"), "%s", outputEndings)
 			}
 			if err := out.check(nil); err != nil {
 				return err
@@ -101,9 +101,9 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	}
 	c := resolved.Config
 	if c.Recorded() {
-		return nil, advice.Hint(advice.Usagef("%s has nothing to simulate: its data come from files", args[0]), "name an environment, such as fhn or maze")
+		return nil, config.Hint(config.Usagef("%s has nothing to simulate: its data come from files", args[0]), "name an environment, such as fhn or maze")
 	}
-	env, err := registry.Environment(c)
+	env, err := config.Environment(c)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +114,12 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 		f.length = c.Env.Length
 	}
 	if f.episodes < 1 || f.length < 2 {
-		return nil, advice.Usagef("--episodes %d --length %d: at least 1 episode of 2 steps", f.episodes, f.length)
+		return nil, config.Usagef("--episodes %d --length %d: at least 1 episode of 2 steps", f.episodes, f.length)
 	}
 	spec := env.Spec()
 	width := spec.Observation + spec.Control + spec.State + len(spec.Labels)
 	if f.episodes > maxSimulated/width/f.length {
-		return nil, advice.Hint(advice.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes, f.length, width), "give --episodes or --length")
+		return nil, config.Hint(config.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes, f.length, width), "give --episodes or --length")
 	}
 	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length, imageOf(env))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // stdin is the path that stands for the standard input.
@@ -28,7 +28,7 @@ func (a *app) inspecting(paths []string, work func(paths []string) error) error 
 		for i, p := range paths {
 			if p == stdin {
 				if at >= 0 {
-					return advice.Usagef("the standard input (-) can be read once")
+					return config.Usagef("the standard input (-) can be read once")
 				}
 				at = i
 			}

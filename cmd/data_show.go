@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/hopper"
 	"github.com/switchyard-ml/switchyard/envs/maze"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // maxShown is how many episodes fit side by side.
@@ -34,7 +34,7 @@ and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the fol
 		Args:    atLeastOne("FILE or PRESET"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
-				return advice.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
+				return config.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
 			}
 			return a.inspecting(args, func(args []string) error {
 				s, err := a.source(args, reading, simulating)

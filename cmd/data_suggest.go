@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
@@ -44,10 +44,10 @@ func (a *app) family(name string) (suggest.Family, error) {
 	all := a.families()
 	if !slices.Contains(all, name) {
 		hint := "the families are " + strings.Join(all, ", ")
-		if near := names.Nearest(name, all); near != "" {
+		if near := setting.Nearest(name, all); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return suggest.Family{}, advice.Hint(advice.Usagef("--model %s: there is no such family of models", name), "%s", hint)
+		return suggest.Family{}, config.Hint(config.Usagef("--model %s: there is no such family of models", name), "%s", hint)
 	}
 	return suggest.Family{Name: name, Has: func(key string) bool {
 		for _, k := range a.kinds.Keys() {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 )
 
 // writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per episode. It
@@ -32,7 +32,7 @@ func (a *app) writeData(d *files.Dataset, path string) error {
 const outputEndings = "end the name in .npz or .csv, or in / for a folder with one CSV file per episode"
 
 func outputFault(path string) error {
-	return advice.Hint(advice.Usagef("%s: no such format is written", path), outputEndings)
+	return config.Hint(config.Usagef("%s: no such format is written", path), outputEndings)
 }
 
 // target is where a command writes data.
@@ -65,25 +65,25 @@ func (o target) check(read []string) error {
 	}
 	for _, path := range read {
 		if in, err := os.Stat(path); err == nil && os.SameFile(in, info) {
-			return advice.Hint(advice.Usagef("%s is one of the files to read, and the last argument is the file to write", o.path), "add the name of a new file")
+			return config.Hint(config.Usagef("%s is one of the files to read, and the last argument is the file to write", o.path), "add the name of a new file")
 		}
 	}
 	if !o.force {
-		return advice.Usagef("%s exists; choose another name or --force", o.path)
+		return config.Usagef("%s exists; choose another name or --force", o.path)
 	}
 	return nil
 }
 
 func checkFolder(dir string) error {
 	if !os.IsPathSeparator(dir[len(dir)-1]) {
-		return advice.Usagef("%s is a folder; choose another name", dir)
+		return config.Usagef("%s is a folder; choose another name", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("read the folder of the output: %w", err)
 	}
 	if len(entries) > 0 {
-		return advice.Hint(advice.Usagef("the folder %s is not empty", dir), "choose another name, or empty it first: all files in a folder are read as one data set")
+		return config.Hint(config.Usagef("the folder %s is not empty", dir), "choose another name, or empty it first: all files in a folder are read as one data set")
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/replay"
 )
@@ -23,7 +23,7 @@ the runs part, or else the worker whose results are not what this machine comput
 		Args: exactly("A", "B"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if workers < 1 {
-				return advice.Usagef("--workers %d: at least one is needed", workers)
+				return config.Usagef("--workers %d: at least one is needed", workers)
 			}
 			d, err := a.diff(args[0], args[1], workers)
 			if err != nil {

@@ -4,9 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
@@ -23,7 +23,7 @@ figure are written into the run folder.`,
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if how.checkpoint != "best" && how.checkpoint != "last" {
-				return advice.Usagef("--checkpoint %s: it takes best or last", how.checkpoint)
+				return config.Usagef("--checkpoint %s: it takes best or last", how.checkpoint)
 			}
 			if list {
 				return a.listProtocols(args[0])

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
@@ -28,7 +28,7 @@ func protocols(c config.Config) []protocol.Protocol {
 	if c.Recorded() {
 		return protocol.For(c.Env.Kind, nil)
 	}
-	env, err := registry.Environment(c)
+	env, err := config.Environment(c)
 	if err != nil {
 		return nil // a protocol needs one; what opens the run says why
 	}
@@ -39,7 +39,7 @@ func protocols(c config.Config) []protocol.Protocol {
 func (m measurement) find(c config.Config) (protocol.Protocol, error) {
 	known := protocols(c)
 	if len(known) == 0 {
-		return protocol.Protocol{}, advice.Usagef("there is no evaluation protocol for env.kind=%s yet", c.Env.Kind)
+		return protocol.Protocol{}, config.Usagef("there is no evaluation protocol for env.kind=%s yet", c.Env.Kind)
 	}
 	var names []string
 	for _, p := range known {
@@ -48,20 +48,20 @@ func (m measurement) find(c config.Config) (protocol.Protocol, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return protocol.Protocol{}, advice.Hint(advice.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind), "it has %s", strings.Join(names, ", "))
+	return protocol.Protocol{}, config.Hint(config.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind), "it has %s", strings.Join(names, ", "))
 }
 
 // fits reports what is asked for that the protocol does not have.
 func (m measurement) fits(p protocol.Protocol) error {
 	switch {
 	case m.Episodes < 0 || m.Prefix < 0:
-		return advice.Usagef("--episodes %d --prefix %d: they are at least 1", m.Episodes, m.Prefix)
+		return config.Usagef("--episodes %d --prefix %d: they are at least 1", m.Episodes, m.Prefix)
 	case m.AllStarts && !p.AllStarts:
-		return advice.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
+		return config.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
 	case m.Episodes > 0 && p.Episodes == 0:
-		return advice.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
+		return config.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
 	case m.Prefix > 0 && !p.Prefixed:
-		return advice.Usagef("--prefix: protocol %s does not predict from a prefix of its own", p.Name)
+		return config.Usagef("--prefix: protocol %s does not predict from a prefix of its own", p.Name)
 	}
 	return nil
 }
@@ -74,8 +74,8 @@ func (a *app) evaluateRun(name string, how measurement) (*trained.Evaluation, er
 	}
 	p, err := how.find(c)
 	if err != nil {
-		if advice.Of(err) == "" {
-			err = advice.Hint(err, "objective and bound on the validation set: %s", a.command("runs", "show", name))
+		if config.HintOf(err) == "" {
+			err = config.Hint(err, "objective and bound on the validation set: %s", a.command("runs", "show", name))
 		}
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *app) openTrained(c config.Config, name, which string) (*trained.Opened,
 	}
 	err = fmt.Errorf("evaluate run %s: %w", name, err)
 	if which == checkpoint.Best {
-		err = advice.Hint(err, "the last checkpoint may do: %s", a.command("eval", name, "--checkpoint", checkpoint.Last))
+		err = config.Hint(err, "the last checkpoint may do: %s", a.command("eval", name, "--checkpoint", checkpoint.Last))
 	}
 	return nil, err
 }

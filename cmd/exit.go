@@ -10,11 +10,11 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/answer"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -33,7 +33,7 @@ var exitCodes = []struct {
 	target error
 	code   int
 }{
-	{advice.ErrUsage, exitUsage},
+	{config.ErrUsage, exitUsage},
 	{runs.ErrOccupied, exitUsage},
 	{runs.ErrName, exitUsage},
 	{runs.ErrNotFound, exitUsage},
@@ -75,7 +75,7 @@ func mistaken(err error) bool {
 
 // complain prints an error, and its hint in the next line.
 func (a *app) complain(err error) {
-	hint := advice.Of(err)
+	hint := config.HintOf(err)
 	switch {
 	case a.logFormat == "json":
 		var fields []any

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/export"
 )
@@ -32,10 +32,10 @@ steps) and emission. Steps take and give the units of the data.`,
 			}
 			paths, err := run.Export(dir, o)
 			if errors.Is(err, export.ErrFormat) {
-				return advice.Usagef("--format %s: it takes safetensors, npz or onnx", o.Format)
+				return config.Usagef("--format %s: it takes safetensors, npz or onnx", o.Format)
 			}
 			if errors.Is(err, switchyard.ErrUnable) {
-				return advice.Hint(err, "--format npz and safetensors hold the tensors of every family")
+				return config.Hint(err, "--format npz and safetensors hold the tensors of every family")
 			}
 			if err != nil {
 				return err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
@@ -19,7 +19,7 @@ func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 	}
 	spec, err := fault.Parse(text)
 	if err != nil {
-		return nil, advice.Hint(advice.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
+		return nil, config.Hint(config.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
 	}
 	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable, "faults", spec)
 	return fault.New(spec, name, log)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/answer"
 )
 
@@ -29,7 +29,7 @@ of recordings.`,
 			}
 			for _, level := range levels {
 				if !(level > 0 && level < 1) {
-					return advice.Usagef("--quantiles %v: a quantile lies between 0 and 1", level)
+					return config.Usagef("--quantiles %v: a quantile lies between 0 and 1", level)
 				}
 			}
 			slices.Sort(levels)
@@ -46,7 +46,7 @@ of recordings.`,
 					return err
 				}
 				if len(q.Controls) < q.Horizon {
-					return advice.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls), q.Horizon)
+					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls), q.Horizon)
 				}
 				q.Controls = q.Controls[:q.Horizon]
 			} else if len(columns.Controls) > 0 {

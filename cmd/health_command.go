@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
@@ -83,11 +83,11 @@ var errUnwell = errors.New("not well")
 func health(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", advice.Usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
+		return "", config.Usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return "", advice.Usagef("--url %q: %w", address, err)
+		return "", config.Usagef("--url %q: %w", address, err)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a nil Proxy: the process is on this machine
 	response, err := client.Do(request)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
@@ -64,14 +64,14 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 
 func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time) error {
 	if cfg.Numbered < 0 || cfg.Numbered > maxKeys {
-		return advice.Usagef("--workers %d: between 0 and %d", cfg.Numbered, maxKeys)
+		return config.Usagef("--workers %d: between 0 and %d", cfg.Numbered, maxKeys)
 	}
 	report, err := keys.Init(cfg, now)
 	switch {
 	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
-		return advice.Usage(err)
+		return config.Usage(err)
 	case errors.Is(err, keys.ErrDamaged):
-		return advice.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made again (docs/security.md)")
+		return config.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made again (docs/security.md)")
 	case err != nil:
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
 		err := keys.HandOut(dir, role, folders[role])
 		if errors.Is(err, keys.ErrRole) {
-			return advice.Usage(err)
+			return config.Usage(err)
 		}
 		if err != nil {
 			return err

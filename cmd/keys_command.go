@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
@@ -75,13 +75,13 @@ func (a *app) changeKeys(dir string, names []string, act func(string, []string) 
 	err := act(dir, names)
 	switch {
 	case errors.Is(err, keys.ErrNoKey):
-		return advice.Hint(advice.Usage(err), "see which there are with: %s keys ls --dir %s", a.invoked, dir)
+		return config.Hint(config.Usage(err), "see which there are with: %s keys ls --dir %s", a.invoked, dir)
 	case errors.Is(err, keys.ErrNeeded):
-		return advice.Hint(advice.Usage(err), "replace it with: %s keys rotate", a.invoked)
+		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
 	case errors.Is(err, keys.ErrTwice):
-		return advice.Hint(advice.Usage(err), "replace it with: %s keys rotate", a.invoked)
+		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
 	case errors.Is(err, keys.ErrWorker):
-		return advice.Usage(err)
+		return config.Usage(err)
 	}
 	return err
 }

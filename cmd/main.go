@@ -12,14 +12,14 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Main runs the command line of this process and ends the process. No other function reads the arguments, the
 // environment, the signals and the terminal of the process: Main passes them to the commands. The registry lists the
 // environments and models that the commands know.
-func Main(r *registry.Registry) {
+func Main(r *config.Registry) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	built, ok := debug.ReadBuildInfo()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
@@ -28,7 +28,7 @@ func (f *memoryFlag) add(c *cobra.Command) {
 // check returns what is wrong.
 func (f *memoryFlag) check() error {
 	if f.folder != "" && f.folder != noMemory && !filepath.IsAbs(f.folder) {
-		return advice.Hint(advice.Usagef("--%s %s: want a folder with its whole path, or %s", memoryName, f.folder, noMemory), "e.g. --%s /dev/shm/switchyard", memoryName)
+		return config.Hint(config.Usagef("--%s %s: want a folder with its whole path, or %s", memoryName, f.folder, noMemory), "e.g. --%s /dev/shm/switchyard", memoryName)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/paper"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/release"
@@ -92,22 +92,22 @@ func completeWords[T ~string](words []T) cobra.CompletionFunc {
 // choices checks the flags and returns what is asked for.
 func (f paperFlags) choices() ([]paper.Choice, error) {
 	if !slices.Contains(paper.Sizes(), paper.Size(f.size)) {
-		return nil, advice.Usagef("--size %s: it takes %s", f.size, listOf(paper.Sizes()))
+		return nil, config.Usagef("--size %s: it takes %s", f.size, listOf(paper.Sizes()))
 	}
 	if f.seeds < 1 || f.seeds > maxSeeds {
-		return nil, advice.Usagef("--seeds %d: it takes 1 to %d", f.seeds, maxSeeds)
+		return nil, config.Usagef("--seeds %d: it takes 1 to %d", f.seeds, maxSeeds)
 	}
 	if f.parallel < 1 || f.parallel > maxParallel {
-		return nil, advice.Usagef("--parallel %d: it takes 1 to %d", f.parallel, maxParallel)
+		return nil, config.Usagef("--parallel %d: it takes 1 to %d", f.parallel, maxParallel)
 	}
 	if f.dry && f.asIs {
-		return nil, advice.Usagef("--dry-run and --as-is: one of them")
+		return nil, config.Usagef("--dry-run and --as-is: one of them")
 	}
 	var choices []paper.Choice
 	for _, name := range f.only {
 		c := paper.Choice(name)
 		if !c.Exists() {
-			return nil, advice.Usagef("--only %s: there are %s, and parts of them, e.g. table1/reacher or table1/reacher/normal", name, listOf(paper.Parts()))
+			return nil, config.Usagef("--only %s: there are %s, and parts of them, e.g. table1/reacher or table1/reacher/normal", name, listOf(paper.Parts()))
 		}
 		choices = append(choices, c)
 	}
@@ -153,7 +153,7 @@ func (a *app) paper(f paperFlags) error {
 	})
 	switch {
 	case errors.Is(err, context.Canceled):
-		return advice.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted), "the same command goes on")
+		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted), "the same command goes on")
 	case err != nil && !errors.Is(err, study.ErrFailed), f.dry:
 		return err
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/suggest"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -24,7 +24,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if folder == "" {
 		folder = "none: a dry run"
 	}
-	sweeps, sweeping := registry.Sweeps(c)
+	sweeps, sweeping := config.Sweeps(c)
 	window := "whole"
 	if c.Env.Window > 0 && !sweeping {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
@@ -50,7 +50,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	facts := []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
-		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, registry.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
+		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
 		{"bound", boundText(p)},
 		{"step", step},
 		{"method", methodText(c)},
@@ -97,7 +97,7 @@ func pageText(f trainFlags) string {
 
 // boundText says what a validation reports beside the objective, which is minus the loss.
 func boundText(p *job.Plan) string {
-	text := registry.Describe(p.Config).Bound
+	text := config.Describe(p.Config).Bound
 	if text == "" {
 		text = "none: the model has only its objective, minus the loss"
 	}
@@ -112,7 +112,7 @@ func boundText(p *job.Plan) string {
 // methodText says how the updates are made.
 func methodText(c config.Config) string {
 	t := c.Train
-	if s, ok := registry.Sweeps(c); ok {
+	if s, ok := config.Sweeps(c); ok {
 		return fmt.Sprintf("chains: each alone, in rounds of %s", readable.Count(s.Exchange, "sweep"))
 	}
 	if !job.LocalSteps(c) {

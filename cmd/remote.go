@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
@@ -89,7 +89,7 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
 			err := fmt.Errorf("no connection to %s: %s", url, trouble)
 			if silent {
-				err = advice.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+				err = config.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
 			}
 			return err
 		}
@@ -104,16 +104,16 @@ func (a *app) answered(link connection, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, control.ErrNoHost):
-		return advice.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
+		return config.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
 	case !errors.As(err, &e):
 		return err
 	}
 	switch e.Code {
 	case control.BadRequest, control.NotFound, control.Conflict:
-		err = advice.Usage(err)
+		err = config.Usage(err)
 	}
 	if e.Hint != "" {
-		return advice.Hint(err, "%s", e.Hint)
+		return config.Hint(err, "%s", e.Hint)
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/runreport"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -38,7 +38,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 	var list []runreport.Run
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return advice.Usagef("run %s is named twice", name)
+			return config.Usagef("run %s is named twice", name)
 		}
 		info, err := runs.Load(a.runsDir, name)
 		if err != nil {

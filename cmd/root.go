@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // run executes the command line and returns the exit code.
@@ -36,10 +36,10 @@ data-parallel on CPUs. Start with:
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.logFormat != "text" && a.logFormat != "json" {
-			return advice.Usagef("--log-format %s: it takes text or json", a.logFormat)
+			return config.Usagef("--log-format %s: it takes text or json", a.logFormat)
 		}
 		if a.quiet && a.verbose {
-			return advice.Usagef("--quiet and --verbose exclude each other")
+			return config.Usagef("--quiet and --verbose exclude each other")
 		}
 		return a.useKernels()
 	}
@@ -137,10 +137,10 @@ func subcommand(c *cobra.Command, args []string) error {
 		}
 	}
 	hint := "the commands are " + strings.Join(words, ", ")
-	if near := names.Nearest(args[0], words); near != "" {
+	if near := setting.Nearest(args[0], words); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return advice.Hint(advice.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
+	return config.Hint(config.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
 }
 
 // flagError turns an error of the flag parser into a usage error that suggests the nearest flag.
@@ -149,11 +149,11 @@ func flagError(c *cobra.Command, err error) error {
 	var words []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
-	near := names.Nearest(name, words)
+	near := setting.Nearest(name, words)
 	if unknown && near != "" {
-		return advice.Hint(advice.Usage(err), "did you mean --%s?", near)
+		return config.Hint(config.Usage(err), "did you mean --%s?", near)
 	}
-	return advice.Hint(advice.Usage(err), "%s --help lists the flags", c.CommandPath())
+	return config.Hint(config.Usage(err), "%s --help lists the flags", c.CommandPath())
 }
 
 // exactly is cobra.ExactArgs with a message that names the arguments.
@@ -166,6 +166,6 @@ func exactly(words ...string) cobra.PositionalArgs {
 		if len(words) > 0 {
 			want = strings.Join(words, " ")
 		}
-		return advice.Hint(advice.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
+		return config.Hint(config.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
 	}
 }

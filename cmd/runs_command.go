@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
-	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -337,14 +337,14 @@ func (a *app) missingRun(err error) error {
 	}
 	list, listErr := runs.List(a.runsDir)
 	if listErr != nil || len(list) == 0 {
-		return advice.Hint(err, "there are no runs in %s yet", a.runsDir)
+		return config.Hint(err, "there are no runs in %s yet", a.runsDir)
 	}
 	var words []string
 	for _, r := range list {
 		words = append(words, r.Name)
 	}
-	if near := names.Nearest(filepath.Base(err.Error()), words); near != "" {
-		return advice.Hint(err, "did you mean %s?", near)
+	if near := setting.Nearest(filepath.Base(err.Error()), words); near != "" {
+		return config.Hint(err, "did you mean %s?", near)
 	}
-	return advice.Hint(err, "%s lists them", a.command("runs", "ls"))
+	return config.Hint(err, "%s lists them", a.command("runs", "ls"))
 }

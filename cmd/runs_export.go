@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/track"
@@ -59,7 +59,7 @@ func (a *app) runsExportCommand() *cobra.Command {
 func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	switch {
 	case !slices.Contains(forms, f.to):
-		return advice.Usagef("--to %s: the forms are %s", f.to, strings.Join(forms, ", "))
+		return config.Usagef("--to %s: the forms are %s", f.to, strings.Join(forms, ", "))
 	case f.to == "csv":
 		return a.exportCSV(name, f.out)
 	case f.to == "tensorboard":
@@ -70,7 +70,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 				return err
 			}
 			if info.State == runs.Running {
-				return advice.Hint(advice.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
+				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
 			}
 			out = filepath.Join(a.runsDir, name, track.Folder)
 		}
@@ -83,7 +83,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 		})
 	}
 	if f.url == "" {
-		return advice.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
+		return config.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
 	}
 	config, err := a.runConfig(name)
 	if err != nil {

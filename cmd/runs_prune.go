@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/prune"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -62,7 +62,7 @@ func (a *app) pruneRuns(f pruning) error {
 		return err
 	}
 	if a.asJSON && !f.yes && !f.dry {
-		return advice.Hint(advice.Usagef("--json asks nobody"), "add --yes, or --dry-run")
+		return config.Hint(config.Usagef("--json asks nobody"), "add --yes, or --dry-run")
 	}
 	items, err := prune.Find(prune.Request{Runs: a.runsDir, Sweeps: f.sweeps, Older: older, Now: time.Now()})
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *app) agreed(question string) (bool, error) {
 	}
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if errors.Is(err, io.EOF) && answer == "" {
-		return false, errors.Join(a.printf("\n"), advice.Hint(advice.Usagef("nobody answers"), "--yes removes without asking, --dry-run removes nothing"))
+		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("nobody answers"), "--yes removes without asking, --dry-run removes nothing"))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
@@ -145,7 +145,7 @@ func parseAge(text string) (time.Duration, error) {
 	unit := units[text[len(text)-1]]
 	n, err := strconv.ParseFloat(text[:len(text)-1], 64)
 	if err != nil || unit == 0 || !(n > 0) || n > 1e5 {
-		return 0, advice.Usagef("--older-than %s: it takes a number with h, d or w, e.g. 30d", text)
+		return 0, config.Usagef("--older-than %s: it takes a number with h, d or w, e.g. 30d", text)
 	}
 	return time.Duration(n * float64(unit)), nil
 }

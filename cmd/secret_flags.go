@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // secretFile refuses a secret that was given instead of the name of its file. The error does not repeat it.
@@ -18,6 +18,6 @@ func secretFile(flag, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return advice.Hint(advice.Usagef("--%s takes the name of a file, and there is none of that name; what was given may be the secret itself", flag),
+	return config.Hint(config.Usagef("--%s takes the name of a file, and there is none of that name; what was given may be the secret itself", flag),
 		"the arguments of a process can be seen by all users of the machine: if it was a secret, make a new one (docs/security.md)")
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
@@ -55,7 +55,7 @@ func (a *app) serve(flags webFlags, sweepsDir string) error {
 		return err
 	}
 	if server == nil {
-		return advice.Hint(advice.Usagef("serve --web none serves nothing"), "leave --web out for 127.0.0.1:8080")
+		return config.Hint(config.Usagef("serve --web none serves nothing"), "leave --web out for 127.0.0.1:8080")
 	}
 	if err := a.printf("page of the runs in %s: %s\n", a.runsDir, server.URL()); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/serving"
 	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
@@ -28,10 +28,10 @@ type modelFlags struct {
 // serveModel serves a trained model over HTTP, and over NATS where a broker is named.
 func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if page.listen == "none" && f.connection.url == "" {
-		return advice.Usagef("--web none without --nats serves nothing")
+		return config.Usagef("--web none without --nats serves nothing")
 	}
 	if l := f.limits; l.Clients < 1 || l.History < 1 {
-		return advice.Usagef("--max-clients %d --history %d: they are at least 1", l.Clients, l.History)
+		return config.Usagef("--max-clients %d --history %d: they are at least 1", l.Clients, l.History)
 	}
 	asked := asking{checkpoint: f.checkpoint}
 	run, err := a.open(&asked, f.run)
@@ -123,19 +123,19 @@ func (f *webFlags) listener() (net.Listener, string, error) {
 		}
 		var err error
 		if token, err = web.ReadToken(f.tokenFile); err != nil {
-			return nil, "", advice.Usage(err)
+			return nil, "", config.Usage(err)
 		}
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return nil, "", advice.Usage(err)
+		return nil, "", config.Usage(err)
 	}
 	if token == "" && !web.Loopback(host) {
-		return nil, "", advice.Hint(advice.Usagef("--web %s: other machines can reach it, and the service asks for no token", f.listen), "give a file with a token (--web-token-file), or listen on 127.0.0.1")
+		return nil, "", config.Hint(config.Usagef("--web %s: other machines can reach it, and the service asks for no token", f.listen), "give a file with a token (--web-token-file), or listen on 127.0.0.1")
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return nil, "", advice.Hint(fmt.Errorf("listen on %s: %w", f.listen, err), "--web takes another address, e.g. 127.0.0.1:8081")
+		return nil, "", config.Hint(fmt.Errorf("listen on %s: %w", f.listen, err), "--web takes another address, e.g. 127.0.0.1:8081")
 	}
 	return l, token, nil
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/answer"
 )
 
@@ -71,7 +71,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 			}
 			for _, r := range list {
 				if len(r.Observations) < 2 {
-					return advice.Usagef("%s has a single step, to which no system leads", r.Name)
+					return config.Usagef("%s has a single step, to which no system leads", r.Name)
 				}
 			}
 			answers, err := each(list, func(s switchyard.Series) ([]switchyard.Linearization, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
@@ -172,7 +172,7 @@ func (a *app) follow(ctx context.Context, client *control.Client, link connectio
 		var e *control.Error
 		switch {
 		case ctx.Err() != nil:
-			return advice.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+			return config.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err
 		case err != nil:
@@ -200,10 +200,10 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 			return a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
 		})
 	case r.State == runs.Failed:
-		return true, advice.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
+		return true, config.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
 			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")
 	case r.State == runs.Interrupted && r.Stopped:
-		return true, advice.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
+		return true, config.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
 			"continue with: submit the same configuration with --name %s", r.Name)
 	}
 	return false, nil

@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trials"
@@ -88,15 +88,15 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 	}
 	r.Path = args[0]
 	if len(args) > 1 {
-		return r, advice.Hint(advice.Usagef("a sweep file stands alone, and %q follows it", args[1]), "fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m PRESET key=value,value")
+		return r, config.Hint(config.Usagef("a sweep file stands alone, and %q follows it", args[1]), "fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m PRESET key=value,value")
 	}
 	data, err := os.ReadFile(r.Path)
 	if err != nil {
 		hint := "a sweep file is YAML, see docs/sweeps.md; a grid without a file: " + a.invoked + " sweep -m PRESET key=value,value"
-		if near := names.Nearest(r.Path, []string{"ls", "show", "best", "stop", "pause", "resume", "extend", "submit"}); near != "" {
+		if near := setting.Nearest(r.Path, []string{"ls", "show", "best", "stop", "pause", "resume", "extend", "submit"}); near != "" {
 			hint = "did you mean sweep " + near + "?"
 		}
-		return r, advice.Hint(advice.Usagef("read the sweep: %w", err), "%s", hint)
+		return r, config.Hint(config.Usagef("read the sweep: %w", err), "%s", hint)
 	}
 	r.Text = data
 	if r.Folder.Name == "" {
@@ -160,7 +160,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return h.lead(interrupted, page)
 	})
 	if errors.Is(err, errAborted) {
-		return advice.Hint(err, "nothing is lost: the same command goes on")
+		return config.Hint(err, "nothing is lost: the same command goes on")
 	}
 	dismiss()
 	return a.swept(j, err, flags)
@@ -265,7 +265,7 @@ func (a *app) swept(j *trials.Job, err error, flags sweepFlags) error {
 		again += " --sweeps-dir " + flags.dir
 	}
 	if errors.Is(err, sweep.ErrInterrupted) {
-		return advice.Hint(err, "the same command goes on with it; what there is: %s", again)
+		return config.Hint(err, "the same command goes on with it; what there is: %s", again)
 	}
 	if err != nil {
 		return err

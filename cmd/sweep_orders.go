@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -57,11 +57,11 @@ func (a *app) orderSweep(f trials.Folder, o sweepOrder) error {
 	led := f.Led()
 	switch {
 	case state.Done:
-		return advice.Hint(advice.Usagef("sweep %s is done", f.Name), "more trials: %s sweep extend %s", a.invoked, f.Name)
+		return config.Hint(config.Usagef("sweep %s is done", f.Name), "more trials: %s sweep extend %s", a.invoked, f.Name)
 	case !led && o.order != sweep.Proceed:
-		return advice.Usagef("sweep %s is not under way: no process leads it", f.Name)
+		return config.Usagef("sweep %s is not under way: no process leads it", f.Name)
 	case !led:
-		return advice.Hint(advice.Usagef("no process leads sweep %s any more", f.Name), "the command that began it goes on: %s sweep %s --name %s", a.invoked, f.Path(trials.SpecFile), f.Name)
+		return config.Hint(config.Usagef("no process leads sweep %s any more", f.Name), "the command that began it goes on: %s sweep %s --name %s", a.invoked, f.Path(trials.SpecFile), f.Name)
 	}
 	if err := f.SetOrder(o.order); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (a *app) writeBest(w io.Writer, f trials.Folder, s *sweep.State) error {
 	out := &printer{w: w}
 	best, confirmed := s.Best()
 	if len(best) == 0 {
-		return advice.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name), "%s sweep show %s lists what there is", a.invoked, f.Name)
+		return config.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name), "%s sweep show %s lists what there is", a.invoked, f.Name)
 	}
 	for _, t := range best {
 		out.printf("trial %d  %s\n", t.ID, strings.Join(t.Settings.Arguments(), " "))
@@ -334,10 +334,10 @@ func (a *app) extendSweep(name string, more int, flags sweepFlags) error {
 		return err
 	}
 	if more < 1 {
-		return advice.Hint(advice.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
+		return config.Hint(config.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
 	}
 	if f.Led() {
-		return advice.Hint(advice.Usagef("sweep %s is led by another process", name), "end it with sweep stop, and extend it then")
+		return config.Hint(config.Usagef("sweep %s is led by another process", name), "end it with sweep stop, and extend it then")
 	}
 	text, err := os.ReadFile(f.Path(trials.SpecFile))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/trials"
@@ -107,7 +107,7 @@ func (a *app) listRemote(link connection) error {
 
 func (a *app) showRemote(link connection, name string) error {
 	if a.asJSON {
-		return advice.Hint(advice.Usagef("--json is for a folder of sweeps here"), "the coordinator's page has it at api/sweeps/%s", name)
+		return config.Hint(config.Usagef("--json is for a folder of sweeps here"), "the coordinator's page has it at api/sweeps/%s", name)
 	}
 	return a.askSweep(link, control.SweepRequest{Act: control.SweepShow, Name: name}, "")
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
@@ -63,28 +63,28 @@ func addEvents(c *cobra.Command, to *bool) {
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return advice.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
+		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
 	}
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
 	}
 	if f.listen == "" && f.share.folder != "" {
-		return advice.Usagef("--%s %s: without --listen no worker of another process can join", memoryName, f.share.folder)
+		return config.Usagef("--%s %s: without --listen no worker of another process can join", memoryName, f.share.folder)
 	}
 	if f.listen == "" && f.join.listen != "" {
-		return advice.Usagef("--cluster %s: without --listen no worker of another process can join", f.join.listen)
+		return config.Usagef("--cluster %s: without --listen no worker of another process can join", f.join.listen)
 	}
 	if f.listen == "" && f.keys != "" {
-		return advice.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
+		return config.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
 	}
 	if f.page.listen == "" && f.page.tokenFile != "" {
-		return advice.Usagef("--web-token-file %s: without --listen-http there is no page", f.page.tokenFile)
+		return config.Usagef("--web-token-file %s: without --listen-http there is no page", f.page.tokenFile)
 	}
 	if f.listen == "" {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return advice.Hint(advice.Usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
+		return config.Hint(config.Usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (a *app) create(t *training, name string, args, overrides []string) (*runs.
 	p := t.session.Plan
 	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
 	if errors.Is(err, runs.ErrOccupied) {
-		return nil, advice.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
+		return nil, config.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
 		return nil, session.DiskHint(err, nil, a.command)
@@ -241,7 +241,7 @@ func (a *app) lead(t *training, run *runs.Run) error {
 	})
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may still write to it. The end of the process releases it.
-		return advice.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
+		return config.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
 	}
 	if err != nil {
 		return errors.Join(a.ended(run, err), run.Close())
@@ -302,7 +302,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 		recorded = nil // both messages come from the same full disk
 	}
 	if errors.Is(err, coordinator.ErrInterrupted) {
-		err = advice.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s", a.command("resume", run.Name()))
+		err = config.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s", a.command("resume", run.Name()))
 	}
 	return errors.Join(session.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }
@@ -311,9 +311,9 @@ func (a *app) ended(run *runs.Run, err error) error {
 func (a *app) bitsHint(err error, run *runs.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
-		return advice.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
+		return config.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
 	case errors.Is(err, coordinator.ErrMismatch):
-		return advice.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
+		return config.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
 	}
 	return err
 }
@@ -351,7 +351,7 @@ func (a *app) report(run *runs.Run, p *job.Plan) (e *trained.Evaluation, err err
 			return err
 		})
 		if err != nil {
-			return nil, advice.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
+			return nil, config.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
 		}
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return nil, err
@@ -366,7 +366,7 @@ func (a *app) report(run *runs.Run, p *job.Plan) (e *trained.Evaluation, err err
 		}
 	}
 	next = append(next, []string{"serve"})
-	for _, other := range registry.Describe(p.Config).Others {
+	for _, other := range config.Describe(p.Config).Others {
 		next = append(next, []string{"train", a.origin(run, p), other})
 	}
 	if err := a.printf("\nnext\n"); err != nil {

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -463,7 +463,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, exitOK},
 		{errors.New("any"), exitFailed},
-		{advice.Hint(advice.Usagef("x"), "y"), exitUsage},
+		{config.Hint(config.Usagef("x"), "y"), exitUsage},
 		{fmt.Errorf("a: %w", runs.ErrOccupied), exitUsage},
 		{fmt.Errorf("a: %w", coordinator.ErrInterrupted), exitInterrupted},
 		{fmt.Errorf("a: %w", checkpoint.ErrCorrupt), exitData},

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/replay"
@@ -33,7 +33,7 @@ recomputed by whole rounds.`,
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if workers < 1 {
-				return advice.Usagef("--workers %d: at least one is needed", workers)
+				return config.Usagef("--workers %d: at least one is needed", workers)
 			}
 			var v *replay.Verdict
 			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
@@ -84,7 +84,7 @@ func (a *app) judge(v *replay.Verdict) error {
 	if v.Equal {
 		return nil
 	}
-	return advice.Hint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
+	return config.Hint(fmt.Errorf("step %d of run %s: %w", v.Differs.Step, v.Run, errOtherBits),
 		"verify it on another machine, too: the machine that differs from the others has other arithmetic or damaged memory")
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
@@ -41,15 +41,15 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, err
 		}
 		if token, err = web.ReadToken(f.tokenFile); err != nil {
-			return nil, advice.Usage(err)
+			return nil, config.Usage(err)
 		}
 	}
 	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
 	switch {
 	case errors.Is(err, web.ErrToken):
-		return nil, advice.Usage(err)
+		return nil, config.Usage(err)
 	case err != nil:
-		return nil, advice.Hint(err, "--%s takes another address, e.g. 127.0.0.1:8081, or none", flag)
+		return nil, config.Hint(err, "--%s takes another address, e.g. 127.0.0.1:8081, or none", flag)
 	}
 	return server, nil
 }

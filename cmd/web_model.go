@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // modelView is what the page shows of the model of a run: its best checkpoint, on a series that training did not see.
 func (a *app) modelView(_ context.Context, name string) (any, error) {
-	run, err := switchyard.Open(filepath.Join(a.runsDir, name), registry.Of(a.kinds))
+	run, err := switchyard.Open(filepath.Join(a.runsDir, name), config.Of(a.kinds))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (a *app) unseen(run *switchyard.Run, name string) (switchyard.Recording, sw
 	if err != nil {
 		return switchyard.Recording{}, columns, [3]int{}, err
 	}
-	env, err := registry.Environment(c)
+	env, err := config.Environment(c)
 	if err != nil {
 		return switchyard.Recording{}, columns, [3]int{}, err
 	}

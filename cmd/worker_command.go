@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/release"
@@ -86,7 +86,7 @@ is; see docs/scaling.md and docs/security.md.`,
 // check returns what is wrong, and fills in the defaults.
 func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
-		return advice.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
+		return config.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
 	}
 	if f.slots == 0 {
 		f.slots = min(cores, wire.MaxLeases)
@@ -99,7 +99,7 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 		f.id = workerName(host)
 	}
 	if err := wire.CheckName(f.id); err != nil {
-		return advice.Usagef("--id: %w", err)
+		return config.Usagef("--id: %w", err)
 	}
 	if err := f.share.check(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 // checkServer checks how the worker reaches others.
 func (f *workerFlags) checkServer(c *cobra.Command) error {
 	if f.serve.join.listen == "" && (f.serve.listen != "" || f.serve.keys != "" || f.serve.tls) {
-		return advice.Hint(advice.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which --cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
+		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which --cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
 	}
 	if err := f.serve.join.check(); err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Bus carries messages between the parties of a run, at most once each: any of them may be lost.
@@ -115,4 +115,4 @@ func direct(prefix, name string) string {
 }
 
 // CheckName returns what is wrong with a name that is to be part of a subject.
-func CheckName(name string) error { return names.Check(name) }
+func CheckName(name string) error { return setting.Check(name) }

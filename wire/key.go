@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Keys in subjects. A worker publishes on subjects that end in the name of its key, and the broker lets each key publish
@@ -56,10 +56,10 @@ func SplitName(name string) (id, key string) {
 // CheckWorker returns what is wrong with the name of a worker.
 func CheckWorker(name string) error {
 	id, key := SplitName(name)
-	if err := names.Check(id); err != nil {
+	if err := setting.Check(id); err != nil {
 		return err
 	}
-	if err := names.Check(key); err != nil {
+	if err := setting.Check(key); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil

@@ -3,7 +3,7 @@ package wire
 import (
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
@@ -19,15 +19,15 @@ const (
 // Bounds on what a message may hold. A decoder checks a length against its bound and against the bytes that are there
 // before it allocates anything.
 const (
-	MaxName   = names.Max // bytes in a run's name and in a worker's id
-	MaxText   = 1024      // bytes in a reason, a remedy, a build id, a fault
-	MaxTerms  = 64        // loss terms of a block
-	MaxJob    = 1 << 19   // bytes in a job
-	MaxData   = 1 << 30   // bytes in a data set
-	MaxLeases = 1024      // leases listed in a heartbeat, slots of a worker
-	MaxRanges = 1024      // ranges of missing chunks in one Need or Fetch
-	MaxChunk  = 1 << 20   // bytes of one chunk
-	MaxCount  = 1 << 31   // shards, chunks, parameters
+	MaxName   = setting.Max // bytes in a run's name and in a worker's id
+	MaxText   = 1024        // bytes in a reason, a remedy, a build id, a fault
+	MaxTerms  = 64          // loss terms of a block
+	MaxJob    = 1 << 19     // bytes in a job
+	MaxData   = 1 << 30     // bytes in a data set
+	MaxLeases = 1024        // leases listed in a heartbeat, slots of a worker
+	MaxRanges = 1024        // ranges of missing chunks in one Need or Fetch
+	MaxChunk  = 1 << 20     // bytes of one chunk
+	MaxCount  = 1 << 31     // shards, chunks, parameters
 	// MaxSources bounds the blocks that a sum of sections is made of.
 	MaxSources = 1024
 	// MaxListed bounds the workers that are named in a Relay.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
@@ -233,7 +233,7 @@ func (a *Agent) refuse(msg *wire.Refusal) error {
 // assign makes the agent leave for a run. An empty name is the answer to a Seek when there is no run; it ends nothing.
 func (a *Agent) assign(run string) {
 	switch {
-	case names.CheckRun(run) != nil:
+	case setting.CheckRun(run) != nil:
 	case a.worker == nil && run == a.avoided && time.Now().Before(a.until):
 	case a.worker == nil:
 		a.serve(run)

@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/switchyard-ml/switchyard/cmd"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
-func main() { cmd.Main(registry.Builtin()) }
+func main() { cmd.Main(config.Builtin()) }

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats.go"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -99,7 +99,7 @@ func silent(members int) func(context.Context, *thief) error {
 		}
 		defer bus.Close()
 		build := func(data, set []byte, slots int) (worker.Program, error) {
-			p, err := job.Build(registry.Builtin().Kinds())(data, set, slots)
+			p, err := job.Build(config.Builtin().Kinds())(data, set, slots)
 			return &idler{Program: p, ctx: ctx}, err
 		}
 		for i := range members {

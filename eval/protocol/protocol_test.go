@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -20,16 +20,16 @@ var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise"}
 // subject is an untrained model of a few parameters, to be measured on a few episodes.
 func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
 	t.Helper()
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke", Arguments: settings})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke", Arguments: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := resolved.Config
-	data, env, err := registry.Data(c)
+	data, env, err := config.Data(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := registry.Model(c, data)
+	m, err := config.NewModel(c, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/banlist"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/job"
@@ -36,7 +35,7 @@ type Config struct {
 	URL      string // of the broker, for messages
 	Connect  func(party string) (*natsbus.Bus, error)
 	Faults   *fault.Injector  // nil: none
-	Command  advice.Command   // makes the command lines in hints
+	Command  config.Command   // makes the command lines in hints
 	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
 	Log      hclog.Logger
 	Events   bool     // whether runs that are no trials of a sweep get event files of TensorBoard
@@ -147,7 +146,7 @@ func (h *Host) resumeAll() error {
 			continue
 		}
 		if err := h.resume(info.Name); err != nil {
-			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", advice.Of(err))
+			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", config.HintOf(err))
 		}
 	}
 	return nil

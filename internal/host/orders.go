@@ -4,8 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
@@ -105,5 +104,5 @@ func sameRun(o Order, c config.Config) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return advice.Hint(advice.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
+	return config.Hint(config.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
@@ -96,13 +96,13 @@ func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
 var errRival = errors.New("a broker can have only one coordinator")
 
 func (h *Host) rival(i control.Identity) error {
-	return advice.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
+	return config.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
 }
 
 // WrongRole returns an error if the connection uses the key of another role.
 func WrongRole(bus *natsbus.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
-		return advice.Hint(advice.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it anew, and the broker has to read it again", role)
+		return config.Hint(config.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it anew, and the broker has to read it again", role)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/control"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -25,7 +25,7 @@ func TestHost_TheYoungerGivesIn(t *testing.T) {
 	t.Cleanup(b.Shutdown)
 	connected := func() *Host {
 		h := New(Config{
-			RunsDir: t.TempDir(), Kinds: registry.Builtin().Kinds(), Log: hclog.NewNullLogger(),
+			RunsDir: t.TempDir(), Kinds: config.Builtin().Kinds(), Log: hclog.NewNullLogger(),
 			Connect: func(party string) (*natsbus.Bus, error) {
 				return natsbus.Connect(natsbus.Config{Server: b, Name: party, Log: hclog.NewNullLogger()})
 			},

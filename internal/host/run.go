@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/job"
@@ -220,7 +220,7 @@ func (h *Host) conduct(r *hosted) {
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", advice.Of(session.DiskHint(err, r.run, h.cfg.Command)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", config.HintOf(session.DiskHint(err, r.run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
-	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/web"
 )
 
@@ -22,7 +22,7 @@ var _ control.Host = service{}
 func (s service) Submit(r control.Submission) (control.Submitted, error) {
 	c, err := s.host.cfg.Kinds.Parse("the submitted configuration", []byte(r.Config))
 	if err != nil {
-		return control.Submitted{}, s.answered(advice.Hint(advice.Usage(err), "use the same release on both sides"))
+		return control.Submitted{}, s.answered(config.Hint(config.Usage(err), "use the same release on both sides"))
 	}
 	h := s.host
 	h.opening.Lock()
@@ -147,11 +147,11 @@ func (s service) missing(name string, err error) error {
 		for _, r := range list {
 			words = append(words, r.Name)
 		}
-		if near := names.Nearest(name, words); near != "" {
+		if near := setting.Nearest(name, words); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 	}
-	return s.answered(advice.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
+	return s.answered(config.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
 }
 
 func controlled(r web.Run) (control.Run, error) {
@@ -171,7 +171,7 @@ func (s service) answered(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &control.Error{Code: control.Failed, Text: err.Error(), Hint: advice.Of(err)}
+	e := &control.Error{Code: control.Failed, Text: err.Error(), Hint: config.HintOf(err)}
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		e.Code = control.NotFound

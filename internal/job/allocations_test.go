@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 // tiny makes any preset cheap without another path through the code.
@@ -29,7 +28,7 @@ func TestStep_AllocatesNothing(t *testing.T) {
 		}
 		for _, switching := range []string{"model.switching=concrete model.kl_samples=2", "model.switching=normal"} {
 			t.Run(p.Name+" "+switching, func(t *testing.T) {
-				resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: p.Name, Arguments: append(tiny, strings.Fields(switching)...)})
+				resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: p.Name, Arguments: append(tiny, strings.Fields(switching)...)})
 				if err != nil {
 					t.Fatal(err)
 				}

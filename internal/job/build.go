@@ -1,9 +1,9 @@
 package job
 
 import (
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -16,9 +16,9 @@ func own(c config.Config) *files.Settings {
 // newModel builds the model of a configuration for data of these dimensions. It returns an error if the model is not
 // trained by gradient.
 func newModel(c config.Config, d model.Data) (model.Trainable, error) {
-	m, err := registry.Model(c, d)
+	m, err := config.NewModel(c, d)
 	if err != nil {
 		return nil, err
 	}
-	return registry.Trainable(c, m)
+	return config.Trainable(c, m)
 }

@@ -3,9 +3,8 @@ package job
 import (
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/maze"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 )
 
 func TestNewEnv_FollowsTheConfiguration(t *testing.T) {
@@ -23,11 +22,11 @@ func TestNewEnv_FollowsTheConfiguration(t *testing.T) {
 		{"ball", nil, 1024, 0, 4, 0.2},
 		{"ball/quick", []string{"env.walls=true", "env.dt=0.1"}, 1024, 0, 4, 0.1},
 	} {
-		resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: c.preset, Arguments: c.arguments})
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: c.preset, Arguments: c.arguments})
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, err := registry.Environment(resolved.Config)
+		env, err := config.Environment(resolved.Config)
 		if err != nil {
 			t.Fatal(err)
 		}

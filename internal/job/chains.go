@@ -3,11 +3,11 @@ package job
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/exact"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -15,15 +15,15 @@ import (
 
 // newChains builds the program of a model that fits itself: to all training episodes, whole.
 func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (*worker.Chains, error) {
-	data, env, err := registry.Data(c)
+	data, env, err := config.Data(c)
 	if err != nil {
 		return nil, err
 	}
-	m, err := registry.Model(c, data)
+	m, err := config.NewModel(c, data)
 	if err != nil {
 		return nil, err
 	}
-	fitter, err := registry.Fitter(c, m)
+	fitter, err := config.Fitter(c, m)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package job
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/names"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // ErrGroup is returned for an optim.factors that names no parameter of the model.
@@ -37,19 +37,19 @@ func groups(c config.Config, layout []coordinator.Tensor) []optim.Group {
 func checkFactors(c config.Config, layout []coordinator.Tensor) error {
 	factors, err := c.Optim.RateFactors()
 	if err != nil {
-		return advice.Usagef("optim.factors: %w", err)
+		return config.Usagef("optim.factors: %w", err)
 	}
 	for _, f := range factors {
 		if slices.ContainsFunc(layout, func(t coordinator.Tensor) bool { return f.Covers(t.Name) }) {
 			continue
 		}
-		err := advice.Usagef("optim.factors: %w: %s", ErrGroup, f.Group)
+		err := config.Usagef("optim.factors: %w: %s", ErrGroup, f.Group)
 		known := groupNames(layout)
-		if near := names.Nearest(f.Group, known); near != "" {
-			return advice.Hint(err, "did you mean %s?", near)
+		if near := setting.Nearest(f.Group, known); near != "" {
+			return config.Hint(err, "did you mean %s?", near)
 		}
 		top := slices.DeleteFunc(known, func(name string) bool { return strings.Contains(name, ".") })
-		return advice.Hint(err, "there are %s, and parts of them, e.g. %s", strings.Join(top, ", "), layout[0].Name)
+		return config.Hint(err, "there are %s, and parts of them, e.g. %s", strings.Join(top, ", "), layout[0].Name)
 	}
 	return nil
 }

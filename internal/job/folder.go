@@ -3,11 +3,11 @@ package job
 import (
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/names"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Origin says who asked for a run, and with which settings.
@@ -35,10 +35,10 @@ func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
 // Stem begins the name of a run that was given no name.
 func Stem(c config.Config) string {
 	name := strings.ReplaceAll(c.Preset, "/", "-")
-	if variant := registry.Describe(c).Variant; variant != "" {
+	if variant := config.Describe(c).Variant; variant != "" {
 		name += "-" + variant
 	}
-	if names.CheckRun(name+"-1") != nil {
+	if setting.CheckRun(name+"-1") != nil {
 		return "run"
 	}
 	return name

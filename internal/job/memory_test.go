@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // TestMemory_OfEveryPreset: a program of the preset's full size, after gradients and validations, has in use what it
@@ -25,7 +24,7 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 			continue
 		}
 		t.Run(preset.Name, func(t *testing.T) {
-			resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: preset.Name})
+			resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: preset.Name})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -42,7 +42,7 @@ func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 // NewPlan builds the program once, for the initial parameters, and computes one shard to count the operations of a
 // step. slots is the number of shards that a worker computes at the same time.
 func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
-	if s, ok := registry.Sweeps(c); ok {
+	if s, ok := config.Sweeps(c); ok {
 		return planChains(c, s, data, slots)
 	}
 	program, err := NewShards(c, data.Dataset(), 1)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -13,7 +13,7 @@ import (
 // alone, and the golden shard of a program that a worker builds from the job.
 func TestPrepare_IsWhatWorkersCompute(t *testing.T) {
 	for _, arguments := range [][]string{nil, {"train.gradients=int16"}} {
-		resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,11 +21,11 @@ func TestPrepare_IsWhatWorkersCompute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _, err := registry.Data(resolved.Config)
+		data, _, err := config.Data(resolved.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := registry.Model(resolved.Config, data)
+		m, err := config.NewModel(resolved.Config, data)
 		if err != nil {
 			t.Fatal(err)
 		}

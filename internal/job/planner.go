@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // Planner plans runs, and builds a program once for those that begin with the same one: the parts of a training that

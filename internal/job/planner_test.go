@@ -4,8 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // TestPlanner_IsNewPlan: whatever was planned before, a plan is that of NewPlan; and a program is built once for runs that
@@ -26,7 +25,7 @@ func TestPlanner_IsNewPlan(t *testing.T) {
 		{[]string{"train.method=diloco", "train.replicas=2", "train.local_steps=2"}, 5},
 		{[]string{"seed=5", "optim.beta1=0.8"}, 5},
 	} {
-		r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: c.arguments})
+		r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: c.arguments})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +45,7 @@ func TestPlanner_IsNewPlan(t *testing.T) {
 		}
 		clear(got.Theta) // it belongs to the run
 	}
-	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=nobody=2"}})
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=nobody=2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package job
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -13,7 +13,7 @@ import (
 // NewProgram builds the program of a worker: the shards of an update, the replicas of a run with local steps, or the
 // chains of a model that fits itself. set is the data of a run on own files.
 func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
-	if s, ok := registry.Sweeps(c); ok {
+	if s, ok := config.Sweeps(c); ok {
 		return newChains(c, s, set, slots)
 	}
 	if !LocalSteps(c) {
@@ -87,7 +87,7 @@ type source struct {
 
 // newSource builds the source of a configuration, including the environment if data are simulated.
 func newSource(c config.Config, set *files.Dataset) (source, error) {
-	data, env, err := registry.Data(c)
+	data, env, err := config.Data(c)
 	if err != nil {
 		return source{}, err
 	}

@@ -1,9 +1,9 @@
 package job
 
 import (
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/config"
 )
 
 // Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are simulated.

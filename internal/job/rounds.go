@@ -3,11 +3,11 @@ package job
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/exact"
 	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -16,13 +16,13 @@ func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" && c.U
 
 // Sweeping reports whether the model of a run fits itself. Its sweeps take the place of updates.
 func Sweeping(c config.Config) bool {
-	_, ok := registry.Sweeps(c)
+	_, ok := config.Sweeps(c)
 	return ok
 }
 
 // Stride is the number of updates between two exchanges with the coordinator.
 func Stride(c config.Config) uint64 {
-	if s, ok := registry.Sweeps(c); ok {
+	if s, ok := config.Sweeps(c); ok {
 		return uint64(s.Exchange)
 	}
 	if LocalSteps(c) {
@@ -34,7 +34,7 @@ func Stride(c config.Config) uint64 {
 // RoundShards is the number of shards of a step. In a run with local steps these are the replicas of a round; for a
 // model that fits itself, the power of two that is not below the number of chains.
 func RoundShards(c config.Config) int {
-	if s, ok := registry.Sweeps(c); ok {
+	if s, ok := config.Sweeps(c); ok {
 		return exact.Shards(s.Chains)
 	}
 	if LocalSteps(c) {

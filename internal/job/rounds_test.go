@@ -3,13 +3,12 @@ package job
 import (
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // TestOptimizer_OfEveryFamily on every preset is one that a coordinator accepts.
 func TestOptimizer_OfEveryFamily(t *testing.T) {
-	kinds := registry.Builtin().Kinds()
+	kinds := config.Builtin().Kinds()
 	for _, p := range config.Presets() {
 		for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds"} {
 			r, err := kinds.Resolve(config.Sources{Preset: p.Name, Arguments: []string{"model.kind=" + family}})

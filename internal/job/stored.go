@@ -6,8 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
@@ -25,7 +25,7 @@ func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
 	}
 	encoded, err := store.Load(own(c).Hash)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, advice.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
+		return nil, config.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
 			"submit the run again on the machine that has the files: submit uploads them")
 	}
 	if err != nil {

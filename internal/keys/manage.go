@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -204,7 +204,7 @@ const (
 
 // workerFile is the file of a worker's key.
 func workerFile(name string) (string, error) {
-	if err := names.Check(name); err != nil {
+	if err := setting.Check(name); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrWorker, err)
 	}
 	return workerPrefix + name + extension, nil

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
@@ -16,7 +16,7 @@ var wholePlans sync.Map // of the function below, by size
 func whole(t *testing.T, size Size) *Plan {
 	t.Helper()
 	once, _ := wholePlans.LoadOrStore(size, sync.OnceValues(func() (*Plan, error) {
-		return NewPlan(registry.Builtin().Kinds(), size, 2, nil)
+		return NewPlan(config.Builtin().Kinds(), size, 2, nil)
 	}))
 	p, err := once.(func() (*Plan, error))()
 	if err != nil {
@@ -34,7 +34,7 @@ func TestNewPlan(t *testing.T) {
 			if slices.Contains(taken, trial.Name) {
 				t.Errorf("%s: two runs are called %s", size, trial.Name)
 			}
-			if err := names.CheckRun(trial.Name); err != nil {
+			if err := setting.CheckRun(trial.Name); err != nil {
 				t.Error(err)
 			}
 			taken = append(taken, trial.Name)
@@ -94,7 +94,7 @@ func TestNewPlan_Lengths(t *testing.T) {
 func TestNewPlan_Names(t *testing.T) {
 	all := whole(t, Quick)
 	for _, choice := range []Choice{"table1/reacher/normal", "ablation", "ablation/maze/concrete-softmax", "dt"} {
-		part, err := NewPlan(registry.Builtin().Kinds(), Quick, 2, []Choice{choice})
+		part, err := NewPlan(config.Builtin().Kinds(), Quick, 2, []Choice{choice})
 		if err != nil {
 			t.Fatal(err)
 		}

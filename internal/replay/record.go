@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -39,7 +39,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 		return nil, err
 	}
 	if r.log.Last == 0 {
-		return nil, advice.Hint(fmt.Errorf("%s: %w", path, ErrNoLog), "a run logs every step; it may not have made one yet")
+		return nil, config.Hint(fmt.Errorf("%s: %w", path, ErrNoLog), "a run logs every step; it may not have made one yet")
 	}
 	scale, err := job.StoredScale(c, r.folder)
 	if err != nil {

@@ -6,10 +6,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -18,7 +17,7 @@ import (
 // trained leaves the record of a run in a folder.
 func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
 	t.Helper()
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
 	if err := errors.Join(s.Train(t.Context(), run, func(terminal.Progress) {}), run.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(registry.Builtin().Kinds(), dir, name)
+	r, err := Open(config.Builtin().Kinds(), dir, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func TestReplay_FindsAndTells(t *testing.T) {
 	if n := len(shown); n < 2 || !shown[n-1].Over || shown[n-1].Step != 4 || shown[n-2] != (Progress{Run: "a", Step: 4, To: 4}) {
 		t.Errorf("shown: %+v", shown)
 	}
-	if _, err := Verify(t.Context(), a, 3, 2, with); !errors.Is(err, advice.ErrUsage) {
+	if _, err := Verify(t.Context(), a, 3, 2, with); !errors.Is(err, config.ErrUsage) {
 		t.Errorf("steps 3 to 2: got %v", err)
 	}
 	d, err := Diff(t.Context(), a, b, with)
@@ -69,7 +68,7 @@ func TestReplay_FindsAndTells(t *testing.T) {
 }
 
 func TestOpen_NoSuchRun(t *testing.T) {
-	if _, err := Open(registry.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := Open(config.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
 	"github.com/switchyard-ml/switchyard/internal/job"
 )
 
@@ -40,7 +40,7 @@ func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Ver
 		to = r.log.Last
 	}
 	if from < 1 || from > to || to > r.log.Last {
-		return nil, advice.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, r.name, r.log.Last)
+		return nil, config.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, r.name, r.log.Last)
 	}
 	h := job.Stride(r.config)
 	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Remove removes the folder of the named run with all that it holds. It returns ErrHeld while a process works on the run.
@@ -27,7 +27,7 @@ func Remove(dir, name string) error {
 // Rename gives a run another name. The run says what it was called before. It returns ErrHeld while a process works on
 // the run, and ErrOccupied if the name is taken.
 func Rename(dir, from, to string) error {
-	if err := names.CheckRun(to); err != nil {
+	if err := setting.CheckRun(to); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
 	}
 	r, err := Open(dir, from)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Errors of runs.
@@ -109,7 +109,7 @@ func unborn(folder string) bool {
 // process then gets the lock.
 func claim(dir, name, stem string) (string, error) {
 	if name != "" {
-		if err := names.CheckRun(name); err != nil {
+		if err := setting.CheckRun(name); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrName, err)
 		}
 		err := os.Mkdir(filepath.Join(dir, name), 0o755)
@@ -277,7 +277,7 @@ func Config(dir, name string) (data []byte, path string, err error) {
 // find returns the folder of the named run.
 func find(dir, name string) (string, error) {
 	folder := filepath.Join(dir, name)
-	if err := names.CheckRun(name); err != nil {
+	if err := setting.CheckRun(name); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrName, err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, infoFile)); errors.Is(err, fs.ErrNotExist) {

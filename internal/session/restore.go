@@ -6,16 +6,16 @@ import (
 	"syscall"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/advice"
+
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 // Restore reads the newest valid checkpoint of a run, and returns why it skipped newer ones. For a run that ended
 // before its first checkpoint, it returns none.
-func Restore(run *runs.Run, command advice.Command) (*checkpoint.Checkpoint, []error, error) {
+func Restore(run *runs.Run, command config.Command) (*checkpoint.Checkpoint, []error, error) {
 	from, skipped, err := checkpoint.Restore(run.Path(runs.Checkpoints))
 	written := run.Info().Checkpoint
 	again := command("train", run.Path("config.yaml"))
@@ -23,12 +23,12 @@ func Restore(run *runs.Run, command advice.Command) (*checkpoint.Checkpoint, []e
 	case errors.Is(err, checkpoint.ErrVoid):
 		return nil, nil, nil
 	case errors.Is(err, checkpoint.ErrNotFound) && written > 0:
-		return nil, nil, advice.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
+		return nil, nil, config.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
 			"put the folder checkpoints back, or start again with: %s", again)
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, advice.Hint(err, "no checkpoint can be used; start again with: %s", again)
+		return nil, nil, config.Hint(err, "no checkpoint can be used; start again with: %s", again)
 	}
 	return from, skipped, nil
 }
@@ -49,7 +49,7 @@ type Place struct {
 	Kinds   *config.Kinds
 	RunsDir string
 	Data    job.Store      // data sets of runs that a host led, whose files may be on another machine
-	Command advice.Command // makes the command lines in hints
+	Command config.Command // makes the command lines in hints
 }
 
 // Reopen holds a run, and reads its newest valid checkpoint and the scaling of its data. Begin has to be called before
@@ -121,13 +121,13 @@ func End(run *runs.Run, err error) error {
 
 // DiskHint adds to an error of a full disk what is left of the run; run is nil if its folder was not made. It returns
 // other errors unchanged.
-func DiskHint(err error, run *runs.Run, command advice.Command) error {
+func DiskHint(err error, run *runs.Run, command config.Command) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
 	if run == nil || run.Info().Checkpoint == 0 {
-		return advice.Hint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
+		return config.Hint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
 	}
-	return advice.Hint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
+	return config.Hint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
 		run.Info().Checkpoint, command("resume", run.Name()))
 }

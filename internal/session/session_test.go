@@ -6,10 +6,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -17,7 +17,7 @@ import (
 // newSession is a session of a run of ten steps with so many workers.
 func newSession(t *testing.T, carrier Carrier, workers int) *Session {
 	t.Helper()
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model"
@@ -21,7 +21,7 @@ import (
 // A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients
 // or if workers share memory with it.
 func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestWatch_DoubtsANegativeDivergence(t *testing.T) {
 // watched is the watch of a run with these terms.
 func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *runs.Run) {
 	t.Helper()
-	resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/switchyard-ml/switchyard/internal/names"
 )
 
 // Assign parses text as the value of the key and stores it in the struct that settings points to. It returns the fault
@@ -32,7 +30,7 @@ func (k Key) Assign(settings any, text string) (fault, hint string) {
 func (k Key) assignText(settings any, text string) (fault, hint string) {
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
 		hint = "it takes " + strings.Join(k.Values, " or ")
-		if near := names.Nearest(text, k.Values); near != "" {
+		if near := Nearest(text, k.Values); near != "" {
 			hint = fmt.Sprintf("did you mean %s? (%s)", near, hint)
 		}
 		return fmt.Sprintf("unknown value %q", text), hint

@@ -11,8 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
@@ -36,7 +35,7 @@ type Study struct {
 	Episodes int // of each test; 0: as many as the protocol is made for
 	Version  string
 	Log      hclog.Logger
-	Command  advice.Command
+	Command  config.Command
 	Show     func(Progress) // after each change, one call at a time
 }
 
@@ -72,7 +71,7 @@ func (s *Study) state(t Trial) (runs.Info, error) {
 		return runs.Info{}, err
 	}
 	if !c.Equal(t.Config) {
-		return runs.Info{}, advice.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
+		return runs.Info{}, config.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
 			"choose another folder, or remove %s", t.Name)
 	}
 	return info, nil

@@ -13,15 +13,15 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 func trial(t *testing.T, name string, settings ...string) Trial {
 	t.Helper()
 	settings = append([]string{"train.steps=12", "train.checkpoint_every=4", "train.validate_every=6"}, settings...)
-	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: settings})
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func trial(t *testing.T, name string, settings ...string) Trial {
 
 func studyOf(dir string, trials ...Trial) *Study {
 	return &Study{
-		Kinds: registry.Builtin().Kinds(), RunsDir: dir, Trials: trials, Parallel: 2, Threads: 1,
+		Kinds: config.Builtin().Kinds(), RunsDir: dir, Trials: trials, Parallel: 2, Threads: 1,
 		Log: hclog.NewNullLogger(), Command: func(words ...string) string { return strings.Join(words, " ") }, Show: func(Progress) {},
 	}
 }

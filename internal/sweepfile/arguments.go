@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file, and
@@ -17,18 +17,18 @@ func FromArguments(args []string) ([]byte, error) {
 		base = "config"
 	}
 	if strings.Contains(args[0], "=") {
-		return nil, advice.Hint(advice.Usagef("%s: the preset, or a file, comes first", args[0]), "e.g. sweep -m fhn/smoke %s", args[0])
+		return nil, config.Hint(config.Usagef("%s: the preset, or a file, comes first", args[0]), "e.g. sweep -m fhn/smoke %s", args[0])
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\nmethod: grid\nparameters:\n", base, args[0])
 	for _, a := range args[1:] {
 		key, text, found := strings.Cut(a, "=")
 		if !found || key == "" || text == "" {
-			return nil, advice.Hint(advice.Usagef("%q: expected key=value,value", a), "e.g. optim.rate=1e-3,1e-2")
+			return nil, config.Hint(config.Usagef("%q: expected key=value,value", a), "e.g. optim.rate=1e-3,1e-2")
 		}
 		values, err := valuesOf(text)
 		if err != nil {
-			return nil, advice.Hint(advice.Usagef("%s: %w", a, err), "e.g. seed=range(0,3), or seed=0,1,2")
+			return nil, config.Hint(config.Usagef("%s: %w", a, err), "e.g. seed=range(0,3), or seed=0,1,2")
 		}
 		if len(values) == 1 {
 			fmt.Fprintf(&b, "  %s: {value: %s}\n", key, quoted(values[0]))

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -114,7 +114,7 @@ func (f *File) note(format string, args ...any) {
 // unknown reports a key that is not one of known.
 func (f *File) unknown(p config.Pair, path string, known []string) {
 	hint := "it has the keys " + strings.Join(known, ", ")
-	if near := names.Nearest(p.Key, known); near != "" {
+	if near := setting.Nearest(p.Key, known); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if other, ok := synonyms[p.Key]; ok && slices.Contains(known, other) {
 		hint = "did you mean " + other + "?"
@@ -218,7 +218,7 @@ func (f *File) oneOf(p config.Pair, path string, known []string) string {
 		return text
 	}
 	hint := "it takes " + strings.Join(known, ", ")
-	if near := names.Nearest(text, known); near != "" {
+	if near := setting.Nearest(text, known); near != "" {
 		hint = "did you mean " + near + "? (" + hint + ")"
 	}
 	f.fault(p.Value.Origin, join(path, p.Key), fmt.Sprintf("%q is not possible", text), hint)

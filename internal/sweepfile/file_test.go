@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -28,7 +28,7 @@ func read(text string) (*File, *Base, error) {
 		return nil, nil, err
 	}
 	b, err := f.Resolve(Sources{
-		Kinds: registry.Builtin().Kinds(),
+		Kinds: config.Builtin().Kinds(),
 		Read: func(path string) ([]byte, error) {
 			if path == "my.yaml" {
 				return []byte("preset: fhn/smoke\ntrain:\n  steps: 90\n"), nil

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/names"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -74,7 +74,7 @@ func Protocols(c config.Config) []protocol.Protocol {
 	if c.Recorded() {
 		return protocol.For(c.Env.Kind, nil)
 	}
-	env, err := registry.Environment(c)
+	env, err := config.Environment(c)
 	if err != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (f *File) known(at config.Origin, key, word string, list []string, text str
 		return
 	}
 	hint := text + strings.Join(list, ", ")
-	if near := names.Nearest(word, list); near != "" {
+	if near := setting.Nearest(word, list); near != "" {
 		hint = "did you mean " + near + "? (" + hint + ")"
 	}
 	f.fault(at, key, fmt.Sprintf("%q is not known", word), hint)

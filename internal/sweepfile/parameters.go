@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -310,7 +310,7 @@ func (f *File) settle(value func(key string) (string, bool), keys []string) {
 			v, ok := value(c.Key)
 			if !ok {
 				hint := ""
-				if near := names.Nearest(c.Key, keys); near != "" {
+				if near := setting.Nearest(c.Key, keys); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				f.fault(f.origins["parameters."+p.Key+".when."+c.Key], "parameters."+p.Key+".when", c.Key+" is no key", hint)

@@ -16,8 +16,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/track"
 )
@@ -275,7 +275,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func someConfig(t *testing.T) config.Config {
 	t.Helper()
-	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {
 		t.Fatal(err)
 	}

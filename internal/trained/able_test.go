@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/gibbs"
 )
@@ -13,11 +13,11 @@ import (
 // TestAbilities_AreThoseOfTheFamilies: messages name exactly the families that can do what is asked.
 func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
 	for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds"} {
-		resolved, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"model.kind=" + family}})
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"model.kind=" + family}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := registry.Model(resolved.Config, model.Data{NX: 2, NU: 1})
+		m, err := config.NewModel(resolved.Config, model.Data{NX: 2, NU: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -20,7 +20,7 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 	if !ok {
 		return nil
 	}
-	sweeps, _ := registry.Sweeps(r.Config)
+	sweeps, _ := config.Sweeps(r.Config)
 	table := eval.Table{Corner: "quantity", Columns: []string{"rhat", "ess_bulk", "ess_tail", "chains", "sweeps"}}
 	var parts []string
 	for _, d := range m.Diagnose() {

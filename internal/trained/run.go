@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -32,12 +32,12 @@ const (
 
 // Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry has
 // only what comes with Switchyard.
-func Open(folder string, r *registry.Registry) (*Run, error) { return OpenAt(folder, Best, r) }
+func Open(folder string, r *config.Registry) (*Run, error) { return OpenAt(folder, Best, r) }
 
 // OpenAt is Open at the given checkpoint.
-func OpenAt(folder, which string, r *registry.Registry) (*Run, error) {
+func OpenAt(folder, which string, r *config.Registry) (*Run, error) {
 	if r == nil {
-		r = registry.Builtin()
+		r = config.Builtin()
 	}
 	opened, err := OpenFolder(r.Kinds(), folder, which)
 	if which == Best && errors.Is(err, checkpoint.ErrNotFound) {

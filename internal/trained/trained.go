@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/exact"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -57,10 +57,10 @@ func (r *Opened) open(which string) error {
 		return err
 	}
 	var data model.Data
-	if data, r.Env, err = registry.Data(r.Config); err != nil {
+	if data, r.Env, err = config.Data(r.Config); err != nil {
 		return err
 	}
-	if r.Model, err = registry.Model(r.Config, data); err != nil {
+	if r.Model, err = config.NewModel(r.Config, data); err != nil {
 		return err
 	}
 	if err := r.install(); err != nil {
@@ -71,11 +71,11 @@ func (r *Opened) open(which string) error {
 
 // install gives the model its parameters, averaged over updates if the run does so, or the states of its chains.
 func (r *Opened) install() error {
-	s, ok := registry.Sweeps(r.Config)
+	s, ok := config.Sweeps(r.Config)
 	if !ok {
 		return r.Model.Params().Load(r.Checkpoint.Evaluated())
 	}
-	fitter, err := registry.Fitter(r.Config, r.Model)
+	fitter, err := config.Fitter(r.Config, r.Model)
 	if err != nil {
 		return err
 	}

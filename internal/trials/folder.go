@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -50,12 +50,12 @@ type Folder struct{ Dir, Name string }
 
 // CheckName returns an error if no sweep can have the name.
 func CheckName(name string) error {
-	err := names.CheckRun(name)
+	err := setting.CheckRun(name)
 	if err == nil && len(name) > maxName {
 		err = fmt.Errorf("%q has %d characters, more than %d", name, len(name), maxName)
 	}
 	if err != nil {
-		return advice.Hint(advice.Usage(fmt.Errorf("%w: %w", ErrName, err)), "choose another --name")
+		return config.Hint(config.Usage(fmt.Errorf("%w: %w", ErrName, err)), "choose another --name")
 	}
 	return nil
 }
@@ -86,10 +86,10 @@ func (f Folder) State() (*sweep.State, error) {
 		for _, o := range List(f.Dir) {
 			all = append(all, o.Name)
 		}
-		if near := names.Nearest(f.Name, all); near != "" {
+		if near := setting.Nearest(f.Name, all); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return nil, advice.Hint(advice.Usage(fmt.Errorf("%w: %s", ErrNotFound, filepath.Join(f.Dir, f.Name))), "%s", hint)
+		return nil, config.Hint(config.Usage(fmt.Errorf("%w: %s", ErrNotFound, filepath.Join(f.Dir, f.Name))), "%s", hint)
 	}
 	return sweep.NewState(records)
 }
@@ -116,7 +116,7 @@ func (f Folder) Lead() (io.Closer, error) {
 	}
 	lock, err := runs.Lock(f.Path(lockFile))
 	if errors.Is(err, runs.ErrHeld) {
-		return nil, advice.Hint(advice.Usagef("sweep %s is led by another process", f.Name), "look at it with sweep show, or end it with sweep stop")
+		return nil, config.Hint(config.Usagef("sweep %s is led by another process", f.Name), "look at it with sweep show, or end it with sweep stop")
 	}
 	return lock, err
 }
@@ -336,7 +336,7 @@ type Summary struct {
 // Sweep is the report of a sweep.
 func (s *Shelf) Sweep(name string) (*sweep.Report, error) {
 	f := Folder{s.dir, name}
-	if names.CheckRun(name) != nil {
+	if setting.CheckRun(name) != nil {
 		return nil, ErrNotFound
 	}
 	s.mu.Lock()

@@ -11,8 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
@@ -106,7 +105,7 @@ func (j *Job) checkGrid(path string) error {
 		j.File.Notes = append(j.File.Notes, fmt.Sprintf("%d of %d combinations are not valid and are left out", invalid, len(all)))
 		return nil
 	}
-	return advice.Hint(&config.Error{Problems: faults}, "%d of %d combinations are not valid; invalid: skip leaves them out", invalid, len(all))
+	return config.Hint(&config.Error{Problems: faults}, "%d of %d combinations are not valid; invalid: skip leaves them out", invalid, len(all))
 }
 
 // compare returns an error if the sweep exists with another meaning.
@@ -130,7 +129,7 @@ func (j *Job) compare() error {
 	for _, d := range differences {
 		lines = append(lines, diff(d)...)
 	}
-	return advice.Hint(advice.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged, j.Folder.Path(), strings.Join(lines, "\n"))),
+	return config.Hint(config.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged, j.Folder.Path(), strings.Join(lines, "\n"))),
 		"choose another --name; or put the file back as %s has it; more trials of the same: sweep extend %s", j.Folder.Path(SpecFile), j.Folder.Name)
 }
 

@@ -14,8 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/advice"
-	"github.com/switchyard-ml/switchyard/internal/config"
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -71,7 +70,7 @@ func (m *Sweeps) Ready(ctx context.Context) {
 			err = m.again(f, 0)
 		}
 		if err != nil {
-			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", advice.Of(err))
+			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", config.HintOf(err))
 		}
 	}
 	<-ctx.Done()
@@ -124,7 +123,7 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 		case errors.Is(err, sweep.ErrInterrupted):
 			log.Info("sweep interrupted")
 		case err != nil:
-			log.Error("sweep ended", "error", err, "hint", advice.Of(err))
+			log.Error("sweep ended", "error", err, "hint", config.HintOf(err))
 		default:
 			log.Info("sweep done")
 		}
@@ -161,7 +160,7 @@ func (m *Sweeps) answer(r control.SweepRequest) (string, error) {
 	case control.SweepStop, control.SweepPause, control.SweepResume, control.SweepExtend:
 		return m.order(f, r)
 	}
-	return "", advice.Usagef("%q is nothing that can be asked of a sweep", r.Act)
+	return "", config.Usagef("%q is nothing that can be asked of a sweep", r.Act)
 }
 
 func (m *Sweeps) list() (string, error) {
@@ -225,17 +224,17 @@ func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
 	}
 	switch {
 	case r.Act == control.SweepExtend && r.Trials < 1:
-		return "", advice.Usagef("%d further trials: at least 1", r.Trials)
+		return "", config.Usagef("%d further trials: at least 1", r.Trials)
 	case r.Act == control.SweepExtend && led != nil:
-		return "", advice.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
+		return "", config.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
 	case r.Act == control.SweepExtend:
 		return fmt.Sprintf("sweep %s goes on with %d more trials\n", f.Name, r.Trials), m.again(f, state.Spec.Trials+r.Trials)
 	case state.Done:
-		return "", advice.Usagef("sweep %s is done", f.Name)
+		return "", config.Usagef("sweep %s is done", f.Name)
 	case r.Act == control.SweepResume && led == nil:
 		return fmt.Sprintf("sweep %s goes on\n", f.Name), m.again(f, 0)
 	case led == nil:
-		return "", advice.Usagef("sweep %s is not under way", f.Name)
+		return "", config.Usagef("sweep %s is not under way", f.Name)
 	}
 	order := map[control.SweepAct]sweep.Order{control.SweepStop: sweep.Halt, control.SweepPause: sweep.Pause, control.SweepResume: sweep.Proceed}[r.Act]
 	if err := f.SetOrder(order); err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/registry"
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -27,7 +27,7 @@ func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 		t.Fatal(err)
 	}
 	m = &Sweeps{
-		Dir: dir, Kinds: registry.Builtin().Kinds(),
+		Dir: dir, Kinds: config.Builtin().Kinds(),
 		Describe: func(w io.Writer, f Folder, s *sweep.State, _ bool) error {
 			_, err := fmt.Fprintf(w, "%s %s\n", f.Name, s.Word())
 			return err

@@ -13,11 +13,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
@@ -42,7 +42,7 @@ early_terminate: {type: halving, min_iter: 4, cohort: 3}
 // prepare reads the sweep in a folder.
 func prepare(t *testing.T, dir, text string) (*Job, error) {
 	t.Helper()
-	return Prepare(Request{Folder: Folder{dir, "s"}, Path: "s.yaml", Text: []byte(text), Kinds: registry.Builtin().Kinds()})
+	return Prepare(Request{Folder: Folder{dir, "s"}, Path: "s.yaml", Text: []byte(text), Kinds: config.Builtin().Kinds()})
 }
 
 // leadSweep leads a sweep in this process with so many workers, until its end or until more than records were written, when
@@ -64,7 +64,7 @@ func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 	var h *host.Host
 	var swept error
 	h = host.New(host.Config{
-		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: registry.Builtin().Kinds(), Log: log,
+		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: config.Builtin().Kinds(), Log: log,
 		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
 		Connect: transport.Plain, Direct: transport.Direct,
 		Ready: func(ready context.Context) {
@@ -91,7 +91,7 @@ func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agent, err := worker.NewAgent(worker.AgentConfig{ID: fmt.Sprintf("w%d", n), Slots: 1, Numerics: job.Numerics(), Build: job.Build(registry.Builtin().Kinds())}, bus, log)
+		agent, err := worker.NewAgent(worker.AgentConfig{ID: fmt.Sprintf("w%d", n), Slots: 1, Numerics: job.Numerics(), Build: job.Build(config.Builtin().Kinds())}, bus, log)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func unpaused(t *testing.T, f Folder) {
 	if len(b.Runs[0].Results) != 2 {
 		t.Fatalf("the best trial has results at %d rungs", len(b.Runs[0].Results))
 	}
-	c, err := registry.Builtin().Kinds().Parse("config.yaml", []byte(read(t, f.Path(BestFolder, "config.yaml"))))
+	c, err := config.Builtin().Kinds().Parse("config.yaml", []byte(read(t, f.Path(BestFolder, "config.yaml"))))
 	if err != nil {
 		t.Fatal(err)
 	}

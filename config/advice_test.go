@@ -1,4 +1,4 @@
-package advice
+package config
 
 import (
 	"errors"
@@ -12,13 +12,13 @@ func TestHint_StaysBesideTheText(t *testing.T) {
 	if got, want := err.Error(), "open: read x: file does not exist"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := Of(err), "look for x"; got != want {
+	if got, want := HintOf(err), "look for x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !errors.Is(err, ErrUsage) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v matches neither its mark nor its cause", err)
 	}
-	if outer := Of(Hint(err, "else")); outer != "else" {
+	if outer := HintOf(Hint(err, "else")); outer != "else" {
 		t.Errorf("got %q, want the outermost hint", outer)
 	}
 }
@@ -27,7 +27,7 @@ func TestHint_OfNothing(t *testing.T) {
 	if err := Hint(nil, "do"); err != nil {
 		t.Errorf("got %v", err)
 	}
-	if got := Of(errors.New("plain")); got != "" {
+	if got := HintOf(errors.New("plain")); got != "" {
 		t.Errorf("got %q", got)
 	}
 	if errors.Is(errors.New("plain"), ErrUsage) {

@@ -1,4 +1,4 @@
-package registry_test
+package config_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -22,7 +22,7 @@ import (
 
 // families are the values of model.kind.
 func families(t *testing.T) []string {
-	keys := registry.Builtin().Kinds().Keys()
+	keys := config.Builtin().Kinds().Keys()
 	i := slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })
 	if i < 0 {
 		t.Fatal("there is no key model.kind")
@@ -30,9 +30,9 @@ func families(t *testing.T) []string {
 	return keys[i].Values
 }
 
-func resolve(t *testing.T, preset string, arguments ...string) config.Config {
+func resolveKinds(t *testing.T, preset string, arguments ...string) config.Config {
 	t.Helper()
-	r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: preset, Arguments: arguments})
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: preset, Arguments: arguments})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func shards(t *testing.T, c config.Config, slots int) *worker.Shards {
 	if job.Sweeping(c) {
 		return nil // chains_test.go has them
 	}
-	m, err := registry.Model(c, model.Data{NX: 2})
+	m, err := config.NewModel(c, model.Data{NX: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestFamilies_WorkWithEveryPreset(t *testing.T) {
 			if refuses(t, family, preset) {
 				continue
 			}
-			p := shards(t, resolve(t, preset, "model.kind="+family), 1)
+			p := shards(t, resolveKinds(t, preset, "model.kind="+family), 1)
 			if p == nil {
 				continue
 			}
@@ -92,17 +92,17 @@ func TestFamilies_WorkWithEveryPreset(t *testing.T) {
 // weight 1 in loss and bound the objective at the end of all schedules is the bound.
 func TestFamilies_SayWhatTheirBoundIs(t *testing.T) {
 	for _, family := range families(t) {
-		c := resolve(t, "maze/smoke", "model.kind="+family)
+		c := resolveKinds(t, "maze/smoke", "model.kind="+family)
 		plan, err := job.NewPlan(c, nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, known := model.ELBO(plan.Terms, make([]float32, len(plan.Terms))); known != (registry.Describe(c).Bound != "") {
-			t.Errorf("%s: its terms have a bound: %v, it says %q", family, known, registry.Describe(c).Bound)
+		if _, known := model.ELBO(plan.Terms, make([]float32, len(plan.Terms))); known != (config.Describe(c).Bound != "") {
+			t.Errorf("%s: its terms have a bound: %v, it says %q", family, known, config.Describe(c).Bound)
 		}
 	}
 	for family, arguments := range map[string]string{"slds": "anneal.kl_switch=1", "fusion": "seed=1", "dvbf": "anneal.updates=7", "lstm": "seed=1", "static": "seed=1", "linear": "seed=1"} {
-		p := shards(t, resolve(t, "maze/smoke", "model.kind="+family, arguments), 1)
+		p := shards(t, resolveKinds(t, "maze/smoke", "model.kind="+family, arguments), 1)
 		terms := make([]float32, len(p.TermNames()))
 		if err := p.Validate(0, 0, 0, terms); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestFamilies_SameBitsForAnyWorkers(t *testing.T) {
 		if slices.Contains(byChains, family) {
 			continue
 		}
-		c := resolve(t, "maze/smoke", "model.kind="+family, "train.steps=10")
+		c := resolveKinds(t, "maze/smoke", "model.kind="+family, "train.steps=10")
 		if shards(t, c, 1) == nil {
 			continue
 		}

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -36,7 +36,7 @@ func (*gru) Describe() model.Description                        { return model.D
 
 func ownKinds(t *testing.T) *config.Kinds {
 	t.Helper()
-	r, err := registry.New(registry.Own{
+	r, err := config.New(config.Own{
 		Environments: []envs.Kind{{Name: "pendulum", Doc: "a bob on a rod", Settings: func() envs.Settings { return &pendulum{Mass: 1} }}},
 		Families:     []model.Family{{Name: "gru", Doc: "a gated recurrence", Settings: func() model.Settings { return &gru{Hidden: 16} }}},
 	})

@@ -1,7 +1,4 @@
-// Package registry lists the values that env.kind and model.kind may have: the kinds that come with Switchyard, and
-// those that users add. It does not know what is done with them: package config reads configurations with them, package
-// job builds models from them.
-package registry
+package config
 
 import (
 	"errors"
@@ -17,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/maze"
 	"github.com/switchyard-ml/switchyard/envs/noise"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
-	"github.com/switchyard-ml/switchyard/internal/config"
+
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/dvbf"
@@ -35,7 +32,7 @@ import (
 type Registry struct {
 	environments []envs.Kind
 	families     []model.Family
-	kinds        *config.Kinds
+	kinds        *Kinds
 }
 
 // Own are the kinds that a user adds.
@@ -57,7 +54,7 @@ func builtin() Own {
 func New(own Own) (*Registry, error) {
 	all := builtin()
 	r := &Registry{environments: append(all.Environments, own.Environments...), families: append(all.Families, own.Families...)}
-	var env, families []config.Kind
+	var env, families []Kind
 	for _, k := range r.environments {
 		if k.Settings == nil {
 			return nil, fmt.Errorf("register env.kind=%s: it has no Settings", k.Name)
@@ -70,7 +67,7 @@ func New(own Own) (*Registry, error) {
 		}
 		families = append(families, r.family(f))
 	}
-	kinds, err := config.NewKinds(env, families)
+	kinds, err := NewKinds(env, families)
 	if err != nil {
 		return nil, fmt.Errorf("register: %w", err)
 	}
@@ -88,20 +85,20 @@ func Builtin() *Registry {
 }
 
 // Of is the registry of kinds that were made by one.
-func Of(kinds *config.Kinds) *Registry { return &Registry{kinds: kinds} }
+func Of(kinds *Kinds) *Registry { return &Registry{kinds: kinds} }
 
-func (r *Registry) environment(k envs.Kind) config.Kind {
+func (r *Registry) environment(k envs.Kind) Kind {
 	_, recorded := k.Settings().(*files.Settings)
-	return config.Kind{
+	return Kind{
 		Name: k.Name, Doc: k.Doc, Recorded: recorded,
 		Settings: func() any { return k.Settings() },
-		Check: func(c *config.Config) []setting.Fault {
+		Check: func(c *Config) []setting.Fault {
 			if s, ok := c.Env.Settings.(envs.Checker); ok {
 				return s.Check()
 			}
 			return nil
 		},
-		Ignored: func(c *config.Config) []setting.Fault {
+		Ignored: func(c *Config) []setting.Fault {
 			if !recorded {
 				return nil
 			}
@@ -111,18 +108,18 @@ func (r *Registry) environment(k envs.Kind) config.Kind {
 	}
 }
 
-func (r *Registry) family(f model.Family) config.Kind {
-	kind := config.Kind{
+func (r *Registry) family(f model.Family) Kind {
+	kind := Kind{
 		Name: f.Name, Doc: f.Doc,
 		Settings: func() any { return f.Settings() },
-		Check: func(c *config.Config) []setting.Fault {
+		Check: func(c *Config) []setting.Fault {
 			s, ok := c.Model.Settings.(model.Checker)
 			if !ok {
 				return unweighed(c)
 			}
 			return slices.Concat(s.Check(r.setup(c)), unweighed(c))
 		},
-		Ignored: func(c *config.Config) []setting.Fault {
+		Ignored: func(c *Config) []setting.Fault {
 			if s, ok := c.Model.Settings.(model.Ignoring); ok {
 				return s.Ignored(r.setup(c))
 			}
@@ -139,7 +136,7 @@ func (r *Registry) family(f model.Family) config.Kind {
 }
 
 // setup is the context in which the settings of a model are checked.
-func (r *Registry) setup(c *config.Config) model.Setup {
+func (r *Registry) setup(c *Config) model.Setup {
 	s := model.Setup{Env: c.Env.Kind, Sequence: c.Sequence(), FilterWindow: c.Eval.FilterWindow}
 	if d, _, err := Data(*c); err == nil { // what is wrong with the environment is told elsewhere
 		s.Data, s.Image = d, d.Image
@@ -151,7 +148,7 @@ func (r *Registry) setup(c *config.Config) model.Setup {
 }
 
 // unweighed returns the fault of a model that draws nothing whose weights could be asked for.
-func unweighed(c *config.Config) []setting.Fault {
+func unweighed(c *Config) []setting.Fault {
 	if c.Eval.Importance == 0 {
 		return nil
 	}
@@ -159,7 +156,7 @@ func unweighed(c *config.Config) []setting.Fault {
 	if err != nil || d.NX == 0 {
 		return nil // told elsewhere, or when the data are known
 	}
-	m, err := Model(*c, d)
+	m, err := NewModel(*c, d)
 	if err != nil {
 		return nil
 	}
@@ -171,10 +168,10 @@ func unweighed(c *config.Config) []setting.Fault {
 }
 
 // choosing adds to a kind the values that its settings choose for an environment.
-func choosing(kind *config.Kind) {
+func choosing(kind *Kind) {
 	before := kind.Decides
-	kind.Decides = func(c *config.Config) []config.Decision {
-		var list []config.Decision
+	kind.Decides = func(c *Config) []Decision {
+		var list []Decision
 		if before != nil {
 			list = before(c)
 		}
@@ -184,20 +181,20 @@ func choosing(kind *config.Kind) {
 		}
 		chosen := s.Choose(c.Env.Kind)
 		for _, key := range slices.Sorted(maps.Keys(chosen)) {
-			list = append(list, config.Decision{Key: key, Value: chosen[key]})
+			list = append(list, Decision{Key: key, Value: chosen[key]})
 		}
 		return list
 	}
 }
 
 // Kinds are the kinds that configurations are read with.
-func (r *Registry) Kinds() *config.Kinds { return r.kinds }
+func (r *Registry) Kinds() *Kinds { return r.kinds }
 
 // ErrKind is returned when the chosen kind cannot do what the configuration asks for.
 var ErrKind = errors.New("the kind cannot do this")
 
 // Environment builds the environment of a configuration.
-func Environment(c config.Config) (envs.Env, error) {
+func Environment(c Config) (envs.Env, error) {
 	s, ok := c.Env.Settings.(envs.Settings)
 	if !ok {
 		return nil, fmt.Errorf("build the environment: %w: env.kind=%s has no settings", ErrKind, c.Env.Kind)
@@ -209,9 +206,9 @@ func Environment(c config.Config) (envs.Env, error) {
 	return env, nil
 }
 
-// Model builds the model of a configuration for data of these dimensions, with its initial parameters, which are a
+// NewModel builds the model of a configuration for data of these dimensions, with its initial parameters, which are a
 // function of the seed.
-func Model(c config.Config, d model.Data) (model.Model, error) {
+func NewModel(c Config, d model.Data) (model.Model, error) {
 	s, ok := c.Model.Settings.(model.Settings)
 	if !ok {
 		return nil, fmt.Errorf("build the model: %w: model.kind=%s has no settings", ErrKind, c.Model.Kind)
@@ -224,7 +221,7 @@ func Model(c config.Config, d model.Data) (model.Model, error) {
 }
 
 // Describe describes what the settings of the model choose.
-func Describe(c config.Config) model.Description {
+func Describe(c Config) model.Description {
 	s, ok := c.Model.Settings.(model.Settings)
 	if !ok {
 		return model.Description{}
@@ -234,7 +231,7 @@ func Describe(c config.Config) model.Description {
 
 // Data returns what a model has to know of a configuration's data, and the environment that simulates them; the environment is
 // nil for recorded data.
-func Data(c config.Config) (model.Data, envs.Env, error) {
+func Data(c Config) (model.Data, envs.Env, error) {
 	if s, ok := c.Env.Settings.(*files.Settings); ok {
 		return model.Data{NX: s.Observations, NU: s.Controls, Horizon: c.Train.Horizon}, nil, nil
 	}
@@ -251,7 +248,7 @@ func Data(c config.Config) (model.Data, envs.Env, error) {
 }
 
 // Trainable returns the model as one that is trained by gradient, or an error.
-func Trainable(c config.Config, m model.Model) (model.Trainable, error) {
+func Trainable(c Config, m model.Model) (model.Trainable, error) {
 	t, ok := m.(model.Trainable)
 	if !ok {
 		return nil, fmt.Errorf("%w: model.kind=%s is not trained by gradient", ErrKind, c.Model.Kind)

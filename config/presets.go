@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 //go:embed presets
@@ -74,7 +74,7 @@ func (k *Kinds) presetEntries(name string) ([]entry, []Problem) {
 
 func unknownPreset(name string) Problem {
 	p := Problem{Message: fmt.Sprintf("unknown preset %q", name), Hint: "there are " + strings.Join(presetNames(), ", ")}
-	if near := names.Nearest(name, presetNames()); near != "" {
+	if near := setting.Nearest(name, presetNames()); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %s? (%s)", near, p.Hint)
 	}
 	return p

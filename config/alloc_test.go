@@ -2,14 +2,14 @@
 
 // The race detector allocates on its own, so the test of allocations is built without it.
 
-package registry_test
+package config_test
 
 import "testing"
 
 // TestFamilies_WarmGradientAllocatesNothing, with the simulation of its episodes.
 func TestFamilies_WarmGradientAllocatesNothing(t *testing.T) {
 	for _, family := range families(t) {
-		p := shards(t, resolve(t, "maze/smoke", "model.kind="+family), 1)
+		p := shards(t, resolveKinds(t, "maze/smoke", "model.kind="+family), 1)
 		if p == nil {
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // synonyms maps names from other trainers, which users try first, to the keys of this one.
@@ -33,10 +33,10 @@ func nearestKey(path string, keys []Key) string {
 	if target, ok := synonyms[strings.ToLower(name)]; ok && slices.Contains(paths, target) {
 		return target
 	}
-	if near := names.Nearest(path, paths); near != "" {
+	if near := setting.Nearest(path, paths); near != "" {
 		return near
 	}
-	if near := names.Nearest(name, words); near != "" {
+	if near := setting.Nearest(name, words); near != "" {
 		return paths[slices.Index(words, near)]
 	}
 	return ""

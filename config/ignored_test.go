@@ -1,12 +1,11 @@
-package registry_test
+package config_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // TestFamilies_IgnoredOptionsAreFaults: a key that the chosen model has no use for is refused, with what to do.
@@ -61,7 +60,7 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.kind=static model.hidden=8", "model.kind=static has no such key"},
 		{"maze", "model.kind=dvbf model.kl_samples=3", "model.kind=dvbf has no such key"},
 	} {
-		_, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: c.preset, Arguments: strings.Fields(c.arguments)})
+		_, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: c.preset, Arguments: strings.Fields(c.arguments)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: got %v, want %q", c.preset, c.arguments, err, c.want)
 		}
@@ -71,10 +70,10 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 // TestFamilies_EveryKeyWithACondition of every family, and every one that all configurations have, is refused where its
 // condition does not hold and a user has changed it; its default is not, and neither is what a preset says.
 func TestFamilies_EveryKeyWithACondition(t *testing.T) {
-	kinds := registry.Builtin().Kinds()
+	kinds := config.Builtin().Kinds()
 	tried := 0
 	for _, family := range families(t) {
-		base := resolve(t, "maze/quick", "model.kind="+family)
+		base := resolveKinds(t, "maze/quick", "model.kind="+family)
 		for _, k := range kinds.Keys() {
 			switch key, _, _ := strings.Cut(k.Only, "="); {
 			case k.Only == "", len(k.Kinds) > 0 && !slices.Contains(k.Kinds, "model.kind="+family):

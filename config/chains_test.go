@@ -1,4 +1,4 @@
-package registry_test
+package config_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -26,7 +26,7 @@ func refuses(t *testing.T, family, preset string) bool {
 	if preset != "ball/smoke" || family != "rslds" && family != "trslds" {
 		return false
 	}
-	_, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: preset, Arguments: []string{"model.kind=" + family}})
+	_, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: preset, Arguments: []string{"model.kind=" + family}})
 	if err == nil || !strings.Contains(err.Error(), "set model.observation=linear") {
 		t.Errorf("%s, %s: got %v", family, preset, err)
 	}
@@ -35,7 +35,7 @@ func refuses(t *testing.T, family, preset string) bool {
 
 // fitters are the families whose models fit themselves.
 func fitters(t *testing.T) []string {
-	return slices.DeleteFunc(families(t), func(family string) bool { return !job.Sweeping(resolve(t, "fhn/smoke", "model.kind="+family)) })
+	return slices.DeleteFunc(families(t), func(family string) bool { return !job.Sweeping(resolveKinds(t, "fhn/smoke", "model.kind="+family)) })
 }
 
 // tiny is a run of three chains in two rounds.
@@ -48,7 +48,7 @@ func TestFitters_WorkWithEveryPreset(t *testing.T) {
 			if refuses(t, family, preset) {
 				continue
 			}
-			program, err := job.NewProgram(resolve(t, preset, append([]string{"model.kind=" + family}, tiny...)...), nil, 1)
+			program, err := job.NewProgram(resolveKinds(t, preset, append([]string{"model.kind=" + family}, tiny...)...), nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ var goldenChains = map[string]string{
 // sweeps in one piece.
 func TestFitters_SameBitsForAnyWorkers(t *testing.T) {
 	for _, family := range fitters(t) {
-		c := resolve(t, "fhn/smoke", append([]string{"model.kind=" + family}, tiny...)...)
+		c := resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + family}, tiny...)...)
 		for _, workers := range []int{1, 3} {
 			theta := sweep(t, c, workers)
 			if got := checkpoint.Hash(theta); got != goldenChains[family] {
@@ -125,8 +125,8 @@ func sweep(t *testing.T, c config.Config, workers int) []float32 {
 // alone lets each chain make all its sweeps in one round.
 func alone(t *testing.T, c config.Config) []float32 {
 	t.Helper()
-	s, _ := registry.Sweeps(c)
-	program, err := job.NewProgram(resolve(t, "fhn/smoke", append([]string{"model.kind=" + c.Model.Kind}, append(tiny, fmt.Sprintf("model.exchange=%d", s.Total))...)...), nil, 1)
+	s, _ := config.Sweeps(c)
+	program, err := job.NewProgram(resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + c.Model.Kind}, append(tiny, fmt.Sprintf("model.exchange=%d", s.Total))...)...), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

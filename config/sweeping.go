@@ -1,11 +1,10 @@
-package registry
+package config
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -19,17 +18,17 @@ func byGradient() []string {
 }
 
 // sweeping makes of a kind one whose models fit themselves: sweeps take the place of updates.
-func sweeping(kind *config.Kind) {
+func sweeping(kind *Kind) {
 	kind.Unused = byGradient()
-	kind.Decides = func(c *config.Config) []config.Decision {
+	kind.Decides = func(c *Config) []Decision {
 		s, _ := Sweeps(*c)
-		return []config.Decision{
+		return []Decision{
 			{Key: "train.steps", Value: strconv.Itoa(s.Total), By: "model.sweeps"},
 			{Key: "train.checkpoint_every", Value: strconv.Itoa(s.Exchange)},
 		}
 	}
 	check := kind.Check
-	kind.Check = func(c *config.Config) []setting.Fault {
+	kind.Check = func(c *Config) []setting.Fault {
 		s, ok := Sweeps(*c)
 		if !ok {
 			return check(c)
@@ -39,7 +38,7 @@ func sweeping(kind *config.Kind) {
 }
 
 // multiples returns what is no multiple of the sweeps between two exchanges.
-func multiples(c *config.Config, s model.Sweeps) []setting.Fault {
+func multiples(c *Config, s model.Sweeps) []setting.Fault {
 	if s.Exchange < 1 || s.Total < 1 {
 		return nil // out of range, which is told already
 	}
@@ -64,7 +63,7 @@ func divisor(a, b int) int {
 }
 
 // Sweeps says how the model of a configuration works if it fits itself.
-func Sweeps(c config.Config) (model.Sweeps, bool) {
+func Sweeps(c Config) (model.Sweeps, bool) {
 	s, ok := c.Model.Settings.(model.Sweeping)
 	if !ok {
 		return model.Sweeps{}, false
@@ -73,7 +72,7 @@ func Sweeps(c config.Config) (model.Sweeps, bool) {
 }
 
 // Fitter is the model of a configuration as one that fits itself.
-func Fitter(c config.Config, m model.Model) (model.Fitter, error) {
+func Fitter(c Config, m model.Model) (model.Fitter, error) {
 	f, ok := m.(model.Fitter)
 	if !ok {
 		return nil, fmt.Errorf("%w: the settings of model.kind=%s have sweeps, but its model does not fit itself", ErrKind, c.Model.Kind)

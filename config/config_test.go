@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
+
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-func kinds() *config.Kinds { return registry.Builtin().Kinds() }
+func kinds() *config.Kinds { return config.Builtin().Kinds() }
 
 func resolve(t *testing.T, s config.Sources) config.Config {
 	t.Helper()

@@ -1,6 +1,4 @@
-// Package advice holds errors that tell their reader what to do: an error may have a hint, and may be marked as a
-// mistake of the caller. The package does not know how errors are printed, nor which exit code they get.
-package advice
+package config
 
 import (
 	"errors"
@@ -38,8 +36,8 @@ func Hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
-// Of is the outermost hint of an error; empty if it has none.
-func Of(err error) string {
+// HintOf is the outermost hint of an error; empty if it has none.
+func HintOf(err error) string {
 	var h hinted
 	errors.As(err, &h)
 	return h.hint

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/names"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
@@ -255,7 +254,7 @@ func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 		sections = append(sections, s.Name)
 	}
 	near := nearestKey(path, keys)
-	if within := names.Nearest(path, sections); !dotted && within != "" {
+	if within := setting.Nearest(path, sections); !dotted && within != "" {
 		near = within
 	}
 	switch {
@@ -288,7 +287,7 @@ func (r *resolver) environment(variables []string) layer {
 			continue
 		}
 		at := Origin{Name: name}
-		near := names.Nearest(name, words)
+		near := setting.Nearest(name, words)
 		switch path, known := paths[name]; {
 		case path == presetKey:
 			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is named by the command or the file", Hint: "unset it"})

@@ -1,7 +1,4 @@
-// Package names decides which names runs and workers may have: names that are safe as a folder on every system, as an
-// argument of a command and as one token of a message subject. It also finds the name that a misspelt word is most
-// similar to. It does not know what has the names.
-package names
+package setting
 
 import (
 	"fmt"

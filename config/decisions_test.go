@@ -4,13 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/config"
-	"github.com/switchyard-ml/switchyard/internal/registry"
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // rslds resolves a configuration of a family whose models fit themselves.
 func rslds(arguments ...string) (*config.Resolved, error) {
-	return registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: append([]string{"model.kind=rslds"}, arguments...)})
+	return config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: append([]string{"model.kind=rslds"}, arguments...)})
 }
 
 // TestDecides: a family decides common keys, against a preset and not against a user, who is told.
@@ -73,7 +72,7 @@ func TestUnused_DiffersInNothing(t *testing.T) {
 	if d := config.Differences(a.Config, b); len(d) > 0 || !b.Equal(a.Config) {
 		t.Errorf("got %v", d)
 	}
-	if _, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"train.batch=32", "train.steps=7"}}); err != nil {
+	if _, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"train.batch=32", "train.steps=7"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -95,7 +94,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for arguments, want := range map[string]int{"": 1, "eval.samples=32": 32, "env.kind=fhn": 4} {
-		r, err := registry.Builtin().Kinds().Resolve(config.Sources{Preset: "ball/smoke", Arguments: append([]string{"model.kind=kvae", "model.emission=gaussian", "model.convolutions=0"}, strings.Fields(arguments)...)})
+		r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "ball/smoke", Arguments: append([]string{"model.kind=kvae", "model.emission=gaussian", "model.convolutions=0"}, strings.Fields(arguments)...)})
 		if err != nil {
 			t.Fatal(err)
 		}
