@@ -68,14 +68,12 @@ internal/setting:
 internal/exact:
 config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static rng
 internal/disk:
-internal/tensorfile:
-internal/checkpoint:   internal/disk internal/tensorfile
-internal/runs:         internal/disk internal/setting
+runs/checkpoint:       internal/disk
+runs:                  config internal/disk internal/setting
 internal/readable:
 internal/terminal:     internal/readable
 internal/crowd:
-internal/track:        config internal/runs
-internal/web:          internal/crowd internal/runs
+internal/web:          internal/crowd runs
 internal/parallel:
 wire:                  autodiff/kernel internal/setting
 internal/reduce:       autodiff/kernel internal/parallel
@@ -87,38 +85,38 @@ internal/broker:       internal/crowd
 internal/banlist:      internal/disk wire
 internal/keys:         internal/setting wire
 internal/pool:         wire
-internal/control:      internal/runs
+internal/control:      runs
 internal/scaling:      internal/readable rng
 internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
 internal/fault:        internal/disk rng wire worker
-internal/chaos:        internal/checkpoint internal/fault internal/keys internal/runs rng
+internal/chaos:        internal/fault internal/keys rng runs runs/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
-coordinator:           autodiff/kernel internal/checkpoint internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling wire wire/shm
+coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
 
 internal/release:      autodiff/kernel
-internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/checkpoint internal/exact internal/export internal/job internal/readable internal/runs model rng
-internal/job:          autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/release internal/runs internal/setting internal/trained model wire worker
-internal/session:      config coordinator internal/banlist internal/broker internal/checkpoint internal/job internal/keys internal/pool internal/runs internal/scaling internal/terminal internal/track model wire wire/natsbus wire/shm worker
-internal/study:        config coordinator eval/protocol internal/checkpoint internal/job internal/runs internal/session internal/terminal internal/trained
+internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/exact internal/export internal/job internal/readable model rng runs runs/checkpoint
+internal/job:          autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/release internal/setting internal/trained model runs wire worker
+internal/session:      config coordinator internal/banlist internal/broker internal/job internal/keys internal/pool internal/scaling internal/terminal model runs runs/checkpoint wire wire/natsbus wire/shm worker
+internal/study:        config coordinator eval/protocol internal/job internal/session internal/terminal internal/trained runs runs/checkpoint
 internal/report:
 internal/protobuf:
-internal/paper:        config eval eval/figure internal/report internal/runs internal/study
-internal/runreport:    eval/figure internal/readable internal/report internal/runs internal/study
-internal/replay:       autodiff/kernel config coordinator internal/checkpoint internal/job internal/quantize internal/reduce internal/runs internal/session wire worker
-internal/host:         config coordinator internal/banlist internal/checkpoint internal/control internal/disk internal/fault internal/job internal/pool internal/readable internal/release internal/runs internal/session internal/setting internal/terminal internal/web wire wire/natsbus wire/shm
+internal/paper:        config eval eval/figure internal/report internal/study runs
+internal/runreport:    eval/figure internal/readable internal/report internal/study runs
+internal/replay:       autodiff/kernel config coordinator internal/job internal/quantize internal/reduce internal/session runs runs/checkpoint wire worker
+internal/host:         config coordinator internal/banlist internal/control internal/disk internal/fault internal/job internal/pool internal/readable internal/release internal/session internal/setting internal/terminal internal/web runs runs/checkpoint wire wire/natsbus wire/shm
 internal/suggest:      envs/files internal/readable
 internal/sweepfile:    config eval/protocol internal/job internal/setting rng sweep
-internal/trials:       config coordinator internal/checkpoint internal/control internal/disk internal/host internal/job internal/runs internal/setting internal/sweepfile internal/trained sweep
+internal/trials:       config coordinator internal/control internal/disk internal/host internal/job internal/setting internal/sweepfile internal/trained runs runs/checkpoint sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
-internal/prune:        internal/checkpoint internal/runs internal/trials
+internal/prune:        internal/trials runs runs/checkpoint
 internal/onnx:         internal/protobuf model/graph
-internal/export:       envs/files envs/files/npy internal/onnx internal/tensorfile model model/graph
+internal/export:       envs/files envs/files/npy internal/onnx model model/graph runs/checkpoint
 internal/serving:      internal/trained switchyard
 internal/serving/natsservice: internal/serving
 internal/answer:       envs/files/npy eval eval/figure internal/trained switchyard
 
-switchyard:            config coordinator envs envs/files eval eval/protocol internal/checkpoint internal/export internal/host internal/job internal/release internal/runs internal/session internal/terminal internal/trained model rng
+switchyard:            config coordinator envs envs/files eval eval/protocol internal/export internal/host internal/job internal/release internal/session internal/terminal internal/trained model rng runs runs/checkpoint
 cmd:                   *
 cmd/switchyard:        cmd config
 docs/bench/render:     internal/bench internal/scaling

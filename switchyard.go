@@ -23,9 +23,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/job"
 
 	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Registry lists the environments and families of models that a configuration may name.

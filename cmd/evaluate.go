@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
 	"github.com/switchyard-ml/switchyard/internal/trained"
 )

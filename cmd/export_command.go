@@ -8,8 +8,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/export"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 func (a *app) exportCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // TestResume_Killed: a training whose process is killed, before its first checkpoint and after, continues with a single

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/replay"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // localRun is a run of six rounds of local steps.

@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"fmt"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 	"math"
 	"os"
 	"path/filepath"

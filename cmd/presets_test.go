@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // TestTrain_EverySmokePreset: each trains to its end and prints what to do next, whether or not its environment has an

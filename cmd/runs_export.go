@@ -15,8 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/track"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // forms are what runs export writes.
@@ -72,9 +71,9 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 			if info.State == runs.Running {
 				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
 			}
-			out = filepath.Join(a.runsDir, name, track.Folder)
+			out = filepath.Join(a.runsDir, name, runs.Folder)
 		}
-		files, err := track.TensorBoard(a.runsDir, name, out)
+		files, err := runs.TensorBoard(a.runsDir, name, out)
 		if err != nil {
 			return err
 		}
@@ -89,7 +88,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if err != nil {
 		return err
 	}
-	server := track.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
+	server := runs.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
 	id, leftOut, err := server.Send(ctx, a.runsDir, name, config)
 	if err != nil {
 		return err

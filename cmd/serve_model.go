@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/serving"
 	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // modelFlags say which model is served, and to how many.

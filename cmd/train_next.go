@@ -9,9 +9,9 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // mostRegimeSteps is how many steps of recordings are divided into regimes when a run ends; segment divides more.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // TestTrain_ShowsItsPage: the page of a training shows the run with its workers, takes a checkpoint at once, and stops it;

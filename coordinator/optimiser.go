@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.

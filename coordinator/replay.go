@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters

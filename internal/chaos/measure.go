@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Recovery has the times that a run needed to recover from faults of one kind.

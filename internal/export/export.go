@@ -13,9 +13,9 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/internal/onnx"
-	"github.com/switchyard-ml/switchyard/internal/tensorfile"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/graph"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // Format is how tensors are written.
@@ -193,12 +193,12 @@ func writeNPZ(tensors []Tensor) ([]byte, error) {
 }
 
 func writeSafetensors(tensors []Tensor) ([]byte, error) {
-	var list []tensorfile.Tensor
+	var list []checkpoint.Array
 	for _, t := range tensors {
-		list = append(list, tensorfile.New(t.Name, t.Shape, t.Values))
+		list = append(list, checkpoint.New(t.Name, t.Shape, t.Values))
 	}
 	var b bytes.Buffer
-	if _, err := tensorfile.Write(&b, map[string]string{"format": "switchyard model 1"}, list); err != nil {
+	if _, err := checkpoint.Write(&b, map[string]string{"format": "switchyard model 1"}, list); err != nil {
 		return nil, fmt.Errorf("write safetensors: %w", err)
 	}
 	return b.Bytes(), nil

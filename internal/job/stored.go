@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Store holds data sets by the hash of their content.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/study"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Results are the numbers of all runs of a plan that were measured.

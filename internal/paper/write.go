@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/report"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results

@@ -11,9 +11,9 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // Record is what a run has written so far. It is only read, because the run may be under way.

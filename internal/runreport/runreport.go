@@ -18,8 +18,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/report"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/study"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Run is a run to report.

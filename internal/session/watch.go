@@ -14,13 +14,13 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/checkpoint"
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/track"
+	"github.com/switchyard-ml/switchyard/runs"
+
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -56,7 +56,7 @@ type Watch struct {
 	moved    float64          // bytes to and from each worker, in all steps
 	steps    int              // number of these steps
 	adviser  *scaling.Adviser // nil: no advice
-	live     *track.Live      // event files; nil: none
+	live     *runs.Live       // event files; nil: none
 	doubted  bool             // whether it was said that an estimate cannot be true
 }
 
@@ -85,7 +85,7 @@ func NewWatch(cfg WatchConfig) *Watch {
 		w.latest[name] = v
 	}
 	if cfg.Events {
-		w.live = track.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
+		w.live = runs.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
 	}
 	if cfg.Advise {
 		w.adviser = newAdviser(cfg.Plan.Config)
@@ -124,7 +124,7 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.advise(r)
 	w.record(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
 	if now.Sub(w.saved) > saveInterval {
-		w.events((*track.Live).Flush)
+		w.events((*runs.Live).Flush)
 		w.save(func(*runs.Info) {})
 	}
 	w.show(w.progress)
@@ -179,7 +179,7 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 		}
 	}
 	w.record(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
-	w.events((*track.Live).Flush)
+	w.events((*runs.Live).Flush)
 	if r.Best {
 		w.progress.Best, w.progress.BestStep = values["objective"], r.Step
 		w.latest["best_validation_objective"], w.latest["best_step"] = values["objective"], float64(r.Step)
@@ -230,7 +230,7 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
 	w.metrics.note(w.log, w.run.Cut(r.Step))
-	w.events(func(l *track.Live) error { return l.Back(r.Step) })
+	w.events(func(l *runs.Live) error { return l.Back(r.Step) })
 	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)
 }
@@ -291,7 +291,7 @@ func (w *Watch) Finish(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.events((*track.Live).Close)
+			w.events((*runs.Live).Close)
 			return err
 		}
 		select {

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Kept are the numbers of a trained and measured trial, in a file of their own, that count in place of its run when that

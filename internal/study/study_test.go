@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 func trial(t *testing.T, name string, settings ...string) Trial {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/internal/export"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // ExportOptions say how a model is written for other programs.

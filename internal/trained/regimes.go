@@ -9,8 +9,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of their

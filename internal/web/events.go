@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Limits on a stream of events.

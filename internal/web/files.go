@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // File is a file of a run that can be downloaded.

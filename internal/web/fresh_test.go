@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // TestAnswers_AreCompressedAndKept: an answer comes compressed to who takes that, under a tag; who has it is told so, until

@@ -3,7 +3,7 @@ package web
 import (
 	"math"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // points are metrics thinned out: each point stands for the steps of one bucket, Width of them, and keeps mean, minimum

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Source lists the runs and their states. Its methods are called from many goroutines at the same time and should

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/tensorfile"
 )
 
 // manifest is the JSON file of a checkpoint. It is written last: without it, there is no checkpoint.
@@ -126,7 +125,7 @@ func (man *manifest) checkpoint(path string) *Checkpoint {
 }
 
 // open reads and verifies the data file.
-func (man *manifest) open(dir string) (*tensorfile.File, error) {
+func (man *manifest) open(dir string) (*File, error) {
 	path := filepath.Join(dir, man.File)
 	info, err := os.Stat(path)
 	if err != nil {
@@ -143,7 +142,7 @@ func (man *manifest) open(dir string) (*tensorfile.File, error) {
 	if got := hex.EncodeToString(sum[:]); got != man.SHA256 {
 		return nil, fmt.Errorf("%s has SHA-256 %s, the manifest says %s", man.File, got, man.SHA256)
 	}
-	f, err := tensorfile.Decode(all)
+	f, err := Decode(all)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", man.File, err)
 	}
@@ -152,7 +151,7 @@ func (man *manifest) open(dir string) (*tensorfile.File, error) {
 
 // fill reads the vectors of a checkpoint: first the parameters, then the moments and the levels. It allocates memory
 // only for vectors that the file contains.
-func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
+func (man *manifest) fill(cp *Checkpoint, f *File) error {
 	moments := man.moments()
 	named := len(f.Tensors) - len(moments)
 	if man.Blocks > 0 {
@@ -168,7 +167,7 @@ func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 	}
 	cp.Theta = make([]float32, size)
 	for i, t := range cp.Layout {
-		if err := tensorfile.Copy(cp.Theta[t.Offset:t.Offset+t.Size], f.Tensors[i]); err != nil {
+		if err := Copy(cp.Theta[t.Offset:t.Offset+t.Size], f.Tensors[i]); err != nil {
 			return fmt.Errorf("%s: %w", man.File, err)
 		}
 	}
@@ -190,7 +189,7 @@ func (man *manifest) fill(cp *Checkpoint, f *tensorfile.File) error {
 }
 
 // vector reads a tensor that has one of these numbers of elements.
-func vector(f *tensorfile.File, name string, sizes ...int) ([]float32, error) {
+func vector(f *File, name string, sizes ...int) ([]float32, error) {
 	t, err := f.Tensor(name)
 	if err != nil {
 		return nil, err
@@ -198,7 +197,7 @@ func vector(f *tensorfile.File, name string, sizes ...int) ([]float32, error) {
 	if !slices.Contains(sizes, t.Count()) {
 		return nil, fmt.Errorf("tensor %q has %d elements, want %d", name, t.Count(), sizes[0])
 	}
-	return tensorfile.Values[float32](t)
+	return Values[float32](t)
 }
 
 // stem is the name of a checkpoint's files without suffix. The order of names is the order of steps.

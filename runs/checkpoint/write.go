@@ -1,4 +1,4 @@
-package tensorfile
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -19,7 +19,7 @@ const strip = 1 << 16
 // Write writes a file with the tensors, in their order, and returns its length in bytes. metadata may be nil. The same
 // metadata and tensors give the same bytes. Names have to be unique UTF-8, and each shape has to match the number of
 // values.
-func Write(w io.Writer, metadata map[string]string, tensors []Tensor) (int64, error) {
+func Write(w io.Writer, metadata map[string]string, tensors []Array) (int64, error) {
 	header, body, err := describe(metadata, tensors)
 	if err != nil {
 		return 0, err
@@ -37,7 +37,7 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) (int64, er
 }
 
 // WriteTo writes the elements as in a file, and returns the number of bytes.
-func (t Tensor) WriteTo(w io.Writer) (int64, error) {
+func (t Array) WriteTo(w io.Writer) (int64, error) {
 	n, width := t.Count(), max(t.Type.width(), 1)
 	buffer := make([]byte, 0, min(n*width, strip))
 	written := int64(0)
@@ -54,7 +54,7 @@ func (t Tensor) WriteTo(w io.Writer) (int64, error) {
 }
 
 // describe returns the header, padded with blanks to a multiple of eight bytes, and the number of bytes after it.
-func describe(metadata map[string]string, tensors []Tensor) (header []byte, body int, err error) {
+func describe(metadata map[string]string, tensors []Array) (header []byte, body int, err error) {
 	var entries []string
 	if len(metadata) > 0 {
 		text, err := json.Marshal(metadata) // json.Marshal sorts the keys
@@ -89,7 +89,7 @@ func describe(metadata map[string]string, tensors []Tensor) (header []byte, body
 }
 
 // check returns why a tensor cannot be written, or nil.
-func (t Tensor) check() error {
+func (t Array) check() error {
 	n, err := countOf(t.Shape, math.MaxInt/8)
 	switch {
 	case CheckName(t.Name) != nil:

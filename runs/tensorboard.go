@@ -1,6 +1,4 @@
-// Package track hands the metrics of a run to programs that compare experiments: as event files of TensorBoard, and to a
-// server that speaks the REST protocol of MLflow. It reads run folders, and does not know how runs are made.
-package track
+package runs
 
 import (
 	"bufio"
@@ -16,8 +14,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 // Folder is where TensorBoard's files lie in the folder of a run.
@@ -36,7 +32,7 @@ const (
 // TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
 // TensorBoard shows as a run, with one file. It returns the files. Files that stand there from before are replaced.
 func TensorBoard(dir, name, out string) (files []string, err error) {
-	info, err := runs.Load(dir, name)
+	info, err := Load(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +47,7 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 			}
 		}
 	}()
-	err = runs.ReadMetrics(dir, name, func(r runs.Record) error {
+	err = ReadMetrics(dir, name, func(r Record) error {
 		b := boards[r.Split]
 		if b == nil {
 			path := filepath.Join(out, r.Split, fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix()))
@@ -110,7 +106,7 @@ func at(t time.Time) []byte {
 }
 
 // add writes the values of a record as one event.
-func (b *board) add(r runs.Record) error {
+func (b *board) add(r Record) error {
 	var summary []byte
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		value := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), name)

@@ -1,4 +1,4 @@
-package track_test
+package runs_test
 
 import (
 	"encoding/binary"
@@ -18,8 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 
-	"github.com/switchyard-ml/switchyard/internal/runs"
-	"github.com/switchyard-ml/switchyard/internal/track"
+	"github.com/switchyard-ml/switchyard/runs"
 )
 
 var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -137,7 +136,7 @@ func fields(t *testing.T, data []byte, each func(field protowire.Number, number 
 func TestTensorBoard(t *testing.T) {
 	dir := folder(t)
 	for range 2 {
-		files, err := track.TensorBoard(dir, "try", filepath.Join(dir, "try", track.Folder))
+		files, err := runs.TensorBoard(dir, "try", filepath.Join(dir, "try", runs.Folder))
 		if err != nil || len(files) != 2 || !strings.Contains(files[0], filepath.Join("tb", "train", "events.out.tfevents.")) {
 			t.Fatalf("got %v, %v", files, err)
 		}
@@ -153,7 +152,7 @@ func TestTensorBoard(t *testing.T) {
 			t.Errorf("the validation is %+v", v)
 		}
 	}
-	if _, err := track.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := runs.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("a run that there is not: %v", err)
 	}
 }
@@ -162,7 +161,7 @@ func TestTensorBoard(t *testing.T) {
 // goes on, or goes back, says from where, so that what was written of later updates is forgotten.
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
-	l := track.NewLive(dir, 20_000, 0)
+	l := runs.NewLive(dir, 20_000, 0)
 	for step := uint64(1); step <= 100; step++ {
 		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began.Add(time.Duration(step) * time.Second), Values: runs.Values{"loss": float64(step)}}); err != nil {
 			t.Fatal(err)
@@ -193,12 +192,12 @@ func TestLive(t *testing.T) {
 	if train = load(t, files("train")[0]); len(train) != 13 || !train[12].begins || train[12].step != 51 {
 		t.Errorf("after going back: %+v", train[len(train)-1])
 	}
-	again := track.NewLive(dir, 20_000, 50)
+	again := runs.NewLive(dir, 20_000, 50)
 	err = again.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 3}})
 	if err := errors.Join(err, again.Close()); err != nil {
 		t.Fatal(err)
 	}
-	at := track.NewLive(dir, 20_000, 50) // in the same second
+	at := runs.NewLive(dir, 20_000, 50) // in the same second
 	err = at.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 4}})
 	if err := errors.Join(err, at.Close()); err != nil {
 		t.Fatal(err)
@@ -215,7 +214,7 @@ func TestLive(t *testing.T) {
 // TestLive_Short: of a run of few updates, every one is written.
 func TestLive_Short(t *testing.T) {
 	dir := t.TempDir()
-	l := track.NewLive(dir, 30, 0)
+	l := runs.NewLive(dir, 30, 0)
 	for step := uint64(1); step <= 30; step++ {
 		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began, Values: runs.Values{"loss": 1}}); err != nil {
 			t.Fatal(err)
@@ -288,7 +287,7 @@ func TestMLflow(t *testing.T) {
 	s := &server{t, map[string]string{}, map[string][]map[string]any{}}
 	web := httptest.NewServer(s)
 	defer web.Close()
-	m := track.MLflow{URL: web.URL + "/", Experiment: "trials & more", Client: web.Client()}
+	m := runs.MLflow{URL: web.URL + "/", Experiment: "trials & more", Client: web.Client()}
 	for range 2 {
 		id, leftOut, err := m.Send(t.Context(), dir, "try", c)
 		if err != nil || id != "r1" || leftOut != 0 {
@@ -332,8 +331,8 @@ func TestMLflow_Refused(t *testing.T) {
 		http.Error(w, "no such tenant", http.StatusForbidden)
 	}))
 	defer web.Close()
-	m := track.MLflow{URL: web.URL, Experiment: "x", Client: web.Client()}
-	if _, _, err := m.Send(t.Context(), folder(t), "try", someConfig(t)); !errors.Is(err, track.ErrServer) || !strings.Contains(err.Error(), "no such tenant") {
+	m := runs.MLflow{URL: web.URL, Experiment: "x", Client: web.Client()}
+	if _, _, err := m.Send(t.Context(), folder(t), "try", someConfig(t)); !errors.Is(err, runs.ErrServer) || !strings.Contains(err.Error(), "no such tenant") {
 		t.Errorf("got %v", err)
 	}
 }

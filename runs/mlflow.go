@@ -1,4 +1,4 @@
-package track
+package runs
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 // ErrServer is returned when a server of MLflow does not do what it is asked.
@@ -55,13 +54,13 @@ type (
 )
 
 // states are MLflow's words for those of a run.
-var states = map[runs.State]string{runs.Finished: "FINISHED", runs.Failed: "FAILED", runs.Running: "RUNNING", runs.Interrupted: "KILLED", runs.Lost: "FAILED"}
+var states = map[State]string{Finished: "FINISHED", Failed: "FAILED", Running: "RUNNING", Interrupted: "KILLED", Lost: "FAILED"}
 
 // Send makes a run of the server out of the named run of a folder: its configuration as parameters, its metrics as
 // SPLIT/NAME, its state. It returns the server's id of the run. Values that are not finite are left out, as JSON has no
 // form for them; their number is returned. Each call makes a new run.
 func (m *MLflow) Send(ctx context.Context, dir, name string, c config.Config) (id string, leftOut int, err error) {
-	info, err := runs.Load(dir, name)
+	info, err := Load(dir, name)
 	if err != nil {
 		return "", 0, err
 	}
@@ -78,7 +77,7 @@ func (m *MLflow) Send(ctx context.Context, dir, name string, c config.Config) (i
 		defer func() { points = points[:0] }()
 		return m.post(ctx, "runs/log-batch", batch{Run: id, Metrics: points}, nil)
 	}
-	err = runs.ReadMetrics(dir, name, func(r runs.Record) error {
+	err = ReadMetrics(dir, name, func(r Record) error {
 		for _, key := range slices.Sorted(maps.Keys(r.Values)) {
 			v := r.Values[key]
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -100,14 +99,14 @@ func (m *MLflow) Send(ctx context.Context, dir, name string, c config.Config) (i
 		return id, leftOut, err
 	}
 	end := map[string]any{"run_id": id, "status": states[info.State]}
-	if info.State != runs.Running {
+	if info.State != Running {
 		end["end_time"] = info.Updated.UnixMilli()
 	}
 	return id, leftOut, m.post(ctx, "runs/update", end, nil)
 }
 
 // create finds or creates the experiment, and creates a run in it.
-func (m *MLflow) create(ctx context.Context, info runs.Info) (string, error) {
+func (m *MLflow) create(ctx context.Context, info Info) (string, error) {
 	var found struct {
 		Experiment struct {
 			ID string `json:"experiment_id"`

@@ -17,8 +17,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/switchyard-ml/switchyard/internal/tensorfile"
 )
 
 var (
@@ -107,7 +105,7 @@ func CheckLayout(layout []Tensor, size int) error {
 		if seen[t.Name] || slices.Contains(reserved(), t.Name) {
 			errs = append(errs, fmt.Errorf("layout: tensor %s: the name is taken", t.Name))
 		}
-		if err := tensorfile.CheckName(t.Name); err != nil {
+		if err := CheckName(t.Name); err != nil {
 			errs = append(errs, fmt.Errorf("layout: %w", err))
 		}
 		at, seen[t.Name] = t.Offset+t.Size, true
@@ -145,25 +143,25 @@ func (cp *Checkpoint) Evaluated() []float32 {
 // Hash is the SHA-256 of the parameters as little-endian float32, in hexadecimal: params_sha256.
 func Hash(theta []float32) string {
 	h := sha256.New()
-	tensorfile.New("", nil, theta).WriteTo(h) // a hash accepts every write
+	New("", nil, theta).WriteTo(h) // a hash accepts every write
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // tensors are the tensors of the data file, in order. An empty layout stands for one tensor "theta".
-func (cp *Checkpoint) tensors(layout []Tensor) []tensorfile.Tensor {
+func (cp *Checkpoint) tensors(layout []Tensor) []Array {
 	size := len(cp.Theta)
 	if len(layout) == 0 {
 		layout = []Tensor{{Name: "theta", Shape: []int{size}, Size: size}}
 	}
-	var list []tensorfile.Tensor
+	var list []Array
 	for _, t := range layout {
-		list = append(list, tensorfile.New(t.Name, t.Shape, cp.Theta[t.Offset:t.Offset+t.Size]))
+		list = append(list, New(t.Name, t.Shape, cp.Theta[t.Offset:t.Offset+t.Size]))
 	}
 	for _, m := range cp.Moments {
-		list = append(list, tensorfile.New(m.Name, []int{len(m.Values)}, m.Values))
+		list = append(list, New(m.Name, []int{len(m.Values)}, m.Values))
 	}
 	if n := len(cp.Levels); n > 0 {
-		list = append(list, tensorfile.New(levelsName, []int{n}, cp.Levels))
+		list = append(list, New(levelsName, []int{n}, cp.Levels))
 	}
 	return list
 }
@@ -172,7 +170,7 @@ func (cp *Checkpoint) tensors(layout []Tensor) []tensorfile.Tensor {
 func (cp *Checkpoint) write(w io.Writer, layout []Tensor) (n int64, sum string, err error) {
 	h := sha256.New()
 	metadata := map[string]string{"format": "switchyard", "step": fmt.Sprint(cp.Step)}
-	n, err = tensorfile.Write(io.MultiWriter(w, h), metadata, cp.tensors(layout))
+	n, err = Write(io.MultiWriter(w, h), metadata, cp.tensors(layout))
 	return n, hex.EncodeToString(h.Sum(nil)), err
 }
 

@@ -1,4 +1,4 @@
-package tensorfile
+package checkpoint
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func file(header string, body ...byte) []byte {
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), body...)
 }
 
-func written(t *testing.T, metadata map[string]string, tensors ...Tensor) []byte {
+func written(t *testing.T, metadata map[string]string, tensors ...Array) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := Write(&b, metadata, tensors)
@@ -105,7 +105,7 @@ func TestValues_Refuses(t *testing.T) {
 
 func TestWrite_Refuses(t *testing.T) {
 	one := []float32{1}
-	for want, tensors := range map[string][]Tensor{
+	for want, tensors := range map[string][]Array{
 		"two tensors are named":    {New("a", nil, one), New("a", nil, one)},
 		`"__metadata__" cannot be`: {New(metadataKey, nil, one)},
 		`"\xff" cannot be`:         {New("\xff", nil, one)},
@@ -119,7 +119,7 @@ func TestWrite_Refuses(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := Write(&failing{2}, nil, []Tensor{New("b", nil, one)}); !errors.Is(err, io.ErrShortWrite) || !strings.Contains(err.Error(), `"b"`) {
+	if _, err := Write(&failing{2}, nil, []Array{New("b", nil, one)}); !errors.Is(err, io.ErrShortWrite) || !strings.Contains(err.Error(), `"b"`) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Write(&failing{1}, nil, nil); !errors.Is(err, io.ErrShortWrite) {

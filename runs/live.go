@@ -1,4 +1,4 @@
-package track
+package runs
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/switchyard-ml/switchyard/internal/runs"
 )
 
 // Live writes event files of TensorBoard while a run goes on: every validation, and as many updates as TensorBoard shows.
@@ -32,7 +30,7 @@ func NewLive(run string, steps, from uint64) *Live {
 }
 
 // Add writes a record, unless it is one of training in between.
-func (l *Live) Add(r runs.Record) error {
+func (l *Live) Add(r Record) error {
 	if r.Split == "train" && r.Step%l.every != 0 && r.Step != l.restart+1 {
 		return nil
 	}

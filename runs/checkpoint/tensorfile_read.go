@@ -1,4 +1,4 @@
-package tensorfile
+package checkpoint
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const maxHeader = 100_000_000
 // File is the content of a file.
 type File struct {
 	Metadata map[string]string // nil: the file has none
-	Tensors  []Tensor          // in the order of their elements in the file
+	Tensors  []Array           // in the order of their elements in the file
 }
 
 // Read reads a whole file. All errors name it.
@@ -34,11 +34,11 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Tensor returns the tensor of a name, or ErrTensor.
-func (f *File) Tensor(name string) (Tensor, error) {
-	i := slices.IndexFunc(f.Tensors, func(t Tensor) bool { return t.Name == name })
+// Array returns the tensor of a name, or ErrTensor.
+func (f *File) Tensor(name string) (Array, error) {
+	i := slices.IndexFunc(f.Tensors, func(t Array) bool { return t.Name == name })
 	if i < 0 {
-		return Tensor{}, fmt.Errorf("%w: %q is not in the file", ErrTensor, name)
+		return Array{}, fmt.Errorf("%w: %q is not in the file", ErrTensor, name)
 	}
 	return f.Tensors[i], nil
 }
@@ -88,22 +88,22 @@ func (p place) from() int { return p.Offsets[0] }
 func (p place) to() int   { return p.Offsets[1] }
 
 // tensor returns the tensor. Its elements have to begin at byte at of the body.
-func (p place) tensor(at int, body []byte) (Tensor, error) {
+func (p place) tensor(at int, body []byte) (Array, error) {
 	width := p.Type.width()
 	if width == 0 {
-		return Tensor{}, fmt.Errorf("type %.20q is not read; %s, %s, %s and %s are", p.Type, F32, F64, I64, U8)
+		return Array{}, fmt.Errorf("type %.20q is not read; %s, %s, %s and %s are", p.Type, F32, F64, I64, U8)
 	}
 	if p.from() != at || p.to() < at || p.to() > len(body) {
-		return Tensor{}, fmt.Errorf("bytes %v, want a range that begins at %d and ends by %d", p.Offsets, at, len(body))
+		return Array{}, fmt.Errorf("bytes %v, want a range that begins at %d and ends by %d", p.Offsets, at, len(body))
 	}
 	n, err := countOf(p.Shape, len(body)/width)
 	if err != nil {
-		return Tensor{}, err
+		return Array{}, err
 	}
 	if n*width != p.to()-at {
-		return Tensor{}, fmt.Errorf("%d bytes for shape %v of %s", p.to()-at, p.Shape, p.Type)
+		return Array{}, fmt.Errorf("%d bytes for shape %v of %s", p.to()-at, p.Shape, p.Type)
 	}
-	return Tensor{Name: p.name, Type: p.Type, Shape: p.Shape, bytes: body[at:p.to():p.to()]}, nil
+	return Array{Name: p.name, Type: p.Type, Shape: p.Shape, bytes: body[at:p.to():p.to()]}, nil
 }
 
 // parseHeader reads the JSON of the header. No key may appear twice.

@@ -1,7 +1,4 @@
-// Package tensorfile reads and writes named tensors in the safetensors format: eight bytes with the length of a header;
-// the header in JSON, with type, shape and place of each tensor; and the elements, little-endian, one tensor after the
-// other without gaps. Floating-point values keep their bits. The package knows no model, no checkpoint and no folder.
-package tensorfile
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -61,8 +58,8 @@ func typeOf[T Element]() Type {
 	return U8
 }
 
-// Tensor is a named array. Its elements are in row-major order. A scalar has no dimensions and one element.
-type Tensor struct {
+// Array is a named array. Its elements are in row-major order. A scalar has no dimensions and one element.
+type Array struct {
 	Name  string
 	Type  Type
 	Shape []int
@@ -72,12 +69,12 @@ type Tensor struct {
 }
 
 // New returns a tensor of the given values. It does not copy them: they must not change before the tensor is written.
-func New[T Element](name string, shape []int, values []T) Tensor {
-	return Tensor{Name: name, Type: typeOf[T](), Shape: shape, values: values}
+func New[T Element](name string, shape []int, values []T) Array {
+	return Array{Name: name, Type: typeOf[T](), Shape: shape, values: values}
 }
 
 // Count is the number of elements.
-func (t Tensor) Count() int {
+func (t Array) Count() int {
 	switch x := t.values.(type) {
 	case []float32:
 		return len(x)
@@ -92,13 +89,13 @@ func (t Tensor) Count() int {
 }
 
 // Values returns a copy of a tensor's elements. It returns ErrTensor if they have another type.
-func Values[T Element](t Tensor) ([]T, error) {
+func Values[T Element](t Array) ([]T, error) {
 	x := make([]T, t.Count())
 	return x, Copy(x, t)
 }
 
 // Copy copies a tensor's elements to dst. It returns ErrTensor if they have another type or number.
-func Copy[T Element](dst []T, t Tensor) error {
+func Copy[T Element](dst []T, t Array) error {
 	if want := typeOf[T](); t.Type != want {
 		return fmt.Errorf("%w: tensor %q has elements of type %s, want %s", ErrTensor, t.Name, t.Type, want)
 	}
@@ -135,7 +132,7 @@ func decode[T Element](dst []T, src []byte) {
 }
 
 // encode appends the elements [from, to).
-func (t Tensor) encode(dst []byte, from, to int) []byte {
+func (t Array) encode(dst []byte, from, to int) []byte {
 	le := binary.LittleEndian
 	switch x := t.values.(type) {
 	case []float32:
