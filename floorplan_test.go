@@ -84,7 +84,7 @@ wire/shm:
 internal/broker:       internal/crowd
 internal/banlist:      internal/disk wire
 internal/keys:         internal/setting wire
-internal/pool:         wire
+lead:                  autodiff/kernel config coordinator internal/banlist internal/broker internal/control internal/disk internal/fault internal/keys internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal internal/web lead/job model runs runs/checkpoint wire wire/natsbus wire/shm worker
 internal/control:      runs
 internal/scaling:      internal/readable rng
 internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
@@ -94,20 +94,16 @@ internal/chaos:        internal/fault internal/keys rng runs runs/checkpoint
 worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
 coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
 
-internal/release:      autodiff/kernel
-internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/exact internal/export internal/job internal/readable model rng runs runs/checkpoint
-internal/job:          autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/release internal/setting internal/trained model runs wire worker
-internal/session:      config coordinator internal/banlist internal/broker internal/job internal/keys internal/pool internal/scaling internal/terminal model runs runs/checkpoint wire wire/natsbus wire/shm worker
-internal/study:        config coordinator eval/protocol internal/job internal/session internal/terminal internal/trained runs runs/checkpoint
+lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting internal/trained model runs wire worker
+internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/exact internal/export internal/readable lead/job model rng runs runs/checkpoint
+internal/study:        config coordinator eval/protocol internal/terminal internal/trained lead lead/job runs runs/checkpoint
 internal/report:
 internal/protobuf:
 internal/paper:        config eval eval/figure internal/report internal/study runs
 internal/runreport:    eval/figure internal/readable internal/report internal/study runs
-internal/replay:       autodiff/kernel config coordinator internal/job internal/quantize internal/reduce internal/session runs runs/checkpoint wire worker
-internal/host:         config coordinator internal/banlist internal/control internal/disk internal/fault internal/job internal/pool internal/readable internal/release internal/session internal/setting internal/terminal internal/web runs runs/checkpoint wire wire/natsbus wire/shm
 internal/suggest:      envs/files internal/readable
-internal/sweepfile:    config eval/protocol internal/job internal/setting rng sweep
-internal/trials:       config coordinator internal/control internal/disk internal/host internal/job internal/setting internal/sweepfile internal/trained runs runs/checkpoint sweep
+internal/sweepfile:    config eval/protocol internal/setting lead/job rng sweep
+internal/trials:       config coordinator internal/control internal/disk internal/setting internal/sweepfile internal/trained lead lead/job runs runs/checkpoint sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
 internal/prune:        internal/trials runs runs/checkpoint
 internal/onnx:         internal/protobuf model/graph
@@ -116,7 +112,7 @@ internal/serving:      internal/trained switchyard
 internal/serving/natsservice: internal/serving
 internal/answer:       envs/files/npy eval eval/figure internal/trained switchyard
 
-switchyard:            config coordinator envs envs/files eval eval/protocol internal/export internal/host internal/job internal/release internal/session internal/terminal internal/trained model rng runs runs/checkpoint
+switchyard:            config coordinator envs envs/files eval eval/protocol internal/export internal/terminal internal/trained lead lead/job model rng runs runs/checkpoint
 cmd:                   *
 cmd/switchyard:        cmd config
 docs/bench/render:     internal/bench internal/scaling

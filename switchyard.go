@@ -19,12 +19,11 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/job"
 
-	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -45,7 +44,7 @@ var (
 	// ErrDiverged is returned when a gradient or a parameter is not finite.
 	ErrDiverged = coordinator.ErrDiverged
 	// ErrFinished is returned by Resume for a run that has made its last step.
-	ErrFinished = session.ErrFinished
+	ErrFinished = lead.ErrFinished
 )
 
 // Options say what is trained and how. What is learned depends on Preset, Config and Settings alone.
@@ -94,15 +93,15 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	if err := p.Data.Keep(run); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
-	return o.lead(ctx, &session.Reopened{Run: run, Plan: p})
+	return o.lead(ctx, &lead.Reopened{Run: run, Plan: p})
 }
 
 // Resume continues a run from its newest checkpoint, to the same bits as without the interruption. It ignores Preset,
 // Config and Settings. It returns ErrFinished if the run has made its last step.
 func Resume(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
-	r, err := session.Reopen(session.Place{
-		Kinds: o.Registry.Kinds(), RunsDir: o.RunsDir, Data: host.NewStore(o.RunsDir), Command: resumeAdvice,
+	r, err := lead.Reopen(lead.Place{
+		Kinds: o.Registry.Kinds(), RunsDir: o.RunsDir, Data: lead.NewStore(o.RunsDir), Command: resumeAdvice,
 	}, o.Name, o.Slots)
 	if err != nil {
 		return nil, err
@@ -152,13 +151,13 @@ func (o *Options) resolve() (*config.Resolved, error) {
 }
 
 // lead trains a run of a plan, records how it ended and opens it.
-func (o *Options) lead(ctx context.Context, r *session.Reopened) (*Run, error) {
-	transport, err := session.Embed(session.Direct, o.Log)
+func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
+	transport, err := lead.Embed(lead.Direct, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, r.Run.Close())
 	}
-	s := &session.Session{
-		Plan: r.Plan, Transport: transport, From: r.From, Workers: o.Workers, Slots: o.Slots, Version: release.Version(), Log: o.Log, WorkerLog: o.Log,
+	s := &lead.Session{
+		Plan: r.Plan, Transport: transport, From: r.From, Workers: o.Workers, Slots: o.Slots, Version: job.Version(), Log: o.Log, WorkerLog: o.Log,
 	}
 	err = s.Train(ctx, r.Run, func(p terminal.Progress) {
 		o.Progress(Progress{
@@ -166,7 +165,7 @@ func (o *Options) lead(ctx context.Context, r *session.Reopened) (*Run, error) {
 			StepsPerSecond: p.StepRate, Workers: p.Workers, Waiting: p.Note,
 		})
 	})
-	if err := errors.Join(err, session.End(r.Run, err), r.Run.Close()); err != nil {
+	if err := errors.Join(err, lead.End(r.Run, err), r.Run.Close()); err != nil {
 		return nil, fmt.Errorf("train run %s: %w", r.Run.Name(), err)
 	}
 	return Open(filepath.Join(o.RunsDir, r.Run.Name()), o.Registry)

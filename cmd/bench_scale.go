@@ -14,10 +14,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // scaleFlags describe the clusters of a prediction.
@@ -145,7 +145,7 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if err != nil {
 		return scaling.Load{}, err
 	}
-	link, err := session.Embed(session.Broker, a.logger(a.err, hclog.Warn)) // through a broker, as in a cluster
+	link, err := lead.Embed(lead.Broker, a.logger(a.err, hclog.Warn)) // through a broker, as in a cluster
 	if err != nil {
 		return scaling.Load{}, err
 	}

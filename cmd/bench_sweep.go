@@ -14,11 +14,11 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -96,8 +96,8 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 		return err
 	}
 	log := a.logger(a.err, hclog.Error)
-	var transport *session.Transport
-	bench.As(partBroker, func() { transport, err = session.Embed(session.Direct, log) })
+	var transport *lead.Transport
+	bench.As(partBroker, func() { transport, err = lead.Embed(lead.Direct, log) })
 	if err != nil {
 		return err
 	}

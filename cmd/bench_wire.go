@@ -13,9 +13,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -24,10 +24,10 @@ import (
 const sharedCarrier = "memory"
 
 // carriers are the ways to carry vectors that can be measured; train uses the first.
-var carriers = []string{string(session.Direct), string(session.Broker), string(session.TCP), sharedCarrier}
+var carriers = []string{string(lead.Direct), string(lead.Broker), string(lead.TCP), sharedCarrier}
 
-var carrierTexts = map[session.Carrier]string{
-	session.Direct: "handed over in this process", session.Broker: "through it in this process", session.TCP: "through it over the loopback device",
+var carrierTexts = map[lead.Carrier]string{
+	lead.Direct: "handed over in this process", lead.Broker: "through it in this process", lead.TCP: "through it over the loopback device",
 	sharedCarrier: "in shared memory",
 }
 
@@ -94,11 +94,11 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		return fmt.Errorf("make a folder for checkpoints: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	way := session.Carrier(f.carrier)
+	way := lead.Carrier(f.carrier)
 	if f.carrier == sharedCarrier {
-		way = session.TCP // for messages
+		way = lead.TCP // for messages
 	}
-	link, err := session.Embed(way, a.logger(a.err, hclog.Warn))
+	link, err := lead.Embed(way, a.logger(a.err, hclog.Warn))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 		}{p.Config.Preset, len(p.Theta), w})
 	}
 	t := readable.NewTable("messages of "+p.Config.Preset, readable.Group(len(p.Theta))+" parameters").Left(1)
-	t.Row("workers", readable.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[session.Carrier(f.carrier)])
+	t.Row("workers", readable.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[lead.Carrier(f.carrier)])
 	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))

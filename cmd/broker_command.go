@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -184,7 +184,7 @@ func loopback(address string) bool {
 }
 
 // transport starts the broker that the flags describe, for connections from this process.
-func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.Transport, error) {
+func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*lead.Transport, error) {
 	b, err := f.start(log, initCommand)
 	if err != nil {
 		return nil, err
@@ -195,5 +195,5 @@ func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*session.T
 	if routes := b.Routes(); routes != "" {
 		log.Info("the broker takes routes of other servers", "address", routes)
 	}
-	return session.NewTransport(b, session.Direct, f.keys, log), nil
+	return lead.NewTransport(b, lead.Direct, f.keys, log), nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/chaos"
 	"github.com/switchyard-ml/switchyard/internal/fault"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
 )
 
 var (
@@ -269,11 +269,11 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	transport, err := session.Embed(session.Direct, j.log)
+	transport, err := lead.Embed(lead.Direct, j.log)
 	if err != nil {
 		return "", errors.Join(err, run.Close())
 	}
-	s := &session.Session{Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: release.Version(), Log: j.log, WorkerLog: j.log}
+	s := &lead.Session{Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: job.Version(), Log: j.log, WorkerLog: j.log}
 	err = s.Train(ctx, run, j.app.progress(j.screen, j.log))
 	j.screen.Finish()
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())

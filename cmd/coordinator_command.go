@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -67,7 +67,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	sweeps := a.hostedSweeps(flags.sweepsDir, log)
 	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.modelView
-	h := host.New(host.Config{
+	h := lead.New(lead.Config{
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
 		Kinds:   a.kinds,
@@ -119,7 +119,7 @@ func writable(folder string) error {
 }
 
 // firstOrder is the run that the flags ask for; nil if they ask for none.
-func (a *app) firstOrder(flags coordinatorFlags) (*host.Order, error) {
+func (a *app) firstOrder(flags coordinatorFlags) (*lead.Order, error) {
 	if flags.config == "" {
 		if flags.name != "" {
 			return nil, config.Hint(config.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
@@ -133,5 +133,5 @@ func (a *app) firstOrder(flags coordinatorFlags) (*host.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &host.Order{Name: flags.name, Config: resolved.Config, Overrides: overrides, Command: []string{"coordinator", "--config", flags.config}}, nil
+	return &lead.Order{Name: flags.name, Config: resolved.Config, Overrides: overrides, Command: []string{"coordinator", "--config", flags.config}}, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/replay"
+	"github.com/switchyard-ml/switchyard/lead"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -45,23 +45,23 @@ the runs part, or else the worker whose results are not what this machine comput
 	return c
 }
 
-func (a *app) diff(nameA, nameB string, workers int) (d *replay.Comparison, err error) {
+func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err error) {
 	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
-		ra, err := replay.Open(a.kinds, a.runsDir, nameA)
+		ra, err := lead.Open(a.kinds, a.runsDir, nameA)
 		if err != nil {
 			return a.missingRun(err)
 		}
-		rb, err := replay.Open(a.kinds, a.runsDir, nameB)
+		rb, err := lead.Open(a.kinds, a.runsDir, nameB)
 		if err != nil {
 			return a.missingRun(err)
 		}
-		d, err = replay.Diff(ctx, ra, rb, a.recomputing(workers))
+		d, err = lead.Diff(ctx, ra, rb, a.recomputing(workers))
 		return err
 	})
 	return d, err
 }
 
-func (a *app) printComparison(d *replay.Comparison) error {
+func (a *app) printComparison(d *lead.Comparison) error {
 	if d.Equal {
 		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, readable.Group(d.Common))
 	}
@@ -94,7 +94,7 @@ func (a *app) printComparison(d *replay.Comparison) error {
 }
 
 // placeText says where two runs differ first.
-func placeText(p *replay.Place, step uint64) string {
+func placeText(p *lead.Parting, step uint64) string {
 	if p.What == "model" {
 		return fmt.Sprintf("their models differ, first in tensor %s", p.Tensor)
 	}

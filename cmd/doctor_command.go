@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/doctor"
 	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // errUnfit is returned when a check says that this machine cannot train as it should.
@@ -37,7 +37,7 @@ with --nats the broker, too, and its coordinator. Each check is one line, with w
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			findings := []doctor.Finding{
-				{Check: "program", State: doctor.OK, Found: release.Name()},
+				{Check: "program", State: doctor.OK, Found: job.Name()},
 				doctor.Processor(a.cores), doctor.Numerics(), doctor.Memory(), doctor.Disk(a.runsDir), doctor.Clock(time.Now()),
 				doctor.Ports(map[string]string{"127.0.0.1:4222": "--listen", "127.0.0.1:8080": "--web"}), a.checkKeys(keysDir),
 			}

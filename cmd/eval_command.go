@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/replay"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -52,7 +52,7 @@ func TestLocalSteps_TrainAndVerify(t *testing.T) {
 	}
 	c.lie("b", 20, true)
 	r := c.run("verify", "b", "--json")
-	var v replay.Verdict
+	var v lead.Verdict
 	if err := json.Unmarshal([]byte(r.out), &v); err != nil || v.Equal || v.Differs == nil || v.Differs.Step != 20 ||
 		len(v.Differs.Suspects) != 1 || v.Differs.Suspects[0].Worker != "liar" {
 		t.Errorf("got %s, %v", r.out, err)

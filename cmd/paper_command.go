@@ -16,9 +16,9 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/paper"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/report"
 	"github.com/switchyard-ml/switchyard/internal/study"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 type paperFlags struct {
@@ -127,7 +127,7 @@ func (a *app) paper(f paperFlags) error {
 	log := a.logger(screen, hclog.Warn)
 	s := &study.Study{
 		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
-		Version: release.Version(), Log: log, Command: a.command, Show: func(study.Progress) {},
+		Version: job.Version(), Log: log, Command: a.command, Show: func(study.Progress) {},
 	}
 	if plan.Size == paper.Smoke {
 		s.Episodes = smokeEpisodes

@@ -3,16 +3,16 @@ package cmd
 import (
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // progress returns a function that shows the progress of a run: in the status line of the screen, or as records if the
 // log has records.
 func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.Progress) {
 	if a.logFormat == "json" {
-		return session.NewProgressLog(log).Show
+		return lead.NewProgressLog(log).Show
 	}
 	return func(p terminal.Progress) {
 		screen.Status(p.Line(lineWidth(screen)))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
-	"github.com/switchyard-ml/switchyard/internal/host"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -45,7 +45,7 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 		if err == nil {
 			return nil
 		}
-		if wrong := host.WrongRole(bus, "operator"); wrong != nil {
+		if wrong := lead.WrongRole(bus, "operator"); wrong != nil {
 			return wrong
 		}
 		if ctx.Err() != nil && errors.Is(err, control.ErrNoHost) {

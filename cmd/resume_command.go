@@ -6,8 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -34,9 +33,9 @@ started with. The parameters become the same bits as without the interruption.`,
 }
 
 func (a *app) resume(name string, flags trainFlags) error {
-	place := session.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: host.NewStore(a.runsDir), Command: a.command}
-	r, err := session.Reopen(place, name, flags.slots)
-	if errors.Is(err, session.ErrFinished) {
+	place := lead.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: lead.NewStore(a.runsDir), Command: a.command}
+	r, err := lead.Reopen(place, name, flags.slots)
+	if errors.Is(err, lead.ErrFinished) {
 		info, loadErr := runs.Load(a.runsDir, name)
 		if loadErr != nil {
 			return loadErr
@@ -55,7 +54,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 	}
 	if err := r.Begin(); err != nil {
 		t.close()
-		return errors.Join(session.DiskHint(err, r.Run, a.command), r.Run.Close())
+		return errors.Join(lead.DiskHint(err, r.Run, a.command), r.Run.Close())
 	}
 	return a.lead(t, r.Run)
 }

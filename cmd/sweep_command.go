@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/session"
+
+	"github.com/switchyard-ml/switchyard/lead/job"
+
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -168,7 +168,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 
 // sweepHost leads a sweep with the workers of a transport.
 type sweepHost struct {
-	*host.Host
+	*lead.Host
 	ctx  context.Context // ends with the sweep
 	done context.CancelFunc
 	err  error // of the sweep
@@ -176,14 +176,14 @@ type sweepHost struct {
 
 // sweepHost makes the host of a sweep, which has a folder of runs of its own. extend is the number of trials to extend
 // the sweep to; 0: none. The memory is shared with workers of other processes of this host; nil: none is.
-func (a *app) sweepHost(j *trials.Job, t *session.Transport, leader trials.Leader, memory shm.Host, extend int) (*sweepHost, error) {
+func (a *app) sweepHost(j *trials.Job, t *lead.Transport, leader trials.Leader, memory shm.Host, extend int) (*sweepHost, error) {
 	h := &sweepHost{}
 	if !t.Open() {
 		memory = nil
 	}
 	h.ctx, h.done = context.WithCancel(context.Background())
 	leader.RunsDir = j.Folder.Runs()
-	h.Host = host.New(host.Config{
+	h.Host = lead.New(lead.Config{
 		RunsDir: leader.RunsDir, URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: leader.Log,
 		Connect: t.Plain,
 		Direct:  t.Direct,
@@ -222,7 +222,7 @@ func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, bui
 		if err == nil {
 			var agent *worker.Agent
 			agent, err = worker.NewAgent(worker.AgentConfig{
-				ID: name, Slots: flags.slots, Info: release.Name(), Numerics: job.Numerics(), Build: build(n),
+				ID: name, Slots: flags.slots, Info: job.Name(), Numerics: job.Numerics(), Build: build(n),
 			}, bus, log.Named("worker"))
 			if err == nil {
 				go func() { ended <- agent.Run(ctx) }()
@@ -244,7 +244,7 @@ func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, bui
 
 // sweepPage listens for the page of the sweep. Where the usual port is taken, and no other one was asked for, it takes a
 // free one.
-func (a *app) sweepPage(h *host.Host, j *trials.Job, flags sweepFlags, screen *terminal.Screen) (*web.Server, error) {
+func (a *app) sweepPage(h *lead.Host, j *trials.Job, flags sweepFlags, screen *terminal.Screen) (*web.Server, error) {
 	log := a.logger(screen, hclog.Warn)
 	flags.page.sweeps = sweepsOf(j.Folder.Dir)
 	server, err := flags.page.open(h.Page(), j.Folder.Runs(), log)

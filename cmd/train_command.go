@@ -16,15 +16,14 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
-	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -167,17 +166,17 @@ func (a *app) create(t *training, name string, args, overrides []string) (*runs.
 		return nil, config.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
-		return nil, session.DiskHint(err, nil, a.command)
+		return nil, lead.DiskHint(err, nil, a.command)
 	}
 	if err := p.Data.Keep(run); err != nil {
-		return nil, errors.Join(session.DiskHint(err, run, a.command), run.Close())
+		return nil, errors.Join(lead.DiskHint(err, run, a.command), run.Close())
 	}
 	return run, nil
 }
 
 // training is a run that this process leads, on its screen.
 type training struct {
-	session *session.Session
+	session *lead.Session
 	flags   trainFlags
 	screen  *terminal.Screen
 	page    *trainPage // nil: none
@@ -201,8 +200,8 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 		return nil, err
 	}
 	t := &training{
-		session: &session.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: release.Version(), RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
+		session: &lead.Session{
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: job.Version(), RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,
@@ -246,8 +245,8 @@ func (a *app) lead(t *training, run *runs.Run) error {
 	if err != nil {
 		return errors.Join(a.ended(run, err), run.Close())
 	}
-	if err := session.End(run, nil); err != nil {
-		return errors.Join(session.DiskHint(err, run, a.command), run.Close())
+	if err := lead.End(run, nil); err != nil {
+		return errors.Join(lead.DiskHint(err, run, a.command), run.Close())
 	}
 	if err := run.Close(); err != nil {
 		return err
@@ -297,14 +296,14 @@ type trainedRun struct {
 
 // ended records how a run ended before its last step, and adds a hint how to continue it.
 func (a *app) ended(run *runs.Run, err error) error {
-	recorded := session.End(run, err)
+	recorded := lead.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
 		recorded = nil // both messages come from the same full disk
 	}
 	if errors.Is(err, coordinator.ErrInterrupted) {
 		err = config.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s", a.command("resume", run.Name()))
 	}
-	return errors.Join(session.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
+	return errors.Join(lead.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }
 
 // bitsHint adds a hint to an error about a run that did not reproduce the bits of its log or its checkpoint.

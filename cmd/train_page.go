@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/session"
+
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/lead"
 )
 
 // trainPage is the page of a run that this process trains, beside the other runs of its folder.
@@ -20,7 +20,7 @@ type trainPage struct {
 	mu    sync.Mutex
 	name  string
 	lead  *coordinator.Coordinator
-	watch *session.Watch
+	watch *lead.Watch
 	stop  context.CancelFunc // of the run; nil: it is over
 }
 
@@ -30,8 +30,8 @@ var (
 )
 
 // opened is called when the coordinator is there.
-func (p *trainPage) opened(name string) func(*coordinator.Coordinator, *session.Watch) {
-	return func(lead *coordinator.Coordinator, w *session.Watch) {
+func (p *trainPage) opened(name string) func(*coordinator.Coordinator, *lead.Watch) {
+	return func(lead *coordinator.Coordinator, w *lead.Watch) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.name, p.lead, p.watch = name, lead, w
@@ -72,7 +72,7 @@ func (p *trainPage) dress(r web.Run) web.Run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lead != nil && p.stop != nil && r.Name == p.name {
-		return web.Run{Info: p.watch.Info(), Live: host.Live(p.lead)}
+		return web.Run{Info: p.watch.Info(), Live: lead.Live(p.lead)}
 	}
 	return r
 }

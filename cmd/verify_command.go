@@ -11,8 +11,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/release"
-	"github.com/switchyard-ml/switchyard/internal/replay"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // errOtherBits is returned when steps do not reproduce the bits that they should have.
@@ -35,13 +35,13 @@ recomputed by whole rounds.`,
 			if workers < 1 {
 				return config.Usagef("--workers %d: at least one is needed", workers)
 			}
-			var v *replay.Verdict
+			var v *lead.Verdict
 			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
-				r, err := replay.Open(a.kinds, a.runsDir, args[0])
+				r, err := lead.Open(a.kinds, a.runsDir, args[0])
 				if err != nil {
 					return a.missingRun(err)
 				}
-				v, err = replay.Verify(ctx, r, from, to, a.recomputing(workers))
+				v, err = lead.Verify(ctx, r, from, to, a.recomputing(workers))
 				return err
 			})
 			if err != nil {
@@ -58,11 +58,11 @@ recomputed by whole rounds.`,
 }
 
 // recomputing are the options for steps that are computed again, with their progress on the screen.
-func (a *app) recomputing(workers int) replay.Options {
+func (a *app) recomputing(workers int) lead.Options {
 	screen := a.screen()
-	return replay.Options{
-		Workers: workers, Version: release.Version(), Log: a.logger(screen, hclog.Warn),
-		Show: func(p replay.Progress) {
+	return lead.Options{
+		Workers: workers, Version: job.Version(), Log: a.logger(screen, hclog.Warn),
+		Show: func(p lead.Progress) {
 			if p.Over {
 				screen.Finish()
 				return
@@ -73,7 +73,7 @@ func (a *app) recomputing(workers int) replay.Options {
 }
 
 // judge prints the verdict. It returns an error if the bits differ.
-func (a *app) judge(v *replay.Verdict) error {
+func (a *app) judge(v *lead.Verdict) error {
 	if a.asJSON {
 		if err := a.printJSON(v); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (a *app) judge(v *replay.Verdict) error {
 		"verify it on another machine, too: the machine that differs from the others has other arithmetic or damaged memory")
 }
 
-func (a *app) printVerdict(v *replay.Verdict) error {
+func (a *app) printVerdict(v *lead.Verdict) error {
 	start := "the initial parameters"
 	if v.Start > 0 {
 		start = fmt.Sprintf("the checkpoint of step %s", readable.Group(v.Start))

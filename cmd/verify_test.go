@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/replay"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -96,7 +96,7 @@ func TestVerify_SameBits(t *testing.T) {
 			t.Errorf("%s: %q is not in\n%s", test.line, test.want, r.out)
 		}
 	}
-	var v replay.Verdict
+	var v lead.Verdict
 	if r := c.must("verify", "a", "--json"); json.Unmarshal([]byte(r.out), &v) != nil || !v.Equal || v.To != steps || v.Missing != 0 || v.Differs != nil {
 		t.Errorf("got %s", r.out)
 	}
@@ -135,7 +135,7 @@ func TestVerify_OtherBits(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, r.out)
 		}
 	}
-	var v replay.Verdict
+	var v lead.Verdict
 	r = c.run("verify", "a", "--json")
 	if err := json.Unmarshal([]byte(r.out), &v); err != nil || v.Equal || v.Differs.Step != 3 || len(v.Differs.Suspects) != 1 || v.Differs.Suspects[0].Worker != "liar" {
 		t.Errorf("got %s, %v", r.out, err)
@@ -251,7 +251,7 @@ func TestDiff(t *testing.T) {
 			}
 		}
 	}
-	var d replay.Comparison
+	var d lead.Comparison
 	r := c.run("diff", "a", "liar", "--json")
 	if err := json.Unmarshal([]byte(r.out), &d); err != nil || d.Equal || d.Step != 4 || d.Common != 3 || len(d.Suspects) != 1 || d.Suspects[0].Run != "liar" || d.Place != nil {
 		t.Errorf("got %s, %v", r.out, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -15,13 +15,13 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version, its revision, and the kernels in use",
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			revision := release.Revision()
+			revision := job.Revision()
 			if revision == "" {
 				revision = "unknown revision"
 			}
-			return a.result(release.Versions(), func() error {
+			return a.result(job.Versions(), func() error {
 				return a.printf("switchyard %s (%s), %s %s/%s, %s kernels\n",
-					release.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
+					job.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
 			})
 		},
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/release"
 	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // webFlags set the address of the page and the file with its token.
@@ -44,7 +44,7 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, config.Usage(err)
 		}
 	}
-	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir, Token: token, Version: release.Version(), Log: log.Named("web")})
+	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir, Token: token, Version: job.Version(), Log: log.Named("web")})
 	switch {
 	case errors.Is(err, web.ErrToken):
 		return nil, config.Usage(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/fault"
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/release"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -174,13 +174,13 @@ func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.In
 	defer bus.Close()
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
-		ID: flags.id, Slots: flags.slots, Info: release.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
+		ID: flags.id, Slots: flags.slots, Info: job.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
 		Alive: flags.sign(log), Memory: flags.share.host(),
 	}, faults.Bus(bus), log)
 	if err != nil {
 		return err
 	}
-	log.Info("worker", "id", flags.id, "version", release.Name(), "kernels", kernel.Active().String(), "slots", flags.slots,
+	log.Info("worker", "id", flags.id, "version", job.Name(), "kernels", kernel.Active().String(), "slots", flags.slots,
 		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
 	err = follow(ctx, agent)
 	if err == nil && errors.Is(context.Cause(ctx), errKeyChanged) {

@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/keys"
-	"github.com/switchyard-ml/switchyard/internal/pool"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -31,7 +31,7 @@ type yard struct {
 	keeper *banlist.Keeper
 	lead   *coordinator.Coordinator
 	log    *logged
-	pool   *pool.Dispatcher
+	pool   *lead.Dispatcher
 	done   chan error // of the run
 	held   chan struct{}
 	once   sync.Once
@@ -63,8 +63,8 @@ func newYard(t *testing.T, honest int) *yard {
 	if y.lead, err = coordinator.New(cfg, initial(hostileSize), bus, nil, logger.Named("coordinator")); err != nil {
 		t.Fatal(err)
 	}
-	y.pool = pool.NewDispatcher(pool.Config{Numerics: ours, Gate: y.keeper.Gate, Log: logger, View: y.view}, bus)
-	y.pool.Open(pool.Run{Name: "toy", Limit: 8}, false)
+	y.pool = lead.NewDispatcher(lead.PoolConfig{Numerics: ours, Gate: y.keeper.Gate, Log: logger, View: y.view}, bus)
+	y.pool.Open(lead.Run{Name: "toy", Limit: 8}, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	var parts sync.WaitGroup
 	parts.Go(func() { y.keeper.Run(ctx) })
@@ -84,11 +84,11 @@ func newYard(t *testing.T, honest int) *yard {
 	return y
 }
 
-func (y *yard) view() pool.View {
+func (y *yard) view() lead.PoolView {
 	defer y.views.Add(1)
-	var v pool.View
+	var v lead.PoolView
 	for _, m := range y.lead.Stats().Members {
-		v.Members = append(v.Members, pool.Member{Run: "toy", ID: m.ID, Mark: m.Mark, Slots: m.Slots, Proven: m.Accepted > 0})
+		v.Members = append(v.Members, lead.Member{Run: "toy", ID: m.ID, Mark: m.Mark, Slots: m.Slots, Proven: m.Accepted > 0})
 	}
 	return v
 }
@@ -265,7 +265,7 @@ func TestPoolHostile_Phantoms(t *testing.T) {
 	y.until("there are many of them", func() bool { return strings.Count(y.log.String(), "worker found: worker=phantom") > 100 })
 	y.hire("honest-late")
 	y.until("a worker that came later is a member", func() bool { return len(y.lead.Stats().Members) == 3 })
-	y.pool.Open(pool.Run{Name: "second", Limit: 8}, false)
+	y.pool.Open(lead.Run{Name: "second", Limit: 8}, false)
 	defer y.pool.Close("second")
 	decided := y.views.Load()
 	y.until("the pool has decided three times", func() bool { return y.views.Load() >= decided+3 })

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/job"
-	"github.com/switchyard-ml/switchyard/internal/session"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -35,9 +35,9 @@ func (s *Study) train(ctx context.Context, i int, b *board) error {
 }
 
 // open begins the run of a trial, or opens it to continue.
-func (s *Study) open(t Trial, info runs.Info) (*session.Reopened, error) {
+func (s *Study) open(t Trial, info runs.Info) (*lead.Reopened, error) {
 	if info.Name != "" {
-		r, err := session.Reopen(session.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
+		r, err := lead.Reopen(lead.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -57,18 +57,18 @@ func (s *Study) open(t Trial, info runs.Info) (*session.Reopened, error) {
 	if err := p.Data.Keep(run); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
-	return &session.Reopened{Run: run, Plan: p}, nil
+	return &lead.Reopened{Run: run, Plan: p}, nil
 }
 
 // lead trains an open run with one worker, records how it ended and closes it.
-func (s *Study) lead(ctx context.Context, r *session.Reopened, show func(terminal.Progress)) error {
-	transport, err := session.Embed(session.Direct, s.Log)
+func (s *Study) lead(ctx context.Context, r *lead.Reopened, show func(terminal.Progress)) error {
+	transport, err := lead.Embed(lead.Direct, s.Log)
 	if err != nil {
 		return errors.Join(err, r.Run.Close())
 	}
-	one := &session.Session{Plan: r.Plan, Transport: transport, From: r.From, Workers: 1, Slots: 1, Version: s.Version, Log: s.Log, WorkerLog: s.Log}
+	one := &lead.Session{Plan: r.Plan, Transport: transport, From: r.From, Workers: 1, Slots: 1, Version: s.Version, Log: s.Log, WorkerLog: s.Log}
 	err = one.Train(ctx, r.Run, show)
-	return errors.Join(err, session.End(r.Run, err), r.Run.Close())
+	return errors.Join(err, lead.End(r.Run, err), r.Run.Close())
 }
 
 // probe is how long a configuration is trained to find its speed, at least one step.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/rng"
 	"github.com/switchyard-ml/switchyard/sweep"
 )

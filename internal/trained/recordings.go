@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/job"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // Recordings are the data that a run on own data was trained and tested with, read again from its files. It returns

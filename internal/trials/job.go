@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -189,7 +189,7 @@ func dotted(text string) []string {
 
 // Leader is what leading a sweep needs.
 type Leader struct {
-	Host    *host.Host
+	Host    *lead.Host
 	RunsDir string
 	Page    func(title string, report any) ([]byte, error) // makes the page of a report
 	Show    func(*sweep.State, []sweep.Record)             // called after each change; nil: nobody looks

@@ -10,17 +10,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/job"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
 // measure reads the metrics of a run that has reached a rung.
-func (r *runner) measure(o host.Order, info runs.Info, step uint64) (sweep.Result, error) {
+func (r *runner) measure(o lead.Order, info runs.Info, step uint64) (sweep.Result, error) {
 	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{sweepfile.Updates: float64(step)}}
 	costs, err := r.costs()
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *reaching) validated(step uint64, found runs.Values) {
 }
 
 // count adds the metrics that are counted in floating-point operations, which are the same on every machine.
-func (r *runner) count(o host.Order, res sweep.Result, costs []*reaching) error {
+func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error {
 	asked := slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == sweepfile.GFLOP })
 	if !asked && len(costs) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func validated(values map[string]float64, found runs.Values) {
 }
 
 // evaluate runs the protocols that the metrics of the sweep name, and adds what they measure.
-func (r *runner) evaluate(o host.Order, values map[string]float64) error {
+func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 	done := map[string]bool{}
 	for _, m := range r.spec.Metrics {
 		rest, ok := strings.CutPrefix(m.Name, sweepfile.EvalPrefix)
@@ -135,7 +135,7 @@ func (r *runner) evaluate(o host.Order, values map[string]float64) error {
 }
 
 // protocol measures a run with its best parameters so far.
-func (r *runner) protocol(o host.Order, name string) (any, error) {
+func (r *runner) protocol(o lead.Order, name string) (any, error) {
 	folder := filepath.Join(r.runsDir, o.Name)
 	run, err := trained.Of(o.Config, folder, checkpoint.Best)
 	if errors.Is(err, checkpoint.ErrNotFound) {

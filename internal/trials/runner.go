@@ -15,8 +15,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/host"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -27,7 +27,7 @@ type runner struct {
 	spec    *sweep.Spec
 	base    *sweepfile.Base
 	keep    sweepfile.Keep
-	host    *host.Host
+	host    *lead.Host
 	runsDir string
 	log     hclog.Logger
 	threads int // of an evaluation
@@ -93,7 +93,7 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	if err != nil {
 		return sweep.Result{}, err
 	}
-	order := host.Order{
+	order := lead.Order{
 		Name: RunName(r.name, l.Trial, l.Replicate, l.Replicates), Config: c, Sweep: r.name,
 		Overrides: r.base.Overrides(l.Settings), Command: []string{"sweep", r.name},
 	}
@@ -110,9 +110,9 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 // ending is what the end of a run before its rung means to the sweep.
 func ending(err error, run string) error {
 	switch {
-	case errors.Is(err, host.ErrPartInterrupted):
+	case errors.Is(err, lead.ErrPartInterrupted):
 		return sweep.ErrInterrupted
-	case errors.Is(err, host.ErrPartStopped):
+	case errors.Is(err, lead.ErrPartStopped):
 		return fmt.Errorf("%w: run %s", sweep.ErrPreempted, run)
 	case errors.Is(err, coordinator.ErrDiverged):
 		return fmt.Errorf("%w: %w", sweep.ErrDiverged, err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/control"
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/session"
+
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -22,7 +22,7 @@ import (
 func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 	t.Helper()
 	log := hclog.NewNullLogger()
-	transport, err := session.Embed(session.Direct, log)
+	transport, err := lead.Embed(lead.Direct, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 			return err
 		},
 	}
-	h := host.New(host.Config{
+	h := lead.New(lead.Config{
 		RunsDir: t.TempDir(), URL: "embedded", Kinds: m.Kinds, Log: log,
 		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
 		Connect: transport.Plain, Direct: transport.Direct,

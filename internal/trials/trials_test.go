@@ -15,12 +15,12 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/host"
-	"github.com/switchyard-ml/switchyard/internal/job"
 
-	"github.com/switchyard-ml/switchyard/internal/session"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -54,16 +54,16 @@ func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 		t.Fatal(err)
 	}
 	log := hclog.NewNullLogger()
-	transport, err := session.Embed(session.Direct, log)
+	transport, err := lead.Embed(lead.Direct, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer transport.Close()
 	ctx, done := context.WithCancel(t.Context())
 	defer done()
-	var h *host.Host
+	var h *lead.Host
 	var swept error
-	h = host.New(host.Config{
+	h = lead.New(lead.Config{
 		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: config.Builtin().Kinds(), Log: log,
 		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
 		Connect: transport.Plain, Direct: transport.Direct,
@@ -175,7 +175,7 @@ func unpaused(t *testing.T, f Folder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := session.Embed(session.Direct, hclog.NewNullLogger())
+	transport, err := lead.Embed(lead.Direct, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func unpaused(t *testing.T, f Folder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session.Session{Plan: p, Transport: transport, Workers: 1, Slots: 1, Log: hclog.NewNullLogger(), WorkerLog: hclog.NewNullLogger()}
+	s := &lead.Session{Plan: p, Transport: transport, Workers: 1, Slots: 1, Log: hclog.NewNullLogger(), WorkerLog: hclog.NewNullLogger()}
 	if err := s.Train(t.Context(), run, ignore); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestFolder_OneLeader(t *testing.T) {
 // TestEnding: the ends of runs are told apart; an error that is none of them is a failure.
 func TestEnding(t *testing.T) {
 	for err, want := range map[error]error{
-		host.ErrPartInterrupted: sweep.ErrInterrupted, host.ErrPartStopped: sweep.ErrPreempted, coordinator.ErrDiverged: sweep.ErrDiverged, os.ErrPermission: os.ErrPermission,
+		lead.ErrPartInterrupted: sweep.ErrInterrupted, lead.ErrPartStopped: sweep.ErrPreempted, coordinator.ErrDiverged: sweep.ErrDiverged, os.ErrPermission: os.ErrPermission,
 	} {
 		got := ending(fmt.Errorf("lead the run: %w", err), "s-0001")
 		for _, fate := range []error{sweep.ErrInterrupted, sweep.ErrPreempted, sweep.ErrDiverged, os.ErrPermission} {

@@ -1,0 +1,86 @@
+package lead
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// crew are the workers of this process.
+type crew struct {
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+
+	mu   sync.Mutex
+	left int
+	err  error
+}
+
+// hire starts the workers of the session. If all of them end with an error and no other worker can join, it calls gone
+// with the first error.
+func (s *Session) hire(gone func(error)) (*crew, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &crew{cancel: cancel, left: s.Workers}
+	for i := range s.Workers {
+		w, err := s.worker(i + 1)
+		if err != nil {
+			c.dismiss()
+			return nil, fmt.Errorf("start worker %d: %w", i+1, err)
+		}
+		c.all.Go(func() { c.ended(w.Run(ctx), !s.Transport.Open(), gone) })
+	}
+	return c, nil
+}
+
+func (s *Session) worker(number int) (*worker.Worker, error) {
+	bus, err := s.Transport.Connect(fmt.Sprintf("worker %d", number))
+	if err != nil {
+		return nil, err
+	}
+	return worker.New(worker.Config{
+		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, DataSet: s.dataSet,
+	}, bus, s.WorkerLog.Named("worker"))
+}
+
+// build makes the program of a job, which is a resolved configuration. The workers of this process share the data set
+// of the plan.
+func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
+	kinds := s.Plan.Config.Kinds()
+	c, err := kinds.Parse("job", text)
+	if err != nil {
+		return nil, err
+	}
+	if s.Plan.Data.Is(c) {
+		return job.NewProgram(c, s.Plan.Data.Dataset(), slots)
+	}
+	return job.Build(kinds)(text, data, slots)
+}
+
+// dataSet returns the data set of the plan, which need not be fetched.
+func (s *Session) dataSet(hash string) []byte {
+	if !s.Plan.Data.Has(hash) {
+		return nil
+	}
+	return s.Plan.Data.Bytes()
+}
+
+func (c *crew) ended(err error, alone bool, gone func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	if c.left == 0 && c.err != nil && alone {
+		gone(fmt.Errorf("%w: %w", ErrNoWorkers, c.err))
+	}
+}
+
+// dismiss stops the workers and waits for their end.
+func (c *crew) dismiss() {
+	c.cancel()
+	c.all.Wait()
+}

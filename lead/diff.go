@@ -1,0 +1,230 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/worker"
+)
+
+// Comparison is what Diff found.
+type Comparison struct {
+	A        string              `json:"a"`
+	B        string              `json:"b"`
+	Equal    bool                `json:"equal"`
+	Common   uint64              `json:"common"`         // last step after which the logs agree
+	Step     uint64              `json:"step,omitempty"` // first step after which the logs differ; 0: the initial parameters differ
+	HashA    string              `json:"hash_a,omitempty"`
+	HashB    string              `json:"hash_b,omitempty"`
+	Keys     []config.Difference `json:"keys"`               // keys that decide the bits and differ
+	Place    *Parting            `json:"place,omitempty"`    // first difference between the programs; null: there is none
+	Suspects []Suspect           `json:"suspects,omitempty"` // workers whose results this machine does not reproduce
+	Note     string              `json:"note,omitempty"`     // further explanation
+
+	with   Options
+	stride uint64 // updates between two lines of a log
+}
+
+// before is the step before the one at which the runs begin to differ.
+func (d *Comparison) before() uint64 { return d.Step - d.stride }
+
+// Parting is the first number that differs.
+type Parting struct {
+	What    string  `json:"what"` // initial parameters, gradients or model
+	Shard   int     `json:"shard"`
+	Tensor  string  `json:"tensor"`
+	Element int     `json:"element"` // within the tensor
+	Count   int     `json:"count"`   // of the tensor's elements that differ
+	Size    int     `json:"size"`
+	A       float32 `json:"-"`
+	B       float32 `json:"-"`
+}
+
+// Diff finds the first step after which two runs have different parameters, and the reason.
+func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error) {
+	d := &Comparison{with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name, Keys: config.Differences(ra.plan.Config, rb.plan.Config)}
+	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
+		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.Theta), coordinator.HashTheta(rb.plan.Theta)
+		return d, nil
+	}
+	ea, eb := d.part(ra.log, rb.log)
+	if d.Equal {
+		return d, nil
+	}
+	d.HashA, d.HashB = ea.Theta, eb.Theta
+	if d.before() > d.Common {
+		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1, d.before())
+		return d, nil
+	}
+	return d, d.explain(ctx, ra, rb)
+}
+
+// part finds the first step after which two logs differ.
+func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
+	for step := uint64(1); step <= min(a.Last, b.Last); step++ {
+		ea, inA := a.Entries[step]
+		eb, inB := b.Entries[step]
+		if !inA || !inB {
+			continue
+		}
+		if ea.Theta != eb.Theta {
+			d.Step = step
+			return ea, eb
+		}
+		d.Common = step
+	}
+	d.Equal = true
+	return ea, eb
+}
+
+// initialDifference finds the first tensor whose initial values differ in two plans; nil if there is none.
+func initialDifference(a, b *job.Plan) *Parting {
+	if len(a.Theta) == len(b.Theta) {
+		return firstDifference("initial parameters", a.Layout, a.Theta, b.Theta)
+	}
+	for i, t := range a.Layout {
+		if i >= len(b.Layout) || b.Layout[i].Name != t.Name || b.Layout[i].Size != t.Size {
+			return &Parting{What: "model", Tensor: t.Name, Size: t.Size}
+		}
+	}
+	return &Parting{What: "model", Tensor: b.Layout[len(a.Layout)].Name, Size: b.Layout[len(a.Layout)].Size}
+}
+
+// firstDifference finds the first tensor that differs in two vectors; nil if there is none.
+func firstDifference(what string, layout []coordinator.Tensor, a, b []float32) *Parting {
+	for _, t := range layout {
+		var p *Parting
+		for i := t.Offset; i < t.Offset+t.Size; i++ {
+			if math.Float32bits(a[i]) == math.Float32bits(b[i]) {
+				continue
+			}
+			if p == nil {
+				p = &Parting{What: what, Tensor: t.Name, Element: i - t.Offset, Size: t.Size, A: a[i], B: b[i]}
+			}
+			p.Count++
+		}
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// explain computes the step at which two runs begin to differ again, from the parameters that both had before.
+func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
+	common, err := d.common(ctx, ra, rb)
+	if err != nil || common == nil {
+		return err
+	}
+	ca, cb := ra.plan.Config, rb.plan.Config
+	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
+		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared one by one"
+		return nil
+	}
+	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
+		d.Note = "the gradients of one run are rounded to integers, those of the other are not"
+		return nil
+	}
+	if pa, pb := ra.config.Train.Parameters, rb.config.Train.Parameters; pa != pb {
+		d.Note = "the parameters of the runs travel in different forms, which rounds them differently"
+		return nil
+	}
+	if d.Place, err = d.compareGradients(ctx, ra, rb, common.Theta); err != nil || d.Place != nil {
+		return err
+	}
+	unknown := false
+	for _, r := range []*Record{ra, rb} {
+		list, err := r.suspects(ctx, common.Theta, common.Levels, r.log.Entries[d.Step])
+		if err != nil {
+			return err
+		}
+		d.Suspects = append(d.Suspects, list...)
+		unknown = unknown || list == nil
+	}
+	if len(d.Suspects) > 0 {
+		return nil
+	}
+	if d.Note, err = d.blameUpdate(ctx, common, ra, rb); unknown && err == nil {
+		d.Note += "; the checksums of the blocks cannot be compared, as a log does not say how they were formed"
+	}
+	return err
+}
+
+// common is the state after the last step that both runs agree on; nil if this machine does not reproduce it.
+func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Checkpoint, error) {
+	best := &recomputation{to: d.before(), check: true, with: d.with}
+	for _, r := range []*Record{ra, rb} {
+		cp, err := r.before(d.before())
+		if err != nil {
+			return nil, err
+		}
+		if best.record == nil || stepOf(cp) > stepOf(best.from) {
+			best.record, best.from = r, cp
+		}
+	}
+	cp, err := best.run(ctx)
+	var replay *coordinator.ReplayError
+	if errors.As(err, &replay) {
+		d.Note = fmt.Sprintf("this machine computes other bits than both runs from step %d on (hash %s, logged %s), so it cannot say who is wrong",
+			replay.Step, replay.Computed.Theta, replay.Logged.Theta)
+		return nil, nil
+	}
+	return cp, err
+}
+
+// compareGradients computes every shard of the step with both programs, and returns the first difference.
+func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta []float32) (*Parting, error) {
+	step := d.before()
+	pa, err := ra.program(step, theta)
+	if err != nil {
+		return nil, err
+	}
+	pb, err := rb.program(step, theta)
+	if err != nil {
+		return nil, err
+	}
+	var gradients, terms [2][]float32
+	for i := range gradients {
+		gradients[i], terms[i] = make([]float32, len(theta)), make([]float32, len(ra.plan.Terms))
+	}
+	for shard := range job.RoundShards(ra.plan.Config) {
+		for i, p := range []worker.Program{pa, pb} {
+			err := worker.GradientWhile(p, 0, step, shard, gradients[i], terms[i], func() bool { return ctx.Err() == nil })
+			if err := errors.Join(ctx.Err(), err); err != nil {
+				return nil, fmt.Errorf("compute shard %d of step %d: %w", shard, d.Step, err)
+			}
+		}
+		if p := firstDifference("gradients", ra.plan.Layout, gradients[0], gradients[1]); p != nil {
+			p.Shard = shard
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result.
+func (d *Comparison) blameUpdate(ctx context.Context, common *checkpoint.Checkpoint, ra, rb *Record) (string, error) {
+	text := "the gradients are the same in both; "
+	wrong := ""
+	for _, r := range []*Record{ra, rb} {
+		from := *common
+		from.Identity = "" // of the recomputed run, which may be the other one
+		cp, err := (&recomputation{record: r, from: &from, to: d.Step, with: d.with}).run(ctx)
+		if err != nil {
+			return "", err
+		}
+		if got, want := coordinator.HashTheta(cp.Theta), r.log.Entries[d.Step].Theta; got != want {
+			wrong += fmt.Sprintf("; the update of run %s has hash %s here, %s in its log", r.name, got, want)
+		}
+	}
+	if wrong == "" {
+		return text + "the updates differ by the configuration", nil
+	}
+	return text + "the coordinator made another update than this machine, or the log is damaged" + wrong, nil
+}

@@ -1,0 +1,170 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/banlist"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
+	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/wire"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
+	"github.com/switchyard-ml/switchyard/wire/shm"
+)
+
+// Config describes a host.
+type Config struct {
+	Kinds    *config.Kinds // the kinds that configurations may name
+	RunsDir  string
+	URL      string // of the broker, for messages
+	Connect  func(party string) (*natsbus.Bus, error)
+	Faults   *fault.Injector  // nil: none
+	Command  config.Command   // makes the command lines in hints
+	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
+	Log      hclog.Logger
+	Events   bool     // whether runs that are no trials of a sweep get event files of TensorBoard
+	Memory   shm.Host // shared with workers of this host; nil: none
+
+	// Direct gives the vectors of a run to workers of this process without a broker between them; nil: they all go
+	// through the broker.
+	Direct func(*natsbus.Bus) wire.Bus
+	// Ready is called when the host leads runs, with a context that ends before the runs are interrupted; nil: nobody
+	// waits for it.
+	Ready func(context.Context)
+	// Sweep answers requests about sweeps; nil: there are none here.
+	Sweep func(control.SweepRequest) (control.SweepAnswer, error)
+}
+
+// Host leads runs with the workers of a pool.
+type Host struct {
+	cfg      Config
+	log      hclog.Logger
+	bus      *natsbus.Bus // for pool and service; each run has a connection of its own
+	numerics []wire.Numeric
+	store    *control.Store // data sets of the runs
+	pool     *Dispatcher
+	bans     *banlist.Keeper
+	look     time.Duration // time between two searches for other coordinators
+
+	life context.Context // its end interrupts the runs
+	end  context.CancelCauseFunc
+	all  sync.WaitGroup // waits for the runs
+
+	opening  sync.RWMutex      // held while a run is opened: one at a time, but parts of runs at the same time
+	requests map[string]string // names of runs by request; guarded by opening
+	planner  job.Planner
+
+	mu          sync.Mutex // guards the fields below
+	runs        map[string]*hosted
+	led         map[string]bool // runs that this host has led, or leads
+	interrupted []string        // runs that the end of the host interrupted
+}
+
+// Reasons why a run ends before its last step.
+var (
+	errShutdown = errors.New("the coordinator was stopped")
+	errStop     = errors.New("stopped on request")
+)
+
+// maxRequests is the largest number of requests that the host remembers.
+const maxRequests = 1024
+
+// New prepares a host without runs.
+func New(cfg Config) *Host {
+	h := &Host{
+		cfg: cfg, log: cfg.Log, store: NewStore(cfg.RunsDir), numerics: job.Numerics(), look: rivalLook,
+		runs: map[string]*hosted{}, led: map[string]bool{}, requests: map[string]string{},
+	}
+	h.life, h.end = context.WithCancelCause(context.Background())
+	return h
+}
+
+// dataFolder is the folder, in the folder of the runs, with the data sets of the runs that hosts lead. It is not a
+// valid name of a run.
+const dataFolder = ".data"
+
+// NewStore is the store for the data sets of hosted runs, in a folder of runs.
+func NewStore(runsDir string) *control.Store {
+	return control.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
+}
+
+// Connect opens the host's own connection; Close closes it. The broker may start later.
+func (h *Host) Connect() (err error) {
+	h.bus, err = h.cfg.Connect("coordinator")
+	return err
+}
+
+// Close closes the host's own connection.
+func (h *Host) Close() { h.bus.Close() }
+
+func (h *Host) hosted(name string) *hosted {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[name]
+}
+
+// under lists the runs that the host leads at the moment.
+func (h *Host) under() []*hosted {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*hosted, 0, len(h.runs))
+	for _, r := range h.runs {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b *hosted) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// resumeAll continues the runs that a host has led and that have not ended, in the order of their start. If a run
+// cannot continue, the log says why, and the others continue.
+func (h *Host) resumeAll() error {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	list, err := runs.List(h.cfg.RunsDir)
+	if err != nil {
+		return err
+	}
+	for _, info := range slices.Backward(list) {
+		unfinished := info.State == runs.Lost || info.State == runs.Interrupted
+		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
+			continue
+		}
+		if err := h.resume(info.Name); err != nil {
+			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", config.HintOf(err))
+		}
+	}
+	return nil
+}
+
+// view is what the runs know of their workers.
+func (h *Host) view() PoolView {
+	var v PoolView
+	for _, r := range h.under() {
+		one := View(r.name, r.lead.Stats())
+		v.Members, v.Banned = append(v.Members, one.Members...), append(v.Banned, one.Banned...)
+	}
+	return v
+}
+
+// shutdown lets all runs write a checkpoint. It returns the names of the runs that it interrupted.
+func (h *Host) shutdown() []string {
+	h.end(errShutdown)
+	h.opening.Lock() // no run is opened after this
+	defer h.opening.Unlock()
+	h.all.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	slices.Sort(h.interrupted)
+	return h.interrupted
+}

@@ -1,0 +1,44 @@
+package job
+
+import (
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/config"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/runs"
+)
+
+// Origin says who asked for a run, and with which settings.
+type Origin struct {
+	Name      string   // empty: the first free name with the stem of the configuration
+	Overrides []string // settings on top of the preset
+	Command   []string // the command line that asked for the run
+	Host      bool     // a coordinator of many runs leads it
+	Sweep     string   // the sweep whose trial it is; empty: none
+}
+
+// MakeRun makes the folder of a run of the plan in dir.
+func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
+	c := p.Config
+	info := runs.Info{
+		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
+		Versions: Versions(), GitRevision: Revision(), Command: o.Command, Host: o.Host, Sweep: o.Sweep,
+	}
+	for _, t := range p.Terms {
+		info.Terms = append(info.Terms, runs.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight, Note: t.Note})
+	}
+	return runs.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
+}
+
+// Stem begins the name of a run that was given no name.
+func Stem(c config.Config) string {
+	name := strings.ReplaceAll(c.Preset, "/", "-")
+	if variant := config.Describe(c).Variant; variant != "" {
+		name += "-" + variant
+	}
+	if setting.CheckRun(name+"-1") != nil {
+		return "run"
+	}
+	return name
+}

@@ -1,0 +1,108 @@
+package lead
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
+	"github.com/switchyard-ml/switchyard/runs"
+)
+
+// Order describes the run to be opened.
+type Order struct {
+	Name      string // empty: chosen from the configuration
+	Config    config.Config
+	Overrides []string
+	Command   []string
+	Scale     []byte // for a run on own data: the scaling of its data set, as JSON
+	Sweep     string // the sweep whose trial it is; empty: none
+}
+
+// open opens a new run, or continues the run of that name.
+func (h *Host) open(o Order) (control.Submitted, error) {
+	if o.Name == "" {
+		return h.create(o)
+	}
+	if r := h.hosted(o.Name); r != nil {
+		if err := sameRun(o, r.plan.Config); err != nil {
+			return control.Submitted{}, err
+		}
+		if !r.stopping.Load() {
+			return control.Submitted{Name: o.Name, State: control.Running}, nil
+		}
+		<-r.done // it has to write its last checkpoint before it can continue
+	}
+	info, err := runs.Load(h.cfg.RunsDir, o.Name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return h.create(o)
+	}
+	if err != nil {
+		return control.Submitted{}, err
+	}
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
+	if err == nil {
+		err = sameRun(o, c)
+	}
+	switch {
+	case err != nil:
+		return control.Submitted{}, err
+	case info.State == runs.Finished:
+		return control.Submitted{Name: o.Name, State: control.Finished}, nil
+	}
+	return control.Submitted{Name: o.Name, State: control.Resumed}, h.resume(o.Name)
+}
+
+// Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses
+// a name, and checks that the name is free.
+func (h *Host) Prepare(o *Order) error {
+	data, err := job.LoadData(&o.Config, nil)
+	if err != nil {
+		return err
+	}
+	if data != nil {
+		if o.Scale, err = data.Normalisation(); err != nil {
+			return err
+		}
+		if err := h.store.Keep(data.Encoded); err != nil {
+			return DiskHint(err, nil, h.cfg.Command)
+		}
+	}
+	if o.Name == "" {
+		o.Name = job.Stem(o.Config) + "-1"
+	}
+	return h.check(*o)
+}
+
+// check returns an error if another run has the name of the order.
+func (h *Host) check(o Order) error {
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return sameRun(o, c)
+}
+
+// stopped reports whether a run was stopped on request.
+func (h *Host) stopped(name string) bool {
+	info, err := runs.Load(h.cfg.RunsDir, name)
+	return err == nil && info.Stopped && info.State != runs.Finished
+}
+
+// errOtherConfig is returned when a run of that name exists and has another configuration.
+var errOtherConfig = errors.New("there is a run of that name with another configuration")
+
+// sameRun returns an error if the order and the run of its name have different configurations. Only the content of data
+// sets counts, not the paths of their files.
+func sameRun(o Order, c config.Config) error {
+	differences := job.Differences(c, o.Config)
+	if len(differences) == 0 {
+		return nil
+	}
+	return config.Hint(config.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
+}

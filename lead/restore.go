@@ -1,0 +1,133 @@
+package lead
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+)
+
+// Restore reads the newest valid checkpoint of a run, and returns why it skipped newer ones. For a run that ended
+// before its first checkpoint, it returns none.
+func Restore(run *runs.Run, command config.Command) (*checkpoint.Checkpoint, []error, error) {
+	from, skipped, err := checkpoint.Restore(run.Path(runs.Checkpoints))
+	written := run.Info().Checkpoint
+	again := command("train", run.Path("config.yaml"))
+	switch {
+	case errors.Is(err, checkpoint.ErrVoid):
+		return nil, nil, nil
+	case errors.Is(err, checkpoint.ErrNotFound) && written > 0:
+		return nil, nil, config.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
+			"put the folder checkpoints back, or start again with: %s", again)
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, config.Hint(err, "no checkpoint can be used; start again with: %s", again)
+	}
+	return from, skipped, nil
+}
+
+// Reopened is a run that this process holds and that is to continue.
+type Reopened struct {
+	Run     *runs.Run
+	Plan    *job.Plan
+	From    *checkpoint.Checkpoint // nil: it ended before its first checkpoint
+	Skipped []error                // newer checkpoints that cannot be used
+}
+
+// ErrFinished is returned for a run that has made its last step.
+var ErrFinished = errors.New("is finished")
+
+// Place says where runs are, and what is needed to open them.
+type Place struct {
+	Kinds   *config.Kinds
+	RunsDir string
+	Data    job.Store      // data sets of runs that a host led, whose files may be on another machine
+	Command config.Command // makes the command lines in hints
+}
+
+// Reopen holds a run, and reads its newest valid checkpoint and the scaling of its data. Begin has to be called before
+// the run continues.
+func Reopen(p Place, name string, slots int) (*Reopened, error) {
+	c, err := job.ReadConfig(p.Kinds, p.RunsDir, name)
+	if err != nil {
+		return nil, err
+	}
+	run, err := runs.Open(p.RunsDir, name)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reopened{Run: run}
+	if err := r.prepare(p, c, slots); err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	return r, nil
+}
+
+func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
+	info := r.Run.Info()
+	if info.State == runs.Finished {
+		return fmt.Errorf("run %s %w at step %d", r.Run.Name(), ErrFinished, info.Step)
+	}
+	var err error
+	if r.From, r.Skipped, err = Restore(r.Run, p.Command); err != nil {
+		return fmt.Errorf("resume %s: %w", r.Run.Name(), err)
+	}
+	stored, err := job.StoredScale(c, r.Run.Folder())
+	if err != nil {
+		return err
+	}
+	if !info.Host {
+		r.Plan, err = job.Prepare(c, stored, slots)
+		return err
+	}
+	data, err := job.StoredData(p.Data, c, stored)
+	if err != nil {
+		return err
+	}
+	r.Plan, err = job.NewPlan(c, data, slots)
+	return err
+}
+
+// Begin records that the run continues.
+func (r *Reopened) Begin() error {
+	step := uint64(0)
+	if r.From != nil {
+		step = r.From.Step
+	}
+	return r.Run.Begin(step)
+}
+
+// End records how a run ended. A nil error means that it made its last step. A run whose configuration or data do not
+// fit its checkpoint has computed nothing: it can go on when they are put back.
+func End(run *runs.Run, err error) error {
+	switch {
+	case err == nil:
+		info := run.Info()
+		return run.End(runs.Finished, info.Early())
+	case errors.Is(err, coordinator.ErrInterrupted):
+		return run.End(runs.Interrupted, "stopped by the user")
+	case errors.Is(err, coordinator.ErrMismatch):
+		return run.End(runs.Interrupted, err.Error())
+	}
+	return run.End(runs.Failed, err.Error())
+}
+
+// DiskHint adds to an error of a full disk what is left of the run; run is nil if its folder was not made. It returns
+// other errors unchanged.
+func DiskHint(err error, run *runs.Run, command config.Command) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	if run == nil || run.Info().Checkpoint == 0 {
+		return config.Hint(err, "the disk is full and holds no checkpoint of this run: free some space and start again")
+	}
+	return config.Hint(err, "the disk is full; the checkpoint of step %d is intact: free some space, then %s",
+		run.Info().Checkpoint, command("resume", run.Name()))
+}

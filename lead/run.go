@@ -1,0 +1,274 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
+	"github.com/switchyard-ml/switchyard/internal/readable"
+
+	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/wire/natsbus"
+)
+
+// hosted is a run that a host leads.
+type hosted struct {
+	name  string
+	run   *runs.Run
+	plan  *job.Plan
+	from  *checkpoint.Checkpoint // nil: from the first step
+	until uint64                 // the update at which it pauses; 0: none
+	err   error                  // how it ended; set before done is closed
+	bus   *natsbus.Bus
+	lead  *coordinator.Coordinator
+	watch *hostWatch
+
+	ctx      context.Context
+	stop     context.CancelCauseFunc
+	stopping atomic.Bool
+	done     chan struct{} // closed when the run has ended and its folder is released
+}
+
+// create opens a new run.
+func (h *Host) create(o Order) (control.Submitted, error) {
+	r, err := h.createUntil(o, 0)
+	if err != nil {
+		return control.Submitted{}, err
+	}
+	return control.Submitted{Name: r.name, State: control.Started}, nil
+}
+
+// createUntil opens a new run that pauses at an update; 0: it does not pause.
+func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
+	data, err := job.StoredData(h.store, o.Config, o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.planned(o.Config, data)
+	if err != nil {
+		return nil, err
+	}
+	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true, Sweep: o.Sweep})
+	if err != nil {
+		return nil, DiskHint(err, nil, h.cfg.Command)
+	}
+	r := &hosted{name: run.Name(), run: run, plan: p, until: until}
+	err = data.Keep(run)
+	if err == nil {
+		err = h.begin(r)
+	}
+	if err != nil {
+		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
+	}
+	return r, nil
+}
+
+// resume continues a run from its newest valid checkpoint.
+func (h *Host) resume(name string) error {
+	_, err := h.resumeUntil(name, 0)
+	return err
+}
+
+// resumeUntil continues a run that pauses at an update; 0: it does not pause.
+func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
+	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
+	if err != nil {
+		return nil, err
+	}
+	run, err := runs.Open(h.cfg.RunsDir, name)
+	if err != nil {
+		return nil, err
+	}
+	var r *hosted
+	state := runs.Failed
+	from, skipped, err := Restore(run, h.cfg.Command)
+	if err == nil {
+		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
+		state = runs.Interrupted
+		r, err = h.reopen(run, c, from, skipped, until)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
+	}
+	return r, nil
+}
+
+func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error, until uint64) (*hosted, error) {
+	for _, s := range skipped {
+		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
+	}
+	step := uint64(0)
+	if from != nil {
+		step = from.Step
+	}
+	scale, err := job.StoredScale(c, run.Folder())
+	if err != nil {
+		return nil, err
+	}
+	data, err := job.StoredData(h.store, c, scale)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.planned(c, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := run.Begin(step); err != nil {
+		return nil, err
+	}
+	if err := run.Update(func(i *runs.Info) { i.Host, i.Stopped = true, false }); err != nil {
+		return nil, err
+	}
+	r := &hosted{name: run.Name(), run: run, plan: p, from: from, until: until}
+	return r, h.begin(r)
+}
+
+// planned is job.NewPlan for a configuration from another process. If the model panics, only this run ends, not the
+// process with all other runs.
+func (h *Host) planned(c config.Config, data *job.Data) (p *job.Plan, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("build the model: %v", fault)
+		}
+	}()
+	p, err = h.planner.Plan(c, data, 0)
+	if err == nil {
+		p.Numerics = h.numerics
+	}
+	return p, err
+}
+
+// begin starts to lead a run.
+func (h *Host) begin(r *hosted) error {
+	log := h.log.With("run", r.name)
+	disk := h.cfg.Faults.Disk(disk.System())
+	r.run.Use(disk)
+	r.ctx, r.stop = context.WithCancelCause(h.life)
+	r.done = make(chan struct{})
+	r.watch = &hostWatch{Watch: NewWatch(WatchConfig{
+		Plan: r.plan, Run: r.run, From: r.from, Show: NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0, Advise: true, Log: log,
+	})}
+	bus, err := h.cfg.Connect("run " + r.name)
+	if err != nil {
+		return err
+	}
+	r.bus = bus
+	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
+	cfg.Disk, cfg.Gate, cfg.Memory = disk, h.bans.Gate, h.cfg.Memory
+	cfg.Ending = func() { h.pool.Close(r.name) } // its workers seek another run, while its last files are written
+	if r.until > 0 {
+		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays
+	}
+	r.lead, err = NewCoordinator(Leadership{
+		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(h.direct(bus)), Observer: r.watch, Log: log,
+	})
+	if err != nil {
+		bus.Close()
+		return err
+	}
+	h.mu.Lock()
+	known := h.led[r.name] // then it has told its workers to leave
+	h.runs[r.name], h.led[r.name] = r, true
+	h.mu.Unlock()
+	h.pool.Open(Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil && !known)
+	h.all.Go(func() { h.conduct(r) })
+	return nil
+}
+
+// conduct leads a run to its end and records how it ended.
+func (h *Host) conduct(r *hosted) {
+	began := time.Now()
+	err := r.lead.Run(r.ctx)
+	h.pool.Close(r.name) // if it was never open
+	err = errors.Join(err, r.watch.Finish(r.ctx))
+	r.bus.Close()
+	onRequest := errors.Is(context.Cause(r.ctx), errStop)
+	state, reason := ending(err, onRequest)
+	if state == runs.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
+		state, reason = runs.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
+	}
+	stats := r.lead.Stats()
+	recorded := r.watch.Ended(func(i *runs.Info) {
+		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
+		if state == runs.Finished {
+			i.ExitReason = i.Early()
+		}
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // of this coordinator
+	})
+	info := r.watch.Info()
+	log := h.log.With("run", r.name)
+	if r.err = err; onRequest {
+		r.err = errors.Join(errStop, err)
+	}
+	if recorded = errors.Join(recorded, r.run.Close()); recorded != nil {
+		log.Error("the end of the run could not be recorded", "error", recorded)
+	}
+	switch state {
+	case runs.Finished:
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", readable.Short(time.Since(began)))
+	case runs.Interrupted:
+		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
+	default:
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint", config.HintOf(DiskHint(err, r.run, h.cfg.Command)))
+	}
+	h.mu.Lock()
+	delete(h.runs, r.name)
+	if state == runs.Interrupted && !onRequest && info.Sweep == "" {
+		h.interrupted = append(h.interrupted, r.name)
+	}
+	h.mu.Unlock()
+	close(r.done)
+}
+
+// ending returns the state of a run after the end of its coordinator, and the reason.
+func ending(err error, onRequest bool) (state runs.State, reason string) {
+	switch {
+	case err == nil:
+		return runs.Finished, ""
+	case !errors.Is(err, coordinator.ErrInterrupted):
+		return runs.Failed, err.Error()
+	case onRequest:
+		return runs.Interrupted, errStop.Error()
+	}
+	return runs.Interrupted, errShutdown.Error()
+}
+
+// hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows.
+type hostWatch struct {
+	*Watch
+
+	notes        sync.Mutex // guards the fields below
+	waitingSince time.Time
+	checkpointed time.Time
+}
+
+var _ coordinator.Observer = (*hostWatch)(nil)
+
+// Membership implements coordinator.Observer. The coordinator logs the members and the reasons for waiting itself.
+func (w *hostWatch) Membership(r coordinator.MembershipReport) {
+	w.notes.Lock()
+	if w.waitingSince = (time.Time{}); r.Waiting != "" {
+		w.waitingSince = time.Now().Add(-time.Duration(r.Seconds * float64(time.Second)))
+	}
+	w.notes.Unlock()
+	w.Waiting(r.Workers, r.Waiting)
+}
+
+// Checkpoint implements coordinator.Observer.
+func (w *hostWatch) Checkpoint(r coordinator.CheckpointReport) {
+	w.notes.Lock()
+	w.checkpointed = time.Now()
+	w.notes.Unlock()
+	w.Watch.Checkpoint(r)
+}

@@ -1,0 +1,78 @@
+package lead
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/runs"
+)
+
+// newSession is a session of a run of ten steps with so many workers.
+func newSession(t *testing.T, carrier Carrier, workers int) *Session {
+	t.Helper()
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := job.Prepare(resolved.Config, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := hclog.NewNullLogger()
+	transport, err := Embed(carrier, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Session{Plan: p, Transport: transport, Workers: workers, Slots: 1, Version: "test", Log: log, WorkerLog: log}
+}
+
+// TestTrain_SameBits: a run has the same parameters for any workers and any carrier, and show is called for its last
+// step.
+func TestTrain_SameBits(t *testing.T) {
+	want := ""
+	for _, c := range []struct {
+		carrier Carrier
+		workers int
+	}{{Direct, 1}, {Direct, 3}, {Broker, 2}, {TCP, 2}} {
+		s := newSession(t, c.carrier, c.workers)
+		run, err := runs.Create(t.TempDir(), "a", "", s.Plan.Config.YAML(), nil, runs.Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown terminal.Progress
+		if err := s.Train(t.Context(), run, func(p terminal.Progress) { shown = p }); err != nil {
+			t.Fatal(err)
+		}
+		info := run.Info()
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+		if want == "" {
+			want = info.ParametersSHA256
+		}
+		if info.ParametersSHA256 != want || want == "" || shown.Step != s.Plan.Config.Train.Steps || info.Step != shown.Step {
+			t.Errorf("%s, %d workers: step %d with %s, shown %d; want %s", c.carrier, c.workers, info.Step, info.ParametersSHA256, shown.Step, want)
+		}
+	}
+}
+
+// TestLead_EndsWithoutWorkers: a run that no worker can join any more ends with an error that says why.
+func TestLead_EndsWithoutWorkers(t *testing.T) {
+	s := newSession(t, Direct, 2)
+	defer s.Transport.Close()
+	cfg := s.Plan.Lead("a", t.TempDir())
+	cfg.Numerics[0].Sum++ // workers here have other arithmetic
+	if _, err := s.Prepare(cfg, coordinator.Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Lead(t.Context()); !errors.Is(err, ErrNoWorkers) || errors.Is(err, coordinator.ErrInterrupted) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lead/job"
+)
+
+// Verdict is the result of Verify.
+type Verdict struct {
+	Run     string      `json:"run"`
+	From    uint64      `json:"from"`
+	To      uint64      `json:"to"`
+	Start   uint64      `json:"start"`   // step of the checkpoint that Verify began with; 0: the initial parameters
+	Missing uint64      `json:"missing"` // number of these steps or rounds that are not in the log
+	Equal   bool        `json:"equal"`
+	Differs *Difference `json:"difference,omitempty"`
+	Kernels string      `json:"kernels"`
+	Seconds float64     `json:"seconds"`
+}
+
+// Difference is the first step with another result than the log.
+type Difference struct {
+	Step     uint64    `json:"step"`
+	Logged   string    `json:"logged"`
+	Computed string    `json:"computed"`
+	Term     uint64    `json:"term"`
+	Suspects []Suspect `json:"suspects"` // blocks whose logged checksum this machine does not reproduce; null: not known
+}
+
+// Verify makes the steps from..to of a run again, in whole rounds, and compares them with its log. to = 0 is the last
+// step of the log.
+func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Verdict, error) {
+	if to == 0 {
+		to = r.log.Last
+	}
+	if from < 1 || from > to || to > r.log.Last {
+		return nil, config.Usagef("steps %d to %d: the log of %s holds steps 1 to %d", from, to, r.name, r.log.Last)
+	}
+	h := job.Stride(r.config)
+	from, to = (from-1)/h*h+1, (to+h-1)/h*h // whole rounds
+	start, err := r.before(from - 1)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	v := &Verdict{Run: r.name, From: from, To: to, Start: stepOf(start), Equal: true, Kernels: kernel.Active().String()}
+	for step := from - 1 + h; step <= to; step += h {
+		if _, ok := r.log.Entries[step]; !ok {
+			v.Missing++
+		}
+	}
+	again := &recomputation{record: r, from: start, to: to, check: true, with: with}
+	_, err = again.run(ctx)
+	var replay *coordinator.ReplayError
+	if errors.As(err, &replay) {
+		v.Equal, err = false, nil
+		v.Differs = &Difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
+		if again.step+h == replay.Step {
+			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
+		}
+	}
+	v.Seconds = time.Since(began).Seconds()
+	return v, err
+}

@@ -1,0 +1,105 @@
+package lead
+
+import (
+	"bytes"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lead/job"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/runs"
+)
+
+// A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients
+// or if workers share memory with it.
+func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		compute float64
+		sharing int
+		want    int
+	}{{0.1, 0, 1}, {0.9, 0, 0}, {0.1, 1, 0}} {
+		var log bytes.Buffer
+		w := &Watch{log: hclog.New(&hclog.LoggerOptions{Output: &log}), adviser: newAdviser(resolved.Config)}
+		for range 100 {
+			w.advise(coordinator.StepReport{Seconds: 1, Compute: c.compute, Work: 2 * c.compute, Workers: 2, Sharing: c.sharing, BytesIn: 2e6, BytesOut: 1e6})
+		}
+		if n := strings.Count(log.String(), "per step (4 MB, at about "); n != c.want {
+			t.Errorf("%g s of 1 s computed: told %d times, want %d\n%s", c.compute, n, c.want, log.String())
+		}
+	}
+}
+
+// TestWatch_ObjectiveAndBound: minus the loss is called objective everywhere; a validation has the bound beside it, in
+// which the divergence has weight 1.
+func TestWatch_ObjectiveAndBound(t *testing.T) {
+	w, r := watched(t, []model.Term{{Name: "loss"}, {Name: "reconstruction", Weight: 1, Bound: 1}, {Name: "kl", Weight: 0.1, Bound: 1}}, hclog.NewNullLogger())
+	loss := []float32{3, 2, 10}
+	w.Step(coordinator.StepReport{Step: 1, Updates: 1, Loss: loss})
+	w.Validation(coordinator.ValidationReport{Step: 1, Loss: loss, Best: true})
+	w.Validation(coordinator.ValidationReport{Step: 2, Loss: []float32{4, 2, 20}})
+	var records []runs.Record
+	if err := runs.ReadMetrics(filepath.Dir(r.Path(".")), r.Name(), func(m runs.Record) error { records = append(records, m); return nil }); err != nil || len(records) != 3 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	if _, bounded := records[0].Values["elbo"]; bounded || records[0].Values["objective"] != -3 {
+		t.Errorf("a training step has %v", records[0].Values)
+	}
+	if v := records[1].Values; v["objective"] != -3 || v["elbo"] != -12 {
+		t.Errorf("a validation has %v", v)
+	}
+	if m := w.Info().Metrics; m["validation_objective"] != -4 || m["validation_elbo"] != -22 || m["best_validation_objective"] != -3 || m["best_step"] != 1 {
+		t.Errorf("the run has %v", m)
+	}
+	unbounded, _ := watched(t, []model.Term{{Name: "loss"}, {Name: "error", Weight: 1}}, hclog.NewNullLogger())
+	unbounded.Validation(coordinator.ValidationReport{Step: 1, Loss: []float32{3, 3}})
+	if v, bounded := unbounded.Info().Metrics["validation_elbo"]; bounded {
+		t.Errorf("a model without a bound has %v", v)
+	}
+}
+
+// TestWatch_DoubtsANegativeDivergence once, with what to do; noise around zero and an exact value are not doubted.
+func TestWatch_DoubtsANegativeDivergence(t *testing.T) {
+	var log bytes.Buffer
+	w, _ := watched(t, []model.Term{{Name: "loss"}, {Name: "kl", Label: "KL switch", Remedy: "raise model.kl_samples"}, {Name: "exact"}}, hclog.New(&hclog.LoggerOptions{Output: &log}))
+	for step, kl := range []float32{-0.9, float32(math.NaN()), -1.5, -3} {
+		w.Step(coordinator.StepReport{Step: uint64(step + 1), Updates: 1, Loss: []float32{1, kl, -7}})
+		if told := strings.Count(log.String(), "never negative"); told != min(step/2, 1) {
+			t.Errorf("after %v: told %d times: %s", kl, told, log.String())
+		}
+	}
+	if text := log.String(); !strings.Contains(text, "KL switch is estimated at -1.5") || !strings.Contains(text, "raise model.kl_samples") {
+		t.Errorf("the warning is %s", text)
+	}
+}
+
+// watched is the watch of a run with these terms.
+func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *runs.Run) {
+	t.Helper()
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runs.Create(t.TempDir(), "a", "", nil, nil, runs.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	plan := &job.Plan{Config: resolved.Config, Terms: terms}
+	return NewWatch(WatchConfig{Plan: plan, Run: r, Show: func(terminal.Progress) {}, Log: log}), r
+}
