@@ -81,15 +81,13 @@ internal/optim:        autodiff/kernel envs/trig internal/parallel
 internal/quantize:     autodiff/kernel rng
 wire/natsbus:          wire
 wire/shm:
-internal/broker:       internal/crowd
-internal/banlist:      internal/disk wire
-internal/keys:         internal/setting wire
-lead:                  autodiff/kernel config coordinator internal/banlist internal/broker internal/control internal/disk internal/fault internal/keys internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal internal/web lead/job model runs runs/checkpoint wire wire/natsbus wire/shm worker
+cluster:               internal/crowd internal/disk internal/setting wire
+lead:                  autodiff/kernel cluster config coordinator internal/control internal/disk internal/fault internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal internal/web lead/job model runs runs/checkpoint wire wire/natsbus wire/shm worker
 internal/control:      runs
 internal/scaling:      internal/readable rng
 internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
 internal/fault:        internal/disk rng wire worker
-internal/chaos:        internal/fault internal/keys rng runs runs/checkpoint
+internal/chaos:        cluster internal/fault rng runs runs/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
 coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
@@ -124,8 +122,8 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "internal/broker", "internal/control", "internal/serving/natsservice"}},
-	{"github.com/nats-io/nats-server", []string{"internal/broker"}},
+	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "internal/control", "internal/serving/natsservice"}},
+	{"github.com/nats-io/nats-server", []string{"cluster"}},
 	{"github.com/vmihailenco/msgpack", []string{"wire"}},
 	{"github.com/goccy/go-yaml", []string{"config"}},
 	{"github.com/prometheus/client_golang", []string{"internal/web"}},

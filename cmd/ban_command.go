@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -32,7 +32,7 @@ without, the folder of runs is changed, and a coordinator that uses it follows.`
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.changeBan(c, link, args[0], change{
 				here: func(list []wire.Ban, key string) ([]wire.Ban, bool) {
-					return banlist.Add(list, key, reason, time.Now())
+					return cluster.AddBan(list, key, reason, time.Now())
 				},
 				there: func(ctx context.Context, client *control.Client, key string) (control.Changed, error) {
 					return client.Ban(ctx, control.Ban{Key: key, Reason: reason})
@@ -55,7 +55,7 @@ func (a *app) unbanCommand() *cobra.Command {
 		Args:  exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.changeBan(c, link, args[0], change{
-				here: banlist.Remove,
+				here: cluster.RemoveBan,
 				there: func(ctx context.Context, client *control.Client, key string) (control.Changed, error) {
 					return client.Unban(ctx, key)
 				},
@@ -76,18 +76,18 @@ type change struct {
 }
 
 func (a *app) changeBan(c *cobra.Command, link connection, text string, do change) error {
-	key, err := banlist.CheckKey(text)
-	if errors.Is(err, banlist.ErrKey) {
+	key, err := cluster.CheckKey(text)
+	if errors.Is(err, cluster.ErrKey) {
 		return config.Usage(err)
 	}
 	if link.url == "" {
-		list, err := banlist.Load(a.runsDir)
+		list, err := cluster.Load(a.runsDir)
 		if err != nil {
 			return err
 		}
 		list, changed := do.here(list, key)
 		if changed {
-			err = banlist.Save(a.runsDir, list)
+			err = cluster.Save(a.runsDir, list)
 		}
 		return errors.Join(err, a.tellBan(key, changed && err == nil, do))
 	}

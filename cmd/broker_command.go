@@ -14,9 +14,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
+
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -88,7 +88,7 @@ func (a *app) serveBroker(flags brokerFlags) error {
 const seenInterval = 10 * time.Second
 
 // noteKeys notes which keys are connected, for: keys ls. It returns when ctx ends.
-func (f brokerFlags) noteKeys(ctx context.Context, b *broker.Broker, log hclog.Logger) {
+func (f brokerFlags) noteKeys(ctx context.Context, b *cluster.Broker, log hclog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -100,7 +100,7 @@ func (f brokerFlags) noteKeys(ctx context.Context, b *broker.Broker, log hclog.L
 		}
 		connected, err := b.Keys()
 		if err == nil && len(connected) > 0 {
-			err = keys.NoteSeen(f.keys, connected, time.Now())
+			err = cluster.NoteSeen(f.keys, connected, time.Now())
 		}
 		if err != nil {
 			log.Debug("it is not noted which keys are connected", "error", err)
@@ -108,7 +108,7 @@ func (f brokerFlags) noteKeys(ctx context.Context, b *broker.Broker, log hclog.L
 	}
 }
 
-func retire(b *broker.Broker) error {
+func retire(b *cluster.Broker) error {
 	b.Retire()
 	return nil
 }
@@ -129,7 +129,7 @@ func listenAddress(flag, address string, example int) error {
 }
 
 // start runs a broker. It warns if everybody on the network may do everything.
-func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker, error) {
+func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broker, error) {
 	if f.listen != "" {
 		if err := listenAddress("listen", f.listen, 4222); err != nil {
 			return nil, err
@@ -138,19 +138,19 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	if err := f.join.check(); err != nil {
 		return nil, err
 	}
-	cluster, err := f.join.config(f.keys, initCommand)
+	joined, err := f.join.config(f.keys, initCommand)
 	if err != nil {
 		return nil, err
 	}
-	cfg := broker.Config{Listen: f.listen, Bans: wire.BansSubject, Cluster: cluster, Log: log.Named("broker")}
+	cfg := cluster.Config{Listen: f.listen, Bans: wire.BansSubject, Cluster: joined, Log: log.Named("broker")}
 	switch {
 	case f.keys != "":
-		cfg.Auth = filepath.Join(f.keys, keys.Auth)
+		cfg.Auth = filepath.Join(f.keys, cluster.Auth)
 	case f.tls:
 		return nil, config.Hint(config.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s", initCommand)
 	}
 	if f.tls {
-		cfg.Certificate, cfg.Key = filepath.Join(f.keys, keys.Server), filepath.Join(f.keys, keys.ServerKey)
+		cfg.Certificate, cfg.Key = filepath.Join(f.keys, cluster.Server), filepath.Join(f.keys, cluster.ServerKey)
 	}
 	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
 		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
@@ -163,8 +163,8 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*broker.Broker
 	if f.keys == "" && f.join.listen != "" && !loopback(f.join.listen) {
 		log.Warn("the routes are open: whoever reaches them can read the runs and change them; give it --keys, or a loopback address", "cluster", f.join.listen)
 	}
-	b, err := broker.Start(cfg)
-	if errors.Is(err, broker.ErrStart) && (f.listen != "" || f.join.listen != "") {
+	b, err := cluster.Start(cfg)
+	if errors.Is(err, cluster.ErrStart) && (f.listen != "" || f.join.listen != "") {
 		return nil, config.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag takes another port; with port 0 it is a free one")
 	}
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
 )
 
 // clusterFlags join a server of this process to others.
@@ -37,7 +36,7 @@ func (f *clusterFlags) check() error {
 		return nil
 	}
 	for i, seed := range f.seeds {
-		address, err := broker.SeedURL(seed)
+		address, err := cluster.SeedURL(seed)
 		if err != nil {
 			return config.Hint(config.Usagef("--cluster-seed: %w", err), "e.g. --cluster-seed nats-route://10.0.0.7:%d", routesExample)
 		}
@@ -47,20 +46,20 @@ func (f *clusterFlags) check() error {
 }
 
 // config is the cluster that the flags describe, with the certificate of a folder of keys if there is one.
-func (f *clusterFlags) config(folder, initCommand string) (broker.Cluster, error) {
+func (f *clusterFlags) config(folder, initCommand string) (cluster.Cluster, error) {
 	if f.listen == "" {
-		return broker.Cluster{}, nil
+		return cluster.Cluster{}, nil
 	}
-	cluster := broker.Cluster{Name: keys.ClusterName, Listen: f.listen, Seeds: f.seeds, Expect: keys.RouteName}
+	joined := cluster.Cluster{Name: cluster.ClusterName, Listen: f.listen, Seeds: f.seeds, Expect: cluster.RouteName}
 	if folder == "" {
-		return cluster, nil
+		return joined, nil
 	}
-	cluster.Certificate, cluster.Key, cluster.CA = filepath.Join(folder, keys.Route), filepath.Join(folder, keys.RouteKey), filepath.Join(folder, keys.CA)
-	for _, path := range []string{cluster.Certificate, cluster.Key, cluster.CA} {
+	joined.Certificate, joined.Key, joined.CA = filepath.Join(folder, cluster.Route), filepath.Join(folder, cluster.RouteKey), filepath.Join(folder, cluster.CA)
+	for _, path := range []string{joined.Certificate, joined.Key, joined.CA} {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return cluster, config.Hint(config.Usagef("--keys %s: %w: servers of a cluster prove themselves with it", folder, err),
-				"%s makes it; for a worker's machine: --hand-out %s=FOLDER", initCommand, keys.RoleRoute)
+			return joined, config.Hint(config.Usagef("--keys %s: %w: servers of a cluster prove themselves with it", folder, err),
+				"%s makes it; for a worker's machine: --hand-out %s=FOLDER", initCommand, cluster.RoleRoute)
 		}
 	}
-	return cluster, nil
+	return joined, nil
 }

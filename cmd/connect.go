@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
+
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -116,7 +116,7 @@ func (f *connection) connectUntil(party string, changed func(), log hclog.Logger
 }
 
 // connectTo is connectUntil, to a server of this process as long as that reaches others, if there is one.
-func (f *connection) connectTo(own *broker.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
+func (f *connection) connectTo(own *cluster.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
 	cfg := natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log}
 	if own != nil {
 		cfg.Server = own
@@ -139,11 +139,11 @@ func (f *connection) takeKey() (release func(), err error) {
 	if info, err := os.Stat(f.nkey); f.nkey == "" || err != nil || !info.IsDir() {
 		return func() {}, nil
 	}
-	file, release, err := keys.Take(f.nkey)
+	file, release, err := cluster.Take(f.nkey)
 	switch {
-	case errors.Is(err, keys.ErrTaken):
+	case errors.Is(err, cluster.ErrTaken):
 		return nil, config.Hint(config.Usage(err), "make more, one for each worker: switchyard init --workers N; containers: WORKER_KEYS=N docker compose up")
-	case errors.Is(err, keys.ErrNoWorkerKey):
+	case errors.Is(err, cluster.ErrNoWorkerKey):
 		return nil, config.Hint(config.Usage(err), "switchyard init --workers N makes them; or give one file: --nkey FILE")
 	case err != nil:
 		return nil, err

@@ -14,9 +14,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/doctor"
-	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
@@ -90,7 +90,7 @@ func (a *app) checkKeys(dir string) doctor.Finding {
 		f.Found = "none in " + dir + ": one machine needs none; for several: " + a.invoked + " init"
 		return f
 	}
-	list, listErr := keys.List(dir)
+	list, listErr := cluster.List(dir)
 	if err := errors.Join(err, listErr); err != nil {
 		f.State, f.Found, f.Do = doctor.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
 		return f
@@ -99,13 +99,13 @@ func (a *app) checkKeys(dir string) doctor.Finding {
 	if info.Mode().Perm()&0o077 != 0 {
 		f.State, f.Do = doctor.Doubtful, "other users may look into the folder: chmod 700 "+dir
 	}
-	data, err := os.ReadFile(filepath.Join(dir, keys.Server))
+	data, err := os.ReadFile(filepath.Join(dir, cluster.Server))
 	if err != nil {
 		return f // the part of another role
 	}
 	block, _ := pem.Decode(data)
 	if block == nil {
-		f.State, f.Do = doctor.Bad, keys.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
+		f.State, f.Do = doctor.Bad, cluster.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
 		return f
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)

@@ -11,10 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
+
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
@@ -45,8 +45,8 @@ var exitCodes = []struct {
 	{coordinator.ErrMismatch, exitData},
 	{runs.ErrDamaged, exitData},
 	{files.ErrData, exitData},
-	{keys.ErrDamaged, exitData},
-	{broker.ErrKeys, exitData},
+	{cluster.ErrDamaged, exitData},
+	{cluster.ErrKeys, exitData},
 	{syscall.ENOSPC, exitFailed}, // before ErrInterrupted: the checkpoint may be missing
 	{coordinator.ErrInterrupted, exitInterrupted},
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 )
 
@@ -27,7 +27,7 @@ func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 
 // cutOffWith cuts a server of this process off whenever the injector cuts off the process, until ctx ends. Message faults
 // need no more than the bus of the process: what a route carries is what a bus was given.
-func cutOffWith(ctx context.Context, faults *fault.Injector, own *broker.Broker, log hclog.Logger) {
+func cutOffWith(ctx context.Context, faults *fault.Injector, own *cluster.Broker, log hclog.Logger) {
 	faults.FollowPartitions(ctx, func(off bool) {
 		if err := own.CutOff(off); err != nil {
 			log.Warn("the server of this process is not cut off with it", "error", err)

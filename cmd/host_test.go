@@ -16,7 +16,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs"
@@ -24,22 +24,22 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// cluster is a broker on a port of its own, with the folder of a coordinator's runs.
-type cluster struct {
+// hosts is a broker on a port of its own, with the folder of a coordinator's runs.
+type hosts struct {
 	*cli   // the operator
-	broker *broker.Broker
+	broker *cluster.Broker
 	agents sync.WaitGroup
 	pace   *pace // of the workers that are hired; nil: none
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T) *hosts {
 	t.Helper()
-	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Shutdown)
-	c := &cluster{cli: newCLI(t), broker: b}
+	c := &hosts{cli: newCLI(t), broker: b}
 	c.environ = []string{"SWITCHYARD_NATS=" + b.URL()}
 	t.Cleanup(c.agents.Wait)
 	return c
@@ -54,7 +54,7 @@ type process struct {
 }
 
 // coordinator starts a coordinator on the cluster's folder.
-func (c *cluster) coordinator(arguments ...string) *process {
+func (c *hosts) coordinator(arguments ...string) *process {
 	c.t.Helper()
 	return c.start(append([]string{"coordinator", "--web", "none"}, arguments...)...)
 }
@@ -112,7 +112,7 @@ func await(t *testing.T, so func() bool) {
 }
 
 // hire starts workers of the pool.
-func (c *cluster) hire(n int) (dismiss func()) {
+func (c *hosts) hire(n int) (dismiss func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
@@ -142,7 +142,7 @@ func (c *cluster) hire(n int) (dismiss func()) {
 }
 
 // show asks the coordinator for a run.
-func (c *cluster) show(name string) web.Run {
+func (c *hosts) show(name string) web.Run {
 	c.t.Helper()
 	var r web.Run
 	if err := json.Unmarshal([]byte(c.must("runs", "show", name, "--json").out), &r); err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
@@ -24,7 +24,7 @@ const maxKeys = 1000
 const renewal = 30 * 24 * time.Hour
 
 func (a *app) initCommand() *cobra.Command {
-	var cfg keys.Config
+	var cfg cluster.InitConfig
 	var handOut map[string]string
 	c := &cobra.Command{
 		Use:   "init",
@@ -54,7 +54,7 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
 	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var words []cobra.Completion
-		for _, role := range keys.Roles() {
+		for _, role := range cluster.Roles() {
 			words = append(words, role+"=")
 		}
 		return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -62,15 +62,15 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	return c
 }
 
-func (a *app) initKeys(cfg keys.Config, handOut map[string]string, now time.Time) error {
+func (a *app) initKeys(cfg cluster.InitConfig, handOut map[string]string, now time.Time) error {
 	if cfg.Numbered < 0 || cfg.Numbered > maxKeys {
 		return config.Usagef("--workers %d: between 0 and %d", cfg.Numbered, maxKeys)
 	}
-	report, err := keys.Init(cfg, now)
+	report, err := cluster.Init(cfg, now)
 	switch {
-	case errors.Is(err, keys.ErrHost), errors.Is(err, keys.ErrWorker):
+	case errors.Is(err, cluster.ErrHost), errors.Is(err, cluster.ErrWorker):
 		return config.Usage(err)
-	case errors.Is(err, keys.ErrDamaged):
+	case errors.Is(err, cluster.ErrDamaged):
 		return config.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made again (docs/security.md)")
 	case err != nil:
 		return err
@@ -92,7 +92,7 @@ type madeKeys struct {
 	Warnings    []string          `json:"warnings"`
 }
 
-func keyReport(dir string, r *keys.Report, warnings []string) madeKeys {
+func keyReport(dir string, r *cluster.Report, warnings []string) madeKeys {
 	m := madeKeys{Folder: dir, Files: map[string]string{}, Hosts: r.Hosts, ServerUntil: r.ServerUntil.UTC(), CAUntil: r.CAUntil.UTC(), Warnings: append([]string{}, warnings...)}
 	for _, f := range r.Files {
 		m.Files[f.Name] = f.State.String()
@@ -101,7 +101,7 @@ func keyReport(dir string, r *keys.Report, warnings []string) madeKeys {
 }
 
 // tellKeys prints what there is, hands out what was asked for, and says how to use the rest.
-func (a *app) tellKeys(cfg keys.Config, handOut map[string]string, report *keys.Report, now time.Time) error {
+func (a *app) tellKeys(cfg cluster.InitConfig, handOut map[string]string, report *cluster.Report, now time.Time) error {
 	if err := a.printf("keys in %s\n\n", cfg.Dir); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (a *app) tellKeys(cfg keys.Config, handOut map[string]string, report *keys.
 // handOut puts what each role needs into a folder of its own, in the order of the roles' names.
 func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
-		err := keys.HandOut(dir, role, folders[role])
-		if errors.Is(err, keys.ErrRole) {
+		err := cluster.HandOut(dir, role, folders[role])
+		if errors.Is(err, cluster.ErrRole) {
 			return config.Usage(err)
 		}
 		if err != nil {
@@ -142,22 +142,22 @@ func (a *app) handOut(dir string, folders map[string]string) error {
 
 // keyFiles say for each file what it is and where it belongs.
 var keyFiles = map[string][2]string{
-	keys.CoordinatorKey: {"key of coordinators", "coordinator"},
-	keys.OperatorKey:    {"key of people: submit, runs", "your machine"},
-	keys.WorkerKey:      {"key of workers", "workers"},
-	keys.Auth:           {"who may do what (public keys)", "broker"},
-	keys.PageToken:      {"password of the page", "coordinator"},
-	keys.CAKey:          {"key of the authority", "nowhere: keep it safe"},
-	keys.CA:             {"certificate of the authority", "all, with TLS"},
-	keys.ServerKey:      {"key of the broker's certificate", "broker, with TLS"},
-	keys.Server:         {"certificate of the broker", "broker, with TLS"},
-	keys.TLS:            {"TLS of a NATS server", "broker, with TLS"},
-	keys.RouteKey:       {"key of the routes of a cluster", "brokers of a cluster: as good as all keys"},
-	keys.Route:          {"certificate of the routes", "brokers of a cluster"},
-	keys.Cluster:        {"routes of a NATS server", "NATS servers of a cluster"},
+	cluster.CoordinatorKey: {"key of coordinators", "coordinator"},
+	cluster.OperatorKey:    {"key of people: submit, runs", "your machine"},
+	cluster.WorkerKey:      {"key of workers", "workers"},
+	cluster.Auth:           {"who may do what (public keys)", "broker"},
+	cluster.PageToken:      {"password of the page", "coordinator"},
+	cluster.CAKey:          {"key of the authority", "nowhere: keep it safe"},
+	cluster.CA:             {"certificate of the authority", "all, with TLS"},
+	cluster.ServerKey:      {"key of the broker's certificate", "broker, with TLS"},
+	cluster.Server:         {"certificate of the broker", "broker, with TLS"},
+	cluster.TLS:            {"TLS of a NATS server", "broker, with TLS"},
+	cluster.RouteKey:       {"key of the routes of a cluster", "brokers of a cluster: as good as all keys"},
+	cluster.Route:          {"certificate of the routes", "brokers of a cluster"},
+	cluster.Credentials:    {"routes of a NATS server", "NATS servers of a cluster"},
 }
 
-func keyTable(report *keys.Report) *readable.Table {
+func keyTable(report *cluster.Report) *readable.Table {
 	table := readable.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
 	for _, f := range report.Files {
 		about, known := keyFiles[f.Name]
@@ -170,14 +170,14 @@ func keyTable(report *keys.Report) *readable.Table {
 }
 
 // keyWarnings are the problems of the keys.
-func keyWarnings(report *keys.Report, now time.Time) []string {
+func keyWarnings(report *cluster.Report, now time.Time) []string {
 	var list []string
 	if len(report.Absent) > 0 {
 		list = append(list, fmt.Sprintf("%s does not name %s: make it again with --renew-server-cert",
-			keys.Server, strings.Join(report.Absent, ", ")))
+			cluster.Server, strings.Join(report.Absent, ", ")))
 	}
 	if left := report.ServerUntil.Sub(now); left < renewal {
-		list = append(list, fmt.Sprintf("%s ends %s: make it again with --renew-server-cert", keys.Server, day(report.ServerUntil)))
+		list = append(list, fmt.Sprintf("%s ends %s: make it again with --renew-server-cert", cluster.Server, day(report.ServerUntil)))
 	}
 	if report.Exposed {
 		list = append(list, "other users of this machine can read the keys: close the folder with chmod 700")
@@ -188,13 +188,13 @@ func keyWarnings(report *keys.Report, now time.Time) []string {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // afterInit prints how to use the keys.
-func (a *app) afterInit(cfg keys.Config) error {
+func (a *app) afterInit(cfg cluster.InitConfig) error {
 	host := "localhost"
 	if len(cfg.Hosts) > 0 {
 		host = cfg.Hosts[0]
 	}
 	url := net.JoinHostPort(host, "4222")
-	workerKey := keys.WorkerKey
+	workerKey := cluster.WorkerKey
 	if cfg.Numbered > 0 {
 		workerKey = "worker-1.nk"
 	}
@@ -206,5 +206,5 @@ next, on machines of your own, each with the files that go to it
   you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
 with TLS: --tls for the broker, --tls-ca %[7]s for all others
 Containers need nothing of this: docker compose up makes keys of its own.
-`, a.invoked, cfg.Dir, url, keys.CoordinatorKey, workerKey, keys.OperatorKey, keys.CA)
+`, a.invoked, cfg.Dir, url, cluster.CoordinatorKey, workerKey, cluster.OperatorKey, cluster.CA)
 }

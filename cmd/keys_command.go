@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/keys"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
@@ -33,9 +33,9 @@ A worker whose key was rotated connects again as soon as its file has the new on
 		use, short, done string
 		act              func(string, []string) error
 	}{
-		{"add NAME...", "Make a key for each worker named, worker-NAME.nk", "made", keys.Add},
-		{"revoke NAME...", "Remove keys of workers: who uses one is cut off", "revoked", keys.Revoke},
-		{"rotate NAME...", "Replace keys by new ones of the same names", "replaced", keys.Rotate},
+		{"add NAME...", "Make a key for each worker named, worker-NAME.nk", "made", cluster.Add},
+		{"revoke NAME...", "Remove keys of workers: who uses one is cut off", "revoked", cluster.Revoke},
+		{"rotate NAME...", "Replace keys by new ones of the same names", "replaced", cluster.Rotate},
 	} {
 		sub := &cobra.Command{
 			Use: change.use, Short: change.short, Args: atLeastOne("NAME"), ValidArgsFunction: completeKeys(&dir),
@@ -45,7 +45,7 @@ A worker whose key was rotated connects again as soon as its file has the new on
 				}
 				return a.result(keyChange{args, change.done, true}, func() error {
 					return a.printf("%s %s\n%s follows: switchyard's own broker reads it by itself, another NATS server with --signal reload\n",
-						change.done, strings.Join(args, "\n"+change.done+" "), filepath.Join(dir, keys.Auth))
+						change.done, strings.Join(args, "\n"+change.done+" "), filepath.Join(dir, cluster.Auth))
 				})
 			},
 		}
@@ -58,7 +58,7 @@ A worker whose key was rotated connects again as soon as its file has the new on
 // completeKeys completes the names of keys of a folder.
 func completeKeys(dir *string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		list, err := keys.List(*dir)
+		list, err := cluster.List(*dir)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -74,13 +74,13 @@ func completeKeys(dir *string) cobra.CompletionFunc {
 func (a *app) changeKeys(dir string, names []string, act func(string, []string) error) error {
 	err := act(dir, names)
 	switch {
-	case errors.Is(err, keys.ErrNoKey):
+	case errors.Is(err, cluster.ErrNoKey):
 		return config.Hint(config.Usage(err), "see which there are with: %s keys ls --dir %s", a.invoked, dir)
-	case errors.Is(err, keys.ErrNeeded):
+	case errors.Is(err, cluster.ErrNeeded):
 		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
-	case errors.Is(err, keys.ErrTwice):
+	case errors.Is(err, cluster.ErrTwice):
 		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
-	case errors.Is(err, keys.ErrWorker):
+	case errors.Is(err, cluster.ErrWorker):
 		return config.Usage(err)
 	}
 	return err
@@ -99,9 +99,9 @@ func (a *app) keysListCommand(dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List the keys, their roles, and when the broker last saw them", Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			var list []keys.Key
+			var list []cluster.Key
 			err := a.changeKeys(*dir, nil, func(dir string, _ []string) (err error) {
-				list, err = keys.List(dir)
+				list, err = cluster.List(dir)
 				return err
 			})
 			if err != nil {
@@ -114,7 +114,7 @@ func (a *app) keysListCommand(dir *string) *cobra.Command {
 	return c
 }
 
-func (a *app) printKeys(list []keys.Key) error {
+func (a *app) printKeys(list []cluster.Key) error {
 	lines := []keyLine{}
 	table := readable.NewTable("name", "role", "key", "created", "last seen").Left(1, 2, 3, 4)
 	for _, k := range list {

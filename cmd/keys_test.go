@@ -10,8 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/cluster"
 )
 
 func TestKeys_Commands(t *testing.T) {
@@ -79,7 +78,7 @@ func TestWorker_KeyOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	c := newCLI(t)
 	c.must("init", "--dir", dir, "--workers", "1")
-	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, keys.Auth), Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, cluster.Auth), Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

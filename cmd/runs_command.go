@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/setting"
@@ -116,7 +116,7 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, ban
 	if link.url == "" {
 		list, err = runs.List(a.runsDir)
 		if err == nil {
-			bans, err = banlist.Load(a.runsDir)
+			bans, err = cluster.Load(a.runsDir)
 		}
 		return list, bans, fmt.Sprintf("in %s; start one with: %s", a.runsDir, a.command("train", "fhn")), err
 	}

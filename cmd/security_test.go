@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 )
 
 // secrets are the secrets in a folder of keys.
@@ -161,7 +161,7 @@ func (c *cli) guarded() (at func(key string) []string) {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	c.must("init", "--dir", dir)
-	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, "nats-auth.conf"), Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, "nats-auth.conf"), Log: hclog.NewNullLogger()})
 	if err != nil {
 		c.t.Fatal(err)
 	}

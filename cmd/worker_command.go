@@ -15,8 +15,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/lead/job"
 
@@ -32,7 +32,7 @@ type workerFlags struct {
 	alive string // file that says that the worker lives; empty: none
 	serve brokerFlags
 	share memoryFlag
-	own   *broker.Broker // nil: none
+	own   *cluster.Broker // nil: none
 }
 
 func (a *app) workerCommand() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 )
 
 // worker starts a worker process of the cluster.
-func (c *cluster) worker(arguments ...string) *process {
+func (c *hosts) worker(arguments ...string) *process {
 	c.t.Helper()
 	p := &process{t: c.t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
 	a := &app{kinds: builtin(), out: &buffer{}, err: p.err, environ: c.environ, signals: p.signals, invoked: "switchyard", cores: 2}

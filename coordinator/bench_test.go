@@ -11,8 +11,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -48,7 +48,7 @@ func BenchmarkRound(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			process := wire.NewInProcess()
-			server, err := broker.Start(broker.Config{Listen: c.listen, Log: hclog.NewNullLogger()})
+			server, err := cluster.Start(cluster.Config{Listen: c.listen, Log: hclog.NewNullLogger()})
 			if err != nil {
 				b.Fatal(err)
 			}

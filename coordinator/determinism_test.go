@@ -7,8 +7,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
@@ -52,7 +52,7 @@ func TestRun_SameBitsForAnyTransport(t *testing.T) {
 }
 
 func TestRun_OverNATS(t *testing.T) {
-	server, err := broker.Start(broker.Config{Log: hclog.NewNullLogger()})
+	server, err := cluster.Start(cluster.Config{Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

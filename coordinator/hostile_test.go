@@ -15,8 +15,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
@@ -131,7 +131,7 @@ func result(l *wire.Lease) *wire.Result {
 }
 
 func overNATS(t *testing.T) (connect func() wire.Bus) {
-	server, err := broker.Start(broker.Config{Log: hclog.NewNullLogger()})
+	server, err := cluster.Start(cluster.Config{Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -54,7 +54,7 @@ type Host struct {
 	numerics []wire.Numeric
 	store    *control.Store // data sets of the runs
 	pool     *Dispatcher
-	bans     *banlist.Keeper
+	bans     *cluster.Keeper
 	look     time.Duration // time between two searches for other coordinators
 
 	life context.Context // its end interrupts the runs

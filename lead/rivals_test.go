@@ -10,15 +10,15 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/broker"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // TestHost_TheYoungerGivesIn: when brokers that were apart find each other, one of their hosts ends.
 func TestHost_TheYoungerGivesIn(t *testing.T) {
-	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

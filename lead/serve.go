@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -38,7 +38,7 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if !h.awaitBroker(ctx) {
 		return nil
 	}
-	if h.bans, err = banlist.NewKeeper(h.cfg.RunsDir, h.bus, h.log); err != nil {
+	if h.bans, err = cluster.NewKeeper(h.cfg.RunsDir, h.bus, h.log); err != nil {
 		return err
 	}
 	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log}, h.cfg.Faults.Bus(h.bus))

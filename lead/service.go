@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/web"
@@ -115,7 +115,7 @@ func (s service) Unban(b control.Ban) (control.Changed, error) {
 }
 
 func (s service) changeBan(text string, change func(key string) (bool, error)) (control.Changed, error) {
-	key, err := banlist.CheckKey(text)
+	key, err := cluster.CheckKey(text)
 	if err != nil {
 		return control.Changed{}, &control.Error{Code: control.BadRequest, Text: err.Error()}
 	}

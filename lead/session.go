@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/banlist"
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -39,7 +39,7 @@ type Session struct {
 
 	run  string
 	bus  wire.Bus        // of the coordinator
-	bans *banlist.Keeper // nil: nobody outside can connect
+	bans *cluster.Keeper // nil: nobody outside can connect
 	pool *Dispatcher     // nil: nobody outside can join
 	lead *coordinator.Coordinator
 }
@@ -77,7 +77,7 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 	}
 	s.run = cfg.Run
 	if s.Transport.Open() && s.RunsDir != "" {
-		if s.bans, err = banlist.NewKeeper(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
+		if s.bans, err = cluster.NewKeeper(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
 			return nil, err
 		}
 		cfg.Gate = s.bans.Gate

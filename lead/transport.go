@@ -6,8 +6,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
-	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/cluster"
+
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -28,7 +28,7 @@ const coordinatorParty = "coordinator"
 // Transport is the embedded broker and its connections. Each party has a connection of its own, as if it were a process
 // of its own.
 type Transport struct {
-	broker  *broker.Broker
+	broker  *cluster.Broker
 	carrier Carrier
 	local   *wire.InProcess // nil: vectors go through the broker as well
 	buses   []*natsbus.Bus
@@ -42,7 +42,7 @@ func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 	if carrier == TCP {
 		listen = "127.0.0.1:0"
 	}
-	b, err := broker.Start(broker.Config{Listen: listen, Log: log.Named("broker")})
+	b, err := cluster.Start(cluster.Config{Listen: listen, Log: log.Named("broker")})
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}
@@ -51,7 +51,7 @@ func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 
 // NewTransport connects to a broker of this process and owns it. keys is the folder with the keys of the broker; empty
 // if the broker asks for none.
-func NewTransport(b *broker.Broker, carrier Carrier, keys string, log hclog.Logger) *Transport {
+func NewTransport(b *cluster.Broker, carrier Carrier, keys string, log hclog.Logger) *Transport {
 	t := &Transport{broker: b, carrier: carrier, keys: keys, log: log}
 	if carrier == Direct {
 		t.local = wire.NewInProcess()
@@ -80,7 +80,7 @@ func (t *Transport) Plain(party string) (*natsbus.Bus, error) {
 		cfg.Server, cfg.URL = nil, t.broker.URL()
 	}
 	if t.keys != "" {
-		cfg.NKeyFile = filepath.Join(t.keys, keys.CoordinatorKey)
+		cfg.NKeyFile = filepath.Join(t.keys, cluster.CoordinatorKey)
 	}
 	bus, err := natsbus.Connect(cfg)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/keys"
+	"github.com/switchyard-ml/switchyard/cluster"
 )
 
 // parties are the addresses and keys by which the processes find each other, and their command lines. All connect by TLS.
@@ -28,7 +28,7 @@ type parties struct {
 // newParties makes keys and finds addresses.
 func newParties(cfg Config) (*parties, error) {
 	p := &parties{servers: cfg.Servers, secrets: filepath.Join(cfg.Folder, "keys")}
-	if _, err := keys.Init(keys.Config{Dir: p.secrets, Hosts: []string{host}}, time.Now()); err != nil {
+	if _, err := cluster.Init(cluster.InitConfig{Dir: p.secrets, Hosts: []string{host}}, time.Now()); err != nil {
 		return nil, fmt.Errorf("make keys: %w", err)
 	}
 	ports, err := freePorts(3)
@@ -40,7 +40,7 @@ func newParties(cfg Config) (*parties, error) {
 		return p, nil
 	}
 	p.routes, p.route = ports[2], filepath.Join(cfg.Folder, "route")
-	if err := keys.HandOut(p.secrets, keys.RoleRoute, p.route); err != nil {
+	if err := cluster.HandOut(p.secrets, cluster.RoleRoute, p.route); err != nil {
 		return nil, fmt.Errorf("hand out the certificate of routes: %w", err)
 	}
 	return p, nil
@@ -48,7 +48,7 @@ func newParties(cfg Config) (*parties, error) {
 
 // link are the flags by which a role reaches the broker. Who is as on a host of its own shares no memory.
 func (p *parties) link(role string) []string {
-	list := []string{"--nats", "tls://" + p.nats, "--nkey", filepath.Join(p.secrets, role+".nk"), "--tls-ca", filepath.Join(p.secrets, keys.CA)}
+	list := []string{"--nats", "tls://" + p.nats, "--nkey", filepath.Join(p.secrets, role+".nk"), "--tls-ca", filepath.Join(p.secrets, cluster.CA)}
 	if p.servers {
 		list = append(list, "--shared-memory", "off")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"go.uber.org/goleak"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -81,7 +81,7 @@ func (h *fakeHost) Stop(name string) error {
 // newBroker starts a broker without a port and returns a function that connects to it.
 func newBroker(t *testing.T) (connect func() *nats.Conn) {
 	t.Helper()
-	b, err := broker.Start(broker.Config{Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

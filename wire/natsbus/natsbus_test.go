@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func start(t *testing.T, listen string) *broker.Broker {
+func start(t *testing.T, listen string) *cluster.Broker {
 	t.Helper()
-	b, err := broker.Start(broker.Config{Listen: listen, Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: listen, Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 )
 
 // member is a server whose routes are what a test says.
 type member struct {
-	*broker.Broker
+	*cluster.Broker
 	reaches atomic.Int64
 }
 

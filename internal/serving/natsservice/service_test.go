@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/internal/broker"
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/internal/serving"
 	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
 )
@@ -22,7 +22,7 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := broker.Start(broker.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

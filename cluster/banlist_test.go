@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/wire"
+)
+
+const a, b = "UAAAAAAAAAAA", "UBBBBBBBBBBB"
+
+// keyed is a bus of the holder of a key.
+func keyed() wire.Bus { return wire.NewMemory(nil).With("UOWNOWNOWNOW") }
+
+func newKeeper(t *testing.T, dir string) *Keeper {
+	t.Helper()
+	k, err := NewKeeper(dir, keyed(), hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// What is banned stays so for the next coordinator, until it is let in again.
+func TestKeeper_SurvivesARestart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	k := newKeeper(t, dir)
+	for i, want := range []bool{true, false} {
+		if changed, err := k.Ban(a, "stolen"); err != nil || changed != want {
+			t.Fatal(i, changed, err)
+		}
+	}
+	k = newKeeper(t, dir)
+	if list := k.Gate.Bans(); len(list) != 1 || list[0].Key != a || list[0].Reason != "stolen" || list[0].Since.IsZero() {
+		t.Fatalf("%+v", list)
+	}
+	for i, want := range []bool{true, false} {
+		if changed, err := k.Unban(a); err != nil || changed != want {
+			t.Fatal(i, changed, err)
+		}
+	}
+	if list := newKeeper(t, dir).Gate.Bans(); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// What somebody else writes into the file holds, and what the gate finds is written.
+func TestKeeper_FollowsFileAndGate(t *testing.T) {
+	dir := t.TempDir()
+	k := newKeeper(t, dir)
+	if err := Save(dir, []wire.Ban{{Key: a, Since: time.Unix(1, 0).UTC(), Reason: "by hand"}}); err != nil {
+		t.Fatal(err)
+	}
+	if k.reread(); !k.Gate.Banned(a) {
+		t.Error("the file is not followed")
+	}
+	garbage := make([]byte, 1<<20)
+	for range 1000 {
+		k.Gate.Admit(b, garbage)
+	}
+	k.keep()
+	list, err := Load(dir)
+	if err != nil || len(list) != 2 || list[0].Key != a || list[1].Key != b {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), []byte("nonsense, longer than what was there"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if k.reread(); !k.Gate.Banned(a) || !k.Gate.Banned(b) {
+		t.Error("a damaged file lets keys in")
+	}
+	if _, err := NewKeeper(dir, keyed(), hclog.NewNullLogger()); err == nil {
+		t.Error("a damaged file is read as an empty one")
+	}
+}
+
+func TestCheckKey(t *testing.T) {
+	for text, want := range map[string]string{a: a, a + "REST": a, "w1@" + a: a, " " + a + "\n": a, "": "", "open": "", "UAA": "", "w1": "", "XAAAAAAAAAAA": "", "U-AAAAAAAAAA": "", "Uaaaaaaaaaaa": ""} {
+		got, err := CheckKey(text)
+		if got != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, ErrKey) {
+			t.Errorf("%q: got %q, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrRole is returned when files are handed out to a role that does not exist.
+var ErrRole = errors.New("keys: no such role")
+
+// The roles that files are handed out to.
+const (
+	RoleBroker      = "broker"
+	RoleCoordinator = "coordinator"
+	RoleWorker      = "worker"
+	RoleOperator    = "operator"
+	RoleMetrics     = "metrics"
+	RoleRoute       = "route" // a worker that carries a server of a cluster, in addition to RoleWorker
+)
+
+// Roles lists all of them.
+func Roles() []string {
+	return []string{RoleBroker, RoleCoordinator, RoleWorker, RoleOperator, RoleMetrics, RoleRoute}
+}
+
+// filesOf are the files that a role needs, and no others.
+func filesOf(role string) []string {
+	return map[string][]string{
+		RoleBroker:      {Auth, TLS, Server, ServerKey, Credentials, Route, RouteKey, CA},
+		RoleRoute:       {Auth, Route, RouteKey, CA},
+		RoleCoordinator: {CoordinatorKey, PageToken, CA},
+		RoleWorker:      {CA},
+		RoleOperator:    {OperatorKey, PageToken, CA},
+		RoleMetrics:     {PageToken},
+	}[role]
+}
+
+// HandOut copies the files that a role needs from a folder of keys into a folder of its own, which it makes if it is
+// missing. It replaces files that differ: after a key was made again, handing out again brings the new key to its role.
+func HandOut(dir, role, target string) error {
+	names := filesOf(role)
+	if !slices.Contains(Roles(), role) {
+		return fmt.Errorf("%w: %q, there are %s", ErrRole, role, strings.Join(Roles(), ", "))
+	}
+	if err := os.MkdirAll(target, 0o700); err != nil {
+		return fmt.Errorf("make the folder of the %s: %w", role, err)
+	}
+	f := &folder{path: target}
+	if role == RoleWorker {
+		keys, err := handOutKeys(dir, f)
+		if err != nil {
+			return fmt.Errorf("hand out to the %s: %w", role, err)
+		}
+		names = append(names, keys...)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{Credentials, Route, RouteKey}, name) {
+			continue // one server needs no routes
+		}
+		if err != nil {
+			return fmt.Errorf("hand out to the %s: %w", role, err)
+		}
+		if err := f.derive(name, data); err != nil {
+			return fmt.Errorf("hand out to the %s: %w", role, err)
+		}
+	}
+	return nil
+}
+
+// handOutKeys names the keys that workers choose from: the numbered ones, or else the one for all. In the target it
+// makes what they are locked with, and removes keys that are not handed out any more.
+func handOutKeys(dir string, target *folder) ([]string, error) {
+	all, err := (&folder{path: dir}).workerKeys()
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.DeleteFunc(all, func(file string) bool { return number(file) == 0 })
+	if len(keys) == 0 {
+		keys = []string{WorkerKey}
+	}
+	old, err := target.workerKeys()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range append(old, WorkerKey) {
+		if slices.Contains(keys, file) {
+			continue
+		}
+		if err := os.Remove(target.join(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	for _, file := range keys {
+		if number(file) > 0 {
+			if _, err := target.keep(strings.TrimSuffix(file, extension)+lockExtension, func() ([]byte, error) { return nil, nil }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, nil
+}

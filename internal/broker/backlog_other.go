@@ -1,8 +1,0 @@
-//go:build !unix
-
-package broker
-
-import "net"
-
-// shorten leaves the queue in which connections wait until they are accepted as long as it is.
-func shorten(net.Listener, int) error { return nil }
