@@ -73,7 +73,7 @@ runs:                  config internal/disk internal/setting
 internal/readable:
 internal/terminal:     internal/readable
 internal/crowd:
-internal/web:          internal/crowd runs
+web:                   internal/crowd runs
 internal/parallel:
 wire:                  autodiff/kernel internal/setting
 internal/reduce:       autodiff/kernel internal/parallel
@@ -82,8 +82,8 @@ internal/quantize:     autodiff/kernel rng
 wire/natsbus:          wire
 wire/shm:
 cluster:               internal/crowd internal/disk internal/setting wire
-lead:                  autodiff/kernel cluster config coordinator internal/control internal/disk internal/fault internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal internal/web lead/job model runs runs/checkpoint wire wire/natsbus wire/shm worker
-internal/control:      runs
+lead:                  autodiff/kernel cluster config coordinator internal/disk internal/fault internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
+ops:                   runs
 internal/scaling:      internal/readable rng
 internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
 internal/fault:        internal/disk rng wire worker
@@ -101,7 +101,7 @@ internal/paper:        config eval eval/figure internal/report internal/study ru
 internal/runreport:    eval/figure internal/readable internal/report internal/study runs
 internal/suggest:      envs/files internal/readable
 internal/sweepfile:    config eval/protocol internal/setting lead/job rng sweep
-internal/trials:       config coordinator internal/control internal/disk internal/setting internal/sweepfile internal/trained lead lead/job runs runs/checkpoint sweep
+internal/trials:       config coordinator internal/disk internal/setting internal/sweepfile internal/trained lead lead/job ops runs runs/checkpoint sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
 internal/prune:        internal/trials runs runs/checkpoint
 internal/onnx:         internal/protobuf model/graph
@@ -122,11 +122,11 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "internal/control", "internal/serving/natsservice"}},
+	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "ops", "internal/serving/natsservice"}},
 	{"github.com/nats-io/nats-server", []string{"cluster"}},
 	{"github.com/vmihailenco/msgpack", []string{"wire"}},
 	{"github.com/goccy/go-yaml", []string{"config"}},
-	{"github.com/prometheus/client_golang", []string{"internal/web"}},
+	{"github.com/prometheus/client_golang", []string{"web"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"golang.org/x/term", []string{"cmd", "internal/terminal"}},
 	{"gonum.org/v1/plot", []string{"eval/figure"}},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -34,8 +34,8 @@ without, the folder of runs is changed, and a coordinator that uses it follows.`
 				here: func(list []wire.Ban, key string) ([]wire.Ban, bool) {
 					return cluster.AddBan(list, key, reason, time.Now())
 				},
-				there: func(ctx context.Context, client *control.Client, key string) (control.Changed, error) {
-					return client.Ban(ctx, control.Ban{Key: key, Reason: reason})
+				there: func(ctx context.Context, client *ops.Client, key string) (ops.Changed, error) {
+					return client.Ban(ctx, ops.Ban{Key: key, Reason: reason})
 				},
 				done: "is banned", before: "was banned before",
 			})
@@ -56,7 +56,7 @@ func (a *app) unbanCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.changeBan(c, link, args[0], change{
 				here: cluster.RemoveBan,
-				there: func(ctx context.Context, client *control.Client, key string) (control.Changed, error) {
+				there: func(ctx context.Context, client *ops.Client, key string) (ops.Changed, error) {
 					return client.Unban(ctx, key)
 				},
 				done: "is let in again", before: "was not banned",
@@ -71,7 +71,7 @@ func (a *app) unbanCommand() *cobra.Command {
 // change is what is done to the list of banned keys: here, in the folder of runs, or there, at a coordinator.
 type change struct {
 	here         func(list []wire.Ban, key string) ([]wire.Ban, bool)
-	there        func(ctx context.Context, client *control.Client, key string) (control.Changed, error)
+	there        func(ctx context.Context, client *ops.Client, key string) (ops.Changed, error)
 	done, before string
 }
 
@@ -94,7 +94,7 @@ func (a *app) changeBan(c *cobra.Command, link connection, text string, do chang
 	if err := link.check(c); err != nil {
 		return err
 	}
-	return a.ask(link, func(ctx context.Context, client *control.Client) error {
+	return a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
 		result, err := do.there(ctx, client, key)

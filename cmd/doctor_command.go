@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/doctor"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 )
 
 // errUnfit is returned when a check says that this machine cannot train as it should.
@@ -142,7 +142,7 @@ func (a *app) checkBroker(link connection) []doctor.Finding {
 		if bus.MaxPayload() < usualPayload {
 			f.State, f.Do = doctor.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
 		}
-		coordinator = a.checkCoordinator(ctx, control.NewClient(bus.Conn()))
+		coordinator = a.checkCoordinator(ctx, ops.NewClient(bus.Conn()))
 		return nil
 	})
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *app) checkBroker(link connection) []doctor.Finding {
 	return []doctor.Finding{f, coordinator}
 }
 
-func (a *app) checkCoordinator(ctx context.Context, client *control.Client) doctor.Finding {
+func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) doctor.Finding {
 	list, err := client.Runs(ctx)
 	if err != nil {
 		return doctor.Finding{Check: "coordinator", State: doctor.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}

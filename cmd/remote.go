@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -24,12 +24,12 @@ const (
 )
 
 // ask connects to a broker and calls do with a client for its coordinator.
-func (a *app) ask(link connection, do func(ctx context.Context, client *control.Client) error) error {
+func (a *app) ask(link connection, do func(ctx context.Context, client *ops.Client) error) error {
 	return a.askUntil(link, "stopping", do)
 }
 
 // askUntil is ask; ending is said when the user interrupts it.
-func (a *app) askUntil(link connection, ending string, do func(ctx context.Context, client *control.Client) error) error {
+func (a *app) askUntil(link connection, ending string, do func(ctx context.Context, client *ops.Client) error) error {
 	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
 	if err != nil {
 		return err
@@ -41,14 +41,14 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 		}
 		asking, cancel := untilDenied(ctx, bus)
 		defer cancel()
-		err := do(asking, control.NewClient(bus.Conn()))
+		err := do(asking, ops.NewClient(bus.Conn()))
 		if err == nil {
 			return nil
 		}
 		if wrong := lead.WrongRole(bus, "operator"); wrong != nil {
 			return wrong
 		}
-		if ctx.Err() != nil && errors.Is(err, control.ErrNoHost) {
+		if ctx.Err() != nil && errors.Is(err, ops.ErrNoHost) {
 			return errors.New("interrupted before the coordinator answered")
 		}
 		return a.answered(link, err)
@@ -99,17 +99,17 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 
 // answered turns the error of a request into an error of the command line, with a hint.
 func (a *app) answered(link connection, err error) error {
-	var e *control.Error
+	var e *ops.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, control.ErrNoHost):
+	case errors.Is(err, ops.ErrNoHost):
 		return config.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
 	case !errors.As(err, &e):
 		return err
 	}
 	switch e.Code {
-	case control.BadRequest, control.NotFound, control.Conflict:
+	case ops.BadRequest, ops.NotFound, ops.Conflict:
 		err = config.Usage(err)
 	}
 	if e.Hint != "" {

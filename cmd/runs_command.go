@@ -15,11 +15,11 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -68,7 +68,7 @@ func (a *app) waiting(list []runs.Info, link connection) map[string]string {
 	if link.url == "" {
 		return found
 	}
-	err := a.ask(link, func(ctx context.Context, client *control.Client) error {
+	err := a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		for _, r := range list {
 			if r.State != runs.Running {
 				continue
@@ -123,7 +123,7 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, ban
 	if err := link.check(c); err != nil {
 		return nil, nil, "", err
 	}
-	err = a.ask(link, func(ctx context.Context, client *control.Client) error {
+	err = a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
 		all, err := client.Runs(ctx)
@@ -175,7 +175,7 @@ func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run
 	if err := link.check(c); err != nil {
 		return r, "", err
 	}
-	err = a.ask(link, func(ctx context.Context, client *control.Client) error {
+	err = a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		r, err = showRun(ctx, client, name)
 		return err
 	})
@@ -195,7 +195,7 @@ which it goes on to the same bits when it is submitted again under its name.`,
 			if err := link.check(c); err != nil {
 				return err
 			}
-			return a.ask(link, func(ctx context.Context, client *control.Client) error { return a.stopRun(ctx, client, args[0]) })
+			return a.ask(link, func(ctx context.Context, client *ops.Client) error { return a.stopRun(ctx, client, args[0]) })
 		},
 	}
 	link.add(c, a)
@@ -204,7 +204,7 @@ which it goes on to the same bits when it is submitted again under its name.`,
 }
 
 // stopRun stops a run and waits until it has stopped.
-func (a *app) stopRun(ctx context.Context, client *control.Client, name string) error {
+func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	if err := client.Stop(ctx, name); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/serving"
 	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
-	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // modelFlags say which model is served, and to how many.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // A coordinator and two workers in processes of their own share memory in a folder: no vector crosses the broker, and the

@@ -13,12 +13,12 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // submitFlags are the flags of the submit command.
@@ -68,14 +68,14 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	if err != nil {
 		return err
 	}
-	s := control.Submission{
+	s := ops.Submission{
 		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
 	}
 	ending := "stopping"
 	if flags.wait {
 		ending = "not waiting any more; what the coordinator has accepted goes on"
 	}
-	return a.askUntil(flags.link, ending, func(ctx context.Context, client *control.Client) error {
+	return a.askUntil(flags.link, ending, func(ctx context.Context, client *ops.Client) error {
 		if data := p.Data; data != nil {
 			if s.Normalisation, err = data.Normalisation(); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		if err != nil {
 			return err
 		}
-		if result.State == control.Started && !a.asJSON && a.waits(ctx, client, result.Name) {
+		if result.State == ops.Started && !a.asJSON && a.waits(ctx, client, result.Name) {
 			flags.waits = true
 		}
 		if err := a.submitted(flags, result); err != nil || !flags.wait {
@@ -105,7 +105,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 }
 
 // upload brings a data set to the coordinator.
-func (a *app) upload(ctx context.Context, client *control.Client, data []byte) error {
+func (a *app) upload(ctx context.Context, client *ops.Client, data []byte) error {
 	screen := a.screen()
 	defer screen.Finish()
 	return client.Upload(ctx, data, func(have int64) {
@@ -114,18 +114,18 @@ func (a *app) upload(ctx context.Context, client *control.Client, data []byte) e
 }
 
 // submitted prints the state of a submitted run and how to follow it.
-func (a *app) submitted(flags submitFlags, s control.Submitted) error {
+func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 	if a.asJSON && flags.wait {
 		return nil // what follow prints is the result
 	}
 	if a.asJSON {
 		return a.printJSON(s)
 	}
-	text := map[control.State]string{
-		control.Started: "is started", control.Resumed: "is continued", control.Running: "is under way already", control.Finished: "is finished already",
+	text := map[ops.State]string{
+		ops.Started: "is started", ops.Resumed: "is continued", ops.Running: "is under way already", ops.Finished: "is finished already",
 	}
 	if flags.waits {
-		text[control.Started] = "is accepted, and waits for a worker"
+		text[ops.Started] = "is accepted, and waits for a worker"
 	}
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
@@ -140,7 +140,7 @@ const (
 )
 
 // waits reports whether a run that was just submitted finds no worker.
-func (a *app) waits(ctx context.Context, client *control.Client, name string) bool {
+func (a *app) waits(ctx context.Context, client *ops.Client, name string) bool {
 	for range waitQueries {
 		r, err := showRun(ctx, client, name)
 		if err != nil || r.Live == nil && r.State != runs.Running || r.Live != nil && len(r.Live.Workers) > 0 {
@@ -163,13 +163,13 @@ const followInterval = time.Second
 
 // follow shows the progress of a run until it has ended, and returns how it ended. If the coordinator does not answer,
 // follow keeps asking.
-func (a *app) follow(ctx context.Context, client *control.Client, link connection, name string) error {
+func (a *app) follow(ctx context.Context, client *ops.Client, link connection, name string) error {
 	screen := a.screen()
 	defer screen.Finish()
 	var meter terminal.Meter
 	for {
 		r, err := showRun(ctx, client, name)
-		var e *control.Error
+		var e *ops.Error
 		switch {
 		case ctx.Err() != nil:
 			return config.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
@@ -210,7 +210,7 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 }
 
 // showRun asks for a run and for what its coordinator knows of it.
-func showRun(ctx context.Context, client *control.Client, name string) (web.Run, error) {
+func showRun(ctx context.Context, client *ops.Client, name string) (web.Run, error) {
 	limited, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	answer, err := client.Run(limited, name)
@@ -221,7 +221,7 @@ func showRun(ctx context.Context, client *control.Client, name string) (web.Run,
 }
 
 // pageRun is a run in the form that the page shows.
-func pageRun(answer control.Run) (web.Run, error) {
+func pageRun(answer ops.Run) (web.Run, error) {
 	r := web.Run{Info: answer.Info}
 	if len(answer.Live) == 0 {
 		return r, nil

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/trials"
-	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // remoteSweep reports whether a command is about the sweeps of a coordinator rather than those of a folder here: a
@@ -74,14 +74,14 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 	if flags.dry {
 		return a.sweepPlan(j, flags, a.out)
 	}
-	return a.askSweep(link, control.SweepRequest{
-		Act: control.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: sweepfile.KeyVariables(a.kinds, r.Environment),
+	return a.askSweep(link, ops.SweepRequest{
+		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: sweepfile.KeyVariables(a.kinds, r.Environment),
 	}, a.remotely(link, "sweep", "show", r.Folder.Name))
 }
 
 // askSweep sends a request and prints the answer, and what to do next unless that is empty.
-func (a *app) askSweep(link connection, r control.SweepRequest, next string) error {
-	return a.ask(link, func(ctx context.Context, client *control.Client) error {
+func (a *app) askSweep(link connection, r ops.SweepRequest, next string) error {
+	return a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		limited, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
 		answer, err := client.Sweep(limited, r)
@@ -97,27 +97,27 @@ func (a *app) askSweep(link connection, r control.SweepRequest, next string) err
 }
 
 func (a *app) orderRemote(link connection, name string, o sweepOrder) error {
-	act := map[sweep.Order]control.SweepAct{sweep.Halt: control.SweepStop, sweep.Pause: control.SweepPause, sweep.Proceed: control.SweepResume}[o.order]
-	return a.askSweep(link, control.SweepRequest{Act: act, Name: name}, "")
+	act := map[sweep.Order]ops.SweepAct{sweep.Halt: ops.SweepStop, sweep.Pause: ops.SweepPause, sweep.Proceed: ops.SweepResume}[o.order]
+	return a.askSweep(link, ops.SweepRequest{Act: act, Name: name}, "")
 }
 
 func (a *app) listRemote(link connection) error {
-	return a.askSweep(link, control.SweepRequest{Act: control.SweepList}, "")
+	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepList}, "")
 }
 
 func (a *app) showRemote(link connection, name string) error {
 	if a.asJSON {
 		return config.Hint(config.Usagef("--json is for a folder of sweeps here"), "the coordinator's page has it at api/sweeps/%s", name)
 	}
-	return a.askSweep(link, control.SweepRequest{Act: control.SweepShow, Name: name}, "")
+	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepShow, Name: name}, "")
 }
 
 func (a *app) bestRemote(link connection, name string) error {
-	return a.askSweep(link, control.SweepRequest{Act: control.SweepBest, Name: name}, "")
+	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepBest, Name: name}, "")
 }
 
 func (a *app) extendRemote(link connection, name string, more int) error {
-	return a.askSweep(link, control.SweepRequest{Act: control.SweepExtend, Name: name, Trials: more}, "")
+	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepExtend, Name: name, Trials: more}, "")
 }
 
 // hostedSweeps leads the sweeps of a coordinator.

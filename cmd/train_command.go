@@ -22,9 +22,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/trained"
-	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // trainFlags are the flags that train and resume share.

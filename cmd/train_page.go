@@ -8,8 +8,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 
-	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // trainPage is the page of a run that this process trains, beside the other runs of its folder.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -43,7 +43,7 @@ type Config struct {
 	// waits for it.
 	Ready func(context.Context)
 	// Sweep answers requests about sweeps; nil: there are none here.
-	Sweep func(control.SweepRequest) (control.SweepAnswer, error)
+	Sweep func(ops.SweepRequest) (ops.SweepAnswer, error)
 }
 
 // Host leads runs with the workers of a pool.
@@ -52,7 +52,7 @@ type Host struct {
 	log      hclog.Logger
 	bus      *natsbus.Bus // for pool and service; each run has a connection of its own
 	numerics []wire.Numeric
-	store    *control.Store // data sets of the runs
+	store    *ops.Store // data sets of the runs
 	pool     *Dispatcher
 	bans     *cluster.Keeper
 	look     time.Duration // time between two searches for other coordinators
@@ -95,8 +95,8 @@ func New(cfg Config) *Host {
 const dataFolder = ".data"
 
 // NewStore is the store for the data sets of hosted runs, in a folder of runs.
-func NewStore(runsDir string) *control.Store {
-	return control.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
+func NewStore(runsDir string) *ops.Store {
+	return ops.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
 }
 
 // Connect opens the host's own connection; Close closes it. The broker may start later.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 
 	"github.com/switchyard-ml/switchyard/runs"
 )
@@ -22,16 +22,16 @@ type Order struct {
 }
 
 // open opens a new run, or continues the run of that name.
-func (h *Host) open(o Order) (control.Submitted, error) {
+func (h *Host) open(o Order) (ops.Submitted, error) {
 	if o.Name == "" {
 		return h.create(o)
 	}
 	if r := h.hosted(o.Name); r != nil {
 		if err := sameRun(o, r.plan.Config); err != nil {
-			return control.Submitted{}, err
+			return ops.Submitted{}, err
 		}
 		if !r.stopping.Load() {
-			return control.Submitted{Name: o.Name, State: control.Running}, nil
+			return ops.Submitted{Name: o.Name, State: ops.Running}, nil
 		}
 		<-r.done // it has to write its last checkpoint before it can continue
 	}
@@ -40,7 +40,7 @@ func (h *Host) open(o Order) (control.Submitted, error) {
 		return h.create(o)
 	}
 	if err != nil {
-		return control.Submitted{}, err
+		return ops.Submitted{}, err
 	}
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
 	if err == nil {
@@ -48,11 +48,11 @@ func (h *Host) open(o Order) (control.Submitted, error) {
 	}
 	switch {
 	case err != nil:
-		return control.Submitted{}, err
+		return ops.Submitted{}, err
 	case info.State == runs.Finished:
-		return control.Submitted{Name: o.Name, State: control.Finished}, nil
+		return ops.Submitted{Name: o.Name, State: ops.Finished}, nil
 	}
-	return control.Submitted{Name: o.Name, State: control.Resumed}, h.resume(o.Name)
+	return ops.Submitted{Name: o.Name, State: ops.Resumed}, h.resume(o.Name)
 }
 
 // Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses

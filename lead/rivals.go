@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -23,8 +23,8 @@ const (
 
 // alone offers the service, unless another coordinator of this broker exists: two coordinators would take each other's
 // workers. If two start at the same time, the older one stays. It returns no server if ctx ended first.
-func (h *Host) alone(ctx context.Context) (*control.Server, error) {
-	found, err := control.Hosts(ctx, h.bus.Conn(), rivalWait)
+func (h *Host) alone(ctx context.Context) (*ops.Server, error) {
+	found, err := ops.Hosts(ctx, h.bus.Conn(), rivalWait)
 	if ctx.Err() != nil {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func (h *Host) alone(ctx context.Context) (*control.Server, error) {
 	if len(found) > 0 {
 		return nil, h.rival(found[0])
 	}
-	server, err := control.Serve(h.bus.Conn(), control.ServerConfig{Host: service{h}, Version: job.Version(), Log: h.log})
+	server, err := ops.Serve(h.bus.Conn(), ops.ServerConfig{Host: service{h}, Version: job.Version(), Log: h.log})
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (h *Host) alone(ctx context.Context) (*control.Server, error) {
 }
 
 // older returns an error if a coordinator answers that started before this one.
-func (h *Host) older(ctx context.Context, own control.Identity, within time.Duration) error {
-	found, err := control.Hosts(ctx, h.bus.Conn(), within)
+func (h *Host) older(ctx context.Context, own ops.Identity, within time.Duration) error {
+	found, err := ops.Hosts(ctx, h.bus.Conn(), within)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (h *Host) older(ctx context.Context, own control.Identity, within time.Dura
 
 // watchRivals runs until the end of ctx. It returns an error earlier if an older coordinator appears, which happens
 // when brokers of one cluster were disconnected at the start of this coordinator and connect again.
-func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
+func (h *Host) watchRivals(ctx context.Context, own ops.Identity) error {
 	ticker, role := time.NewTicker(h.look), time.NewTicker(rivalWait/8)
 	defer ticker.Stop()
 	defer role.Stop()
@@ -95,7 +95,7 @@ func (h *Host) watchRivals(ctx context.Context, own control.Identity) error {
 // errRival is returned for the second coordinator of a broker.
 var errRival = errors.New("a broker can have only one coordinator")
 
-func (h *Host) rival(i control.Identity) error {
+func (h *Host) rival(i ops.Identity) error {
 	return config.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -47,13 +47,13 @@ func TestHost_TheYoungerGivesIn(t *testing.T) {
 	}()
 	h := connected()
 	h.look = time.Millisecond
-	err = h.watchRivals(t.Context(), control.Identity{ID: "younger", Started: time.Now().Add(time.Hour)})
+	err = h.watchRivals(t.Context(), ops.Identity{ID: "younger", Started: time.Now().Add(time.Hour)})
 	if !errors.Is(err, errRival) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	subject, err := micro.ControlSubject(micro.PingVerb, control.Service, "")
+	subject, err := micro.ControlSubject(micro.PingVerb, ops.Service, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestHost_TheYoungerGivesIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Unsubscribe()
-	if err := h.watchRivals(ctx, control.Identity{ID: "older", Started: time.Now().Add(-time.Hour)}); err != nil {
+	if err := h.watchRivals(ctx, ops.Identity{ID: "older", Started: time.Now().Add(-time.Hour)}); err != nil {
 		t.Errorf("the older one gives in: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/ops"
 
 	"github.com/switchyard-ml/switchyard/internal/readable"
 
@@ -41,12 +41,12 @@ type hosted struct {
 }
 
 // create opens a new run.
-func (h *Host) create(o Order) (control.Submitted, error) {
+func (h *Host) create(o Order) (ops.Submitted, error) {
 	r, err := h.createUntil(o, 0)
 	if err != nil {
-		return control.Submitted{}, err
+		return ops.Submitted{}, err
 	}
-	return control.Submitted{Name: r.name, State: control.Started}, nil
+	return ops.Submitted{Name: r.name, State: ops.Started}, nil
 }
 
 // createUntil opens a new run that pauses at an update; 0: it does not pause.

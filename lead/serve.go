@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 
-	"github.com/switchyard-ml/switchyard/internal/web"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // Serve leads runs until ctx ends: the unfinished ones, and first unless it is nil. The broker may start later.

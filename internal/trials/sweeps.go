@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -100,7 +100,7 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx == nil || m.ctx.Err() != nil {
-		return nil, &control.Error{Code: control.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
+		return nil, &ops.Error{Code: ops.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
 	}
 	if l := m.led[j.Folder.Name]; l != nil {
 		return l, nil
@@ -137,27 +137,27 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 }
 
 // Answer carries out a request.
-func (m *Sweeps) Answer(r control.SweepRequest) (control.SweepAnswer, error) {
+func (m *Sweeps) Answer(r ops.SweepRequest) (ops.SweepAnswer, error) {
 	text, err := m.answer(r)
-	return control.SweepAnswer{Text: text}, err
+	return ops.SweepAnswer{Text: text}, err
 }
 
-func (m *Sweeps) answer(r control.SweepRequest) (string, error) {
+func (m *Sweeps) answer(r ops.SweepRequest) (string, error) {
 	f := Folder{m.Dir, r.Name}
 	switch r.Act {
-	case control.SweepSubmit:
+	case ops.SweepSubmit:
 		return m.submit(f, r)
-	case control.SweepList:
+	case ops.SweepList:
 		return m.list()
-	case control.SweepShow, control.SweepBest:
+	case ops.SweepShow, ops.SweepBest:
 		state, err := f.State()
 		if err != nil {
 			return "", err
 		}
 		var b bytes.Buffer
-		err = m.Describe(&b, f, state, r.Act == control.SweepBest)
+		err = m.Describe(&b, f, state, r.Act == ops.SweepBest)
 		return b.String(), err
-	case control.SweepStop, control.SweepPause, control.SweepResume, control.SweepExtend:
+	case ops.SweepStop, ops.SweepPause, ops.SweepResume, ops.SweepExtend:
 		return m.order(f, r)
 	}
 	return "", config.Usagef("%q is nothing that can be asked of a sweep", r.Act)
@@ -186,7 +186,7 @@ func (m *Sweeps) list() (string, error) {
 }
 
 // submit begins a sweep. The configuration files that it names come with the request, and are kept in its folder.
-func (m *Sweeps) submit(f Folder, r control.SweepRequest) (string, error) {
+func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (string, error) {
 	if err := CheckName(f.Name); err != nil {
 		return "", err
 	}
@@ -209,7 +209,7 @@ func (m *Sweeps) submit(f Folder, r control.SweepRequest) (string, error) {
 }
 
 // order gives an order to a sweep. One that is not led goes on with resume and extend.
-func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
+func (m *Sweeps) order(f Folder, r ops.SweepRequest) (string, error) {
 	m.mu.Lock()
 	led := m.led[f.Name]
 	m.mu.Unlock()
@@ -223,20 +223,20 @@ func (m *Sweeps) order(f Folder, r control.SweepRequest) (string, error) {
 		return "", err
 	}
 	switch {
-	case r.Act == control.SweepExtend && r.Trials < 1:
+	case r.Act == ops.SweepExtend && r.Trials < 1:
 		return "", config.Usagef("%d further trials: at least 1", r.Trials)
-	case r.Act == control.SweepExtend && led != nil:
+	case r.Act == ops.SweepExtend && led != nil:
 		return "", config.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
-	case r.Act == control.SweepExtend:
+	case r.Act == ops.SweepExtend:
 		return fmt.Sprintf("sweep %s goes on with %d more trials\n", f.Name, r.Trials), m.again(f, state.Spec.Trials+r.Trials)
 	case state.Done:
 		return "", config.Usagef("sweep %s is done", f.Name)
-	case r.Act == control.SweepResume && led == nil:
+	case r.Act == ops.SweepResume && led == nil:
 		return fmt.Sprintf("sweep %s goes on\n", f.Name), m.again(f, 0)
 	case led == nil:
 		return "", config.Usagef("sweep %s is not under way", f.Name)
 	}
-	order := map[control.SweepAct]sweep.Order{control.SweepStop: sweep.Halt, control.SweepPause: sweep.Pause, control.SweepResume: sweep.Proceed}[r.Act]
+	order := map[ops.SweepAct]sweep.Order{ops.SweepStop: sweep.Halt, ops.SweepPause: sweep.Pause, ops.SweepResume: sweep.Proceed}[r.Act]
 	if err := f.SetOrder(order); err != nil {
 		return "", err
 	}

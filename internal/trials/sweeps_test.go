@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/control"
+	"github.com/switchyard-ml/switchyard/ops"
 
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -57,11 +57,11 @@ func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 }
 
 // ask asks for something, until the host is ready.
-func ask(m *Sweeps, r control.SweepRequest) (string, error) {
+func ask(m *Sweeps, r ops.SweepRequest) (string, error) {
 	for {
 		answer, err := m.Answer(r)
-		var refusal *control.Error
-		if !errors.As(err, &refusal) || refusal.Code != control.Unavailable {
+		var refusal *ops.Error
+		if !errors.As(err, &refusal) || refusal.Code != ops.Unavailable {
 			return answer.Text, err
 		}
 	}
@@ -73,21 +73,21 @@ func TestSweeps_SubmittedIsThere(t *testing.T) {
 	defer ended()
 	for n := range 5 {
 		name := fmt.Sprintf("s%d", n)
-		if _, err := ask(m, control.SweepRequest{Act: control.SweepSubmit, Name: name, Spec: smallSweep}); err != nil {
+		if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: name, Spec: smallSweep}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
-			act  control.SweepAct
+			act  ops.SweepAct
 			want string
 		}{
-			{control.SweepShow, name + " running"},
-			{control.SweepBest, name + " running"},
-			{control.SweepPause, "sweep " + name + ": pause"},
-			{control.SweepResume, "sweep " + name + ": run"},
-			{control.SweepSubmit, "under way"},
-			{control.SweepList, name},
+			{ops.SweepShow, name + " running"},
+			{ops.SweepBest, name + " running"},
+			{ops.SweepPause, "sweep " + name + ": pause"},
+			{ops.SweepResume, "sweep " + name + ": run"},
+			{ops.SweepSubmit, "under way"},
+			{ops.SweepList, name},
 		} {
-			got, err := ask(m, control.SweepRequest{Act: c.act, Name: name, Spec: smallSweep})
+			got, err := ask(m, ops.SweepRequest{Act: c.act, Name: name, Spec: smallSweep})
 			if err != nil || !strings.Contains(got, c.want) {
 				t.Errorf("%s %s: got %q, %v", c.act, name, got, err)
 			}
@@ -101,7 +101,7 @@ func TestSweeps_SubmitSaysWhatFailed(t *testing.T) {
 	dir := t.TempDir()
 	m, ended := hosted(t, dir)
 	defer ended()
-	submit := control.SweepRequest{Act: control.SweepSubmit, Name: "s", Spec: smallSweep}
+	submit := ops.SweepRequest{Act: ops.SweepSubmit, Name: "s", Spec: smallSweep}
 	lock, err := (Folder{dir, "s"}).Lead()
 	if err != nil {
 		t.Fatal(err)

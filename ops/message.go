@@ -1,4 +1,4 @@
-package control
+package ops
 
 import (
 	"encoding/json"

@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"github.com/switchyard-ml/switchyard/internal/web"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // landscape is a sweep of so many trials over eight parameters of every form, one of them conditional, whose results are a

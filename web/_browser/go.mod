@@ -1,4 +1,4 @@
-module github.com/switchyard-ml/switchyard/internal/web/_browser
+module github.com/switchyard-ml/switchyard/web/_browser
 
 go 1.26.0
 
@@ -25,4 +25,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/switchyard-ml/switchyard => ../../..
+replace github.com/switchyard-ml/switchyard => ../..
