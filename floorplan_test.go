@@ -100,10 +100,8 @@ internal/protobuf:
 internal/paper:        config eval eval/figure internal/report internal/study runs
 internal/runreport:    eval/figure internal/readable internal/report internal/study runs
 internal/suggest:      envs/files internal/readable
-internal/sweepfile:    config eval/protocol internal/setting lead/job rng sweep
-internal/trials:       config coordinator internal/disk internal/setting internal/sweepfile internal/trained lead lead/job ops runs runs/checkpoint sweep
+sweep/trials:          config coordinator eval/protocol internal/disk internal/setting internal/trained lead lead/job ops rng runs runs/checkpoint sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
-internal/prune:        internal/trials runs runs/checkpoint
 internal/onnx:         internal/protobuf model/graph
 internal/export:       envs/files envs/files/npy internal/onnx model model/graph runs/checkpoint
 internal/serving:      internal/trained switchyard

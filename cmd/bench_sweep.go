@@ -15,9 +15,9 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/bench"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/worker"
 )

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/prune"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 func (a *app) runsRemoveCommand() *cobra.Command {
@@ -18,7 +18,7 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			removed := []prune.Item{}
+			removed := []trials.Item{}
 			for _, name := range args {
 				size, err := runs.Size(a.runsDir, name)
 				if err == nil {
@@ -27,7 +27,7 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 				if err != nil {
 					return a.missingRun(err)
 				}
-				removed = append(removed, prune.Item{Run: name, What: prune.Whole, Why: "on request", Bytes: size})
+				removed = append(removed, trials.Item{Run: name, What: trials.Whole, Why: "on request", Bytes: size})
 				if a.asJSON {
 					continue
 				}
@@ -35,7 +35,7 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.result(pruned{removed, prune.Sum(removed), true}, func() error { return nil })
+			return a.result(pruned{removed, trials.Sum(removed), true}, func() error { return nil })
 		},
 	}
 	a.jsonFlag(c)

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/prune"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 // pruning is what runs prune was asked for.
@@ -27,9 +27,9 @@ type pruning struct {
 
 // pruned is what runs prune --json prints.
 type pruned struct {
-	Items   []prune.Item `json:"items"`
-	Bytes   int64        `json:"bytes"`
-	Removed bool         `json:"removed"`
+	Items   []trials.Item `json:"items"`
+	Bytes   int64         `json:"bytes"`
+	Removed bool          `json:"removed"`
 }
 
 func (a *app) runsPruneCommand() *cobra.Command {
@@ -64,15 +64,15 @@ func (a *app) pruneRuns(f pruning) error {
 	if a.asJSON && !f.yes && !f.dry {
 		return config.Hint(config.Usagef("--json asks nobody"), "add --yes, or --dry-run")
 	}
-	items, err := prune.Find(prune.Request{Runs: a.runsDir, Sweeps: f.sweeps, Older: older, Now: time.Now()})
+	items, err := trials.Find(trials.PruneRequest{Runs: a.runsDir, Sweeps: f.sweeps, Older: older, Now: time.Now()})
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
 		if !f.dry {
-			err = a.removeItems(items, func(prune.Item) error { return nil })
+			err = a.removeItems(items, func(trials.Item) error { return nil })
 		}
-		return errors.Join(a.printJSON(pruned{append([]prune.Item{}, items...), prune.Sum(items), !f.dry && err == nil}), err)
+		return errors.Join(a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), !f.dry && err == nil}), err)
 	}
 	if len(items) == 0 {
 		return a.printf("nothing to remove in %s\n", a.runsDir)
@@ -84,7 +84,7 @@ func (a *app) pruneRuns(f pruning) error {
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
 	}
-	room := readable.Bytes(prune.Sum(items))
+	room := readable.Bytes(trials.Sum(items))
 	if f.dry {
 		return a.printf("\n%s in all; this was a dry run, and nothing is removed\n", room)
 	}
@@ -97,16 +97,16 @@ func (a *app) pruneRuns(f pruning) error {
 			return a.printf("nothing is removed\n")
 		}
 	}
-	return a.removeItems(items, func(i prune.Item) error {
+	return a.removeItems(items, func(i trials.Item) error {
 		return a.printf("removed %s: %s, %s\n", i.Run, i.What, readable.Bytes(i.Bytes))
 	})
 }
 
 // removeItems removes items and tells of each. One that a process has taken meanwhile is left alone, with a warning.
-func (a *app) removeItems(items []prune.Item, tell func(prune.Item) error) error {
+func (a *app) removeItems(items []trials.Item, tell func(trials.Item) error) error {
 	for _, i := range items {
 		err := i.Remove()
-		if errors.Is(err, runs.ErrHeld) || errors.Is(err, prune.ErrChanged) || errors.Is(err, runs.ErrNotFound) {
+		if errors.Is(err, runs.ErrHeld) || errors.Is(err, trials.ErrPlanChanged) || errors.Is(err, runs.ErrNotFound) {
 			fmt.Fprintf(a.err, "warning: left alone: %v\n", err)
 			continue
 		}

@@ -17,11 +17,11 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -76,7 +76,7 @@ stopped, on any number of workers.`,
 func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, error) {
 	r := trials.Request{Kinds: a.kinds, Environment: a.settings(), Folder: trials.Folder{Dir: flags.dir, Name: flags.name}}
 	if flags.many {
-		text, err := sweepfile.FromArguments(args)
+		text, err := trials.FromArguments(args)
 		if err != nil {
 			return r, err
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 // sweepOrder is a subcommand that tells a sweep what to do.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
-	"github.com/switchyard-ml/switchyard/internal/trials"
+
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -75,7 +75,7 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 		return a.sweepPlan(j, flags, a.out)
 	}
 	return a.askSweep(link, ops.SweepRequest{
-		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: sweepfile.KeyVariables(a.kinds, r.Environment),
+		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: trials.KeyVariables(a.kinds, r.Environment),
 	}, a.remotely(link, "sweep", "show", r.Folder.Name))
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 // sweepPlan writes what a sweep will do.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -21,7 +20,7 @@ import (
 
 // measure reads the metrics of a run that has reached a rung.
 func (r *runner) measure(o lead.Order, info runs.Info, step uint64) (sweep.Result, error) {
-	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{sweepfile.Updates: float64(step)}}
+	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{Updates: float64(step)}}
 	costs, err := r.costs()
 	if err != nil {
 		return res, err
@@ -50,7 +49,7 @@ func (r *runner) measure(o lead.Order, info runs.Info, step uint64) (sweep.Resul
 
 // reaching is a cost with what the validations of a run say of it.
 type reaching struct {
-	sweepfile.Cost
+	Cost
 	name    string
 	reached bool
 	step    uint64 // of the first validation that was good enough
@@ -61,7 +60,7 @@ type reaching struct {
 func (r *runner) costs() ([]*reaching, error) {
 	var list []*reaching
 	for _, m := range r.spec.Metrics {
-		c, ok, err := sweepfile.ParseCost(m.Name)
+		c, ok, err := ParseCost(m.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +82,7 @@ func (c *reaching) validated(step uint64, found runs.Values) {
 
 // count adds the metrics that are counted in floating-point operations, which are the same on every machine.
 func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error {
-	asked := slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == sweepfile.GFLOP })
+	asked := slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == GFLOP })
 	if !asked && len(costs) == 0 {
 		return nil
 	}
@@ -92,7 +91,7 @@ func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error 
 		return err
 	}
 	gflop := p.FLOPs / 1e9 // of an update
-	res.Values[sweepfile.GFLOP] = gflop * float64(res.Step)
+	res.Values[GFLOP] = gflop * float64(res.Step)
 	for _, c := range costs {
 		res.Values[c.name] = c.Value(c.reached, c.step, c.best, gflop, o.Config.Train.Steps)
 	}
@@ -110,7 +109,7 @@ func validated(values map[string]float64, found runs.Values) {
 			}
 			values["validation_"+name] = v
 		default:
-			values[sweepfile.TermPrefix+name] = v
+			values[TermPrefix+name] = v
 		}
 	}
 }
@@ -119,7 +118,7 @@ func validated(values map[string]float64, found runs.Values) {
 func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 	done := map[string]bool{}
 	for _, m := range r.spec.Metrics {
-		rest, ok := strings.CutPrefix(m.Name, sweepfile.EvalPrefix)
+		rest, ok := strings.CutPrefix(m.Name, EvalPrefix)
 		name, _, _ := strings.Cut(rest, "/")
 		if !ok || done[name] {
 			continue
@@ -129,7 +128,7 @@ func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 		if err != nil {
 			return fmt.Errorf("evaluate run %s by %s: %w", o.Name, name, err)
 		}
-		flatten(values, sweepfile.EvalPrefix+name, report)
+		flatten(values, EvalPrefix+name, report)
 	}
 	return nil
 }
@@ -148,7 +147,7 @@ func (r *runner) protocol(o lead.Order, name string) (any, error) {
 	if options.Recordings, err = job.Recordings(o.Config, folder); err != nil {
 		return nil, err
 	}
-	for _, p := range sweepfile.Protocols(o.Config) {
+	for _, p := range Protocols(o.Config) {
 		if p.Name != name {
 			continue
 		}

@@ -1,4 +1,4 @@
-package sweepfile
+package trials
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "rewrite testdata/malformed.txt")
 // presets matches the list of presets, which grows.
 var presets = regexp.MustCompile(`there are ball, .*\)`)
 
-// read parses and resolves a file that is called sweep.yaml.
-func read(text string) (*File, *Base, error) {
+// readSpec parses and resolves a file that is called sweep.yaml.
+func readSpec(text string) (*File, *Base, error) {
 	f, err := Parse("sweep.yaml", []byte(text))
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func TestMalformed(t *testing.T) {
 	for _, c := range cases {
 		title, rest, _ := strings.Cut(c, "\n")
 		text, want, _ := strings.Cut(rest, "=>")
-		_, _, err := read(text)
+		_, _, err := readSpec(text)
 		got := ""
 		var all *config.Error
 		switch {
@@ -93,7 +93,7 @@ func TestMalformed(t *testing.T) {
 // TestParse_SweepOfWandB: a file of W&B, with its nested parameters and names, is understood, and what is different is
 // said.
 func TestParse_SweepOfWandB(t *testing.T) {
-	f, b, err := read(`program: train.py
+	f, b, err := readSpec(`program: train.py
 project: slds
 method: bayes
 preset: fhn/smoke
@@ -141,21 +141,21 @@ run_cap: 20
 
 // TestResolve_Defaults: a grid runs each combination to the end; other methods halve in cohorts that leave one trial.
 func TestResolve_Defaults(t *testing.T) {
-	f, _, err := read("preset: fhn/smoke\nmethod: grid\nparameters:\n  optim.rate: [1e-3, 1e-2]\n  model.hidden: [8, 16, 32]\n")
+	f, _, err := readSpec("preset: fhn/smoke\nmethod: grid\nparameters:\n  optim.rate: [1e-3, 1e-2]\n  model.hidden: [8, 16, 32]\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.Spec.Trials != 6 || f.Spec.Stop.Type != sweep.NoStop || !slices.Equal(f.Spec.Stop.Rungs, []uint64{30}) {
 		t.Errorf("got %+v", f.Spec)
 	}
-	f, _, err = read("config: my.yaml\nrun_cap: 40\nparameters:\n  optim.rate: {min: 1e-3, max: 1e-2}\n")
+	f, _, err = readSpec("config: my.yaml\nrun_cap: 40\nparameters:\n  optim.rate: {min: 1e-3, max: 1e-2}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s := f.Spec.Stop; s.Type != sweep.Halving || s.Cohort != 9 || !slices.Equal(s.Rungs, []uint64{10, 30, 90}) {
 		t.Errorf("got %+v", s)
 	}
-	f, _, err = read("preset: fhn/smoke\nrun_cap: 4\nearly_terminate: {rungs: [5, 10]}\n" +
+	f, _, err = readSpec("preset: fhn/smoke\nrun_cap: 4\nearly_terminate: {rungs: [5, 10]}\n" +
 		"parameters:\n  optim.rate: {min: 1e-3, max: 1e-2}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestResolve_Defaults(t *testing.T) {
 
 // TestResolve_DependentKeys: values that are valid only together with values of other parameters are accepted.
 func TestResolve_DependentKeys(t *testing.T) {
-	_, b, err := read("preset: fhn/smoke\nrun_cap: 40\nparameters:\n  train.batch: [2, 32]\n  train.shards: [2, 32]\n" +
+	_, b, err := readSpec("preset: fhn/smoke\nrun_cap: 40\nparameters:\n  train.batch: [2, 32]\n  train.shards: [2, 32]\n" +
 		"  train.validation_episodes: 32\n  model.kind: [slds, lstm]\n  model.switches: {values: [2, 8], when: {model.kind: slds}}\n")
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -25,8 +25,8 @@ import (
 type runner struct {
 	name    string
 	spec    *sweep.Spec
-	base    *sweepfile.Base
-	keep    sweepfile.Keep
+	base    *Base
+	keep    Keep
 	host    *lead.Host
 	runsDir string
 	log     hclog.Logger
@@ -122,7 +122,7 @@ func ending(err error, run string) error {
 
 // Drop implements sweep.Runner. A run that goes no further loses its checkpoints and its log, unless all are kept.
 func (r *runner) Drop(trial, replicate, replicates int) {
-	if r.keep != sweepfile.KeepAll {
+	if r.keep != KeepAll {
 		r.discard(RunName(r.name, trial, replicate, replicates))
 	}
 }

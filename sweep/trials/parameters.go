@@ -1,4 +1,4 @@
-package sweepfile
+package trials
 
 import (
 	"fmt"

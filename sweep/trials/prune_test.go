@@ -1,4 +1,4 @@
-package prune
+package trials
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
@@ -152,7 +151,7 @@ func TestFind_Runs(t *testing.T) {
 			if c.spec != "" {
 				writeSpec(t, sweeps, c.spec)
 			}
-			items, err := Find(Request{Runs: dir, Sweeps: sweeps, Older: c.older, Now: time.Now().Add(c.age)})
+			items, err := Find(PruneRequest{Runs: dir, Sweeps: sweeps, Older: c.older, Now: time.Now().Add(c.age)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +176,7 @@ func TestFind_Runs(t *testing.T) {
 			if left != c.remain {
 				t.Errorf("checkpoints %q are left, want %q", left, c.remain)
 			}
-			if again, err := Find(Request{Runs: dir, Sweeps: sweeps, Older: c.older, Now: time.Now().Add(c.age)}); err != nil || len(again) > 0 {
+			if again, err := Find(PruneRequest{Runs: dir, Sweeps: sweeps, Older: c.older, Now: time.Now().Add(c.age)}); err != nil || len(again) > 0 {
 				t.Errorf("a second time there is %v, %v", again, err)
 			}
 		})
@@ -190,7 +189,7 @@ func writeSpec(t *testing.T, sweeps, spec string) {
 	dir := filepath.Join(sweeps, "s")
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(dir, trials.SpecFile), []byte(spec), 0o600), os.WriteFile(filepath.Join(dir, trials.JournalFile), nil, 0o600))
+		err = errors.Join(os.WriteFile(filepath.Join(dir, SpecFile), []byte(spec), 0o600), os.WriteFile(filepath.Join(dir, JournalFile), nil, 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +200,7 @@ func writeSpec(t *testing.T, sweeps, spec string) {
 func TestRemove_ChangedMeanwhile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
 	made{name: "a", state: runs.Finished, steps: []uint64{10, 20, 30}}.make(t, dir)
-	items, err := Find(Request{Runs: dir, Now: time.Now()})
+	items, err := Find(PruneRequest{Runs: dir, Now: time.Now()})
 	if err != nil || len(items) != 1 || Sum(items) != items[0].Bytes {
 		t.Fatalf("found %v, %v", items, err)
 	}
@@ -215,7 +214,7 @@ func TestRemove_ChangedMeanwhile(t *testing.T) {
 	if err := errors.Join(r.Update(func(i *runs.Info) { i.State = runs.Interrupted }), r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := items[0].Remove(); !errors.Is(err, ErrChanged) {
+	if err := items[0].Remove(); !errors.Is(err, ErrPlanChanged) {
 		t.Errorf("once it can be resumed: %v", err)
 	}
 	if left := steps(t, dir, "a"); left != "10 20 30" {

@@ -1,7 +1,4 @@
-// Package prune finds what a folder of runs can do without, and removes it: checkpoints that nothing goes on from, those
-// of the trials that a sweep has decided against, and finished runs that are old. What a run needs to be resumed, and a
-// sweep to go on, stays. The package asks nobody.
-package prune
+package trials
 
 import (
 	"errors"
@@ -12,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/trials"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
-// Request says where to look.
-type Request struct {
+// PruneRequest says where to look.
+type PruneRequest struct {
 	Runs   string        // folder of runs
 	Sweeps string        // folder of sweeps
 	Older  time.Duration // finished runs whose last change is at least so long ago go as a whole; 0: none
@@ -45,7 +41,7 @@ type Item struct {
 
 // Find lists what can go: of losers of sweeps that are over first, then of finished runs. Runs that a process works on,
 // and those that can be resumed, are left out.
-func Find(r Request) ([]Item, error) {
+func Find(r PruneRequest) ([]Item, error) {
 	items, err := r.losers()
 	if err != nil {
 		return nil, err
@@ -78,9 +74,9 @@ func Find(r Request) ([]Item, error) {
 
 // losers are the runs of complete trials that are not the best of a sweep that is over. Runs of a sweep on this machine
 // lie in its folder, those of a sweep that a coordinator has led among the other runs.
-func (r Request) losers() ([]Item, error) {
+func (r PruneRequest) losers() ([]Item, error) {
 	var items []Item
-	for _, f := range trials.List(r.Sweeps) {
+	for _, f := range List(r.Sweeps) {
 		names, err := f.Losers()
 		if err != nil {
 			return nil, fmt.Errorf("look at sweep %s: %w", f.Name, err)
@@ -108,7 +104,7 @@ func (r Request) losers() ([]Item, error) {
 }
 
 // finished is what can go of a finished run; nothing if it has no bytes.
-func (r Request) finished(info runs.Info, named map[string]string) (Item, error) {
+func (r PruneRequest) finished(info runs.Info, named map[string]string) (Item, error) {
 	item := Item{Run: info.Name, dir: r.Runs}
 	folder := filepath.Join(r.Runs, info.Name)
 	if r.Older > 0 && r.Now.Sub(info.Updated) >= r.Older && !mentioned(folder, info.Name, named) {
@@ -144,16 +140,16 @@ func configurations(dir string, list []runs.Info) (map[string]string, error) {
 }
 
 // sweeping adds the specs of the sweeps that are not over, under names that no run has.
-func (r Request) sweeping(texts map[string]string) error {
-	for _, f := range trials.List(r.Sweeps) {
+func (r PruneRequest) sweeping(texts map[string]string) error {
+	for _, f := range List(r.Sweeps) {
 		s, err := f.State()
-		if err != nil && !errors.Is(err, trials.ErrNotFound) { // one without a journal is about to begin
+		if err != nil && !errors.Is(err, ErrNotFound) { // one without a journal is about to begin
 			return fmt.Errorf("look at sweep %s: %w", f.Name, err)
 		}
 		if err == nil && s.Done {
 			continue
 		}
-		text, err := os.ReadFile(f.Path(trials.SpecFile))
+		text, err := os.ReadFile(f.Path(SpecFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read the spec of sweep %s: %w", f.Name, err)
 		}
@@ -186,8 +182,8 @@ func (i *Item) take(paths ...string) error {
 	return nil
 }
 
-// ErrChanged is returned by Remove for a run that is no longer what it was when Find looked.
-var ErrChanged = errors.New("the run has changed meanwhile")
+// ErrPlanChanged is returned by Remove for a run that is no longer what it was when Find looked.
+var ErrPlanChanged = errors.New("the run has changed meanwhile")
 
 // Remove removes the item. It holds the run meanwhile, and returns runs.ErrHeld if a process works on it.
 func (i Item) Remove() error {
@@ -199,7 +195,7 @@ func (i Item) Remove() error {
 		return err
 	}
 	if i.What == Checkpoints && r.Info().State != runs.Finished {
-		return errors.Join(fmt.Errorf("%w: %s", ErrChanged, i.Run), r.Close())
+		return errors.Join(fmt.Errorf("%w: %s", ErrPlanChanged, i.Run), r.Close())
 	}
 	var all []error
 	for _, path := range i.paths {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
+
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -31,8 +31,8 @@ type Request struct {
 // Job is a sweep that can be led.
 type Job struct {
 	Folder Folder
-	File   *sweepfile.File
-	Base   *sweepfile.Base
+	File   *File
+	Base   *Base
 	text   []byte
 	source source
 }
@@ -48,14 +48,14 @@ func Prepare(r Request) (*Job, error) {
 	if err := CheckName(r.Folder.Name); err != nil {
 		return nil, err
 	}
-	f, err := sweepfile.Parse(r.Path, r.Text)
+	f, err := Parse(r.Path, r.Text)
 	if err != nil {
 		return nil, err
 	}
 	if r.Read == nil {
 		r.Read = os.ReadFile
 	}
-	base, err := f.Resolve(sweepfile.Sources{Kinds: r.Kinds, Folder: filepath.Dir(r.Path), Read: r.Read, Environment: r.Environment})
+	base, err := f.Resolve(Sources{Kinds: r.Kinds, Folder: filepath.Dir(r.Path), Read: r.Read, Environment: r.Environment})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Prepare(r Request) (*Job, error) {
 	}
 	j := &Job{
 		Folder: r.Folder, File: f, Base: base, text: r.Text,
-		source: source{Folder: folder, Environment: sweepfile.KeyVariables(r.Kinds, r.Environment)},
+		source: source{Folder: folder, Environment: KeyVariables(r.Kinds, r.Environment)},
 	}
 	if err := j.checkGrid(r.Path); err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	}
 	err = engine.Run(ctx)
 	state := engine.State()
-	if err == nil && j.File.Keep == sweepfile.KeepBest {
+	if err == nil && j.File.Keep == KeepBest {
 		r.keepBest(state)
 	}
 	return errors.Join(err, j.Folder.KeepBest(state, l.RunsDir, l.Program), j.Folder.Export(state, l.Page))
@@ -281,8 +281,8 @@ func (f Folder) Losers() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the spec of the sweep: %w", err)
 	}
-	file, err := sweepfile.Parse(f.Path(SpecFile), text)
-	if err != nil || file.Keep == sweepfile.KeepAll {
+	file, err := Parse(f.Path(SpecFile), text)
+	if err != nil || file.Keep == KeepAll {
 		return nil, err
 	}
 	return losers(f.Name, s), nil

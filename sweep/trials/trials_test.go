@@ -18,7 +18,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/lead/job"
 
-	"github.com/switchyard-ml/switchyard/internal/sweepfile"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
@@ -277,14 +276,14 @@ func ignore(terminal.Progress) {}
 
 // TestRunner_Drop: a run that goes no further loses its checkpoints, unless all are kept.
 func TestRunner_Drop(t *testing.T) {
-	for _, keep := range []sweepfile.Keep{sweepfile.KeepComplete, sweepfile.KeepBest, sweepfile.KeepAll} {
+	for _, keep := range []Keep{KeepComplete, KeepBest, KeepAll} {
 		r := &runner{name: "s", keep: keep, runsDir: t.TempDir(), log: hclog.NewNullLogger()}
 		folder := filepath.Join(r.runsDir, RunName("s", 4, 2, 2), runs.Checkpoints)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		r.Drop(4, 2, 2)
-		if _, err := os.Stat(folder); (err == nil) != (keep == sweepfile.KeepAll) {
+		if _, err := os.Stat(folder); (err == nil) != (keep == KeepAll) {
 			t.Errorf("keep: %s leaves the checkpoints: %t", keep, err == nil)
 		}
 	}
