@@ -94,11 +94,8 @@ coordinator:           autodiff/kernel internal/disk internal/optim internal/par
 
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting internal/trained model runs wire worker
 internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/exact internal/export internal/readable lead/job model rng runs runs/checkpoint
-internal/study:        config coordinator eval/protocol internal/terminal internal/trained lead lead/job runs runs/checkpoint
-internal/report:
+paper:                 config coordinator eval eval/figure eval/protocol internal/readable internal/terminal internal/trained lead lead/job runs runs/checkpoint
 internal/protobuf:
-internal/paper:        config eval eval/figure internal/report internal/study runs
-internal/runreport:    eval/figure internal/readable internal/report internal/study runs
 internal/suggest:      envs/files internal/readable
 sweep/trials:          config coordinator eval/protocol internal/disk internal/setting internal/trained lead lead/job ops rng runs runs/checkpoint sweep
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable

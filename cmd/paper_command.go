@@ -14,11 +14,11 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/paper"
+
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/report"
-	"github.com/switchyard-ml/switchyard/internal/study"
+
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/paper"
 )
 
 type paperFlags struct {
@@ -125,9 +125,9 @@ func (a *app) paper(f paperFlags) error {
 	}
 	screen := a.screen()
 	log := a.logger(screen, hclog.Warn)
-	s := &study.Study{
+	s := &paper.Study{
 		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
-		Version: job.Version(), Log: log, Command: a.command, Show: func(study.Progress) {},
+		Version: job.Version(), Log: log, Command: a.command, Show: func(paper.Progress) {},
 	}
 	if plan.Size == paper.Smoke {
 		s.Episodes = smokeEpisodes
@@ -148,13 +148,13 @@ func (a *app) paper(f paperFlags) error {
 		if err != nil || f.dry {
 			return err
 		}
-		s.Show = func(p study.Progress) { screen.Status(p.Line(lineWidth(screen))) }
+		s.Show = func(p paper.Progress) { screen.Status(p.Line(lineWidth(screen))) }
 		return s.Run(ctx, costs)
 	})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted), "the same command goes on")
-	case err != nil && !errors.Is(err, study.ErrFailed), f.dry:
+	case err != nil && !errors.Is(err, paper.ErrFailed), f.dry:
 		return err
 	}
 	return errors.Join(a.writePaper(plan, s, f, began), err)
@@ -165,7 +165,7 @@ const smokeEpisodes = 40
 
 // estimate says what is left to train, and returns the cost of each trial, in seconds of one core where speeds are
 // measured, else in updates.
-func (a *app) estimate(ctx context.Context, s *study.Study, plan *paper.Plan) (costs []float64, left int, err error) {
+func (a *app) estimate(ctx context.Context, s *paper.Study, plan *paper.Plan) (costs []float64, left int, err error) {
 	costs = make([]float64, len(plan.Trials))
 	speeds := map[string]float64{} // by configuration without its seed
 	total := 0.0
@@ -220,7 +220,7 @@ type judged struct {
 }
 
 // writePaper writes the report and prints the claims.
-func (a *app) writePaper(plan *paper.Plan, s *study.Study, f paperFlags, began time.Time) error {
+func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began time.Time) error {
 	results, err := paper.Read(plan, s)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (a *app) writePaper(plan *paper.Plan, s *study.Study, f paperFlags, began t
 		words = append(words, "--only", strings.Join(f.only, ","))
 	}
 	command := append([]string{"switchyard"}, words...)
-	if err := results.Write(f.out, []report.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
+	if err := results.Write(f.out, []paper.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
 		return err
 	}
 	table, claims := readable.NewTable("claim", "judgement").Left(1), map[string]string{}

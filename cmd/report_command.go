@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/runreport"
+	"github.com/switchyard-ml/switchyard/paper"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -35,7 +35,7 @@ what was measured; --protocol measures more, where a run has no such measurement
 }
 
 func (a *app) reportRuns(names, protocols []string, out string) error {
-	var list []runreport.Run
+	var list []paper.Run
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return config.Usagef("run %s is named twice", name)
@@ -48,7 +48,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		if err != nil {
 			return fmt.Errorf("read the settings of run %s: %w", name, err)
 		}
-		list = append(list, runreport.Run{Info: info, Overrides: strings.Fields(string(overrides))})
+		list = append(list, paper.Run{Info: info, Overrides: strings.Fields(string(overrides))})
 	}
 	err := a.untilInterrupted(a.err, "finishing the measurement", func(ctx context.Context) error {
 		for _, name := range names {
@@ -66,7 +66,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := runreport.Write(out, a.runsDir, list); err != nil {
+	if err := paper.Write(out, a.runsDir, list); err != nil {
 		return err
 	}
 	page := filepath.Join(out, "index.html")

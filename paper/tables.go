@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/report"
 )
 
 // A column of a table is a metric of a protocol, with the published figure of each row where there is one.
@@ -26,8 +25,8 @@ type table struct {
 
 const spreadNote = "Each cell is the mean over the seeds, with their range; the paper's figure is in square brackets."
 
-func (r *Results) block(t table) report.Block {
-	out := &report.Table{Caption: t.caption, Columns: []string{""}, Notes: append([]string{spreadNote}, t.notes...)}
+func (r *Results) block(t table) Block {
+	out := &Table{Caption: t.caption, Columns: []string{""}, Notes: append([]string{spreadNote}, t.notes...)}
 	for _, c := range t.columns {
 		out.Columns = append(out.Columns, c.heading)
 	}
@@ -42,7 +41,7 @@ func (r *Results) block(t table) report.Block {
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	return report.Block{Table: out}
+	return Block{Table: out}
 }
 
 func (c column) published(g *Group) (float64, bool) {

@@ -1,6 +1,4 @@
-// Package runreport writes what single runs reached as one document: their settings, how training went, what was
-// measured and the figures. It measures nothing, and does not know what the protocols ask.
-package runreport
+package paper
 
 import (
 	"bytes"
@@ -17,8 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/report"
-	"github.com/switchyard-ml/switchyard/internal/study"
+
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -38,10 +35,10 @@ func Write(dir, runsDir string, list []Run) error {
 	for _, r := range list {
 		names = append(names, r.Info.Name)
 	}
-	d := &report.Document{
+	d := &Document{
 		Title:    strings.Join(names, ", "),
 		Lead:     "Settings, training, measurements and figures of " + readable.Count(len(list), "run") + ".",
-		Sections: []report.Section{{Title: "Runs", Blocks: []report.Block{{Table: settings(list)}}}},
+		Sections: []Section{{Title: "Runs", Blocks: []Block{{Table: settings(list)}}}},
 	}
 	training, err := curves(figures, runsDir, names)
 	if err != nil {
@@ -71,8 +68,8 @@ func Write(dir, runsDir string, list []Run) error {
 	)
 }
 
-func settings(list []Run) *report.Table {
-	t := &report.Table{Columns: []string{"run", "preset and settings", "seed", "state", "updates", "parameters", "SHA-256 of the parameters"}, Words: true}
+func settings(list []Run) *Table {
+	t := &Table{Columns: []string{"run", "preset and settings", "seed", "state", "updates", "parameters", "SHA-256 of the parameters"}, Words: true}
 	for _, r := range list {
 		i := r.Info
 		t.Rows = append(t.Rows, []string{
@@ -84,7 +81,7 @@ func settings(list []Run) *report.Table {
 }
 
 // curves draws the loss of every run at training and at validation.
-func curves(figures, runsDir string, names []string) (report.Section, error) {
+func curves(figures, runsDir string, names []string) (Section, error) {
 	panels := map[string]*figure.ComparisonPanel{
 		"train":      {Name: "train", Title: "loss in training, averaged", X: "update", Y: "loss (nats per time step)"},
 		"validation": {Name: "validation", Title: "loss at validation", X: "update", Y: "loss (nats per time step)"},
@@ -98,7 +95,7 @@ func curves(figures, runsDir string, names []string) (report.Section, error) {
 			return nil
 		})
 		if err != nil {
-			return report.Section{}, fmt.Errorf("read the metrics of run %s: %w", name, err)
+			return Section{}, fmt.Errorf("read the metrics of run %s: %w", name, err)
 		}
 		for split, p := range panels {
 			line := figure.ComparisonLine{Name: name, Seeds: make([][]float64, 1)}
@@ -110,16 +107,16 @@ func curves(figures, runsDir string, names []string) (report.Section, error) {
 			}
 		}
 	}
-	s := report.Section{Title: "Training"}
+	s := Section{Title: "Training"}
 	if len(panels["train"].Lines) == 0 {
-		s.Blocks = []report.Block{report.Paragraph("These runs have no loss: their models fit themselves.")}
+		s.Blocks = []Block{Paragraph("These runs have no loss: their models fit themselves.")}
 		return s, nil
 	}
 	c := figure.Comparison{Name: "training", Panels: []figure.ComparisonPanel{*panels["train"], *panels["validation"]}}
 	if _, err := c.Figure().Write(figures); err != nil {
 		return s, err
 	}
-	s.Blocks = []report.Block{report.Picture("training", "Loss over updates. Losses of different families are of different quantities: compare them within a family.")}
+	s.Blocks = []Block{Picture("training", "Loss over updates. Losses of different families are of different quantities: compare them within a family.")}
 	return s, nil
 }
 
@@ -145,15 +142,15 @@ func averaged(curve [][2]float64) [][2]float64 {
 }
 
 // measured shows the tables and figures of a run, and enters its numbers.
-func measured(w *csv.Writer, figures, folder, name string) (report.Section, error) {
-	s := report.Section{Title: "Run " + name}
+func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
+	s := Section{Title: "Run " + name}
 	tables, err := filepath.Glob(filepath.Join(folder, "tables", "*.json"))
 	if err != nil {
 		return s, fmt.Errorf("list the measurements of run %s: %w", name, err)
 	}
 	for _, file := range tables {
 		protocol := strings.TrimSuffix(filepath.Base(file), ".json")
-		numbers, err := study.ReadNumbers(folder, protocol)
+		numbers, err := ReadNumbers(folder, protocol)
 		if err != nil {
 			return s, err
 		}
@@ -164,10 +161,10 @@ func measured(w *csv.Writer, figures, folder, name string) (report.Section, erro
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("read what was measured: %w", err)
 		}
-		s.Blocks = append(s.Blocks, report.Paragraph("Protocol "+protocol+"."), report.Block{Verbatim: string(text)})
+		s.Blocks = append(s.Blocks, Paragraph("Protocol "+protocol+"."), Block{Verbatim: string(text)})
 	}
 	if len(tables) == 0 {
-		s.Blocks = append(s.Blocks, report.Paragraph("Nothing was measured."))
+		s.Blocks = append(s.Blocks, Paragraph("Nothing was measured."))
 	}
 	blocks, err := copied(figures, filepath.Join(folder, "figures"), name)
 	s.Blocks = append(s.Blocks, blocks...)
@@ -175,15 +172,15 @@ func measured(w *csv.Writer, figures, folder, name string) (report.Section, erro
 }
 
 // copied copies the figures of a run.
-func copied(to, from, name string) ([]report.Block, error) {
+func copied(to, from, name string) ([]Block, error) {
 	pictures, err := filepath.Glob(filepath.Join(from, "*.png"))
 	if err != nil {
 		return nil, fmt.Errorf("list the figures of run %s: %w", name, err)
 	}
-	var blocks []report.Block
+	var blocks []Block
 	for _, file := range pictures {
 		stem := strings.TrimSuffix(filepath.Base(file), ".png")
-		block := report.Block{Figure: &report.Figure{Caption: name + ": " + stem + ".", Alt: stem + " of run " + name}}
+		block := Block{Figure: &Figure{Caption: name + ": " + stem + ".", Alt: stem + " of run " + name}}
 		for extension, path := range map[string]*string{".png": &block.Figure.File, ".svg": &block.Figure.Vector} {
 			data, err := os.ReadFile(strings.TrimSuffix(file, ".png") + extension)
 			if errors.Is(err, fs.ErrNotExist) {

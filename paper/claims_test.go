@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
 // published are results that are the paper's own figures, a little apart for each of two seeds; what the paper does
@@ -20,11 +19,11 @@ func published(t *testing.T, size Size) *Results {
 	p := whole(t, size)
 	r := &Results{Plan: p, runsDir: t.TempDir()}
 	for _, trial := range p.Trials {
-		byProtocol := map[string]study.Numbers{}
+		byProtocol := map[string]Numbers{}
 		for _, name := range trial.Protocols {
-			byProtocol[name] = study.Numbers{}
+			byProtocol[name] = Numbers{}
 		}
-		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]study.Curves{})
+		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]Curves{})
 		r.kept = append(r.kept, nil)
 	}
 	for _, part := range []Part{Table1, FHN, Ball, DT} {
@@ -43,8 +42,8 @@ func fill(r *Results, g *Group, seed int) {
 	set := func(protocol, metric string, v float64) {
 		r.numbers[g.trials[seed]][protocol][metric] = v * (1 + 0.0004*float64(seed))
 	}
-	r.curves[g.trials[seed]]["table1"] = study.Curves{"ratio_to_static": upTo(eval.Table1Horizon)}
-	r.curves[g.trials[seed]]["fhn"] = study.Curves{"model_unknown": upTo(30)}
+	r.curves[g.trials[seed]]["table1"] = Curves{"ratio_to_static": upTo(eval.Table1Horizon)}
+	r.curves[g.trials[seed]]["fhn"] = Curves{"model_unknown": upTo(30)}
 	switch g.Part {
 	case Table1:
 		for i, k := range eval.Table1Horizons() {
@@ -194,7 +193,7 @@ func TestWrite(t *testing.T) {
 func TestWrite_OfNothing(t *testing.T) {
 	r := published(t, Quick)
 	for i := range r.numbers {
-		r.numbers[i], r.curves[i] = map[string]study.Numbers{}, map[string]study.Curves{}
+		r.numbers[i], r.curves[i] = map[string]Numbers{}, map[string]Curves{}
 	}
 	dir := t.TempDir()
 	if err := r.Write(dir, nil); err != nil {

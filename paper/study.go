@@ -1,6 +1,6 @@
-// Package study trains a list of runs, some at a time, and measures each by protocols. It goes on where it was stopped:
+// Package paper trains a list of runs, some at a time, and measures each by protocols. It goes on where it was stopped:
 // what is trained or measured is used. It does not know why these runs were chosen, nor how results are shown.
-package study
+package paper
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package report
+package paper
 
 import (
 	_ "embed"

@@ -1,7 +1,4 @@
-// Package report writes documents of text, tables and figures, as one HTML page that opens from disk and as Markdown.
-// It knows neither runs nor models: the caller says what stands in the document, and puts the files of the figures
-// beside it.
-package report
+package paper
 
 import (
 	"bytes"

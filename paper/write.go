@@ -14,13 +14,13 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/report"
+
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
 // Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results
 // give the same files.
-func (r *Results) Write(dir string, facts []report.Fact) error {
+func (r *Results) Write(dir string, facts []Fact) error {
 	figures := filepath.Join(dir, "figures")
 	if err := os.MkdirAll(figures, 0o755); err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -33,7 +33,7 @@ func (r *Results) Write(dir string, facts []report.Fact) error {
 	if n := r.countKept(); n > 0 {
 		text += fmt.Sprintf("; the numbers of %d were kept from earlier and not computed again", n)
 	}
-	d.Facts = append(facts, report.Fact{Name: "runs", Text: text})
+	d.Facts = append(facts, Fact{Name: "runs", Text: text})
 	numbers, runList, err := r.csv()
 	if err != nil {
 		return err
@@ -60,19 +60,19 @@ var titles = map[Part]string{
 }
 
 // document lays the report out, and writes its figures into a folder.
-func (r *Results) document(figures string) (*report.Document, error) {
-	d := &report.Document{
+func (r *Results) document(figures string) (*Document, error) {
+	d := &Document{
 		Title: "Switching Linear Dynamics for Variational Bayes Filtering, reproduced",
 		Lead: fmt.Sprintf("The tables, figures and claims of Becker-Ehmck, Peters and van der Smagt (ICML 2019), size %s. "+
 			"A claim holds when the means are ordered as it says and no model's range over the seeds lies within the other's. "+
 			"With one seed, or at size smoke, where nothing is learned, it is undecided.", r.Plan.Size),
-		Sections: []report.Section{{Title: "Claims", Blocks: []report.Block{{Table: r.claims()}}}},
+		Sections: []Section{{Title: "Claims", Blocks: []Block{{Table: r.claims()}}}},
 	}
 	for _, part := range Parts() {
 		if !slices.ContainsFunc(r.Plan.Groups, func(g *Group) bool { return g.Part == part }) {
 			continue
 		}
-		s := report.Section{Title: titles[part]}
+		s := Section{Title: titles[part]}
 		for _, t := range r.tables(part) {
 			if len(t.groups) == 0 {
 				continue
@@ -87,15 +87,15 @@ func (r *Results) document(figures string) (*report.Document, error) {
 				return nil, err
 			}
 			caption := c.Panels[0].Title + ". Lines are means over seeds, bands their range."
-			s.Blocks = append(s.Blocks, report.Picture(c.Name, caption))
+			s.Blocks = append(s.Blocks, Picture(c.Name, caption))
 		}
 		more, err := r.examples(part, figures)
 		if err != nil {
 			return nil, err
 		}
-		d.Sections = append(d.Sections, report.Section{Title: s.Title, Blocks: append(s.Blocks, more...)})
+		d.Sections = append(d.Sections, Section{Title: s.Title, Blocks: append(s.Blocks, more...)})
 	}
-	d.Sections = append(d.Sections, report.Section{Title: "Runs", Blocks: []report.Block{{Table: r.runTable()}}})
+	d.Sections = append(d.Sections, Section{Title: "Runs", Blocks: []Block{{Table: r.runTable()}}})
 	return d, nil
 }
 
@@ -114,8 +114,8 @@ func empty(c figure.Comparison) bool {
 }
 
 // examples copies figures of single runs. That of a run whose numbers were kept is there from before.
-func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
-	var blocks []report.Block
+func (r *Results) examples(part Part, figures string) ([]Block, error) {
+	var blocks []Block
 	for _, e := range examples() {
 		g := r.group(e.part, e.env, e.key)
 		if e.part != part || g == nil {
@@ -142,14 +142,14 @@ func (r *Results) examples(part Part, figures string) ([]report.Block, error) {
 			}
 		}
 		if complete {
-			blocks = append(blocks, report.Picture(e.name(), e.caption+" (seed 1)."))
+			blocks = append(blocks, Picture(e.name(), e.caption+" (seed 1)."))
 		}
 	}
 	return blocks, nil
 }
 
-func (r *Results) claims() *report.Table {
-	t := &report.Table{Columns: []string{"claim of the paper", "judgement", "measured"}, Words: true}
+func (r *Results) claims() *Table {
+	t := &Table{Columns: []string{"claim of the paper", "judgement", "measured"}, Words: true}
 	for _, c := range Claims() {
 		v := r.Judge(c)
 		t.Rows = append(t.Rows, []string{c.Text, string(v.Judgement), v.Detail})
@@ -172,8 +172,8 @@ func (r *Results) Judge(c Claim) Verdict {
 	return v
 }
 
-func (r *Results) runTable() *report.Table {
-	t := &report.Table{Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"}, Words: true}
+func (r *Results) runTable() *Table {
+	t := &Table{Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"}, Words: true}
 	for _, row := range r.runRows() {
 		t.Rows = append(t.Rows, []string{row[0], row[1] + ": " + row[2], row[4], row[5], row[6]})
 	}

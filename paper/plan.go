@@ -1,6 +1,3 @@
-// Package paper reproduces the tables and figures of Becker-Ehmck, Peters and van der Smagt, "Switching Linear Dynamics
-// for Variational Bayes Filtering" (ICML 2019), and judges its claims. It lists which models are trained on which
-// environments and how each is measured, and writes a report of what was found. Package study trains and measures.
 package paper
 
 import (
@@ -11,7 +8,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
 // Size says how large models are and how long they are trained.
@@ -81,7 +77,7 @@ type Plan struct {
 	Size   Size
 	Seeds  int
 	Groups []*Group
-	Trials []study.Trial
+	Trials []Trial
 
 	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
 }
@@ -158,7 +154,7 @@ func (p *Plan) add(g *Group, key, name string, c config.Config, settings []strin
 	}
 	p.byConfig[key] = len(p.Trials)
 	g.trials = append(g.trials, len(p.Trials))
-	p.Trials = append(p.Trials, study.Trial{
+	p.Trials = append(p.Trials, Trial{
 		Name: name, Config: c, Overrides: settings, Protocols: slices.Clone(g.Protocols),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/internal/study"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -14,16 +13,16 @@ import (
 type Results struct {
 	Plan    *Plan
 	runsDir string
-	numbers []map[string]study.Numbers // [trial][protocol]
-	curves  []map[string]study.Curves
-	kept    []*study.Kept // [trial]; nil: the run is there, or there is nothing
+	numbers []map[string]Numbers // [trial][protocol]
+	curves  []map[string]Curves
+	kept    []*Kept // [trial]; nil: the run is there, or there is nothing
 }
 
 // Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was kept.
-func Read(p *Plan, s *study.Study) (*Results, error) {
+func Read(p *Plan, s *Study) (*Results, error) {
 	r := &Results{Plan: p, runsDir: s.RunsDir}
 	for _, t := range p.Trials {
-		var kept *study.Kept
+		var kept *Kept
 		if info, err := runs.Load(r.runsDir, t.Name); err != nil || info.State != runs.Finished {
 			var err error
 			if kept, err = s.ReadKept(t); err != nil {
@@ -40,18 +39,18 @@ func Read(p *Plan, s *study.Study) (*Results, error) {
 }
 
 // found are the numbers of a trial by protocol.
-func (r *Results) found(t study.Trial, kept *study.Kept) (map[string]study.Numbers, map[string]study.Curves, error) {
-	numbers, curves := map[string]study.Numbers{}, map[string]study.Curves{}
+func (r *Results) found(t Trial, kept *Kept) (map[string]Numbers, map[string]Curves, error) {
+	numbers, curves := map[string]Numbers{}, map[string]Curves{}
 	for _, name := range t.Protocols {
 		if kept != nil {
 			numbers[name], curves[name] = kept.Protocols[name].Numbers, kept.Protocols[name].Curves
 			continue
 		}
 		var err error
-		if numbers[name], err = study.ReadNumbers(r.folder(t), name); err != nil {
+		if numbers[name], err = ReadNumbers(r.folder(t), name); err != nil {
 			return nil, nil, err
 		}
-		if curves[name], err = study.ReadCurves(r.folder(t), name); err != nil {
+		if curves[name], err = ReadCurves(r.folder(t), name); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -69,7 +68,7 @@ func (r *Results) countKept() int {
 	return n
 }
 
-func (r *Results) folder(t study.Trial) string { return filepath.Join(r.runsDir, t.Name) }
+func (r *Results) folder(t Trial) string { return filepath.Join(r.runsDir, t.Name) }
 
 // measured counts the runs of which every protocol has results.
 func (r *Results) measured() int {

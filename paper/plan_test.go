@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/internal/study"
 )
 
 var wholePlans sync.Map // of the function below, by size
@@ -102,7 +101,7 @@ func TestNewPlan_Names(t *testing.T) {
 			t.Errorf("%s: no runs", choice)
 		}
 		for _, trial := range part.Trials {
-			if !slices.ContainsFunc(all.Trials, func(of study.Trial) bool {
+			if !slices.ContainsFunc(all.Trials, func(of Trial) bool {
 				return of.Name == trial.Name && string(of.Config.Effective()) == string(trial.Config.Effective())
 			}) {
 				t.Errorf("%s: the run %s has another name in the whole plan", choice, trial.Name)
