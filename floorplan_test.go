@@ -85,27 +85,23 @@ cluster:               internal/crowd internal/disk internal/setting wire
 lead:                  autodiff/kernel cluster config coordinator internal/disk internal/fault internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
 ops:                   runs
 internal/scaling:      internal/readable rng
-internal/bench:        autodiff/kernel coordinator internal/optim internal/parallel internal/protobuf internal/reduce internal/scaling wire wire/shm worker
+internal/bench:        autodiff/kernel coordinator export internal/optim internal/parallel internal/reduce internal/scaling wire wire/shm worker
 internal/fault:        internal/disk rng wire worker
 internal/chaos:        cluster internal/fault rng runs runs/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
 coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting internal/trained model runs wire worker
-internal/trained:      config envs envs/files envs/files/npy eval eval/protocol internal/exact internal/export internal/readable lead/job model rng runs runs/checkpoint
-paper:                 config coordinator eval eval/figure eval/protocol internal/readable internal/terminal internal/trained lead lead/job runs runs/checkpoint
-internal/protobuf:
+lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting model runs trained wire worker
+trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/exact internal/readable lead/job model rng runs runs/checkpoint switchyard
+paper:                 config coordinator eval eval/figure eval/protocol internal/readable internal/terminal lead lead/job runs runs/checkpoint trained
+export:                envs/files envs/files/npy model model/graph runs/checkpoint
 internal/suggest:      envs/files internal/readable
-sweep/trials:          config coordinator eval/protocol internal/disk internal/setting internal/trained lead lead/job ops rng runs runs/checkpoint sweep
+sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng runs runs/checkpoint sweep trained
 internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
-internal/onnx:         internal/protobuf model/graph
-internal/export:       envs/files envs/files/npy internal/onnx model model/graph runs/checkpoint
-internal/serving:      internal/trained switchyard
-internal/serving/natsservice: internal/serving
-internal/answer:       envs/files/npy eval eval/figure internal/trained switchyard
+serving:               switchyard trained
 
-switchyard:            config coordinator envs envs/files eval eval/protocol internal/export internal/terminal internal/trained lead lead/job model rng runs runs/checkpoint
+switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng runs runs/checkpoint trained
 cmd:                   *
 cmd/switchyard:        cmd config
 docs/bench/render:     internal/bench internal/scaling
@@ -117,7 +113,7 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "ops", "internal/serving/natsservice"}},
+	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "ops", "serving"}},
 	{"github.com/nats-io/nats-server", []string{"cluster"}},
 	{"github.com/vmihailenco/msgpack", []string{"wire"}},
 	{"github.com/goccy/go-yaml", []string{"config"}},

@@ -2,7 +2,7 @@ package switchyard
 
 import (
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Run is a trained run that is open for questions: Forecast, Filter, Smooth, Segment, Simulate, Systems, Linearize,

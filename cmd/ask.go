@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/answer"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // asking are the flags that all questions to a trained model share.
@@ -39,7 +39,7 @@ func (f *asking) add(c *cobra.Command, noun string) {
 
 // addOut adds the flags of a question that needs no data.
 func (f *asking) addOut(c *cobra.Command) {
-	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+strings.Join(answer.Endings, " "))
+	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+strings.Join(trained.Endings, " "))
 	c.Flags().StringVar(&f.checkpoint, "checkpoint", checkpoint.Best, "best (by validation) or last")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")
 	c.RegisterFlagCompletionFunc("checkpoint", cobra.FixedCompletions([]cobra.Completion{checkpoint.Best, checkpoint.Last}, cobra.ShellCompDirectiveNoFileComp))
@@ -64,8 +64,8 @@ func (f *asking) check() error {
 	f.data = append(f.data, f.in...)
 	f.in = nil
 	for _, path := range f.out {
-		if err := answer.CheckEnding(path); err != nil {
-			return config.Hint(err, "end the name in %s", strings.Join(answer.Endings, ", "))
+		if err := trained.CheckEnding(path); err != nil {
+			return config.Hint(err, "end the name in %s", strings.Join(trained.Endings, ", "))
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func each[A any](list []switchyard.Recording, ask func(s switchyard.Series) (A, 
 }
 
 // tell writes an answer into the files that were asked for and prints it.
-func (a *app) tell(f *asking, y *answer.Answer) error {
+func (a *app) tell(f *asking, y *trained.Answer) error {
 	for _, path := range f.out {
 		if err := a.replaceFile(path, func(w io.Writer) error { return y.Write(w, path) }); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)

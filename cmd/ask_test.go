@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // npz reads arrays of a file: shapes and values by name.
@@ -70,7 +70,7 @@ func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
 	ask := func(question string, arguments ...string) map[string][]int {
 		t.Helper()
 		var paths []string
-		for _, ending := range answer.Endings {
+		for _, ending := range trained.Endings {
 			paths = append(paths, filepath.Join(out, question+ending))
 		}
 		r := c.must(append([]string{question, "own", "--out", strings.Join(paths, ",")}, arguments...)...)

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) backtestCommand() *cobra.Command {
@@ -42,7 +42,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			if err != nil {
 				return err
 			}
-			y, err := answer.Backtest(r)
+			y, err := trained.Backtest(r)
 			if err != nil {
 				return err
 			}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/readable"
-	"github.com/switchyard-ml/switchyard/internal/serving"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/serving"
 )
 
 // serveReport is the result of bench serve.

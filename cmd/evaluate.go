@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // measurement says which evaluation is made, and with which checkpoint.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/trained"
 
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
@@ -39,7 +39,7 @@ var exitCodes = []struct {
 	{runs.ErrNotFound, exitUsage},
 	{runs.ErrHeld, exitUsage},
 	{switchyard.ErrUnable, exitUsage},
-	{answer.ErrEnding, exitUsage},
+	{trained.ErrEnding, exitUsage},
 	{switchyard.ErrSeries, exitData},
 	{checkpoint.ErrCorrupt, exitData},
 	{coordinator.ErrMismatch, exitData},

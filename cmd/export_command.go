@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/export"
+	"github.com/switchyard-ml/switchyard/export"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/serving"
+	"github.com/switchyard-ml/switchyard/serving"
 )
 
 // maxLine is the longest line of an observation.

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/serving"
-	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
+	"github.com/switchyard-ml/switchyard/serving"
+
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/web"
 )
@@ -70,8 +70,8 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 			}
 			defer bus.Close()
 			parts++
-			go func() { failed <- natsservice.Serve(ctx, bus.Conn(), service, f.run) }()
-			if err := a.printf("model of run %s: %s\n", f.run, natsservice.Subject(f.run, "filter|forecast|forget")); err != nil {
+			go func() { failed <- serving.Serve(ctx, bus.Conn(), service, f.run) }()
+			if err := a.printf("model of run %s: %s\n", f.run, serving.Subject(f.run, "filter|forecast|forget")); err != nil {
 				return err
 			}
 		}

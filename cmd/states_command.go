@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/answer"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) smoothCommand() *cobra.Command {
@@ -24,7 +24,7 @@ observations [steps, channels], mean and sd [steps, states].`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, answer.Smoothings(list, answers, columns))
+			return a.tell(&f, trained.Smoothings(list, answers, columns))
 		})
 	f.add(c, "smooth")
 	a.jsonFlag(c)
@@ -80,7 +80,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, answer.Linearizations(list, answers, columns))
+			return a.tell(&f, trained.Linearizations(list, answers, columns))
 		})
 	f.add(c, "linearize along")
 	a.jsonFlag(c)
@@ -120,7 +120,7 @@ of episodes if there are several: data commands read the npz.`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, answer.Simulations(list, columns))
+			return a.tell(&f, trained.Simulations(list, columns))
 		})
 	f.addOut(c)
 	a.jsonFlag(c)
@@ -154,5 +154,5 @@ func (a *app) simulateLike(f *asking, name string, run *switchyard.Run, q switch
 		}
 		all = append(all, one...)
 	}
-	return a.tell(f, answer.Simulations(all, columns))
+	return a.tell(f, trained.Simulations(all, columns))
 }

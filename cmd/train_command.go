@@ -21,9 +21,9 @@ import (
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/trained"
 	"github.com/switchyard-ml/switchyard/web"
 )
 

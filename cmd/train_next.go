@@ -8,10 +8,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/trained"
+
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // mostRegimeSteps is how many steps of recordings are divided into regimes when a run ends; segment divides more.
@@ -55,7 +55,7 @@ func (a *app) showRegimes(run *runs.Run) error {
 }
 
 // segmentations divide recordings into regimes.
-func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns, seed uint64) (*answer.Answer, error) {
+func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns, seed uint64) (*trained.Answer, error) {
 	answers, err := each(list, func(s switchyard.Series) (switchyard.Segmentation, error) { return run.Segment(s, seed) })
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func segmentations(run *switchyard.Run, list []switchyard.Recording, columns swi
 	if err != nil {
 		return nil, err
 	}
-	return answer.Segmentations(list, answers, systems, columns), nil
+	return trained.Segmentations(list, answers, systems, columns), nil
 }
 
 // usesOf are commands that use a model that was trained on own data.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // schedules are the options of the trainer that decide bits.

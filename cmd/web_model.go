@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/answer"
 	"github.com/switchyard-ml/switchyard/rng"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // modelView is what the page shows of the model of a run: its best checkpoint, on a series that training did not see.
@@ -23,7 +23,7 @@ func (a *app) modelView(_ context.Context, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer.NewPortrait(run, unseen, columns, image)
+	return trained.NewPortrait(run, unseen, columns, image)
 }
 
 // held is a recording that is held out; if it is the end of one that was split by time, with what is before it.

@@ -15,10 +15,10 @@ import (
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // ErrProtocol is returned when a protocol does not fit the environment of a run.

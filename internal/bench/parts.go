@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/switchyard-ml/switchyard/internal/protobuf"
+	"github.com/switchyard-ml/switchyard/export"
 )
 
 // partLabel is the label of goroutines that says for which part of the program they work.
@@ -53,7 +53,7 @@ func parts(r io.Reader) (map[string]float64, error) {
 	}
 	var words []string
 	var samples [][]byte
-	err = protobuf.Fields(data, func(number protowire.Number, _ uint64, text []byte) error {
+	err = export.Fields(data, func(number protowire.Number, _ uint64, text []byte) error {
 		switch number {
 		case 2:
 			samples = append(samples, text)
@@ -82,13 +82,13 @@ func parts(r io.Reader) (map[string]float64, error) {
 
 // sample reads a sample: its values are a count and nanoseconds, and its labels are pairs of words.
 func sample(data []byte, words []string) (part string, nanoseconds float64, err error) {
-	err = protobuf.Fields(data, func(number protowire.Number, v uint64, text []byte) error {
+	err = export.Fields(data, func(number protowire.Number, v uint64, text []byte) error {
 		switch number {
 		case 2: // Go writes a list of two as two fields
 			nanoseconds = float64(v)
 		case 3:
 			var pair [2]uint64
-			err := protobuf.Fields(text, func(number protowire.Number, v uint64, _ []byte) error {
+			err := export.Fields(text, func(number protowire.Number, v uint64, _ []byte) error {
 				if number == 1 || number == 2 {
 					pair[number-1] = v
 				}

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // measure reads the metrics of a run that has reached a rung.

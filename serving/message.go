@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Number is a number of a message; null stands for a missing one.

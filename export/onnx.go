@@ -1,6 +1,4 @@
-// Package onnx writes graphs of package model/graph as ONNX files (opset 13, IR version 8), and reads such files back. It
-// knows no other operations, and nothing of models.
-package onnx
+package export
 
 import (
 	"encoding/binary"
@@ -10,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/switchyard-ml/switchyard/internal/protobuf"
 	"github.com/switchyard-ml/switchyard/model/graph"
 )
 
@@ -104,20 +101,20 @@ func info(v graph.Value) message {
 	return message(nil).text(infoName, v.Name).bytes(infoType, message(nil).bytes(typeTensor, of)).text(infoDoc, v.Doc)
 }
 
-// ErrFormat is returned for bytes that are no file of Encode.
-var ErrFormat = errors.New("onnx: not a file of this package")
+// ErrONNX is returned for bytes that are no file of Encode.
+var ErrONNX = errors.New("onnx: not a file of this package")
 
 // Decode reads what Encode wrote.
 func Decode(data []byte) (graph.Graph, error) {
 	var g graph.Graph
-	err := protobuf.Fields(data, func(field protowire.Number, v uint64, b []byte) error {
+	err := Fields(data, func(field protowire.Number, v uint64, b []byte) error {
 		if field != modelGraph {
 			return nil
 		}
-		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error { return decodePart(&g, field, b) })
+		return Fields(b, func(field protowire.Number, _ uint64, b []byte) error { return decodePart(&g, field, b) })
 	})
-	if errors.Is(err, protobuf.ErrMessage) {
-		err = fmt.Errorf("%w: %w", ErrFormat, err)
+	if errors.Is(err, ErrMessage) {
+		err = fmt.Errorf("%w: %w", ErrONNX, err)
 	}
 	return g, err
 }
@@ -132,7 +129,7 @@ func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
 		var n graph.Node
 		g.Nodes = append(g.Nodes, n)
 		at := &g.Nodes[len(g.Nodes)-1]
-		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+		return Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 			switch field {
 			case nodeInput:
 				at.Inputs = append(at.Inputs, string(b))
@@ -162,7 +159,7 @@ func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
 func decodeTensor(b []byte) (graph.Weight, error) {
 	var w graph.Weight
 	var dims []int
-	err := protobuf.Fields(b, func(field protowire.Number, v uint64, b []byte) error {
+	err := Fields(b, func(field protowire.Number, v uint64, b []byte) error {
 		switch field {
 		case tensorDims:
 			dims = append(dims, int(v))
@@ -176,14 +173,14 @@ func decodeTensor(b []byte) (graph.Weight, error) {
 		return nil
 	})
 	if len(dims) == 0 || len(dims) > 2 {
-		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v", ErrFormat, w.Name, dims))
+		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v", ErrONNX, w.Name, dims))
 	}
 	w.Cols = dims[len(dims)-1]
 	if len(dims) == 2 {
 		w.Rows = dims[0]
 	}
 	if max(w.Rows, 1)*w.Cols != len(w.Values) {
-		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v has %d values", ErrFormat, w.Name, dims, len(w.Values)))
+		return w, errors.Join(err, fmt.Errorf("%w: tensor %s of %v has %d values", ErrONNX, w.Name, dims, len(w.Values)))
 	}
 	return w, err
 }
@@ -191,14 +188,14 @@ func decodeTensor(b []byte) (graph.Weight, error) {
 func decodeInfo(b []byte) (graph.Value, error) {
 	var y graph.Value
 	down := func(b []byte, want protowire.Number, do func(b []byte) error) error {
-		return protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+		return Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 			if field == want {
 				return do(b)
 			}
 			return nil
 		})
 	}
-	err := protobuf.Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
+	err := Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 		switch field {
 		case infoName:
 			y.Name = string(b)
@@ -208,7 +205,7 @@ func decodeInfo(b []byte) (graph.Value, error) {
 			return down(b, typeTensor, func(b []byte) error {
 				return down(b, tensorShape, func(b []byte) error {
 					return down(b, shapeDim, func(b []byte) error {
-						return protobuf.Fields(b, func(field protowire.Number, v uint64, _ []byte) error {
+						return Fields(b, func(field protowire.Number, v uint64, _ []byte) error {
 							if field == dimValue && v > 0 {
 								y.Width = int(v)
 							}

@@ -1,4 +1,4 @@
-package answer
+package trained
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // shownRows and shownChannels are the most of a table for the eye.
@@ -17,7 +16,7 @@ const (
 
 // Forecasts are those of what follows each recording. levels are those of the quantiles, in ascending order. Arrays are
 // mean [H,nx], quantiles [levels,H,nx] and levels, behind an axis of recordings if there are several.
-func Forecasts(past []trained.Recording, list []trained.Forecast, c trained.Columns, levels []float64) *Answer {
+func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *Answer {
 	H, nx := len(list[0].Mean), len(list[0].Mean[0])
 	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
 	for _, name := range c.Observations {
@@ -65,7 +64,7 @@ func Forecasts(past []trained.Recording, list []trained.Forecast, c trained.Colu
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) }
 
 // fan is the end of a recording and what is expected after it.
-func fan(past trained.Recording, mean [][]float64, quantiles [][][]float64, c trained.Columns) figure.Timeline {
+func fan(past Recording, mean [][]float64, quantiles [][][]float64, c Columns) figure.Timeline {
 	from := max(0, len(past.Observations)-max(2*len(mean), 40))
 	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT, Of: c.TimeUnit}
 	for channel, name := range c.Observations {
@@ -86,14 +85,14 @@ func column(rows [][]float64, i int) []float64 {
 	return list
 }
 
-func caption(list []trained.Recording) string {
+func caption(list []Recording) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("the first 3 of %d recordings", len(list))
 	}
 	return ""
 }
 
-func forecastTable(past trained.Recording, f trained.Forecast, c trained.Columns, levels []float64) eval.Table {
+func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval.Table {
 	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean), len(past.Observations)), Corner: "step", Digits: 5}
 	channels := c.Observations[:min(len(c.Observations), shownChannels)]
 	for _, name := range channels {

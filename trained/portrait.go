@@ -1,10 +1,8 @@
-package answer
+package trained
 
 import (
 	"errors"
 	"math"
-
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the model
@@ -64,16 +62,16 @@ const (
 )
 
 // NewPortrait asks a run about a series. image is height, width and channels of an observation; zeros if they are none.
-func NewPortrait(run *trained.Run, of trained.Recording, c trained.Columns, image [3]int) (*Portrait, error) {
+func NewPortrait(run *Run, of Recording, c Columns, image [3]int) (*Portrait, error) {
 	T := min(len(of.Observations), portraitSteps)
 	begin := len(of.Observations) - T // what is held out is at the end
-	series := trained.Series{Observations: of.Observations[begin:]}
+	series := Series{Observations: of.Observations[begin:]}
 	if of.Controls != nil {
 		series.Controls = of.Controls[begin:]
 	}
 	p := &Portrait{Step: run.Step(), Family: run.Family(), Series: of.Name, Channels: c.Observations}
 	able := func(err error) error {
-		if errors.Is(err, trained.ErrUnable) {
+		if errors.Is(err, ErrUnable) {
 			return nil
 		}
 		return err
@@ -104,10 +102,10 @@ func NewPortrait(run *trained.Run, of trained.Recording, c trained.Columns, imag
 }
 
 // forecast predicts the end of the series from what is before it.
-func (p *Portrait) forecast(run *trained.Run, s trained.Series, horizon int, image [3]int) error {
+func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error {
 	T := len(s.Observations)
 	begin := T - horizon
-	past, q := trained.Series{Observations: s.Observations[:begin]}, trained.Query{Horizon: horizon, Samples: portraitSamples}
+	past, q := Series{Observations: s.Observations[:begin]}, Query{Horizon: horizon, Samples: portraitSamples}
 	if s.Controls != nil {
 		past.Controls, q.Controls = s.Controls[:begin], s.Controls[begin:]
 	}

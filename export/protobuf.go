@@ -1,6 +1,4 @@
-// Package protobuf reads messages of protocol buffers field by field, without descriptions of their types. It knows
-// numbers and bytes, and neither what they mean nor which file they are of.
-package protobuf
+package export
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package answer
+package trained
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-// Package natsservice offers a serving.Service over NATS, as a micro service that the standard tools find: the same requests
+// Package natsservice offers a Service over NATS, as a micro service that the standard tools find: the same requests
 // and answers as over HTTP, on the subjects switchyard.model.RUN.filter, .forecast and .forget.
-package natsservice
+package serving
 
 import (
 	"bytes"
@@ -11,8 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
-
-	"github.com/switchyard-ml/switchyard/internal/serving"
 )
 
 // Name is that of the service.
@@ -22,7 +20,7 @@ const Name = "switchyard-model"
 func Subject(run, question string) string { return "switchyard.model." + run + "." + question }
 
 // Serve answers on a connection until the context ends.
-func Serve(ctx context.Context, conn *nats.Conn, s *serving.Service, run string) error {
+func Serve(ctx context.Context, conn *nats.Conn, s *Service, run string) error {
 	service, err := micro.AddService(conn, micro.Config{
 		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run, Metadata: map[string]string{"run": run},
 	})
@@ -38,22 +36,22 @@ func Serve(ctx context.Context, conn *nats.Conn, s *serving.Service, run string)
 				}
 				if err != nil {
 					// An error that cannot be sent has no other reader.
-					_ = r.Error(strconv.Itoa(serving.Status(err)), err.Error(), nil)
+					_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil)
 				}
 			}()
 		}), micro.WithEndpointSubject(Subject(run, question)))
 	}
 	err = errors.Join(
 		add("filter", func(data []byte) (any, error) {
-			var q serving.FilterRequest
-			if err := serving.Decode(bytes.NewReader(data), &q); err != nil {
+			var q FilterRequest
+			if err := Decode(bytes.NewReader(data), &q); err != nil {
 				return nil, err
 			}
 			return s.Filter(ctx, q)
 		}),
 		add("forecast", func(data []byte) (any, error) {
-			var q serving.ForecastRequest
-			if err := serving.Decode(bytes.NewReader(data), &q); err != nil {
+			var q ForecastRequest
+			if err := Decode(bytes.NewReader(data), &q); err != nil {
 				return nil, err
 			}
 			return s.Forecast(ctx, q)

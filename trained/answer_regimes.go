@@ -1,4 +1,4 @@
-package answer
+package trained
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each. Arrays
 // are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q, eigenvalues
 // (real, imaginary), time_constants and periods, and transitions [M,M].
-func Segmentations(of []trained.Recording, list []trained.Segmentation, systems []trained.System, c trained.Columns) *Answer {
+func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
 	m := len(list[0].Probability[0])
 	T, lengths := longest(of)
 	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step", "regime"}, probabilities(m)...)}}
@@ -53,7 +52,7 @@ func probabilities(m int) []string {
 	return list
 }
 
-func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []trained.System) []Array {
+func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array {
 	m := len(dwells)
 	mean, median := Array{Name: "dwell_mean", Shape: []int{m}}, Array{Name: "dwell_median", Shape: []int{m}}
 	visits, steps := Array{Name: "visits", Shape: []int{m}}, Array{Name: "steps", Shape: []int{m}}
@@ -94,7 +93,7 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []trained.System)
 
 // regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning mode,
 // and what follows it.
-func regimeTable(dwells []eval.Dwell, counts [][]int, systems []trained.System, c trained.Columns) eval.Table {
+func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Columns) eval.Table {
 	unit, name := c.DT, "time"
 	switch c.TimeUnit {
 	case "":

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/switchyard-ml/switchyard/internal/export"
+	"github.com/switchyard-ml/switchyard/export"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/runs"
 )

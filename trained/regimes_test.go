@@ -1,11 +1,10 @@
-package answer_test
+package trained_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/answer"
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Times are in the unit of the data, which is named; in steps, where it is not known.
@@ -22,7 +21,7 @@ func TestSegmentations_NameTheUnitOfTime(t *testing.T) {
 		{trained.Columns{DT: 0.5}, "in time.", 1.5},
 		{trained.Columns{}, "in steps.", 3},
 	} {
-		table := answer.Segmentations(of, found, nil, c.columns).Table
+		table := trained.Segmentations(of, found, nil, c.columns).Table
 		if got := table.Rows[0].Values[3]; got != c.longest || !strings.Contains(table.Notes[0], c.want) {
 			t.Errorf("%+v: the longest visit takes %v, %q; want %v and %q in it", c.columns, got, table.Notes[0], c.longest, c.want)
 		}

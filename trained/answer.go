@@ -1,6 +1,4 @@
-// Package answer writes what a trained model says in every form that a user may want: a table for the eye, named arrays as
-// npz and JSON, rows as CSV, and a picture. It computes nothing and knows neither models nor commands.
-package answer
+package trained
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package natsservice_test
+package serving_test
 
 import (
 	"context"
@@ -12,8 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/cluster"
-	"github.com/switchyard-ml/switchyard/internal/serving"
-	"github.com/switchyard-ml/switchyard/internal/serving/natsservice"
+	"github.com/switchyard-ml/switchyard/serving"
 )
 
 // TestServe_AnswersOnItsSubjects, an error with its text, and stops with its context.
@@ -39,11 +38,11 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go s.Work(ctx)
 	done := make(chan error, 1)
-	go func() { done <- natsservice.Serve(ctx, conn, s, "served") }()
+	go func() { done <- serving.Serve(ctx, conn, s, "served") }()
 	ask := func(question, body string) *nats.Msg {
 		t.Helper()
 		for {
-			m, err := conn.Request(natsservice.Subject("served", question), []byte(body), 10*time.Second)
+			m, err := conn.Request(serving.Subject("served", question), []byte(body), 10*time.Second)
 			if err == nil {
 				return m
 			}

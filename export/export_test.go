@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/onnx"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -91,11 +91,11 @@ func TestFiles_ONNX(t *testing.T) {
 		if file.Name != "filter_step.onnx" {
 			continue
 		}
-		g, err := onnx.Decode(file.Data)
+		g, err := Decode(file.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(onnx.Encode(g), file.Data) {
+		if !bytes.Equal(Encode(g), file.Data) {
 			t.Error("a file that is read and written again differs")
 		}
 		inputs, want := question(f)
@@ -118,7 +118,7 @@ func TestFiles_ONNX(t *testing.T) {
 	if _, err := Files(m, "pickle"); !errors.Is(err, ErrFormat) {
 		t.Errorf("another format: %v", err)
 	}
-	if _, err := onnx.Decode([]byte("\x3a\x7f")); !errors.Is(err, onnx.ErrFormat) {
+	if _, err := Decode([]byte("\x3a\x7f")); !errors.Is(err, ErrONNX) {
 		t.Errorf("a torn file: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Errors of requests.

@@ -1,4 +1,4 @@
-package answer
+package trained
 
 import (
 	"fmt"
@@ -7,11 +7,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/trained"
 )
 
 // longest is the number of steps of the longest of some recordings, and the steps of all.
-func longest(list []trained.Recording) (steps int, lengths []int) {
+func longest(list []Recording) (steps int, lengths []int) {
 	for _, r := range list {
 		steps = max(steps, len(r.Observations))
 		lengths = append(lengths, len(r.Observations))
@@ -58,7 +57,7 @@ func (a *Answer) short(title string) {
 }
 
 // Filterings are what recordings tell about the latent state as they go on. Arrays are mean and sd [T,nz] and weights [T,M].
-func Filterings(of []trained.Recording, list []trained.Filtering) *Answer {
+func Filterings(of []Recording, list []Filtering) *Answer {
 	nz, m := len(list[0].Mean[0]), 0
 	if len(list[0].Weights) > 0 {
 		m = len(list[0].Weights[0])
@@ -114,7 +113,7 @@ func latent(title string, mean, sd [][]float64) figure.Timeline {
 }
 
 // Smoothings are what whole recordings tell about each step. Arrays are observations [T,nx], mean and sd [T,nz].
-func Smoothings(of []trained.Recording, list []trained.Smoothing, c trained.Columns) *Answer {
+func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 	nx, nz := len(list[0].Observations[0]), len(list[0].Mean[0])
 	T, lengths := longest(of)
 	names := c.Observations
@@ -146,7 +145,7 @@ func Smoothings(of []trained.Recording, list []trained.Smoothing, c trained.Colu
 }
 
 // Simulations are series that a model made up. Arrays are y and mean [T,nx], states [T,nz] and weights [T,M].
-func Simulations(list []trained.Simulation, c trained.Columns) *Answer {
+func Simulations(list []Simulation, c Columns) *Answer {
 	T, nx, nz := len(list[0].Observations), len(list[0].Observations[0]), len(list[0].States[0])
 	names := c.Observations
 	if len(names) == 0 {
@@ -187,7 +186,7 @@ func Simulations(list []trained.Simulation, c trained.Columns) *Answer {
 
 // Linearizations are the systems along recordings. Arrays are A [T,nz,nz], B [T,nz,nu], bias [T,nz], C [T,nx,nz] and state
 // [T,nz]; the first row of A, B, bias and C, to whose step no system leads, is NaN.
-func Linearizations(of []trained.Recording, list [][]trained.Linearization, c trained.Columns) *Answer {
+func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	T, lengths := longest(of)
 	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
 	all := stack{series: len(list)}
@@ -195,7 +194,7 @@ func Linearizations(of []trained.Recording, list [][]trained.Linearization, c tr
 	for i, series := range list {
 		l := series[0]
 		nz := len(l.A)
-		flat := func(name string, width int, of func(l trained.Linearization) [][]float64) [][]float64 {
+		flat := func(name string, width int, of func(l Linearization) [][]float64) [][]float64 {
 			rows := [][]float64{nans(width)}
 			for _, l := range series {
 				var row []float64
@@ -207,17 +206,17 @@ func Linearizations(of []trained.Recording, list [][]trained.Linearization, c tr
 			all.add(i, name, rows, T, width)
 			return rows
 		}
-		A := flat("A", nz*nz, func(l trained.Linearization) [][]float64 { return l.A })
+		A := flat("A", nz*nz, func(l Linearization) [][]float64 { return l.A })
 		lists := [][][]float64{A}
 		if len(l.B) > 0 {
-			lists = append(lists, flat("B", nz*len(l.B[0]), func(l trained.Linearization) [][]float64 { return l.B }))
+			lists = append(lists, flat("B", nz*len(l.B[0]), func(l Linearization) [][]float64 { return l.B }))
 		}
-		lists = append(lists, flat("bias", nz, func(l trained.Linearization) [][]float64 { return [][]float64{l.Bias} }))
+		lists = append(lists, flat("bias", nz, func(l Linearization) [][]float64 { return [][]float64{l.Bias} }))
 		if l.C != nil {
-			lists = append(lists, flat("C", nz*len(l.C), func(l trained.Linearization) [][]float64 { return l.C }))
+			lists = append(lists, flat("C", nz*len(l.C), func(l Linearization) [][]float64 { return l.C }))
 		}
-		flat("state", nz, func(l trained.Linearization) [][]float64 { return [][]float64{l.State} })
-		moduli := flat("moduli", nz, func(l trained.Linearization) [][]float64 {
+		flat("state", nz, func(l Linearization) [][]float64 { return [][]float64{l.State} })
+		moduli := flat("moduli", nz, func(l Linearization) [][]float64 {
 			var row []float64
 			for _, m := range l.Modes {
 				row = append(row, m.Modulus)
@@ -252,7 +251,7 @@ func Linearizations(of []trained.Recording, list [][]trained.Linearization, c tr
 }
 
 // unflatten gives matrices their shapes.
-func unflatten(arrays []Array, l trained.Linearization) {
+func unflatten(arrays []Array, l Linearization) {
 	nz := len(l.A)
 	for i, x := range arrays {
 		rows := map[string]int{"A": nz, "B": nz, "C": len(l.C)}[x.Name]

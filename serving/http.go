@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/switchyard-ml/switchyard/internal/trained"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 //go:embed openapi.json

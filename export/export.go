@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/onnx"
+
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/graph"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
@@ -91,7 +91,7 @@ func Files(m Model, f Format) ([]File, error) {
 		}
 		var list []File
 		for _, g := range graphs {
-			list = append(list, File{g.Name + ".onnx", onnx.Encode(g)})
+			list = append(list, File{g.Name + ".onnx", Encode(g)})
 		}
 		description, err := describe(m, graphs, "")
 		return append(list, File{"model.json", description}), err
