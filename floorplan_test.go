@@ -82,12 +82,12 @@ internal/quantize:     autodiff/kernel rng
 wire/natsbus:          wire
 wire/shm:
 cluster:               internal/crowd internal/disk internal/setting wire
-lead:                  autodiff/kernel cluster config coordinator internal/disk internal/fault internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
+lead:                  autodiff/kernel cluster config coordinator internal/disk internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal lab/fault lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
 ops:                   runs
 internal/scaling:      internal/readable rng
-internal/bench:        autodiff/kernel coordinator export internal/optim internal/parallel internal/reduce internal/scaling wire wire/shm worker
-internal/fault:        internal/disk rng wire worker
-internal/chaos:        cluster internal/fault rng runs runs/checkpoint
+lab/bench:             autodiff/kernel coordinator export internal/disk internal/optim internal/parallel internal/readable internal/reduce internal/scaling wire wire/shm worker
+lab/fault:             internal/disk rng wire worker
+lab/chaos:             cluster lab/fault rng runs runs/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
 coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
@@ -98,13 +98,12 @@ paper:                 config coordinator eval eval/figure eval/protocol interna
 export:                envs/files envs/files/npy model model/graph runs/checkpoint
 internal/suggest:      envs/files internal/readable
 sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng runs runs/checkpoint sweep trained
-internal/doctor:       autodiff/kernel internal/bench internal/disk internal/readable
 serving:               switchyard trained
 
 switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng runs runs/checkpoint trained
 cmd:                   *
 cmd/switchyard:        cmd config
-docs/bench/render:     internal/bench internal/scaling
+lab/render:            internal/scaling lab/bench
 `
 
 // outside says which packages alone may import a dependency. One that is not listed
@@ -125,7 +124,7 @@ var outside = []struct {
 	{"flag", []string{"cmd"}},
 	{"log", []string{"cmd"}},
 	{"math/rand", nil},
-	{"os/exec", []string{"internal/chaos"}},
+	{"os/exec", []string{"lab/chaos"}},
 	{"unsafe", []string{"autodiff/kernel", "wire"}},
 	{"C", nil},
 }

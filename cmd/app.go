@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/fault"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 // app is what all commands share: the environment of the process and the global flags.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/chaos"
 	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/lab/chaos"
 )
 
 // chaosOutcome is what chaos --json prints.

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-	"github.com/switchyard-ml/switchyard/internal/doctor"
 	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
 )
@@ -36,10 +36,10 @@ with --nats the broker, too, and its coordinator. Each check is one line, with w
 		Example: "  " + a.invoked + " doctor\n  " + a.invoked + " doctor --nats nats://broker:4222 --nkey worker.nk",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := []doctor.Finding{
-				{Check: "program", State: doctor.OK, Found: job.Name()},
-				doctor.Processor(a.cores), doctor.Numerics(), doctor.Memory(), doctor.Disk(a.runsDir), doctor.Clock(time.Now()),
-				doctor.Ports(map[string]string{"127.0.0.1:4222": "--listen", "127.0.0.1:8080": "--web"}), a.checkKeys(keysDir),
+			findings := []bench.Finding{
+				{Check: "program", State: bench.OK, Found: job.Name()},
+				bench.Processor(a.cores), bench.Numerics(), bench.Memory(), bench.Disk(a.runsDir), bench.Clock(time.Now()),
+				bench.Ports(map[string]string{"127.0.0.1:4222": "--listen", "127.0.0.1:8080": "--web"}), a.checkKeys(keysDir),
 			}
 			if link.url != "" {
 				if err := link.check(c); err != nil {
@@ -57,7 +57,7 @@ with --nats the broker, too, and its coordinator. Each check is one line, with w
 }
 
 // diagnose prints the findings, and returns an error if one is bad.
-func (a *app) diagnose(findings []doctor.Finding) error {
+func (a *app) diagnose(findings []bench.Finding) error {
 	bad := 0
 	table := readable.NewTable("check", "", "found").Left(1, 2)
 	for _, f := range findings {
@@ -65,7 +65,7 @@ func (a *app) diagnose(findings []doctor.Finding) error {
 		if f.Do != "" {
 			table.Row("", "do", f.Do)
 		}
-		if f.State == doctor.Bad {
+		if f.State == bench.Bad {
 			bad++
 		}
 	}
@@ -83,8 +83,8 @@ func (a *app) diagnose(findings []doctor.Finding) error {
 const soon = 30 * 24 * time.Hour
 
 // checkKeys looks at a folder of keys; there need not be one.
-func (a *app) checkKeys(dir string) doctor.Finding {
-	f := doctor.Finding{Check: "keys", State: doctor.OK}
+func (a *app) checkKeys(dir string) bench.Finding {
+	f := bench.Finding{Check: "keys", State: bench.OK}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Found = "none in " + dir + ": one machine needs none; for several: " + a.invoked + " init"
@@ -92,12 +92,12 @@ func (a *app) checkKeys(dir string) doctor.Finding {
 	}
 	list, listErr := cluster.List(dir)
 	if err := errors.Join(err, listErr); err != nil {
-		f.State, f.Found, f.Do = doctor.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
+		f.State, f.Found, f.Do = bench.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
 		return f
 	}
 	f.Found = fmt.Sprintf("%s in %s", readable.Count(len(list), "key"), dir)
 	if info.Mode().Perm()&0o077 != 0 {
-		f.State, f.Do = doctor.Doubtful, "other users may look into the folder: chmod 700 "+dir
+		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+dir
 	}
 	data, err := os.ReadFile(filepath.Join(dir, cluster.Server))
 	if err != nil {
@@ -105,12 +105,12 @@ func (a *app) checkKeys(dir string) doctor.Finding {
 	}
 	block, _ := pem.Decode(data)
 	if block == nil {
-		f.State, f.Do = doctor.Bad, cluster.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
+		f.State, f.Do = bench.Bad, cluster.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
 		return f
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil || time.Until(certificate.NotAfter) < soon {
-		f.State, f.Do = doctor.Doubtful, "the broker's certificate ends soon or cannot be read: "+a.invoked+" init --renew-server-cert"
+		f.State, f.Do = bench.Doubtful, "the broker's certificate ends soon or cannot be read: "+a.invoked+" init --renew-server-cert"
 	}
 	return f
 }
@@ -119,15 +119,15 @@ func (a *app) checkKeys(dir string) doctor.Finding {
 const usualPayload = 1 << 20
 
 // checkBroker connects as a command would, and asks for the coordinator.
-func (a *app) checkBroker(link connection) []doctor.Finding {
-	f := doctor.Finding{Check: "broker", State: doctor.Bad}
+func (a *app) checkBroker(link connection) []bench.Finding {
+	f := bench.Finding{Check: "broker", State: bench.Bad}
 	bus, err := link.connect("doctor", hclog.NewNullLogger())
 	if err != nil {
 		f.Found, f.Do = err.Error(), "give the key and the authority that belong to it: --nkey, --tls-ca"
-		return []doctor.Finding{f}
+		return []bench.Finding{f}
 	}
 	defer bus.Close()
-	var coordinator doctor.Finding
+	var coordinator bench.Finding
 	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
@@ -138,24 +138,24 @@ func (a *app) checkBroker(link connection) []doctor.Finding {
 		if err := bus.Conn().FlushWithContext(ctx); err != nil {
 			return fmt.Errorf("the broker does not answer: %w", err)
 		}
-		f.State, f.Found = doctor.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), readable.Bytes(int64(bus.MaxPayload())))
+		f.State, f.Found = bench.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), readable.Bytes(int64(bus.MaxPayload())))
 		if bus.MaxPayload() < usualPayload {
-			f.State, f.Do = doctor.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
+			f.State, f.Do = bench.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
 		}
 		coordinator = a.checkCoordinator(ctx, ops.NewClient(bus.Conn()))
 		return nil
 	})
 	if err != nil {
 		f.Found, f.Do = err.Error(), "start one: "+a.invoked+" broker; or look at address, key and certificate"
-		return []doctor.Finding{f}
+		return []bench.Finding{f}
 	}
-	return []doctor.Finding{f, coordinator}
+	return []bench.Finding{f, coordinator}
 }
 
-func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) doctor.Finding {
+func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) bench.Finding {
 	list, err := client.Runs(ctx)
 	if err != nil {
-		return doctor.Finding{Check: "coordinator", State: doctor.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}
+		return bench.Finding{Check: "coordinator", State: bench.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}
 	}
-	return doctor.Finding{Check: "coordinator", State: doctor.OK, Found: "answers; it has " + readable.Count(len(list.Runs), "run")}
+	return bench.Finding{Check: "coordinator", State: bench.OK, Found: "answers; it has " + readable.Count(len(list.Runs), "run")}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 // injector returns the faults that the environment variable orders for the process of that name. It returns nil, which

@@ -168,4 +168,4 @@ for preset in "${presets[@]}"; do
 done
 { echo '['; sed '$!s/$/,/' "$records"; echo ']'; } >"$work/records.json"
 [ -z "$json" ] || cp "$work/records.json" "$json"
-go run ./docs/bench/render scaling <"$work/records.json"
+go run ./lab/render scaling <"$work/records.json"

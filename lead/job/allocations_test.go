@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/lab/bench"
 )
 
 // tiny makes any preset cheap without another path through the code.

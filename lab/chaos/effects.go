@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 // Effects count what a run did because of the faults. The counts of a coordinator are read once a second and just

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 var (

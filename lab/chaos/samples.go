@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 const (

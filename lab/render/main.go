@@ -1,7 +1,7 @@
 // Command render writes the report of a sitting of measurements: it reads the records that docs/bench/run.sh keeps, a
 // JSON list, from standard input, and writes Markdown to standard output. As `render scaling` it compares what
 // docs/bench/scaling.sh has measured with the predictions. It measures nothing.
-package main
+package render
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/lab/bench"
 )
 
 // record is one measurement, or a fact about the sitting. Its kind says which fields it has.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 // everything is a plan with each kind of fault.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
 const (

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/bench"
+	"github.com/switchyard-ml/switchyard/lab/bench"
 )
 
 // report is the whole of a sitting in Markdown.

@@ -1,7 +1,4 @@
-// Package doctor checks whether a machine is fit for training: its processor, its arithmetic, memory, disk, clock, ports
-// and keys. Each check is one line: what was found, and what to do about it. The package changes nothing; it writes a
-// file into the folder of the runs and removes it.
-package doctor
+package bench
 
 import (
 	"errors"
@@ -15,7 +12,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/bench"
+
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
@@ -45,7 +42,7 @@ func Processor(cores int) Finding {
 		known = append(known, isa.String())
 	}
 	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s", readable.Count(cores, "core"),
-		kernel.Active(), strings.Join(known, ", "), readable.Digits(bench.Peak(cores)/1e9)), ""}
+		kernel.Active(), strings.Join(known, ", "), readable.Digits(Peak(cores)/1e9)), ""}
 	f.State, f.Do = kernels(kernel.Active(), kernel.Best())
 	return f
 }

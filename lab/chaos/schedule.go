@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/fault"
+	"github.com/switchyard-ml/switchyard/lab/fault"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
