@@ -43,19 +43,15 @@ envs/reacher:          envs envs/trig rng
 envs/hopper:           envs envs/trig rng
 envs/trig:
 
-model/graph:           autodiff
-model:                 autodiff autodiff/kernel internal/setting model/graph rng
-model/statespace:      autodiff model model/graph rng
-model/rollout:         autodiff model rng
-model/modeltest:       autodiff autodiff/gradcheck autodiff/kernel model model/graph rng
-model/autoregressive:  autodiff model model/rollout model/statespace rng
-model/linear:          autodiff model model/autoregressive rng
-model/lstm:            autodiff autodiff/kernel model model/autoregressive model/rollout model/statespace rng
-model/static:          autodiff model model/autoregressive rng
-model/dvbf:            autodiff model model/rollout model/statespace rng
-model/fusion:          autodiff model model/graph model/rollout model/statespace rng
-model/kvae:            autodiff autodiff/kernel model model/rollout model/statespace rng
-model/slds:            autodiff autodiff/kernel model model/graph model/rollout model/statespace rng
+model:                 autodiff autodiff/kernel internal/setting rng
+model/statespace:      autodiff model rng
+model/modeltest:       autodiff autodiff/gradcheck autodiff/kernel model rng
+model/pointwise:       autodiff model model/statespace rng
+model/lstm:            autodiff autodiff/kernel model model/pointwise model/statespace rng
+model/dvbf:            autodiff model model/statespace rng
+model/fusion:          autodiff model model/statespace rng
+model/kvae:            autodiff autodiff/kernel model model/statespace rng
+model/slds:            autodiff autodiff/kernel model model/statespace rng
 model/gibbs:           autodiff model rng
 
 eval:                  envs envs/fhn internal/readable model rng
@@ -66,7 +62,7 @@ sweep:                 rng
 
 internal/setting:
 internal/exact:
-config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/linear model/lstm model/slds model/static rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
 runs/checkpoint:       internal/disk
 runs:                  config internal/disk internal/setting
@@ -95,7 +91,7 @@ coordinator:           autodiff/kernel internal/disk internal/optim internal/par
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting model runs trained wire worker
 trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/exact internal/readable lead/job model rng runs runs/checkpoint switchyard
 paper:                 config coordinator eval eval/figure eval/protocol internal/readable internal/terminal lead lead/job runs runs/checkpoint trained
-export:                envs/files envs/files/npy model model/graph runs/checkpoint
+export:                envs/files envs/files/npy model runs/checkpoint
 internal/suggest:      envs/files internal/readable
 sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng runs runs/checkpoint sweep trained
 serving:               switchyard trained

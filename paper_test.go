@@ -50,7 +50,7 @@ func TestDocuments_PaperHasEveryFamily(t *testing.T) {
 	if err != nil || len(packages) < 5 {
 		t.Fatalf("%d packages, %v", len(packages), err)
 	}
-	for _, file := range append(packages, "model/static/static.go", "model/linear/linear.go") {
+	for _, file := range append(packages, "model/pointwise/static.go", "model/pointwise/linear.go") {
 		if name := filepath.Base(filepath.Dir(file)); !strings.Contains(string(text), "`"+name+".") {
 			t.Errorf("docs/paper.md names no function of package %s", name)
 		}

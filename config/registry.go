@@ -21,10 +21,10 @@ import (
 	"github.com/switchyard-ml/switchyard/model/fusion"
 	"github.com/switchyard-ml/switchyard/model/gibbs"
 	"github.com/switchyard-ml/switchyard/model/kvae"
-	"github.com/switchyard-ml/switchyard/model/linear"
+	"github.com/switchyard-ml/switchyard/model/pointwise"
+
 	"github.com/switchyard-ml/switchyard/model/lstm"
 	"github.com/switchyard-ml/switchyard/model/slds"
-	"github.com/switchyard-ml/switchyard/model/static"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -45,7 +45,7 @@ type Own struct {
 func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), static.Family(), linear.Family(), gibbs.RSLDS(), gibbs.TrSLDS()},
+		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS()},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/graph"
+
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
@@ -42,7 +42,7 @@ var (
 type Model struct {
 	Description
 	Tensors []Tensor // the parameters of the model under their own names
-	Graphs  []graph.Graph
+	Graphs  []model.Graph
 	Scale   files.Normalisation
 }
 
@@ -81,7 +81,7 @@ func Files(m Model, f Format) ([]File, error) {
 	if !slices.Contains(Formats, f) {
 		return nil, fmt.Errorf("%w: %q", ErrFormat, f)
 	}
-	var graphs []graph.Graph
+	var graphs []model.Graph
 	for _, g := range m.Graphs {
 		graphs = append(graphs, inUnits(g, m))
 	}
@@ -127,7 +127,7 @@ func Files(m Model, f Format) ([]File, error) {
 }
 
 // describe is model.json.
-func describe(m Model, graphs []graph.Graph, weights string) ([]byte, error) {
+func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 	type value struct {
 		Name  string `json:"name"`
 		Width int    `json:"width"`
@@ -205,13 +205,13 @@ func writeSafetensors(tensors []Tensor) ([]byte, error) {
 }
 
 // inUnits is a graph that takes and gives observations and controls in the units of the data.
-func inUnits(g graph.Graph, m Model) graph.Graph {
+func inUnits(g model.Graph, m Model) model.Graph {
 	g.Inputs, g.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Outputs)
 	g.Weights = slices.Clone(g.Weights)
 	rename := map[string]string{}
-	var before, after []graph.Node
+	var before, after []model.Node
 	constant := func(name string, v []float32) string {
-		g.Weights = append(g.Weights, graph.Weight{Name: name, Cols: len(v), Values: v})
+		g.Weights = append(g.Weights, model.Weight{Name: name, Cols: len(v), Values: v})
 		return name
 	}
 	x, u := channels(m.Scale.Observations, m.NX), channels(m.Scale.Controls, m.NU)
@@ -240,10 +240,10 @@ func inUnits(g graph.Graph, m Model) graph.Graph {
 		}
 		rename[in.Name] = in.Name + ".scaled"
 		before = append(before,
-			graph.Node{Op: "Sub", Inputs: []string{in.Name, constant(fmt.Sprintf("scale.%s%d.mean", in.Name, in.Width), mean)}, Output: in.Name + ".centred"},
-			graph.Node{Op: "Mul", Inputs: []string{in.Name + ".centred", constant(fmt.Sprintf("scale.%s%d.inverse", in.Name, in.Width), inverse)}, Output: in.Name + ".scaled"})
+			model.Node{Op: "Sub", Inputs: []string{in.Name, constant(fmt.Sprintf("scale.%s%d.mean", in.Name, in.Width), mean)}, Output: in.Name + ".centred"},
+			model.Node{Op: "Mul", Inputs: []string{in.Name + ".centred", constant(fmt.Sprintf("scale.%s%d.inverse", in.Name, in.Width), inverse)}, Output: in.Name + ".scaled"})
 	}
-	nodes := make([]graph.Node, 0, len(g.Nodes))
+	nodes := make([]model.Node, 0, len(g.Nodes))
 	for _, n := range g.Nodes {
 		n.Inputs = slices.Clone(n.Inputs)
 		for i, in := range n.Inputs {
@@ -257,10 +257,10 @@ func inUnits(g graph.Graph, m Model) graph.Graph {
 				mean, sd = append(mean, float32(x[i%m.NX].mean)), append(sd, float32(x[i%m.NX].sd))
 			}
 			width := len(sd)
-			y := graph.Node{Op: "Mul", Inputs: []string{n.Inputs[0], constant(fmt.Sprintf("scale.out%d.sd.%s", width, n.Output), sd)}, Output: n.Output}
+			y := model.Node{Op: "Mul", Inputs: []string{n.Inputs[0], constant(fmt.Sprintf("scale.out%d.sd.%s", width, n.Output), sd)}, Output: n.Output}
 			if shift {
 				y.Output = "x.wide"
-				after = append(after, y, graph.Node{Op: "Add", Inputs: []string{"x.wide", constant(fmt.Sprintf("scale.out%d.mean", width), mean)}, Output: "x"})
+				after = append(after, y, model.Node{Op: "Add", Inputs: []string{"x.wide", constant(fmt.Sprintf("scale.out%d.mean", width), mean)}, Output: "x"})
 			} else {
 				after = append(after, y)
 			}
@@ -272,7 +272,7 @@ func inUnits(g graph.Graph, m Model) graph.Graph {
 	return g
 }
 
-func outputWidth(g graph.Graph, name string) int {
+func outputWidth(g model.Graph, name string) int {
 	for _, o := range g.Outputs {
 		if o.Name == name {
 			return o.Width

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/switchyard-ml/switchyard/model/graph"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Opset is the version of the operators, and irVersion that of the file format.
@@ -53,7 +53,7 @@ func (m message) number(field protowire.Number, v int) message {
 }
 
 // Encode writes a graph. Equal graphs give equal bytes.
-func Encode(g graph.Graph) []byte {
+func Encode(g model.Graph) []byte {
 	var y message
 	for i, n := range g.Nodes {
 		var node message
@@ -81,7 +81,7 @@ func Encode(g graph.Graph) []byte {
 		bytes(modelOpset, message(nil).text(1, "").number(opsetVersion, Opset))
 }
 
-func tensor(w graph.Weight) message {
+func tensor(w model.Weight) message {
 	var m message
 	if w.Rows > 0 {
 		m = m.number(tensorDims, w.Rows)
@@ -95,7 +95,7 @@ func tensor(w graph.Weight) message {
 }
 
 // info is the type of an input or output: [batch, width] of float32.
-func info(v graph.Value) message {
+func info(v model.Value) message {
 	shape := message(nil).bytes(shapeDim, message(nil).text(dimParam, "batch")).bytes(shapeDim, message(nil).number(dimValue, v.Width))
 	of := message(nil).number(tensorElement, float32Type).bytes(tensorShape, shape)
 	return message(nil).text(infoName, v.Name).bytes(infoType, message(nil).bytes(typeTensor, of)).text(infoDoc, v.Doc)
@@ -105,8 +105,8 @@ func info(v graph.Value) message {
 var ErrONNX = errors.New("onnx: not a file of this package")
 
 // Decode reads what Encode wrote.
-func Decode(data []byte) (graph.Graph, error) {
-	var g graph.Graph
+func Decode(data []byte) (model.Graph, error) {
+	var g model.Graph
 	err := Fields(data, func(field protowire.Number, v uint64, b []byte) error {
 		if field != modelGraph {
 			return nil
@@ -119,14 +119,14 @@ func Decode(data []byte) (graph.Graph, error) {
 	return g, err
 }
 
-func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
+func decodePart(g *model.Graph, field protowire.Number, b []byte) error {
 	switch field {
 	case graphName:
 		g.Name = string(b)
 	case graphDoc:
 		g.Doc = string(b)
 	case graphNode:
-		var n graph.Node
+		var n model.Node
 		g.Nodes = append(g.Nodes, n)
 		at := &g.Nodes[len(g.Nodes)-1]
 		return Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
@@ -156,8 +156,8 @@ func decodePart(g *graph.Graph, field protowire.Number, b []byte) error {
 	return nil
 }
 
-func decodeTensor(b []byte) (graph.Weight, error) {
-	var w graph.Weight
+func decodeTensor(b []byte) (model.Weight, error) {
+	var w model.Weight
 	var dims []int
 	err := Fields(b, func(field protowire.Number, v uint64, b []byte) error {
 		switch field {
@@ -185,8 +185,8 @@ func decodeTensor(b []byte) (graph.Weight, error) {
 	return w, err
 }
 
-func decodeInfo(b []byte) (graph.Value, error) {
-	var y graph.Value
+func decodeInfo(b []byte) (model.Value, error) {
+	var y model.Value
 	down := func(b []byte, want protowire.Number, do func(b []byte) error) error {
 		return Fields(b, func(field protowire.Number, _ uint64, b []byte) error {
 			if field == want {

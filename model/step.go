@@ -1,7 +1,5 @@
 package model
 
-import "github.com/switchyard-ml/switchyard/model/graph"
-
 // Belief is what a Stepper knows of B sequences after their last step.
 type Belief struct {
 	B, NZ, M int
@@ -48,5 +46,5 @@ type Stepper interface {
 // first switch has a network of its own), filter_step, first_transition and transition, predict (so many steps) and emission.
 type Exporter interface {
 	Stepper
-	Graphs(horizon int) []graph.Graph
+	Graphs(horizon int) []Graph
 }

@@ -3,7 +3,7 @@ package dvbf
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -23,7 +23,7 @@ func (f *forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 // Sample draws every noise from its prior.
 func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	t, nz := f.tape, f.m.dims.NZ
-	rollout.Sample(t, dst, q, f.m.dims, func(u autodiff.Tensor, n int, noise *rng.Stream) rollout.Drawn {
+	statespace.Sample(t, dst, q, f.m.dims, func(u autodiff.Tensor, n int, noise *rng.Stream) statespace.Drawn {
 		z, w := t.New(q.T*n, nz), statespace.Normals(t, noise, q.T*n, nz)
 		f.m.initial.Start(t, z.Block(0, n), w.Block(0, n))
 		d := f.m.begin(t, z, u, w.Slice(n, w.Rows), n)
@@ -31,7 +31,7 @@ func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 			d.step(i)
 		}
 		mean, sd := f.m.emission.Predict(t, z)
-		return rollout.Drawn{Z: z, Weights: d.mixing.Weights, Mean: mean, SD: sd}
+		return statespace.Drawn{Z: z, Weights: d.mixing.Weights, Mean: mean, SD: sd}
 	})
 }
 

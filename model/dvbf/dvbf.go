@@ -21,7 +21,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -31,7 +31,7 @@ import (
 type Model struct {
 	dims      model.Dims
 	params    *autodiff.Params
-	inference rollout.Inference
+	inference statespace.Inference
 	anneal    Anneal
 
 	initial     statespace.Initial

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/modeltest"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -53,7 +53,7 @@ func variants() map[string]modeltest.Case {
 	add("no controls", 3, 0, nil)
 	add("images", 3, 0, func(s *Settings) { s.Emission = statespace.Bernoulli })
 	add("lstm", 3, 2, func(s *Settings) { s.Initial = statespace.LSTM })
-	add("apart", 3, 2, func(s *Settings) { s.Eval.Inference = rollout.Apart })
+	add("apart", 3, 2, func(s *Settings) { s.Eval.Inference = statespace.Apart })
 	return list
 }
 
@@ -106,7 +106,7 @@ func TestLoss_AgainstDenseGaussian(t *testing.T) {
 // prediction.
 func TestForecast_AgainstDenseGaussian(t *testing.T) {
 	m := exact(system)
-	m.inference = rollout.Apart
+	m.inference = statespace.Apart
 	system.CheckForecast(t, m)
 }
 

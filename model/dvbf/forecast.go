@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -14,7 +14,7 @@ import (
 type forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 var _ model.Filterer = (*forecaster)(nil)
@@ -33,7 +33,7 @@ func (f *forecaster) Dims() model.Dims { return f.m.dims }
 // Filter infers mean and standard deviation of z_t, given the drawn z_{t−1}, and the mixing weights α_t.
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
+	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
 		p := f.m.infer(f.tape, g.Batch, &noise)
 		f.m.states(f.tape, p).Filtering(dst, g, p.weights)
 	})
@@ -41,10 +41,10 @@ func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 
 // states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the diagonal of
 // Cᵀ·diag(σ_t²)·C.
-func (m *Model) states(t *autodiff.Tape, p posterior) rollout.Posterior {
+func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 	nz := m.dims.NZ
 	first := p.z.Rows - p.w.Rows
-	s := rollout.Posterior{Z: p.z, Mean: t.NewConstant(p.w.Rows, nz), Variance: t.NewConstant(p.w.Rows, nz)}
+	s := statespace.Posterior{Z: p.z, Mean: t.NewConstant(p.w.Rows, nz), Variance: t.NewConstant(p.w.Rows, nz)}
 	copy(s.Mean.Value, p.z.Value[first*nz:])
 	clear(s.Variance.Value)
 	for row := range p.w.Rows {
@@ -68,22 +68,22 @@ func (m *Model) states(t *autodiff.Tape, p posterior) rollout.Posterior {
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	copies := f.m.inference.Copies(q.Samples)
-	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g rollout.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g statespace.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise)
-		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
+		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
 }
 
 // rollOut continues the filtered sequences of a group by q.Samples paths each. A path draws the last noise of the prefix
 // again, so that it has a last state of its own, and then every noise from the prior.
-func (f *forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise *rng.Stream) rollout.Paths {
+func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, nz, nu := f.tape, f.m.dims.NZ, f.m.dims.NU
 	rows, inferred := g.N*q.Samples, g.Batch.B
 	again := min(p.steps, 1)
 	steps := again + q.Horizon
 	z, u := t.New((steps+1)*rows, nz), t.NewConstant(steps*rows, nu)
 	w := statespace.Normals(t, noise, steps*rows, nz)
-	copy(u.Value[again*rows*nu:], rollout.Controls(t, q, nu, g).Value)
+	copy(u.Value[again*rows*nu:], statespace.Controls(t, q, nu, g).Value)
 	for path := range rows / inferred {
 		copy(z.Block(path, inferred).Value, p.z.Block(p.steps-again, inferred).Value)
 		if again == 0 {
@@ -101,5 +101,5 @@ func (f *forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise 
 		d.step(i)
 	}
 	mean, sd := f.m.emission.Predict(t, z.Slice((again+1)*rows, z.Rows))
-	return rollout.Paths{Mean: mean, SD: sd, Weights: d.mixing.Weights.Slice(again*rows, steps*rows)}
+	return statespace.Paths{Mean: mean, SD: sd, Weights: d.mixing.Weights.Slice(again*rows, steps*rows)}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -36,7 +36,7 @@ type Settings struct {
 
 // EvalSettings say how forecasts are made.
 type EvalSettings struct {
-	Inference rollout.Inference `yaml:"inference" values:"shared apart" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+	Inference statespace.Inference `yaml:"inference" values:"shared apart" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
 }
 
 // DefaultSettings have the sizes for the FitzHugh-Nagumo oscillator, and no schedule: of runs of 3,000 updates on its
@@ -45,7 +45,7 @@ type EvalSettings struct {
 func DefaultSettings() *Settings {
 	return &Settings{
 		Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3, Emission: statespace.Gaussian,
-		Residual: true, Eval: EvalSettings{Inference: rollout.Shared},
+		Residual: true, Eval: EvalSettings{Inference: statespace.Shared},
 	}
 }
 

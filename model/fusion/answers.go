@@ -3,7 +3,7 @@ package fusion
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -23,13 +23,13 @@ func (f *forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 // Sample draws h from its prior and all else from the generative model.
 func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	t := f.tape
-	rollout.Sample(t, dst, q, f.m.dims, func(u autodiff.Tensor, n int, noise *rng.Stream) rollout.Drawn {
+	statespace.Sample(t, dst, q, f.m.dims, func(u autodiff.Tensor, n int, noise *rng.Stream) statespace.Drawn {
 		z := t.New(q.T*n, f.m.dims.NZ)
 		eps := statespace.Normals(t, noise, z.Rows, z.Cols)
 		f.m.initial.Start(t, z.Block(0, n), eps.Block(0, n))
 		weights := f.roll(z, u, eps, n)
 		mean, sd := f.m.emission.Predict(t, z)
-		return rollout.Drawn{Z: z, Weights: weights, Mean: mean, SD: sd}
+		return statespace.Drawn{Z: z, Weights: weights, Mean: mean, SD: sd}
 	})
 }
 

@@ -3,7 +3,7 @@ package fusion
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -12,7 +12,7 @@ import (
 type forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 var _ model.Filterer = (*forecaster)(nil)
@@ -31,7 +31,7 @@ func (f *forecaster) Dims() model.Dims { return f.m.dims }
 // Filter infers q(z_t) and the mixing weights α_t of every time step of the prefix.
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
+	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
 		p := f.m.infer(f.tape, g.Batch, &noise)
 		p.Filtering(dst, g, p.weights)
 	})
@@ -40,21 +40,21 @@ func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	copies := f.m.inference.Copies(q.Samples)
-	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g rollout.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g statespace.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise)
-		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
+		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
 }
 
 // rollOut continues the filtered sequences of a group by q.Samples draws of p(z_t | z_{t−1}, u_t).
-func (f *forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise *rng.Stream) rollout.Paths {
+func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, rows := f.tape, g.N*q.Samples
 	z := t.New((q.Horizon+1)*rows, f.m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
 	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
-	weights := f.roll(z, rollout.Controls(t, q, f.m.dims.NU, g), eps, rows)
+	weights := f.roll(z, statespace.Controls(t, q, f.m.dims.NU, g), eps, rows)
 	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
-	return rollout.Paths{Mean: mean, SD: sd, Weights: weights}
+	return statespace.Paths{Mean: mean, SD: sd, Weights: weights}
 }
 
 // roll draws all blocks of z but the first from p(z_t | z_{t−1}, u_t) with noise eps, and returns the mixing weights.

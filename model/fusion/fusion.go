@@ -21,7 +21,7 @@ package fusion
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -31,7 +31,7 @@ import (
 type Model struct {
 	dims      model.Dims
 	params    *autodiff.Params
-	inference rollout.Inference
+	inference statespace.Inference
 
 	observations int // that q(h) reads
 	weights      statespace.Weights
@@ -107,7 +107,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, _ uint64
 
 // posterior is one pass of inference over a batch, with the prior of every step beside it.
 type posterior struct {
-	rollout.Posterior
+	statespace.Posterior
 	transition statespace.Transition
 	weights    autodiff.Tensor // α_t from the second time step on
 	start      statespace.Start
@@ -117,7 +117,7 @@ type posterior struct {
 // infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
 	nz, steps := m.dims.NZ, b.T-1
-	p := posterior{Posterior: rollout.Posterior{Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz), Variance: t.New(steps*b.B, nz)}}
+	p := posterior{Posterior: statespace.Posterior{Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz), Variance: t.New(steps*b.B, nz)}}
 	eps := statespace.Normals(t, noise, b.T*b.B, nz)
 	p.start.Noise = eps.Block(0, b.B)
 	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)

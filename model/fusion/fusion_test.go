@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/modeltest"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -54,7 +54,7 @@ func variants() map[string]modeltest.Case {
 	add("images", 3, 0, func(s *Settings) { s.Emission = statespace.Bernoulli })
 	add("constant", 3, 2, func(s *Settings) { s.EmissionSD, s.Residual = statespace.ConstantSD, false })
 	add("lstm", 3, 2, func(s *Settings) { s.Initial = statespace.LSTM })
-	add("apart", 3, 2, func(s *Settings) { s.Eval.Inference = rollout.Apart })
+	add("apart", 3, 2, func(s *Settings) { s.Eval.Inference = statespace.Apart })
 	return list
 }
 
@@ -100,7 +100,7 @@ func exact(o modeltest.LinearGaussian) *Model {
 func TestForecast_AgainstDenseGaussian(t *testing.T) {
 	o := modeltest.LinearGaussian{Start: 1.3, A: -0.2, B: 0.7, C: 0.8, Q: 0.3, R: 0.2}
 	m := exact(o)
-	m.inference = rollout.Apart
+	m.inference = statespace.Apart
 	o.CheckForecast(t, m)
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -38,7 +38,7 @@ type Settings struct {
 
 // EvalSettings say how forecasts are made.
 type EvalSettings struct {
-	Inference rollout.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+	Inference statespace.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
 }
 
 // DefaultSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.
@@ -46,7 +46,7 @@ func DefaultSettings() *Settings {
 	return &Settings{
 		Weights: statespace.Sigmoid, Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, VarianceFloor: 1e-5,
-		Eval: EvalSettings{Inference: rollout.Shared},
+		Eval: EvalSettings{Inference: statespace.Shared},
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/graph"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
@@ -84,34 +84,34 @@ func noise(t *autodiff.Tape, given []float32, rows, cols int) autodiff.Tensor {
 }
 
 // Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
-func (f *forecaster) Graphs(horizon int) []graph.Graph {
+func (f *forecaster) Graphs(horizon int) []model.Graph {
 	m, d := f.m, f.m.dims
 	k := statespace.Sketch{
 		Params: m.params, NX: d.NX, NU: d.NU, NZ: d.NZ, M: d.M, Residual: m.sketch.Residual, Floor: m.sketch.Floor,
 		Initial: m.sketch.Initial, Emission: m.sketch.Emission,
 	}
-	weigh := func(b *graph.Builder, z, u string) string {
+	weigh := func(b *model.Builder, z, u string) string {
 		op := "Softmax"
 		if m.weights == statespace.Sigmoid {
 			op = "Sigmoid"
 		}
 		return b.Op(op, b.Dense(b.Body(b.Concat(z, u), "mixing"), "mixing.scores"))
 	}
-	inputs := func(b *graph.Builder) (z, u string) {
+	inputs := func(b *model.Builder) (z, u string) {
 		z = b.Input("z", d.NZ, "latent state before the step")
 		if d.NU > 0 {
 			u = b.Input("u", d.NU, "controls that act during the step")
 		}
 		return z, u
 	}
-	outputs := func(b *graph.Builder, mean, variance, noise, weights string) graph.Graph {
+	outputs := func(b *model.Builder, mean, variance, noise, weights string) model.Graph {
 		b.Output("z_next", b.Draw(mean, variance, noise), d.NZ, "latent state that the next step goes on from")
 		b.Output("mean", mean, d.NZ, "mean of the latent state")
 		b.Output("variance", variance, d.NZ, "its variance")
 		b.Output("weights", weights, d.M, "mixing weights of the base systems")
 		return b.Graph()
 	}
-	filter := graph.New("filter_step", "filters the next observation", m.params)
+	filter := model.New("filter_step", "filters the next observation", m.params)
 	z, u := inputs(filter)
 	x, seen := filter.Input("x", d.NX, "observation; where it is not seen, any finite numbers"), filter.Input("seen", 1, "1, or 0 where the observation misses a value")
 	by := filter.Input("noise_z", d.NZ, "standard normal; zeros: the mean")
@@ -119,16 +119,16 @@ func (f *forecaster) Graphs(horizon int) []graph.Graph {
 	mean, _, q := k.Move(filter, z, u, weights)
 	measMean, measVariance, _ := k.Measure(filter, x, "")
 	mean, q = filter.Fuse(mean, q, measMean, measVariance, seen)
-	list := []graph.Graph{k.Encoder(), k.Begin(), outputs(filter, mean, q, by, weights)}
+	list := []model.Graph{k.Encoder(), k.Begin(), outputs(filter, mean, q, by, weights)}
 
-	next := graph.New("transition", "predicts the next latent state", m.params)
+	next := model.New("transition", "predicts the next latent state", m.params)
 	z, u = inputs(next)
 	by = next.Input("noise_z", d.NZ, "standard normal; zeros: the mean")
 	weights = weigh(next, z, u)
 	mean, q, _ = k.Move(next, z, u, weights)
 	list = append(list, outputs(next, mean, q, by, weights))
 
-	b := graph.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
 	z = b.Input("z", d.NZ, "latent state of the last step")
 	if d.NU > 0 {
 		b.Input("controls", horizon*d.NU, "controls of all steps side by side")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -25,9 +25,9 @@ func (f *forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, nois
 func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	t, m := f.tape, &f.m.state
 	d := f.m.dims
-	rollout.Sample(t, dst, q, d, func(u autodiff.Tensor, n int, noise *rng.Stream) rollout.Drawn {
+	statespace.Sample(t, dst, q, d, func(u autodiff.Tensor, n int, noise *rng.Stream) statespace.Drawn {
 		s := m.begin(t, q.T, n, autodiff.LSTMState{})
-		out := rollout.Drawn{Z: t.New(q.T*n, m.nz), Weights: s.weights.Slice(n, s.weights.Rows)}
+		out := statespace.Drawn{Z: t.New(q.T*n, m.nz), Weights: s.weights.Slice(n, s.weights.Rows)}
 		codes, code := t.New(q.T*n, m.na), t.Repeat(t.Param(m.code), n)
 		z := statespace.Normals(t, noise, n, m.nz)
 		for i := range z.Value {

@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -17,7 +17,7 @@ type forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
 	frames   *autodiff.Tape // of encoder and decoder, some frames at a time: those of images need much memory
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 var (
@@ -77,7 +77,7 @@ func (f *forecaster) decode(a autodiff.Tensor) (mean, sd autodiff.Tensor) {
 // Filter infers mean and standard deviation of z_t given the codes up to then, and the mixing weights α_t.
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
+	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
 		p := f.infer(g.Batch)
 		scatter(dst.Mean, p.mean, g, prefix.B)
 		scatter(dst.SD, deviations(f.tape, p.cov, f.m.dims.NZ), g, prefix.B)
@@ -91,7 +91,7 @@ func (f *forecaster) Interpolates() {}
 // Smooth infers all states from all observations that were seen, and decodes their means.
 func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, f.m.dims.NX, f.m.dims.NZ)
-	f.prefixes.Each(f.tape, b, 1, b.T, func(g rollout.Group) {
+	f.prefixes.Each(f.tape, b, 1, b.T, func(g statespace.Group) {
 		p := f.infer(g.Batch)
 		s := p.smooth()
 		scatter(dst.Mean, s.mean, g, b.B)
@@ -102,7 +102,7 @@ func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 }
 
 // scatter writes the rows of a group into those of all n sequences.
-func scatter(dst []float32, x autodiff.Tensor, g rollout.Group, n int) {
+func scatter(dst []float32, x autodiff.Tensor, g statespace.Group, n int) {
 	for t := range x.Rows / g.N {
 		copy(dst[(t*n+g.First)*x.Cols:], x.Block(t, g.N).Value)
 	}
@@ -120,13 +120,13 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 // Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the means,
 // as in the paper; several draw the last state of the prefix and all noise that follows.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g rollout.Group, noise *rng.Stream) {
-		rollout.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g statespace.Group, noise *rng.Stream) {
+		statespace.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
 	})
 }
 
 // rollOut continues the filtered sequences of a group by q.Samples paths each.
-func (f *forecaster) rollOut(q model.Query, p filtered, g rollout.Group, noise *rng.Stream) rollout.Paths {
+func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
 	rows := g.N * q.Samples
 	state := p.lstm.State(last)
@@ -136,7 +136,7 @@ func (f *forecaster) rollOut(q model.Query, p filtered, g rollout.Group, noise *
 		factor := copies(t, t.Cholesky(p.at(p.cov, last)), q.Samples)
 		z = t.Add(z, t.BatchMul(factor, statespace.Normals(t, noise, rows, n.nz), n.nz))
 	}
-	u, codes := rollout.Controls(t, q, n.nu, g), t.New(q.Horizon*rows, n.na)
+	u, codes := statespace.Controls(t, q, n.nu, g), t.New(q.Horizon*rows, n.na)
 	for h := range q.Horizon {
 		s.step(h, code)
 		z = s.move(z, s.at(u, h), h*rows)
@@ -150,7 +150,7 @@ func (f *forecaster) rollOut(q model.Query, p filtered, g rollout.Group, noise *
 		t.Concat(s.at(codes, h), code)
 	}
 	mean, sd := f.decode(codes)
-	return rollout.Paths{Mean: mean, SD: sd, Weights: s.weights}
+	return statespace.Paths{Mean: mean, SD: sd, Weights: s.weights}
 }
 
 // copies repeats the rows of x as a whole, once for each path.

@@ -4,8 +4,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/autoregressive"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/pointwise"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -13,7 +13,7 @@ import (
 type forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 // NewForecaster returns a forecaster over the model's parameters.
@@ -30,16 +30,16 @@ func (f *forecaster) Dims() model.Dims { return model.Dims{NX: f.m.data.NX, NU: 
 // Forecast reads the prefix and continues it by predictions that are fed back. Rollouts differ in their controls only:
 // nothing is random but the noise of the observation.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), 1, func(g rollout.Group, noise *rng.Stream) {
-		rollout.Collect(dst, q, g, f.paths(q, g), noise)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), 1, func(g statespace.Group, noise *rng.Stream) {
+		statespace.Collect(dst, q, g, f.paths(q, g), noise)
 	})
 }
 
 // paths reads x_1 … x_{T−1} with the controls of the prefix, then x_T and predictions with those after it.
-func (f *forecaster) paths(q model.Query, g rollout.Group) rollout.Paths {
+func (f *forecaster) paths(q model.Query, g statespace.Group) statespace.Paths {
 	t, d, rows, n := f.tape, f.m.data, g.N*q.Samples, g.N
 	known := f.newState(n)
-	x := autoregressive.Held(t, g.Batch)
+	x := pointwise.Held(t, g.Batch)
 	u := t.Constant(g.Batch.Controls, g.Batch.T*n, d.NU)
 	for s := range g.Batch.T - 1 {
 		f.step(&known, x.Block(s, n), u.Block(s+1, n))
@@ -49,11 +49,11 @@ func (f *forecaster) paths(q model.Query, g rollout.Group) rollout.Paths {
 		copy(state.h.Block(path, n).Value, known.h.Value)
 		copy(state.cell.Block(path, n).Value, known.cell.Value)
 	}
-	p := rollout.Paths{Mean: t.NewConstant(q.Horizon*rows, d.NX)}
+	p := statespace.Paths{Mean: t.NewConstant(q.Horizon*rows, d.NX)}
 	if !f.m.binary {
 		p.SD = f.m.noise.SD(t, q.Horizon*rows)
 	}
-	after, last := rollout.Controls(t, q, d.NU, g), autoregressive.Start(t, g, rows)
+	after, last := statespace.Controls(t, q, d.NU, g), pointwise.Start(t, g, rows)
 	for h := range q.Horizon {
 		f.step(&state, last, after.Block(h, rows))
 		y := f.m.predict(t, state.h, last)

@@ -12,7 +12,7 @@ package lstm
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/autoregressive"
+	"github.com/switchyard-ml/switchyard/model/pointwise"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -24,7 +24,7 @@ type Model struct {
 	params   *autodiff.Params
 	layer    autodiff.LSTMWeights
 	head     model.Dense
-	noise    autoregressive.Noise // of a Gaussian emission
+	noise    pointwise.Noise // of a Gaussian emission
 	binary   bool
 	residual bool
 }
@@ -43,7 +43,7 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	m.layer = model.NewLSTM(p, "lstm", d.NX+d.NU, s.Hidden, &draws)
 	m.head = model.NewDense(p, "head", s.Hidden, d.NX, &draws)
 	if !m.binary {
-		m.noise = autoregressive.NewNoise(p, d.NX)
+		m.noise = pointwise.NewNoise(p, d.NX)
 	}
 	p.Pack()
 	return m
@@ -53,7 +53,7 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 func (m *Model) Params() *autodiff.Params { return m.params }
 
 // Terms are what Loss reports.
-func (m *Model) Terms() []model.Term { return autoregressive.Terms() }
+func (m *Model) Terms() []model.Term { return pointwise.Terms() }
 
 // Loss records the negative log likelihood per sequence and predicted time step:
 //
@@ -61,7 +61,7 @@ func (m *Model) Terms() []model.Term { return autoregressive.Terms() }
 //
 // Missing values do not count, and are read as they were last seen. There is no noise and no schedule.
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
-	pairs := autoregressive.NewPairs(t, b)
+	pairs := pointwise.NewPairs(t, b)
 	h := t.ForwardLSTM(pairs.Last, pairs.Controls, m.layer, b.B)
 	mean := m.predict(t, h, pairs.Last)
 	var nll autodiff.Tensor
@@ -70,7 +70,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint64, te
 	} else {
 		nll = t.GaussianNLL(pairs.Next, mean, m.noise.SD(t, mean.Rows), pairs.Seen)
 	}
-	return autoregressive.Loss(t, nll, b, terms)
+	return pointwise.Loss(t, nll, b, terms)
 }
 
 // predict is the mean of the next observation, or the logits of a binary one, given h and the last observation.

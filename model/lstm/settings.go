@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/autoregressive"
+	"github.com/switchyard-ml/switchyard/model/pointwise"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -40,12 +40,12 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return 
 
 // Describe says what is predicted.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission), Bound: autoregressive.Bound, Variant: "lstm"}
+	return model.Description{Text: fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission), Bound: pointwise.Bound, Variant: "lstm"}
 }
 
 // Check returns what does not fit together.
 func (s *Settings) Check(setup model.Setup) []model.Fault {
-	faults := autoregressive.Check(setup)
+	faults := pointwise.Check(setup)
 	if s.Emission == statespace.Bernoulli && !setup.Unit {
 		faults = append(faults, model.Faultf([]string{"model.emission", "env.kind"}, "use gaussian",
 			"bernoulli needs observations between 0 and 1, those of env.kind=%s are not", setup.Env))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/graph"
 )
 
 // graphTolerance is how far a graph may be from the model, relative to the largest value of an output, and at least 1.
@@ -20,7 +19,7 @@ func (c Case) graphs(t *testing.T) {
 	}
 	const rows, horizon = 3, 4
 	d := f.Dims()
-	by := map[string]graph.Graph{}
+	by := map[string]model.Graph{}
 	for _, g := range f.Graphs(horizon) {
 		by[g.Name] = g
 	}

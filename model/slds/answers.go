@@ -3,7 +3,7 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -18,7 +18,7 @@ var (
 
 // Smooth averages paths of the posterior q of training, whose switches are inferred from all later observations too, if
 // the measurement is the LSTM.
-func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { rollout.Smooth(dst, f, b) }
+func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }
 
 // Segment averages the mixing weights over paths of the posterior.
 func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, noise rng.Stream) {
@@ -28,13 +28,13 @@ func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 // Sample draws h from its prior and all else from the generative model.
 func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	c, t := f.m.cfg, f.tape
-	rollout.Sample(t, dst, q, c.Dims, func(u autodiff.Tensor, n int, noise *rng.Stream) rollout.Drawn {
+	statespace.Sample(t, dst, q, c.Dims, func(u autodiff.Tensor, n int, noise *rng.Stream) statespace.Drawn {
 		z := t.New(q.T*n, c.NZ)
 		eps := statespace.Normals(t, noise, z.Rows, c.NZ)
 		f.m.initial.Start(t, z.Block(0, n), eps.Block(0, n))
 		d := f.roll(z, u, eps, autodiff.Tensor{}, n, c.drawSwitchNoise(t, noise, 1, u.Rows))
 		mean, sd := f.m.emission.Predict(t, z)
-		return rollout.Drawn{Z: z, Weights: d.weights, Mean: mean, SD: sd}
+		return statespace.Drawn{Z: z, Weights: d.weights, Mean: mean, SD: sd}
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
@@ -67,7 +67,7 @@ type Config struct {
 	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
 	VarianceFloor float32 // added to mixed transition variances
 	Rollout       RolloutSwitch
-	Inference     rollout.Inference // of the paths of a forecast
+	Inference     statespace.Inference // of the paths of a forecast
 
 	Anneal Anneal
 }

@@ -3,7 +3,7 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -58,18 +58,18 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 
 // posterior is one pass of inference over a batch.
 type posterior struct {
-	rollout.Posterior // of z
-	dynamics          dynamics
-	switches          switches
-	start             statespace.Start
-	klInitial         autodiff.Tensor
+	statespace.Posterior // of z
+	dynamics             dynamics
+	switches             switches
+	start                statespace.Start
+	klInitial            autodiff.Tensor
 }
 
 // infer draws z and s of all time steps from the posterior. Order of the noise: h, z step by step, then
 // the switch with the given number of samples, of which the first is the draw.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps Temperatures, samples int) posterior {
 	c, steps := m.cfg, b.T-1
-	p := posterior{Posterior: rollout.Posterior{
+	p := posterior{Posterior: statespace.Posterior{
 		Z: t.New(b.T*b.B, c.NZ), Mean: t.New(steps*b.B, c.NZ), Variance: t.New(steps*b.B, c.NZ),
 	}}
 	eps := statespace.Normals(t, noise, b.T*b.B, c.NZ)

@@ -3,7 +3,7 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -13,7 +13,7 @@ import (
 type Forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 var (
@@ -39,7 +39,7 @@ func (f *Forecaster) Dims() model.Dims { return f.m.cfg.Dims }
 func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	c := f.m.cfg
 	dst.Resize(prefix.T, prefix.B, c.NZ, c.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g rollout.Group) {
+	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
 		p := f.m.infer(f.tape, g.Batch, &noise, c.Anneal.Final(), 1)
 		p.Filtering(dst, g, p.dynamics.weights)
 	})
@@ -48,22 +48,22 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	c := f.m.cfg
-	rollout.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g rollout.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g statespace.Group, noise *rng.Stream) {
 		p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
-		rollout.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
+		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
 }
 
 // rollOut continues the filtered sequences of a group by q.Samples paths each.
-func (f *Forecaster) rollOut(q model.Query, p posterior, g rollout.Group, noise *rng.Stream) rollout.Paths {
+func (f *Forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	c, t, rows := f.m.cfg, f.tape, g.N*q.Samples
 	z := t.New((q.Horizon+1)*rows, c.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, c.NZ)
 	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
-	previous, u := f.lastSwitch(p, rows, g.Batch.B), rollout.Controls(t, q, c.NU, g)
+	previous, u := f.lastSwitch(p, rows, g.Batch.B), statespace.Controls(t, q, c.NU, g)
 	d := f.roll(z, u, eps, previous, rows, f.rolloutNoise(noise, q.Horizon*rows))
 	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
-	return rollout.Paths{Mean: mean, SD: sd, Weights: d.weights}
+	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
 // roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches. Without

@@ -3,18 +3,18 @@ package slds
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/model/graph"
+	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 // Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
-func (f *Forecaster) Graphs(horizon int) []graph.Graph {
+func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
 		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset, Floor: c.VarianceFloor,
 		Initial: c.initial(), Emission: c.emission(),
 	}
-	list := []graph.Graph{s.Encoder(), s.Begin()}
+	list := []model.Graph{s.Encoder(), s.Begin()}
 	for _, first := range []bool{true, false} {
 		list = append(list, m.filterGraph(s, first), m.transitionGraph(s, first))
 	}
@@ -22,7 +22,7 @@ func (f *Forecaster) Graphs(horizon int) []graph.Graph {
 }
 
 // proposeGraph computes the transition of the switch: logits, or mean and the two variances (prior, inference).
-func (m *Model) proposeGraph(b *graph.Builder, first bool, z, s, u string) (head, prior, inference string) {
+func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head, prior, inference string) {
 	name := "switch.next"
 	if first {
 		name, s = "switch.first", ""
@@ -35,7 +35,7 @@ func (m *Model) proposeGraph(b *graph.Builder, first bool, z, s, u string) (head
 }
 
 // relaxGraph is the draw of a Concrete switch.
-func (m *Model) relaxGraph(b *graph.Builder, logits, noise string, temperature float32) string {
+func (m *Model) relaxGraph(b *model.Builder, logits, noise string, temperature float32) string {
 	op := "Softmax"
 	if m.cfg.binary() {
 		op = "Sigmoid"
@@ -44,7 +44,7 @@ func (m *Model) relaxGraph(b *graph.Builder, logits, noise string, temperature f
 }
 
 // mixGraph is the map from scores to weights.
-func (m *Model) mixGraph(b *graph.Builder, scores string) string {
+func (m *Model) mixGraph(b *model.Builder, scores string) string {
 	if m.cfg.Weights == statespace.Sigmoid {
 		return b.Op("Sigmoid", scores)
 	}
@@ -52,7 +52,7 @@ func (m *Model) mixGraph(b *graph.Builder, scores string) string {
 }
 
 // stateInputs declares the inputs that a step goes on from.
-func (m *Model) stateInputs(b *graph.Builder, first bool) (z, s, u string) {
+func (m *Model) stateInputs(b *model.Builder, first bool) (z, s, u string) {
 	c := m.cfg
 	z = b.Input("z", c.NZ, "latent state before the step")
 	if !first {
@@ -64,7 +64,7 @@ func (m *Model) stateInputs(b *graph.Builder, first bool) (z, s, u string) {
 	return z, s, u
 }
 
-func (m *Model) noiseInputs(b *graph.Builder) (state, switches string) {
+func (m *Model) noiseInputs(b *model.Builder) (state, switches string) {
 	state = b.Input("noise_z", m.cfg.NZ, "standard normal; zeros: the mean")
 	if m.cfg.Switching != Deterministic {
 		kind := "Gumbel"
@@ -79,7 +79,7 @@ func (m *Model) noiseInputs(b *graph.Builder) (state, switches string) {
 	return state, switches
 }
 
-func (m *Model) stateOutputs(b *graph.Builder, z, mean, variance, s, weights string) {
+func (m *Model) stateOutputs(b *model.Builder, z, mean, variance, s, weights string) {
 	c := m.cfg
 	b.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
 	b.Output("mean", mean, c.NZ, "mean of the latent state")
@@ -89,12 +89,12 @@ func (m *Model) stateOutputs(b *graph.Builder, z, mean, variance, s, weights str
 }
 
 // filterGraph is Step.
-func (m *Model) filterGraph(k statespace.Sketch, first bool) graph.Graph {
+func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 	name := "filter_step"
 	if first {
 		name = "first_filter_step"
 	}
-	b := graph.New(name, "filters the next observation", m.params)
+	b := model.New(name, "filters the next observation", m.params)
 	c := m.cfg
 	z, s, u := m.stateInputs(b, first)
 	x := b.Input("x", c.NX, "observation; where it is not seen, any finite numbers")
@@ -129,7 +129,7 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) graph.Graph {
 }
 
 // switchFeatures is what the measurement of the switch reads.
-func (m *Model) switchFeatures(b *graph.Builder, features, u string) string {
+func (m *Model) switchFeatures(b *model.Builder, features, u string) string {
 	if m.cfg.MeasurementControls {
 		features = b.Concat(features, u)
 	}
@@ -140,7 +140,7 @@ func (m *Model) switchFeatures(b *graph.Builder, features, u string) string {
 }
 
 // advanceGraph is a step of the prior.
-func (m *Model) advanceGraph(b *graph.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance, draw, weights string) {
+func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance, draw, weights string) {
 	head, prior, _ := m.proposeGraph(b, first, z, s, u)
 	switch m.cfg.Switching {
 	case Deterministic:
@@ -163,12 +163,12 @@ func (m *Model) advanceGraph(b *graph.Builder, k statespace.Sketch, first bool, 
 }
 
 // transitionGraph is Advance.
-func (m *Model) transitionGraph(k statespace.Sketch, first bool) graph.Graph {
+func (m *Model) transitionGraph(k statespace.Sketch, first bool) model.Graph {
 	name := "transition"
 	if first {
 		name = "first_transition"
 	}
-	b := graph.New(name, "predicts the next latent state", m.params)
+	b := model.New(name, "predicts the next latent state", m.params)
 	z, s, u := m.stateInputs(b, first)
 	noiseZ, noiseS := m.noiseInputs(b)
 	mean, variance, draw, weights := m.advanceGraph(b, k, first, z, s, u, noiseS)
@@ -177,8 +177,8 @@ func (m *Model) transitionGraph(k statespace.Sketch, first bool) graph.Graph {
 }
 
 // predictGraph follows the means of so many steps and decodes them.
-func (m *Model) predictGraph(k statespace.Sketch, horizon int) graph.Graph {
-	b := graph.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
+func (m *Model) predictGraph(k statespace.Sketch, horizon int) model.Graph {
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
 	c := m.cfg
 	z, s := b.Input("z", c.NZ, "latent state of the last step"), b.Input("s", c.M, "switch that led to it")
 	if c.NU > 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -59,8 +59,8 @@ type AnnealSettings struct {
 
 // RolloutSettings say how forecasts are made.
 type RolloutSettings struct {
-	Rollout   RolloutSwitch     `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
-	Inference rollout.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+	Rollout   RolloutSwitch        `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
+	Inference statespace.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
 }
 
 // DefaultSettings are those of the paper for the FitzHugh-Nagumo oscillator.
@@ -70,7 +70,7 @@ func DefaultSettings() *Settings {
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
 		Anneal: AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
-		Eval:   RolloutSettings{Rollout: RolloutSample, Inference: rollout.Shared},
+		Eval:   RolloutSettings{Rollout: RolloutSample, Inference: statespace.Shared},
 	}
 }
 

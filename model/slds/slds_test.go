@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/modeltest"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -47,8 +47,8 @@ func variants() map[string]Config {
 		"deterministic":         change(func(c *Config) { c.Switching = Deterministic }),
 		"deterministic/sigmoid": change(func(c *Config) { c.Switching = Deterministic; c.Weights = statespace.Sigmoid; c.Blocks = 1 }),
 		"concrete/initial lstm": change(func(c *Config) { c.Initial = statespace.LSTM }),
-		"concrete/apart":        change(func(c *Config) { c.Inference = rollout.Apart }),
-		"normal/apart":          change(func(c *Config) { c.Switching = Normal; c.Inference = rollout.Apart }),
+		"concrete/apart":        change(func(c *Config) { c.Inference = statespace.Apart }),
+		"normal/apart":          change(func(c *Config) { c.Switching = Normal; c.Inference = statespace.Apart }),
 		"concrete/offset":       change(func(c *Config) { c.Offset = true }),
 		"concrete/offset, no u": change(func(c *Config) { c.Offset = true; c.NU = 0 }),
 		"normal/narrow":         change(func(c *Config) { c.Switching = Normal; c.SwitchSD = 0.2 }),

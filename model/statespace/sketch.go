@@ -2,7 +2,7 @@ package statespace
 
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
-	"github.com/switchyard-ml/switchyard/model/graph"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Sketch writes the parts of this package as graphs. It finds them among the parameters by their names.
@@ -17,7 +17,7 @@ type Sketch struct {
 }
 
 // Measure is Encoder.Measure.
-func (s Sketch) Measure(b *graph.Builder, x, seen string) (mean, variance, features string) {
+func (s Sketch) Measure(b *model.Builder, x, seen string) (mean, variance, features string) {
 	features = b.Body(x, "encoder")
 	mean, variance = b.Dense(features, "encoder.mean"), b.Variance(b.Dense(features, "encoder.sd"), SDFloor)
 	if seen != "" {
@@ -27,8 +27,8 @@ func (s Sketch) Measure(b *graph.Builder, x, seen string) (mean, variance, featu
 }
 
 // Encoder is the inverse measurement q_meas(z_t | x_t).
-func (s Sketch) Encoder() graph.Graph {
-	b := graph.New("encoder", "what an observation alone says of the latent state", s.Params)
+func (s Sketch) Encoder() model.Graph {
+	b := model.New("encoder", "what an observation alone says of the latent state", s.Params)
 	mean, variance, _ := s.Measure(b, b.Input("x", s.NX, "observation"), "")
 	b.Output("mean", mean, s.NZ, "mean of the latent state")
 	b.Output("variance", variance, s.NZ, "its variance")
@@ -36,8 +36,8 @@ func (s Sketch) Encoder() graph.Graph {
 }
 
 // Begin is z_1 from the mean of q(h).
-func (s Sketch) Begin() graph.Graph {
-	b := graph.New("initial", "infers the first latent state from the first observations and controls", s.Params)
+func (s Sketch) Begin() model.Graph {
+	b := model.New("initial", "infers the first latent state from the first observations and controls", s.Params)
 	pair, k := s.NX+s.NU, s.Initial.Observations
 	first := b.Input("first", k*pair, "observation and control of each of the first steps, side by side; a missing value is 0 in the model's units, and a sequence that is shorter repeats its last step")
 	var y string
@@ -52,7 +52,7 @@ func (s Sketch) Begin() graph.Graph {
 }
 
 // Move is the locally linear transition: its mean, and the variances of the model and of inference.
-func (s Sketch) Move(b *graph.Builder, z, u, weights string) (mean, q, inference string) {
+func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference string) {
 	mean = b.Mixture(z, weights, "transition.A", s.M, 0, s.NZ)
 	if s.Residual {
 		mean = b.Op("Add", z, mean)
@@ -68,7 +68,7 @@ func (s Sketch) Move(b *graph.Builder, z, u, weights string) (mean, q, inference
 }
 
 // Decode is the mean of p(x | z), and its standard deviation; of a binary observation the probability of a one, and none.
-func (s Sketch) Decode(b *graph.Builder, z string) (mean, sd string) {
+func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
 	mean = b.Dense(y, "decoder.mean")
 	switch {
@@ -82,8 +82,8 @@ func (s Sketch) Decode(b *graph.Builder, z string) (mean, sd string) {
 }
 
 // Emit is p(x | z).
-func (s Sketch) Emit() graph.Graph {
-	b := graph.New("emission", "what a latent state shows", s.Params)
+func (s Sketch) Emit() model.Graph {
+	b := model.New("emission", "what a latent state shows", s.Params)
 	mean, sd := s.Decode(b, b.Input("z", s.NZ, "latent state"))
 	b.Output("x", mean, s.NX, "mean of the observation")
 	if sd != "" {

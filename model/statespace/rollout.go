@@ -1,9 +1,4 @@
-// Package rollout is what the forecasts of all families share: the sequences of a query are taken in groups, so that
-// memory stays bounded; a group continues each of its sequences by several paths at a time; the paths are averaged, and
-// a decoder is drawn from along the first. It does not know how a model infers or moves its state.
-//
-// The rows of a group are time-major. Within a time step row j·N+i is path j of sequence i of the group.
-package rollout
+package statespace
 
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"

@@ -1,9 +1,9 @@
-package autoregressive
+package pointwise
 
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/model/rollout"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -20,7 +20,7 @@ type forecaster struct {
 	process  Process
 	dims     model.Dims
 	tape     *autodiff.Tape
-	prefixes rollout.Prefixes
+	prefixes statespace.Prefixes
 }
 
 // NewForecaster returns a forecaster of a process with nx observed and nu control dimensions.
@@ -36,16 +36,16 @@ func (f *forecaster) Dims() model.Dims { return f.dims }
 
 // Forecast draws q.Samples paths from the last observation on. The mean is exact: the path without noise.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rollout.Answer(&f.prefixes, f.tape, dst, q, f.dims, 1, func(g rollout.Group, noise *rng.Stream) {
-		rollout.Collect(dst, q, g, f.paths(q, g, noise), noise)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.dims, 1, func(g statespace.Group, noise *rng.Stream) {
+		statespace.Collect(dst, q, g, f.paths(q, g, noise), noise)
 	})
 }
 
-func (f *forecaster) paths(q model.Query, g rollout.Group, noise *rng.Stream) rollout.Paths {
+func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, nx, rows := f.tape, f.dims.NX, g.N*q.Samples
-	u := rollout.Controls(t, q, f.dims.NU, g)
+	u := statespace.Controls(t, q, f.dims.NU, g)
 	drawn, expected := Start(t, g, rows), Start(t, g, rows)
-	p := rollout.Paths{Mean: t.NewConstant(q.Horizon*rows, nx), Expected: t.NewConstant(q.Horizon*rows, nx), SD: t.NewConstant(q.Horizon*rows, nx)}
+	p := statespace.Paths{Mean: t.NewConstant(q.Horizon*rows, nx), Expected: t.NewConstant(q.Horizon*rows, nx), SD: t.NewConstant(q.Horizon*rows, nx)}
 	clear(p.SD.Value) // what is drawn is the observation
 	noise.Normals(p.Mean.Value)
 	sd := f.process.Noise().SD(t, rows)
@@ -62,7 +62,7 @@ func (f *forecaster) paths(q model.Query, g rollout.Group, noise *rng.Stream) ro
 }
 
 // Start is the last observation of every sequence of a group, for so many rows of paths.
-func Start(t *autodiff.Tape, g rollout.Group, rows int) autodiff.Tensor {
+func Start(t *autodiff.Tape, g statespace.Group, rows int) autodiff.Tensor {
 	last := Held(t, g.Batch).Block(g.Batch.T-1, g.Batch.B)
 	x := t.NewConstant(rows, g.Batch.NX)
 	for path := range rows / last.Rows {

@@ -1,6 +1,6 @@
-// Package autoregressive holds what the models without a latent state share: they predict an observation from those
+// Package pointwise holds what the models without a latent state share: they predict an observation from those
 // before it, with Gaussian noise of one standard deviation per dimension. It does not know how they predict.
-package autoregressive
+package pointwise
 
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"

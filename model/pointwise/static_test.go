@@ -1,4 +1,4 @@
-package static
+package pointwise
 
 import (
 	"math"
@@ -9,26 +9,26 @@ import (
 	"github.com/switchyard-ml/switchyard/model/modeltest"
 )
 
-// golden are the bits of every variant.
-var golden = map[string]string{
+// goldenStatic are the bits of every variant.
+var goldenStatic = map[string]string{
 	"controls":    "1ae4ec41c485b5d1",
 	"no controls": "1ae4ec41c485b5d1",
 	"images":      "75acf38c1c5c6f06",
 }
 
-func TestModel_KeepsTheContract(t *testing.T) {
+func TestStatic_KeepsTheContract(t *testing.T) {
 	for name, c := range map[string]modeltest.Case{
 		"controls": {NX: 3, NU: 2}, "no controls": {NX: 3}, "images": {NX: 3, Binary: true},
 	} {
-		c.New = func(testing.TB) modeltest.Model { return New(model.Data{NX: c.NX, NU: c.NU}) }
-		c.IgnoresControls, c.Golden, c.Real = true, golden[name], true
+		c.New = func(testing.TB) modeltest.Model { return NewStatic(model.Data{NX: c.NX, NU: c.NU}) }
+		c.IgnoresControls, c.Golden, c.Real = true, goldenStatic[name], true
 		t.Run(name, c.Run)
 	}
 }
 
 // TestLoss_IsThatOfARandomWalk recomputes it in float64, with a value missing.
 func TestLoss_IsThatOfARandomWalk(t *testing.T) {
-	m := New(model.Data{NX: 2})
+	m := NewStatic(model.Data{NX: 2})
 	b := modeltest.Case{NX: 2}.Batch(4, 3)
 	b.Seen = make([]float32, len(b.Observations))
 	for i := range b.Seen {
@@ -54,7 +54,7 @@ func TestLoss_IsThatOfARandomWalk(t *testing.T) {
 
 // TestForecast_IsTheLastObservation, as it was last seen, at every horizon; the paths spread with the root of it.
 func TestForecast_IsTheLastObservation(t *testing.T) {
-	m := New(model.Data{NX: 2})
+	m := NewStatic(model.Data{NX: 2})
 	b := modeltest.Case{NX: 2}.Batch(3, 1)
 	b.Seen = []float32{1, 1, 1, 1, 1, 0}
 	b.Observations[5] = 0

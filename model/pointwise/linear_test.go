@@ -1,4 +1,4 @@
-package linear
+package pointwise
 
 import (
 	"math"
@@ -11,26 +11,26 @@ import (
 	"github.com/switchyard-ml/switchyard/model/modeltest"
 )
 
-// golden are the bits of every variant.
-var golden = map[string]string{
+// goldenLinear are the bits of every variant.
+var goldenLinear = map[string]string{
 	"controls":    "efd79b75929dd72b",
 	"no controls": "4eb03fcc13c1fcde",
 	"images":      "0ad4c5085edbc2da",
 }
 
-func TestModel_KeepsTheContract(t *testing.T) {
+func TestLinear_KeepsTheContract(t *testing.T) {
 	for name, c := range map[string]modeltest.Case{
 		"controls": {NX: 3, NU: 2}, "no controls": {NX: 3}, "images": {NX: 3, Binary: true},
 	} {
 		c.New = func(testing.TB) modeltest.Model {
-			m := New(model.Data{NX: c.NX, NU: c.NU})
+			m := NewLinear(model.Data{NX: c.NX, NU: c.NU})
 			if m.b != nil {
 				m.b.Fill(0.3)
 				m.params.Pack()
 			}
 			return m
 		}
-		c.Golden, c.Real = golden[name], true
+		c.Golden, c.Real = goldenLinear[name], true
 		t.Run(name, c.Run)
 	}
 }
@@ -39,7 +39,7 @@ func TestModel_KeepsTheContract(t *testing.T) {
 // zero; the pairs that miss a value are left out of both.
 func TestLoss_LeastSquaresHasNoGradient(t *testing.T) {
 	const nx, nu, n, steps = 2, 1, 8, 6
-	m := New(model.Data{NX: nx, NU: nu})
+	m := NewLinear(model.Data{NX: nx, NU: nu})
 	b := modeltest.Case{NX: nx, NU: nu}.Batch(steps, n)
 	for i := n * nx; i < len(b.Observations); i++ { // something to learn
 		b.Observations[i] += 0.6*b.Observations[i-n*nx] - 0.8*b.Controls[i/nx]
@@ -95,7 +95,7 @@ func TestLoss_LeastSquaresHasNoGradient(t *testing.T) {
 
 // TestForecast_IsTheStatedProcess: mean and spread of the paths against the moments in float64.
 func TestForecast_IsTheStatedProcess(t *testing.T) {
-	m := New(model.Data{NX: 2, NU: 1})
+	m := NewLinear(model.Data{NX: 2, NU: 1})
 	modeltest.Set(m, "transition.A", -0.3, 0.2, -0.1, -0.5) // x_t = x·[[0.7, 0.2], [−0.1, 0.5]] + …
 	modeltest.Set(m, "transition.B", 0.4, -1)
 	modeltest.Set(m, "transition.bias", 0.1, 0)

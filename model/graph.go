@@ -1,7 +1,4 @@
-// Package graph describes computations of a trained model as lists of operations on rows of float32, for other programs: an
-// ONNX file, or an interpreter of a few lines in any language. A Builder finds weights by their names among the parameters
-// of a model. The package does not know models, and no file format.
-package graph
+package model
 
 import (
 	"fmt"
