@@ -31,17 +31,15 @@ rng:                   autodiff/kernel
 envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/mat envs/files/ndarray envs/files/npy internal/readable rng
-envs/files/mat:        envs/files/ndarray
-envs/files/ndarray:
-envs/files/npy:        envs/files/ndarray
+envs/files:            envs envs/files/mat envs/files/npy internal/readable rng
+envs/files/mat:        envs/files/npy
+envs/files/npy:
 envs/noise:            envs rng
 envs/planar:
 envs/maze:             envs envs/planar rng
 envs/ball:             envs envs/planar rng
-envs/reacher:          envs envs/trig rng
-envs/hopper:           envs envs/trig rng
-envs/trig:
+envs/reacher:          autodiff/kernel envs rng
+envs/hopper:           autodiff/kernel envs rng
 
 model:                 autodiff autodiff/kernel internal/setting rng
 model/statespace:      autodiff model rng
@@ -73,7 +71,7 @@ web:                   internal/crowd runs
 internal/parallel:
 wire:                  autodiff/kernel internal/setting
 internal/reduce:       autodiff/kernel internal/parallel
-internal/optim:        autodiff/kernel envs/trig internal/parallel
+internal/optim:        autodiff/kernel internal/parallel
 internal/quantize:     autodiff/kernel rng
 wire/natsbus:          wire
 wire/shm:

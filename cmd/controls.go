@@ -14,7 +14,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
@@ -61,7 +61,7 @@ func readControls(path string, names []string) ([][]float64, error) {
 }
 
 // controlRows are the rows of an array [T,nu], or [T] of a single control.
-func controlRows(path string, x *ndarray.Array, err error, nu int) ([][]float64, error) {
+func controlRows(path string, x *npy.Array, err error, nu int) ([][]float64, error) {
 	if err != nil {
 		return nil, controlFault(path, "u", "", "%v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
@@ -19,8 +19,8 @@ var keys = []string{
 
 // field is an array of a file, or one array per episode.
 type field struct {
-	array *ndarray.Array
-	cells []*ndarray.Array
+	array *npy.Array
+	cells []*npy.Array
 }
 
 // arrays are the named arrays of one file.
@@ -134,7 +134,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	p := &panel{name: name}
 	list := f.cells
 	if f.array != nil {
-		list = []*ndarray.Array{f.array}
+		list = []*npy.Array{f.array}
 	}
 	if len(list) == 0 {
 		return nil, faultf(name, "save it as float32", "it holds no numbers")
@@ -151,13 +151,13 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		}
 	}
 	for i, a := range list {
-		if a.Kind == ndarray.Text {
+		if a.Kind == npy.Text {
 			return nil, faultf(name, "save it as float32", "it holds text in place of numbers")
 		}
 		if a.Len() == 0 {
 			return nil, faultf(name, "leave it out", "it is empty: its shape is %v", a.Shape)
 		}
-		p.bytes = a.Kind != ndarray.Float
+		p.bytes = a.Kind != npy.Float
 		if f.array != nil && !b.oneEpisode(a, trailing) {
 			p.stack(a, key == "y" && rounds(a))
 		} else {
@@ -191,7 +191,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 
 // oneEpisode reports whether an array has no dimension for episodes. In a MATLAB file, an array of two dimensions is
 // one episode if y is one.
-func (b *builder) oneEpisode(a *ndarray.Array, trailing []int) bool {
+func (b *builder) oneEpisode(a *npy.Array, trailing []int) bool {
 	if b.in.stacked {
 		return false
 	}
@@ -199,12 +199,12 @@ func (b *builder) oneEpisode(a *ndarray.Array, trailing []int) bool {
 }
 
 // rounds reports whether float32 may round the values of an array.
-func rounds(a *ndarray.Array) bool {
-	return a.Kind == ndarray.Float && a.Size == 8 || (a.Kind == ndarray.Int || a.Kind == ndarray.Uint) && a.Size >= 4
+func rounds(a *npy.Array) bool {
+	return a.Kind == npy.Float && a.Size == 8 || (a.Kind == npy.Int || a.Kind == npy.Uint) && a.Size >= 4
 }
 
 // stack divides an array along its first dimension. exact keeps the values in float64 too.
-func (p *panel) stack(a *ndarray.Array, exact bool) {
+func (p *panel) stack(a *npy.Array, exact bool) {
 	if len(a.Shape) == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"math"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/internal/readable"
 )
@@ -119,7 +119,7 @@ func Decode(data []byte) (*Dataset, error) {
 	if h.Observation < 1 || h.Control < 0 || h.State < 0 {
 		return nil, faultf("", "", "it has %d observations, %d controls and %d states", h.Observation, h.Control, h.State)
 	}
-	if hw, err := ndarray.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 && h.Image != [3]int{} {
+	if hw, err := npy.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 && h.Image != [3]int{} {
 		return nil, faultf("", "", "images of %v for %d observations", h.Image, h.Observation)
 	}
 	d := &Dataset{
@@ -194,7 +194,7 @@ func (b *canonicalBody) episode(s envs.Spec, entry canonicalEntry, i int) Episod
 
 // take returns the bytes of the next steps·width values, four bytes each.
 func (b *canonicalBody) take(steps, width int) []byte {
-	size, err := ndarray.Bytes([]int{steps, width}, 4)
+	size, err := npy.Bytes([]int{steps, width}, 4)
 	if b.err == nil && (err != nil || size > int64(len(b.rest))) {
 		b.err = faultf("", "fetch it again", "it ends too early")
 	}

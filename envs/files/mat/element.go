@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // Types of the elements that a file is made of.
@@ -21,12 +21,12 @@ const (
 
 // storage maps the types of numeric elements to types of arrays.
 var storage = map[uint32]struct {
-	kind ndarray.Kind
+	kind npy.Kind
 	size int
 }{
-	miInt8: {ndarray.Int, 1}, 2: {ndarray.Uint, 1}, 3: {ndarray.Int, 2}, 4: {ndarray.Uint, 2},
-	miInt32: {ndarray.Int, 4}, miUint32: {ndarray.Uint, 4}, 7: {ndarray.Float, 4}, 9: {ndarray.Float, 8},
-	12: {ndarray.Int, 8}, 13: {ndarray.Uint, 8},
+	miInt8: {npy.Int, 1}, 2: {npy.Uint, 1}, 3: {npy.Int, 2}, 4: {npy.Uint, 2},
+	miInt32: {npy.Int, 4}, miUint32: {npy.Uint, 4}, 7: {npy.Float, 4}, 9: {npy.Float, 8},
+	12: {npy.Int, 8}, 13: {npy.Uint, 8},
 }
 
 // A tag begins an element. A small element of up to four bytes is held by its tag.

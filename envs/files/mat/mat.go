@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // Reasons a file is refused.
@@ -38,9 +38,9 @@ type Variable struct {
 	Class string // as MATLAB names it: double, cell, struct, …
 	Shape []int
 
-	Array *ndarray.Array   // of a numeric or logical class
-	Cells []*ndarray.Array // of a cell array, in column-major order
-	Text  string           // of the class char
+	Array *npy.Array   // of a numeric or logical class
+	Cells []*npy.Array // of a cell array, in column-major order
+	Text  string       // of the class char
 
 	// Unread is why the variable has no value; "" if it has one.
 	Unread string

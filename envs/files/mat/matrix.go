@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // classes names the classes of variables by their number.
@@ -30,7 +30,7 @@ const (
 // matrix reads a variable, or a cell of one at depth 1, from the section that holds it.
 func (m *reader) matrix(s *section, depth int) (*Variable, error) {
 	if s.left == 0 && depth > 0 {
-		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &ndarray.Array{Shape: []int{0, 0}, Kind: ndarray.Float, Size: 8}}, nil
+		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &npy.Array{Shape: []int{0, 0}, Kind: npy.Float, Size: 8}}, nil
 	}
 	class, flags, err := s.flags()
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *reader) numbers(s *section, v *Variable) error {
 	if !ok {
 		return v.fault(fmt.Errorf("%w: data of type %d", ErrFormat, t.kind))
 	}
-	size, err := ndarray.Bytes(v.Shape, how.size)
+	size, err := npy.Bytes(v.Shape, how.size)
 	if err != nil {
 		return v.fault(fmt.Errorf("%w: %w", ErrFormat, err))
 	}
@@ -142,7 +142,7 @@ func (m *reader) numbers(s *section, v *Variable) error {
 		return v.fault(err)
 	}
 	m.budget -= size
-	v.Array = &ndarray.Array{
+	v.Array = &npy.Array{
 		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw,
 		BigEndian: s.order == binary.ByteOrder(binary.BigEndian), ColumnMajor: true,
 	}
@@ -175,7 +175,7 @@ func (m *reader) text(s *section, v *Variable) error {
 
 // cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread.
 func (m *reader) cells(s *section, v *Variable) error {
-	n, err := ndarray.Bytes(v.Shape, 1)
+	n, err := npy.Bytes(v.Shape, 1)
 	if err != nil || n > maxElements {
 		return v.fault(fmt.Errorf("%w: a cell array of shape %v", ErrFormat, v.Shape))
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // Version 4 has no header of the file. Each variable begins with five numbers of 32 bits: a type MOPT in decimal digits
@@ -17,9 +17,9 @@ import (
 
 // storage4 are the storages of digit P.
 var storage4 = []struct {
-	kind ndarray.Kind
+	kind npy.Kind
 	size int
-}{{ndarray.Float, 8}, {ndarray.Float, 4}, {ndarray.Int, 4}, {ndarray.Int, 2}, {ndarray.Uint, 2}, {ndarray.Uint, 1}}
+}{{npy.Float, 8}, {npy.Float, 4}, {npy.Int, 4}, {npy.Int, 2}, {npy.Uint, 2}, {npy.Uint, 1}}
 
 // isVersion4 reports whether a file that begins with these bytes is of version 4: one of the first four is zero, as none
 // is in the text that begins a file of version 5, and they are a type.
@@ -77,7 +77,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	}
 	how := storage4[kind/10%10]
 	v := &Variable{Name: strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "?"), Class: "double", Shape: []int{rows, columns}}
-	size, err := ndarray.Bytes(v.Shape, how.size)
+	size, err := npy.Bytes(v.Shape, how.size)
 	if err != nil {
 		return nil, v.fault(fmt.Errorf("%w: %w", ErrFormat, err))
 	}
@@ -105,7 +105,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 		return nil, v.fault(err)
 	}
 	m.budget -= size
-	v.Array = &ndarray.Array{
+	v.Array = &npy.Array{
 		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw, BigEndian: order == binary.ByteOrder(binary.BigEndian), ColumnMajor: true,
 	}
 	return v, nil

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
 // maxEntries is the largest number of arrays in an archive.
@@ -45,7 +43,7 @@ func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 func (a *Archive) Names() []string { return a.names }
 
 // Header returns an array without its data.
-func (a *Archive) Header(name string) (*ndarray.Array, error) {
+func (a *Archive) Header(name string) (*Array, error) {
 	r, err := a.open(name)
 	if err != nil {
 		return nil, err
@@ -56,7 +54,7 @@ func (a *Archive) Header(name string) (*ndarray.Array, error) {
 
 // Read reads an array of at most limit bytes. Before it inflates data, it compares the header with the size in the
 // directory of the archive.
-func (a *Archive) Read(name string, limit int64) (*ndarray.Array, error) {
+func (a *Archive) Read(name string, limit int64) (*Array, error) {
 	r, err := a.open(name)
 	if err != nil {
 		return nil, err

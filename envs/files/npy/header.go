@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
 // maxDims is the largest number of dimensions that numpy makes.
@@ -14,9 +12,9 @@ const maxDims = 64
 // parseHeader reads the Python literal that describes an array:
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-func parseHeader(text string) (*ndarray.Array, error) {
+func parseHeader(text string) (*Array, error) {
 	p := &literal{rest: text}
-	a := &ndarray.Array{}
+	a := &Array{}
 	seen := map[string]bool{}
 	if !p.take("{") {
 		return nil, p.fault("a dictionary")
@@ -42,7 +40,7 @@ func parseHeader(text string) (*ndarray.Array, error) {
 			return nil, fmt.Errorf("%w: the header has no %s", ErrFormat, key)
 		}
 	}
-	if a.Kind == ndarray.Text && a.Size > maxHeader {
+	if a.Kind == Text && a.Size > maxHeader {
 		return nil, fmt.Errorf("%w: text of %d characters", ErrType, a.Size/4)
 	}
 	return a, nil
@@ -81,7 +79,7 @@ func (p *literal) text() (string, bool) {
 }
 
 // value reads the value of a key into the array.
-func (p *literal) value(a *ndarray.Array, key string) error {
+func (p *literal) value(a *Array, key string) error {
 	switch key {
 	case "descr":
 		descr, ok := p.text()
@@ -104,7 +102,7 @@ func (p *literal) value(a *ndarray.Array, key string) error {
 	return fmt.Errorf("%w: the header has an unknown key %q", ErrFormat, key)
 }
 
-func (p *literal) shape(a *ndarray.Array) error {
+func (p *literal) shape(a *Array) error {
 	if !p.take("(") {
 		return p.fault("the shape")
 	}

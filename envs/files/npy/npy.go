@@ -13,8 +13,6 @@ import (
 	"io"
 	"math"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
 // Reasons for refusing a file.
@@ -41,15 +39,15 @@ const firstRead = 1 << 20
 
 // Read reads one array, which has to end where r ends. It refuses an array of more than limit bytes before it reads the
 // data.
-func Read(r io.Reader, limit int64) (*ndarray.Array, error) { return read(r, limit, math.MaxInt64) }
+func Read(r io.Reader, limit int64) (*Array, error) { return read(r, limit, math.MaxInt64) }
 
 // read also refuses an array that is larger than the available bytes.
-func read(r io.Reader, limit, available int64) (*ndarray.Array, error) {
+func read(r io.Reader, limit, available int64) (*Array, error) {
 	a, err := ReadHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	size, err := ndarray.Bytes(a.Shape, a.Size)
+	size, err := Bytes(a.Shape, a.Size)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
@@ -94,7 +92,7 @@ func readData(r io.Reader, size int64) ([]byte, error) {
 }
 
 // ReadHeader reads everything before the data and returns the array without data.
-func ReadHeader(r io.Reader) (*ndarray.Array, error) {
+func ReadHeader(r io.Reader) (*Array, error) {
 	var start [8]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
 		return nil, headerFault(err)
@@ -133,7 +131,7 @@ func headerFault(err error) error {
 }
 
 // typeOf parses a type description such as <f4, |b1 or >U12 into the array.
-func typeOf(a *ndarray.Array, descr string) error {
+func typeOf(a *Array, descr string) error {
 	if descr == "" {
 		return fmt.Errorf("%w: no type", ErrFormat)
 	}
@@ -154,11 +152,11 @@ func typeOf(a *ndarray.Array, descr string) error {
 		return fmt.Errorf("%w: %q", ErrType, descr)
 	}
 	kinds := map[byte]struct {
-		kind  ndarray.Kind
+		kind  Kind
 		sizes string
-	}{'b': {ndarray.Bool, "1"}, '?': {ndarray.Bool, "1"}, 'i': {ndarray.Int, "1248"}, 'u': {ndarray.Uint, "1248"}, 'f': {ndarray.Float, "248"}}
+	}{'b': {Bool, "1"}, '?': {Bool, "1"}, 'i': {Int, "1248"}, 'u': {Uint, "1248"}, 'f': {Float, "248"}}
 	if letter == 'U' && size <= maxHeader {
-		a.Kind, a.Size = ndarray.Text, 4*max(size, 1)
+		a.Kind, a.Size = Text, 4*max(size, 1)
 		return nil
 	}
 	k, ok := kinds[letter]

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/switchyard-ml/switchyard/envs/files/ndarray"
 )
 
 // file builds an array file with any header.
@@ -214,7 +212,7 @@ func TestArchive_RoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(name string) *ndarray.Array {
+	read := func(name string) *Array {
 		array, err := a.Read(name, 1<<20)
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +280,7 @@ func FuzzRead(f *testing.F) {
 		if len(a.Raw) != a.Len()*a.Size || a.Len() > len(data) {
 			t.Fatalf("%d bytes of shape %v in a file of %d", len(a.Raw), a.Shape, len(data))
 		}
-		if a.Kind == ndarray.Text {
+		if a.Kind == Text {
 			a.Strings()
 			return
 		}

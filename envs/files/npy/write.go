@@ -14,15 +14,15 @@ type Type string
 
 // The supported types.
 const (
-	Float32 Type = "<f4"
-	Float64 Type = "<f8"
-	Int64   Type = "<i8"
-	Uint8   Type = "|u1"
-	Bool    Type = "|b1"
+	Float32   Type = "<f4"
+	Float64   Type = "<f8"
+	Int64     Type = "<i8"
+	Uint8     Type = "|u1"
+	BoolArray Type = "|b1"
 )
 
-// Text is the type of strings of up to n characters.
-func Text(n int) Type { return Type(fmt.Sprintf("<U%d", n)) }
+// TextArray is the type of strings of up to n characters.
+func TextArray(n int) Type { return Type(fmt.Sprintf("<U%d", n)) }
 
 // WriteHeader writes everything before the data of a row-major array, padded to a multiple of 64 bytes as in numpy. The
 // caller writes the data in the order of the shape.
@@ -87,7 +87,7 @@ func WriteStrings(w io.Writer, data []string) error {
 	for _, s := range data {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	if err := WriteHeader(w, Text(width), []int{len(data)}); err != nil {
+	if err := WriteHeader(w, TextArray(width), []int{len(data)}); err != nil {
 		return err
 	}
 	buffer := make([]byte, 0, 4*width*len(data))

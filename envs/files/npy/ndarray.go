@@ -1,9 +1,4 @@
-// Package ndarray holds arrays of any number of dimensions as a file stored them: the bytes beside
-// the type, the byte order and the order of the dimensions. They are converted when they are asked
-// for, once, into the row-major numbers that the rest of the program computes with.
-//
-// The package does not know file formats: npy and mat make arrays, files gives them a meaning.
-package ndarray
+package npy
 
 import (
 	"encoding/binary"
