@@ -31,7 +31,7 @@ rng:                   autodiff/kernel
 envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/mat envs/files/npy internal/readable rng
+envs/files:            envs envs/files/mat envs/files/npy internal/terminal rng
 envs/files/mat:        envs/files/npy
 envs/files/npy:
 envs/noise:            envs rng
@@ -52,45 +52,40 @@ model/kvae:            autodiff autodiff/kernel model model/statespace rng
 model/slds:            autodiff autodiff/kernel model model/statespace rng
 model/gibbs:           autodiff model rng
 
-eval:                  envs envs/fhn internal/readable model rng
+eval:                  envs envs/fhn internal/terminal model rng
 eval/figure:           envs envs/files envs/planar eval
 eval/protocol:         envs envs/files eval eval/figure model
 
 sweep:                 rng
 
 internal/setting:
-internal/exact:
+internal/vector:       autodiff/kernel rng
 config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
 runs/checkpoint:       internal/disk
 runs:                  config internal/disk internal/setting
-internal/readable:
-internal/terminal:     internal/readable
+internal/terminal:
 internal/crowd:
 web:                   internal/crowd runs
-internal/parallel:
 wire:                  autodiff/kernel internal/setting
-internal/reduce:       autodiff/kernel internal/parallel
-internal/optim:        autodiff/kernel internal/parallel
-internal/quantize:     autodiff/kernel rng
 wire/natsbus:          wire
 wire/shm:
 cluster:               internal/crowd internal/disk internal/setting wire
-lead:                  autodiff/kernel cluster config coordinator internal/disk internal/quantize internal/readable internal/reduce internal/scaling internal/setting internal/terminal lab/fault lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
+lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
 ops:                   runs
-internal/scaling:      internal/readable rng
-lab/bench:             autodiff/kernel coordinator export internal/disk internal/optim internal/parallel internal/readable internal/reduce internal/scaling wire wire/shm worker
+internal/scaling:      internal/terminal rng
+lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector wire wire/shm worker
 lab/fault:             internal/disk rng wire worker
 lab/chaos:             cluster lab/fault rng runs runs/checkpoint
 
-worker:                autodiff autodiff/kernel envs envs/files internal/exact internal/optim internal/parallel internal/quantize internal/reduce internal/setting model rng wire wire/shm
-coordinator:           autodiff/kernel internal/disk internal/optim internal/parallel internal/quantize internal/reduce internal/scaling runs/checkpoint wire wire/shm
+worker:                autodiff autodiff/kernel envs envs/files internal/setting internal/vector model rng wire wire/shm
+coordinator:           autodiff/kernel internal/disk internal/scaling internal/vector runs/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/exact internal/optim internal/quantize internal/readable internal/reduce internal/setting model runs trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/exact internal/readable lead/job model rng runs runs/checkpoint switchyard
-paper:                 config coordinator eval eval/figure eval/protocol internal/readable internal/terminal lead lead/job runs runs/checkpoint trained
+lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model runs trained wire worker
+trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/terminal internal/vector lead/job model rng runs runs/checkpoint switchyard
+paper:                 config coordinator eval eval/figure eval/protocol internal/terminal lead lead/job runs runs/checkpoint trained
 export:                envs/files envs/files/npy model runs/checkpoint
-internal/suggest:      envs/files internal/readable
+internal/suggest:      envs/files internal/terminal
 sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng runs runs/checkpoint sweep trained
 serving:               switchyard trained
 

@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
@@ -212,10 +212,10 @@ func hash(c *coordinator.Coordinator) string {
 
 // referee computes a block of the toy as an honest worker does.
 func referee(size int) coordinator.Referee {
-	return func(_ context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error) {
-		p, tree := &toy{size: size, theta: theta}, reduce.NewTree(block)
+	return func(_ context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values, terms []float32, err error) {
+		p, tree := &toy{size: size, theta: theta}, vector.NewTree(block)
 		for shard := block.First; shard < block.First+block.Count; shard++ {
-			part := reduce.Partial{Terms: make([]float32, 1)}
+			part := vector.Partial{Terms: make([]float32, 1)}
 			if work == wire.Validate {
 				err = p.Validate(0, step, shard, part.Terms)
 			} else {
@@ -225,7 +225,7 @@ func referee(size int) coordinator.Referee {
 			if err != nil {
 				return nil, nil, err
 			}
-			tree.Add(reduce.Block{First: shard, Count: 1}, part, func(reduce.Partial) {})
+			tree.Add(vector.Block{First: shard, Count: 1}, part, func(vector.Partial) {})
 		}
 		sum, _ := tree.Take()
 		return sum.Values, sum.Terms, nil

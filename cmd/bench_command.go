@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead/job"
 
@@ -119,19 +119,19 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
 			bench.Step
 		}{p.Config.Preset, config.Describe(p.Config).Variant, kernel.Active().String(), memory.Total(), memory, s})
 	}
-	t := readable.NewTable("step of "+p.Config.Preset, config.Describe(p.Config).Variant).Left(1)
-	t.Row("on", fmt.Sprintf("%s, %s kernels", readable.Count(s.Threads, "thread"), kernel.Active()))
+	t := terminal.NewTable("step of "+p.Config.Preset, config.Describe(p.Config).Variant).Left(1)
+	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
 	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
 	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
-	size := func(n int) string { return readable.Bytes(int64(n)) }
+	size := func(n int) string { return terminal.Bytes(int64(n)) }
 	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
 		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
 	_, err := t.WriteTo(a.out)
 	return err
 }
 
-func milliseconds(seconds float64) string { return readable.Digits(1e3*seconds) + " ms" }
+func milliseconds(seconds float64) string { return terminal.Digits(1e3*seconds) + " ms" }
 
 func (a *app) benchKernelsCommand() *cobra.Command {
 	var samples int
@@ -157,7 +157,7 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			if a.asJSON {
 				return a.printJSON(list)
 			}
-			t := readable.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
+			t := terminal.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
 			for _, k := range list {
 				if k.M == 0 {
 					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))

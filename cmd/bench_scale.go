@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -161,11 +161,11 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 func (a *app) printScale(t scaleTable) error {
 	l := t.Load
 	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for each receiver\n\n", t.Preset,
-		l.Shards, milliseconds(l.Shard), readable.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
+		l.Shards, milliseconds(l.Shard), terminal.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
 		milliseconds(l.Send), milliseconds(l.Deliver)); err != nil {
 		return err
 	}
-	table := readable.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
+	table := terminal.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
 	for _, r := range t.Rows {
 		p := r.Prediction
 		table.Row(fmt.Sprint(r.Cluster.Workers), duration(p.Seconds), duration(p.Down), duration(p.Compute), duration(p.Up), duration(p.Update),
@@ -180,7 +180,7 @@ func duration(seconds float64) string {
 	if seconds < 1 {
 		return milliseconds(seconds)
 	}
-	return readable.Digits(seconds) + " s"
+	return terminal.Digits(seconds) + " s"
 }
 
 // better lists the changes that help most.

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/serving"
 )
@@ -60,7 +60,7 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 				return a.printJSON(r)
 			}
 			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
-				r.Run, readable.Count(r.Clients, "client"), readable.Count(r.Cores, "core"), r.Seconds, readable.Group(r.Requests), readable.Digits(r.PerSecond),
+				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests), terminal.Digits(r.PerSecond),
 				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest), milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
 		},
 	}

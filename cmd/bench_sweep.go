@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -183,8 +183,8 @@ func (a *app) printSweepBench(f sweepBench, s bench.Shares, parts map[string]flo
 		}{f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s, of(partCoordinator), of(partWorkers), of(partBroker), of("")})
 	}
 	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
-	t := readable.NewTable("sweep", fmt.Sprintf("%d trials of up to %d updates, %s", f.trials, f.steps, f.stop)).Left(1)
-	t.Row("slots", fmt.Sprintf("%d, for %.1f s, with %s shards of %s", s.Slots, s.Seconds, readable.Group(s.Shards), f.shard))
+	t := terminal.NewTable("sweep", fmt.Sprintf("%d trials of up to %d updates, %s", f.trials, f.steps, f.stop)).Left(1)
+	t.Row("slots", fmt.Sprintf("%d, for %.1f s, with %s shards of %s", s.Slots, s.Seconds, terminal.Group(s.Shards), f.shard))
 	t.Row("busy", percent(s.Busy)+" of the time of the slots")
 	t.Row("idle in a run", percent(s.InRun)+", between two shards: messages, and updates of the parameters")
 	t.Row("idle between", percent(s.Between)+", between two runs")

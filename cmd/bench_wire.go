@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -139,12 +139,12 @@ func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 			bench.Wire
 		}{p.Config.Preset, len(p.Theta), w})
 	}
-	t := readable.NewTable("messages of "+p.Config.Preset, readable.Group(len(p.Theta))+" parameters").Left(1)
-	t.Row("workers", readable.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[lead.Carrier(f.carrier)])
+	t := terminal.NewTable("messages of "+p.Config.Preset, terminal.Group(len(p.Theta))+" parameters").Left(1)
+	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[lead.Carrier(f.carrier)])
 	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
 	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
-	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", readable.Bytes(int64(w.BytesIn)), readable.Bytes(int64(w.BytesOut)), readable.Bytes(int64(w.PerWorker))))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
 	_, err := t.WriteTo(a.out)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+
 	"github.com/switchyard-ml/switchyard/lab/chaos"
 	"github.com/switchyard-ml/switchyard/lab/fault"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -281,14 +281,14 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 
 // progress shows how far the run under faults is.
 func (j *chaosJob) progress(s chaos.Status) {
-	done := readable.Group(s.Step) + "/" + readable.Group(s.Steps)
+	done := terminal.Group(s.Step) + "/" + terminal.Group(s.Steps)
 	if j.flags.duration > 0 {
-		done = fmt.Sprintf("%s, %s of %s", readable.Group(s.Step), readable.Short(s.Elapsed), readable.Short(j.flags.duration))
+		done = fmt.Sprintf("%s, %s of %s", terminal.Group(s.Step), terminal.Short(s.Elapsed), terminal.Short(j.flags.duration))
 	}
-	line := fmt.Sprintf("under faults: step %s  %s", done, readable.Count(s.Workers, "worker"))
+	line := fmt.Sprintf("under faults: step %s  %s", done, terminal.Count(s.Workers, "worker"))
 	for _, name := range slices.Sorted(keysOf(s.Faults)) {
 		if n := s.Faults[name]; n > 0 {
-			line += fmt.Sprintf("  %s %s", name, readable.Group(n))
+			line += fmt.Sprintf("  %s %s", name, terminal.Group(n))
 		}
 	}
 	j.screen.Status(line)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/chaos"
 )
 
@@ -58,18 +58,18 @@ func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	if !o.Equal {
 		verdict = "DIFFERENT"
 	}
-	table := readable.NewTable("parameters", verdict).Left(1)
-	table.Row("step", readable.Group(o.Step))
+	table := terminal.NewTable("parameters", verdict).Left(1)
+	table.Row("step", terminal.Group(o.Step))
 	table.Row("params_sha256", o.SHA256)
 	table.Row("reference", o.Reference)
-	table.Row("time", readable.Short(time.Duration(o.Seconds*float64(time.Second))))
+	table.Row("time", terminal.Short(time.Duration(o.Seconds*float64(time.Second))))
 	table.Row("goodput", goodputText(o))
 	table.Row("exits", fmt.Sprintf("%d processes ended by themselves and were started again", o.Exits))
 	for _, name := range slices.Sorted(keysOf(o.Faults)) {
-		table.Row(name, readable.Group(o.Faults[name]))
+		table.Row(name, terminal.Group(o.Faults[name]))
 	}
 	for _, row := range effectRows(&o.Effects) {
-		table.Row(row.what, readable.Group(row.times))
+		table.Row(row.what, terminal.Group(row.times))
 	}
 	if _, err := table.WriteTo(a.out); err != nil {
 		return fmt.Errorf("write the outcome: %w", err)
@@ -102,7 +102,7 @@ func goodputText(o chaosOutcome) string {
 	if o.Issued == 0 {
 		return "unknown: the coordinator's page did not answer"
 	}
-	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, readable.Group(o.Useful), readable.Group(o.Issued))
+	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, terminal.Group(o.Useful), terminal.Group(o.Issued))
 }
 
 // reportGrowth prints the quantities that grew in the processes.
@@ -113,7 +113,7 @@ func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
 	if err := j.app.printf("\ngrowth of processes that are warm (after a minute and a quarter of their life)\n"); err != nil {
 		return err
 	}
-	table := readable.NewTable("process", "what", "per hour", "mean", "samples", "processes").Left(1)
+	table := terminal.NewTable("process", "what", "per hour", "mean", "samples", "processes").Left(1)
 	for _, g := range list {
 		number := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 		if g.What == "memory" {
@@ -136,7 +136,7 @@ func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	if j.app.asJSON {
 		return j.app.printJSON(list)
 	}
-	table := readable.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases", "usual step")
+	table := terminal.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases", "usual step")
 	for _, r := range list {
 		table.Row(r.Fault, seconds(chaos.Median(r.First)), seconds(slices.Max(r.First)), seconds(chaos.Median(r.Pace)), seconds(slices.Max(r.Pace)),
 			fmt.Sprint(len(r.First)), seconds(r.Step))

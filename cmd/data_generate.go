@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -86,7 +86,7 @@ func (a *app) wrote(d *files.Dataset, path string) error {
 		return err
 	}
 	return a.result(writtenData{path, len(d.Episodes), d.Steps(), hash}, func() error {
-		return a.printf("%s: %s, %s steps, sha256 %s\n", path, readable.Count(len(d.Episodes), "episode"), readable.Group(d.Steps()), hash)
+		return a.printf("%s: %s, %s steps, sha256 %s\n", path, terminal.Count(len(d.Episodes), "episode"), terminal.Group(d.Steps()), hash)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // dataInfo is what `data info --json` prints.
@@ -82,7 +82,7 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 	if err := a.printf("\n"); err != nil {
 		return err
 	}
-	table := readable.NewTable("channel", "min", "max", "mean", "sd", "missing", "").Left(6)
+	table := terminal.NewTable("channel", "min", "max", "mean", "sd", "missing", "").Left(6)
 	for _, c := range info.Channels {
 		low, high, mean, sd, note := short(c.Min), short(c.Max), short(c.Mean), short(c.SD), ""
 		switch {
@@ -91,7 +91,7 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 		case c.Constant:
 			note = "constant"
 		}
-		table.Row(c.Name, low, high, mean, sd, readable.Group(c.Missing), note)
+		table.Row(c.Name, low, high, mean, sd, terminal.Group(c.Missing), note)
 	}
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
@@ -114,17 +114,17 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 	if info.Lengths.Min < info.Lengths.Max {
 		lengths = fmt.Sprintf("of %d to %d steps, median %d", info.Lengths.Min, info.Lengths.Max, info.Lengths.Median)
 	}
-	shape := fmt.Sprintf("%s, %s", readable.Count(d.Spec.Observation, "observation"), readable.Count(d.Spec.Control, "control"))
+	shape := fmt.Sprintf("%s, %s", terminal.Count(d.Spec.Observation, "observation"), terminal.Count(d.Spec.Control, "control"))
 	values := info.Steps * d.Spec.Observation
 	if info.Image != nil {
-		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], readable.Count(info.Image[2], "channel"), readable.Count(d.Spec.Control, "control"))
+		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], terminal.Count(info.Image[2], "channel"), terminal.Count(d.Spec.Control, "control"))
 	}
 	return []fact{
-		{"data", readable.Plain(strings.Join(info.Files, " "))},
-		{"episodes", fmt.Sprintf("%s %s, %s steps in all", readable.Group(info.Episodes), lengths, readable.Group(info.Steps))},
+		{"data", terminal.Plain(strings.Join(info.Files, " "))},
+		{"episodes", fmt.Sprintf("%s %s, %s steps in all", terminal.Group(info.Episodes), lengths, terminal.Group(info.Steps))},
 		{"a step", shape},
 		{"dt", orUnknown(info.DT > 0, strings.TrimSpace(short(info.DT)+" "+info.TimeUnit))},
-		{"missing", fmt.Sprintf("%s of %s values (%s %%)", readable.Group(info.Missing), readable.Group(values), readable.Digits(100*float64(info.Missing)/float64(values)))},
+		{"missing", fmt.Sprintf("%s of %s values (%s %%)", terminal.Group(info.Missing), terminal.Group(values), terminal.Digits(100*float64(info.Missing)/float64(values)))},
 		{"truth", truth(info.Summary)},
 		{"split", info.splitText()},
 		{"sha256", info.Hash},
@@ -134,17 +134,17 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 func truth(s files.Summary) string {
 	var parts []string
 	if s.States > 0 {
-		parts = append(parts, readable.Count(s.States, "state"))
+		parts = append(parts, terminal.Count(s.States, "state"))
 	}
 	if len(s.Labels) > 0 {
 		names := strings.Join(s.Labels, " ")
 		if len(s.Labels) > 6 {
 			names = strings.Join(s.Labels[:6], " ") + " …"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s)", readable.Count(len(s.Labels), "label"), names))
+		parts = append(parts, fmt.Sprintf("%s (%s)", terminal.Count(len(s.Labels), "label"), names))
 	}
 	if s.Modes > 0 {
-		parts = append(parts, readable.Count(s.Modes, "mode"))
+		parts = append(parts, terminal.Count(s.Modes, "mode"))
 	}
 	if len(parts) == 0 {
 		return "unknown"
@@ -200,7 +200,7 @@ func (i *dataInfo) splitText() string {
 	case i.SplitProblem != "":
 		return i.SplitProblem
 	case i.SplitBy == "time":
-		return fmt.Sprintf("%s training, %s validation, %s test steps (by time)", readable.Group(i.SplitSteps[0]), readable.Group(i.SplitSteps[1]), readable.Group(i.SplitSteps[2]))
+		return fmt.Sprintf("%s training, %s validation, %s test steps (by time)", terminal.Group(i.SplitSteps[0]), terminal.Group(i.SplitSteps[1]), terminal.Group(i.SplitSteps[2]))
 	case i.SplitBy == "seed":
 		return fmt.Sprintf("%d training, %d validation, %d test (by seed)", i.Split[0], i.Split[1], i.Split[2])
 	}
@@ -236,4 +236,4 @@ func orUnknown(known bool, text string) string {
 }
 
 // short writes a number with five significant digits.
-func short(v float64) string { return readable.Number(v, 5) }
+func short(v float64) string { return terminal.Number(v, 5) }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 )
 
@@ -63,9 +63,9 @@ func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err er
 
 func (a *app) printComparison(d *lead.Comparison) error {
 	if d.Equal {
-		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, readable.Group(d.Common))
+		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, terminal.Group(d.Common))
 	}
-	lines := []string{fmt.Sprintf("runs %s and %s part at step %s", d.A, d.B, readable.Group(d.Step))}
+	lines := []string{fmt.Sprintf("runs %s and %s part at step %s", d.A, d.B, terminal.Group(d.Step))}
 	if d.Step == 0 {
 		lines[0] = fmt.Sprintf("runs %s and %s begin with different parameters", d.A, d.B)
 	}

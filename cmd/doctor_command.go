@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
@@ -59,7 +59,7 @@ with --nats the broker, too, and its coordinator. Each check is one line, with w
 // diagnose prints the findings, and returns an error if one is bad.
 func (a *app) diagnose(findings []bench.Finding) error {
 	bad := 0
-	table := readable.NewTable("check", "", "found").Left(1, 2)
+	table := terminal.NewTable("check", "", "found").Left(1, 2)
 	for _, f := range findings {
 		table.Row(f.Check, string(f.State), f.Found)
 		if f.Do != "" {
@@ -74,7 +74,7 @@ func (a *app) diagnose(findings []bench.Finding) error {
 		return err
 	})
 	if err == nil && bad > 0 {
-		err = fmt.Errorf("%w: %s of %d failed", errUnfit, readable.Count(bad, "check"), len(findings))
+		err = fmt.Errorf("%w: %s of %d failed", errUnfit, terminal.Count(bad, "check"), len(findings))
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (a *app) checkKeys(dir string) bench.Finding {
 		f.State, f.Found, f.Do = bench.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
 		return f
 	}
-	f.Found = fmt.Sprintf("%s in %s", readable.Count(len(list), "key"), dir)
+	f.Found = fmt.Sprintf("%s in %s", terminal.Count(len(list), "key"), dir)
 	if info.Mode().Perm()&0o077 != 0 {
 		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+dir
 	}
@@ -138,7 +138,7 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 		if err := bus.Conn().FlushWithContext(ctx); err != nil {
 			return fmt.Errorf("the broker does not answer: %w", err)
 		}
-		f.State, f.Found = bench.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), readable.Bytes(int64(bus.MaxPayload())))
+		f.State, f.Found = bench.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), terminal.Bytes(int64(bus.MaxPayload())))
 		if bus.MaxPayload() < usualPayload {
 			f.State, f.Do = bench.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
 		}
@@ -157,5 +157,5 @@ func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) bench.Fi
 	if err != nil {
 		return bench.Finding{Check: "coordinator", State: bench.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}
 	}
-	return bench.Finding{Check: "coordinator", State: bench.OK, Found: "answers; it has " + readable.Count(len(list.Runs), "run")}
+	return bench.Finding{Check: "coordinator", State: bench.OK, Found: "answers; it has " + terminal.Count(len(list.Runs), "run")}
 }

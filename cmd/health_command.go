@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // healthTimeout is the longest wait for the answer of a process on this machine.
@@ -71,7 +71,7 @@ func lately(path string, now time.Time) (string, error) {
 		return "", fmt.Errorf("%w: look for the health file: %w", errUnwell, err)
 	}
 	if ago := now.Sub(info.ModTime()); ago > touchedWithin {
-		return "", fmt.Errorf("%w: the worker has not touched %s for %s", errUnwell, path, readable.Short(ago))
+		return "", fmt.Errorf("%w: the worker has not touched %s for %s", errUnwell, path, terminal.Short(ago))
 	}
 	return "well", nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // maxKeys is the most keys that init numbers: a broker takes as many connections.
@@ -157,8 +157,8 @@ var keyFiles = map[string][2]string{
 	cluster.Credentials:    {"routes of a NATS server", "NATS servers of a cluster"},
 }
 
-func keyTable(report *cluster.Report) *readable.Table {
-	table := readable.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
+func keyTable(report *cluster.Report) *terminal.Table {
+	table := terminal.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
 	for _, f := range report.Files {
 		about, known := keyFiles[f.Name]
 		if !known {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // jsonFlag adds the flag by which every command with a result prints it for programs: one JSON value on stdout, and
@@ -77,7 +77,7 @@ func (a *app) printRaw(text string) error {
 // printYAML prints a configuration. On a terminal its comments are folded, so that it stays a configuration.
 func (a *app) printYAML(text string) error {
 	if w, ok := a.out.(interface{ Width() int }); ok {
-		text = readable.FoldComments(text, w.Width())
+		text = terminal.FoldComments(text, w.Width())
 	}
 	return a.printRaw(text)
 }

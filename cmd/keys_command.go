@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // keysCommand has the commands that change the keys of a cluster while it works.
@@ -116,7 +116,7 @@ func (a *app) keysListCommand(dir *string) *cobra.Command {
 
 func (a *app) printKeys(list []cluster.Key) error {
 	lines := []keyLine{}
-	table := readable.NewTable("name", "role", "key", "created", "last seen").Left(1, 2, 3, 4)
+	table := terminal.NewTable("name", "role", "key", "created", "last seen").Left(1, 2, 3, 4)
 	for _, k := range list {
 		line, seen := keyLine{Name: k.Name, Role: k.Role, Key: k.Short, Created: k.Created.UTC()}, "not known"
 		if !k.Seen.IsZero() {

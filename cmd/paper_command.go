@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/paper"
@@ -196,12 +196,12 @@ func (a *app) estimate(ctx context.Context, s *paper.Study, plan *paper.Plan) (c
 	if total > 0 {
 		longest := slices.Max(costs)
 		text = fmt.Sprintf("about %s of training with %s, and the measurements after each",
-			readable.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))), readable.Count(s.Parallel, "run")+" at a time")
+			terminal.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))), terminal.Count(s.Parallel, "run")+" at a time")
 	}
 	if left == 0 {
 		text = "all are trained"
 	}
-	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, readable.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
+	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, terminal.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
 	return costs, left, err
 }
 
@@ -233,7 +233,7 @@ func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began t
 	if err := results.Write(f.out, []paper.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
 		return err
 	}
-	table, claims := readable.NewTable("claim", "judgement").Left(1), map[string]string{}
+	table, claims := terminal.NewTable("claim", "judgement").Left(1), map[string]string{}
 	for _, c := range paper.Claims() {
 		if v := results.Judge(c); v.Judgement != paper.NotMeasured {
 			table.Row(c.ID, string(v.Judgement))
@@ -243,9 +243,9 @@ func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began t
 	page := filepath.Join(f.out, "index.html")
 	return a.result(judged{page, claims}, func() error {
 		if len(claims) == 0 {
-			return a.printf("no claim of the paper can be judged: each is about more models than are measured\n\nreport   %s, after %s\n", page, readable.Short(time.Since(began)))
+			return a.printf("no claim of the paper can be judged: each is about more models than are measured\n\nreport   %s, after %s\n", page, terminal.Short(time.Since(began)))
 		}
 		_, err := table.WriteTo(a.out)
-		return errors.Join(err, a.printf("\nreport   %s, after %s\n", page, readable.Short(time.Since(began))))
+		return errors.Join(err, a.printf("\nreport   %s, after %s\n", page, terminal.Short(time.Since(began))))
 	})
 }

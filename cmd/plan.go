@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/suggest"
@@ -29,34 +29,34 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if c.Env.Window > 0 && !sweeping {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
-	bytes, exchange, unit := readable.Bytes(int64(4*len(p.Theta))), "step", "shards"
+	bytes, exchange, unit := terminal.Bytes(int64(4*len(p.Theta))), "step", "shards"
 	back := bytes
 	if coding := job.Coding(c); coding != wire.Float32 {
-		back = readable.Bytes(int64(coding.Width()*len(p.Theta))) + " of integers"
+		back = terminal.Bytes(int64(coding.Width()*len(p.Theta))) + " of integers"
 	}
 	if job.LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
-	step := fmt.Sprintf("%s in %s, %s GFLOP", readable.Count(c.Train.Batch, "sequence"), readable.Count(c.Train.Shards, "shard"), readable.Digits(p.FLOPs/1e9))
-	training := fmt.Sprintf("%s steps, %s, %s", readable.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
+	step := fmt.Sprintf("%s in %s, %s GFLOP", terminal.Count(c.Train.Batch, "sequence"), terminal.Count(c.Train.Shards, "shard"), terminal.Digits(p.FLOPs/1e9))
+	training := fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
 	if c.Train.Patience > 0 {
-		training += fmt.Sprintf(", ends after %s without a better one", readable.Count(int(c.Train.Patience), "validation"))
+		training += fmt.Sprintf(", ends after %s without a better one", terminal.Count(int(c.Train.Patience), "validation"))
 	}
 	if sweeping {
 		exchange, unit = "round", "chains"
-		step = fmt.Sprintf("a sweep of %s over all data", readable.Count(sweeps.Chains, "chain"))
-		training = fmt.Sprintf("%s steps, no validation, %s", readable.Group(c.Train.Steps), every("checkpoint", c.Train.CheckpointEvery))
+		step = fmt.Sprintf("a sweep of %s over all data", terminal.Count(sweeps.Chains, "chain"))
+		training = fmt.Sprintf("%s steps, no validation, %s", terminal.Group(c.Train.Steps), every("checkpoint", c.Train.CheckpointEvery))
 	}
 	facts := []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
-		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text, readable.Group(len(p.Theta)), len(p.Layout))},
+		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text, terminal.Group(len(p.Theta)), len(p.Layout))},
 		{"bound", boundText(p)},
 		{"step", step},
 		{"method", methodText(c)},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
-		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, readable.Count(flags.slots, "slot"), kernel.Active())},
-		{"memory", fmt.Sprintf("about %s of values for each worker", readable.Bytes(int64(p.Memory)))},
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, terminal.Count(flags.slots, "slot"), kernel.Active())},
+		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.Memory)))},
 		{"broker", "embedded NATS, " + brokerText(flags.listen)},
 		{"page", pageText(flags)},
 		{"training", training},
@@ -113,20 +113,20 @@ func boundText(p *job.Plan) string {
 func methodText(c config.Config) string {
 	t := c.Train
 	if s, ok := config.Sweeps(c); ok {
-		return fmt.Sprintf("chains: each alone, in rounds of %s", readable.Count(s.Exchange, "sweep"))
+		return fmt.Sprintf("chains: each alone, in rounds of %s", terminal.Count(s.Exchange, "sweep"))
 	}
 	if !job.LocalSteps(c) {
 		return "synchronous: one exchange per step"
 	}
-	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", readable.Count(int(t.LocalSteps), "local step"),
-		readable.Count(t.Replicas, "replica"), readable.Count(t.Shards/t.Replicas, "shard"))
+	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", terminal.Count(int(t.LocalSteps), "local step"),
+		terminal.Count(t.Replicas, "replica"), terminal.Count(t.Shards/t.Replicas, "shard"))
 }
 
 // sourceText says where the sequences come from.
 func sourceText(p *job.Plan) string {
 	c := p.Config.Env
 	if p.Data == nil {
-		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, readable.Group(c.Episodes), c.Length)
+		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, terminal.Group(c.Episodes), c.Length)
 	}
 	episodes, used := "training episodes", ""
 	if c.Episodes == 1 {
@@ -136,8 +136,8 @@ func sourceText(p *job.Plan) string {
 		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.Data.Short)
 	}
 	own := p.Data.Dataset().Spec
-	return fmt.Sprintf("%s: %s %s of up to %s steps%s; %s and %s, %s", p.Data.Files, readable.Group(c.Episodes), episodes, readable.Group(c.Length), used,
-		readable.Count(own.Observation, "channel"), readable.Count(own.Control, "control"), readable.Bytes(int64(len(p.Data.Encoded))))
+	return fmt.Sprintf("%s: %s %s of up to %s steps%s; %s and %s, %s", p.Data.Files, terminal.Group(c.Episodes), episodes, terminal.Group(c.Length), used,
+		terminal.Count(own.Observation, "channel"), terminal.Count(own.Control, "control"), terminal.Bytes(int64(len(p.Data.Encoded))))
 }
 
 // factMap is the facts by their names, for programs.
@@ -176,5 +176,5 @@ func every(what string, steps uint64) string {
 	if steps == 0 {
 		return what + " at the end"
 	}
-	return fmt.Sprintf("%s every %s", what, readable.Group(steps))
+	return fmt.Sprintf("%s every %s", what, terminal.Group(steps))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // run executes the command line and returns the exit code.
@@ -64,14 +64,14 @@ data-parallel on CPUs. Start with:
 // setWidth makes help texts fit a terminal of usual width: prose is set anew, lists and flags are folded, and examples go
 // on behind a backslash.
 func setWidth(root *cobra.Command) {
-	usage := strings.NewReplacer(".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", readable.Columns))
+	usage := strings.NewReplacer(".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", terminal.Columns))
 	root.SetUsageTemplate(usage.Replace(root.UsageTemplate()))
 	var fit func(c *cobra.Command)
 	fit = func(c *cobra.Command) {
-		c.Long = readable.Fill(c.Long, readable.Columns)
+		c.Long = terminal.Fill(c.Long, terminal.Columns)
 		lines := strings.Split(c.Example, "\n")
 		for i, line := range lines {
-			lines[i] = readable.FoldCommand(line, readable.Columns)
+			lines[i] = terminal.FoldCommand(line, terminal.Columns)
 		}
 		c.Example = strings.Join(lines, "\n")
 		for _, sub := range c.Commands() {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -31,7 +31,7 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 				if a.asJSON {
 					continue
 				}
-				if err := a.printf("removed %s, %s\n", name, readable.Bytes(size)); err != nil {
+				if err := a.printf("removed %s, %s\n", name, terminal.Bytes(size)); err != nil {
 					return err
 				}
 			}
@@ -97,13 +97,13 @@ func (a *app) compareRuns(left, right string) error {
 	if a.asJSON {
 		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...)})
 	}
-	table := readable.NewTable("", left, right).Left(1, 2)
+	table := terminal.NewTable("", left, right).Left(1, 2)
 	row := func(name string, of func(runs.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
 	row("state", func(i runs.Info) string { return string(i.State) })
-	row("step", func(i runs.Info) string { return readable.Group(i.Step) + "/" + readable.Group(i.Steps) })
+	row("step", func(i runs.Info) string { return terminal.Group(i.Step) + "/" + terminal.Group(i.Steps) })
 	row("best objective", func(i runs.Info) string { return metric(i, "best_validation_objective") })
 	row("elbo", func(i runs.Info) string { return metric(i, "validation_elbo") })
-	row("parameters", func(i runs.Info) string { return readable.Group(i.Parameters) })
+	row("parameters", func(i runs.Info) string { return terminal.Group(i.Parameters) })
 	for _, d := range differences {
 		table.Row(d.Key, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/web"
@@ -49,9 +49,9 @@ func (a *app) runsListCommand() *cobra.Command {
 				return a.printf("no runs %s\n", where)
 			}
 			waiting := a.waiting(list, link)
-			table := readable.NewTable("name", "state", "step", "best objective", "disk", "preset", "started").Left(1, 5, 6)
+			table := terminal.NewTable("name", "state", "step", "best objective", "disk", "preset", "started").Left(1, 5, 6)
 			for _, r := range list {
-				table.Row(r.Name, cmp.Or(waiting[r.Name], string(r.State)), readable.Group(r.Step)+"/"+readable.Group(r.Steps), metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, cmp.Or(waiting[r.Name], string(r.State)), terminal.Group(r.Step)+"/"+terminal.Group(r.Steps), metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -91,7 +91,7 @@ func (a *app) diskOf(name string, link connection) string {
 	if err != nil || link.url != "" {
 		return "-"
 	}
-	return readable.Bytes(size)
+	return terminal.Bytes(size)
 }
 
 // listBans prints the banned keys, if there are any.
@@ -99,7 +99,7 @@ func (a *app) listBans(bans []wire.Ban) error {
 	if len(bans) == 0 {
 		return nil
 	}
-	table := readable.NewTable("banned key", "since", "reason").Left(1, 2)
+	table := terminal.NewTable("banned key", "since", "reason").Left(1, 2)
 	for _, b := range bans {
 		table.Row(b.Key, b.Since.Local().Format(time.DateTime), b.Reason)
 	}
@@ -217,10 +217,10 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 			return err
 		case r.State == runs.Interrupted:
 			return a.result(r.Info, func() error {
-				return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, readable.Group(r.Checkpoint))
+				return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, terminal.Group(r.Checkpoint))
 			})
 		case r.State != runs.Running:
-			return a.result(r.Info, func() error { return a.printf("run %s is %s at step %s\n", name, r.State, readable.Group(r.Step)) })
+			return a.result(r.Info, func() error { return a.printf("run %s is %s at step %s\n", name, r.State, terminal.Group(r.Step)) })
 		}
 		select {
 		case <-ctx.Done():
@@ -232,7 +232,7 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 
 func (a *app) showRun(r web.Run, folder string) error {
 	info := r.Info
-	table := readable.NewTable("run", info.Name).Left(1)
+	table := terminal.NewTable("run", info.Name).Left(1)
 	state := string(info.State)
 	if info.ExitReason != "" {
 		state += ": " + info.ExitReason
@@ -241,9 +241,9 @@ func (a *app) showRun(r web.Run, folder string) error {
 	if info.Was != "" {
 		table.Row("renamed", "it began as "+info.Was)
 	}
-	table.Row("step", readable.Group(info.Step)+" of "+readable.Group(info.Steps))
+	table.Row("step", terminal.Group(info.Step)+" of "+terminal.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
-	table.Row("parameters", readable.Group(info.Parameters))
+	table.Row("parameters", terminal.Group(info.Parameters))
 	table.Row("checkpoint", checkpointOf(info))
 	table.Row("validation", validationOf(info))
 	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime), info.Updated.Local().Format(time.DateTime)))
@@ -267,16 +267,16 @@ func checkpointOf(info runs.Info) string {
 	case info.Checkpoint == 0:
 		return "none yet"
 	case info.ParametersSHA256 == "":
-		return "step " + readable.Group(info.Checkpoint)
+		return "step " + terminal.Group(info.Checkpoint)
 	}
-	return fmt.Sprintf("step %s, params_sha256 %s", readable.Group(info.Checkpoint), info.ParametersSHA256)
+	return fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256)
 }
 
 func validationOf(info runs.Info) string {
 	if _, validated := info.Metrics["validation_objective"]; !validated {
 		return "none yet"
 	}
-	text := fmt.Sprintf("objective %s, best %s at step %s", metric(info, "validation_objective"), metric(info, "best_validation_objective"), readable.Group(uint64(info.Metrics["best_step"])))
+	text := fmt.Sprintf("objective %s, best %s at step %s", metric(info, "validation_objective"), metric(info, "best_validation_objective"), terminal.Group(uint64(info.Metrics["best_step"])))
 	if _, bounded := info.Metrics["validation_elbo"]; bounded {
 		text += "; elbo " + metric(info, "validation_elbo")
 	}
@@ -294,7 +294,7 @@ func workersOf(live web.Live) string {
 	}
 	text := "none"
 	if len(live.Workers) > 0 {
-		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), readable.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
+		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), terminal.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
 	}
 	if live.Waiting != "" {
 		text += "; it waits: " + live.Waiting
@@ -327,7 +327,7 @@ func metric(info runs.Info, name string) string {
 	if !ok {
 		return "-"
 	}
-	return readable.Number(v, 5)
+	return terminal.Number(v, 5)
 }
 
 // missingRun adds the most similar name of a run to an error that there is no such run.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -95,7 +95,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	}
 	note := ""
 	if leftOut > 0 {
-		note = fmt.Sprintf("; %s that were not finite were left out", readable.Count(leftOut, "value"))
+		note = fmt.Sprintf("; %s that were not finite were left out", terminal.Count(leftOut, "value"))
 	}
 	return a.result(sent{f.url, f.experiment, id, leftOut}, func() error { return a.printf("sent %s to %s as run %s%s\n", name, f.url, id, note) })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -77,14 +77,14 @@ func (a *app) pruneRuns(f pruning) error {
 	if len(items) == 0 {
 		return a.printf("nothing to remove in %s\n", a.runsDir)
 	}
-	table := readable.NewTable("run", "goes", "room", "why").Left(1, 3)
+	table := terminal.NewTable("run", "goes", "room", "why").Left(1, 3)
 	for _, i := range items {
-		table.Row(i.Run, i.What, readable.Bytes(i.Bytes), i.Why)
+		table.Row(i.Run, i.What, terminal.Bytes(i.Bytes), i.Why)
 	}
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
 	}
-	room := readable.Bytes(trials.Sum(items))
+	room := terminal.Bytes(trials.Sum(items))
 	if f.dry {
 		return a.printf("\n%s in all; this was a dry run, and nothing is removed\n", room)
 	}
@@ -98,7 +98,7 @@ func (a *app) pruneRuns(f pruning) error {
 		}
 	}
 	return a.removeItems(items, func(i trials.Item) error {
-		return a.printf("removed %s: %s, %s\n", i.Run, i.What, readable.Bytes(i.Bytes))
+		return a.printf("removed %s: %s, %s\n", i.Run, i.What, terminal.Bytes(i.Bytes))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
@@ -109,7 +109,7 @@ func (a *app) upload(ctx context.Context, client *ops.Client, data []byte) error
 	screen := a.screen()
 	defer screen.Finish()
 	return client.Upload(ctx, data, func(have int64) {
-		screen.Status(fmt.Sprintf("data set  %s of %s at the coordinator", readable.Bytes(have), readable.Bytes(int64(len(data)))))
+		screen.Status(fmt.Sprintf("data set  %s of %s at the coordinator", terminal.Bytes(have), terminal.Bytes(int64(len(data)))))
 	})
 }
 
@@ -197,10 +197,10 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	switch {
 	case r.State == runs.Finished:
 		return true, a.result(r.Info, func() error {
-			return a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, readable.Group(r.Step), r.ParametersSHA256)
+			return a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, terminal.Group(r.Step), r.ParametersSHA256)
 		})
 	case r.State == runs.Failed:
-		return true, config.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, readable.Group(r.Step), r.ExitReason),
+		return true, config.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, terminal.Group(r.Step), r.ExitReason),
 			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")
 	case r.State == runs.Interrupted && r.Stopped:
 		return true, config.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -103,7 +103,7 @@ func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
 			if len(list) == 0 {
 				return a.printf("no sweeps in %s\n", flags.dir)
 			}
-			table := readable.NewTable("sweep", "state", "trials").Left(1, 2)
+			table := terminal.NewTable("sweep", "state", "trials").Left(1, 2)
 			for _, f := range list {
 				state, err := f.State()
 				if errors.Is(err, trials.ErrNotFound) {
@@ -172,9 +172,9 @@ func writeSweep(w io.Writer, f trials.Folder, s *sweep.State) error {
 	for _, m := range s.Spec.Metrics {
 		header = append(header, m.Name)
 	}
-	table := readable.NewTable(append(header, "settings")...).Left(1, len(header))
+	table := terminal.NewTable(append(header, "settings")...).Left(1, len(header))
 	for _, t := range s.Ranked()[:min(shownTrials, len(s.Trials))] {
-		row := []string{strconv.Itoa(t.ID), string(t.Status), readable.Group(t.Step())}
+		row := []string{strconv.Itoa(t.ID), string(t.Status), terminal.Group(t.Step())}
 		for _, m := range s.Spec.Metrics {
 			row = append(row, estimateText(t.Values(m.Name, t.Reached())))
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
@@ -24,7 +23,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	s := &j.File.Spec
 	facts := []fact{
 		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed, j.Base.Config.Preset)},
-		{"trials", fmt.Sprintf("%s, %s in all", readable.Count(p.Work.Trials, "trial"), readable.Count(p.Work.Runs, "run"))},
+		{"trials", fmt.Sprintf("%s, %s in all", terminal.Count(p.Work.Trials, "trial"), terminal.Count(p.Work.Runs, "run"))},
 	}
 	for _, m := range s.Metrics {
 		facts = append(facts, fact{"metric", fmt.Sprintf("%s %s", m.Goal, m.Name)})
@@ -35,11 +34,11 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	share := 100 * p.Work.Updates / p.Work.Most
 	facts = append(facts,
 		fact{"stopping", stopText(s)},
-		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take", readable.Group(int64(p.Work.Updates)), share)},
+		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take", terminal.Group(int64(p.Work.Updates)), share)},
 		fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; validation comes on top",
-			hours(p.Seconds), readable.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots, 1))*float64(time.Second))),
-			stepTime(p.PerStep), readable.Count(p.Measured, "configuration"))},
-		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", readable.Bytes(p.Most), j.Folder.Path(), keepText(string(j.File.Keep)))},
+			hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots, 1))*float64(time.Second))),
+			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
+		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most), j.Folder.Path(), keepText(string(j.File.Keep)))},
 	)
 	for _, n := range j.File.Notes {
 		facts = append(facts, fact{"note", n})
@@ -52,7 +51,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 			facts = append(facts, fact{fmt.Sprintf("trial %d", i+1), strings.Join(c.Arguments(), " ")})
 		}
 		if n := s.Trials - len(p.First); n > 0 {
-			facts = append(facts, fact{"", fmt.Sprintf("and %s more", readable.Group(n))})
+			facts = append(facts, fact{"", fmt.Sprintf("and %s more", terminal.Group(n))})
 		}
 	}
 	if w == a.out && a.asJSON {
@@ -64,11 +63,11 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 func stopText(s *sweep.Spec) string {
 	t := s.Stop
 	if t.Type == sweep.NoStop {
-		return "none: every trial makes " + readable.Group(t.Rungs[0]) + " updates"
+		return "none: every trial makes " + terminal.Group(t.Rungs[0]) + " updates"
 	}
 	var rungs []string
 	for _, r := range t.Rungs {
-		rungs = append(rungs, readable.Group(r))
+		rungs = append(rungs, terminal.Group(r))
 	}
 	text := fmt.Sprintf("%s at updates %s", t.Type, strings.Join(rungs, ", "))
 	switch t.Type {
@@ -80,7 +79,7 @@ func stopText(s *sweep.Spec) string {
 		text += fmt.Sprintf(": what is below the median of at least %d goes no further", t.Grace)
 	}
 	if c := s.Confirm; c.Top > 0 {
-		text += fmt.Sprintf("; then the best %d again with %s", c.Top, readable.Count(c.Seeds, "fresh seed"))
+		text += fmt.Sprintf("; then the best %d again with %s", c.Top, terminal.Count(c.Seeds, "fresh seed"))
 	}
 	return text
 }
@@ -89,16 +88,16 @@ func keepText(keep string) string {
 	return map[string]string{"complete": "trials that reach the end", "best": "the best trial", "all": "all trials"}[keep]
 }
 
-func hours(s float64) string { return readable.Number(s/3600, 2) }
+func hours(s float64) string { return terminal.Number(s/3600, 2) }
 
 func stepTime(s float64) string {
 	switch {
 	case s < 1e-3:
 		return fmt.Sprintf("%.0f µs", s*1e6)
 	case s < 1:
-		return readable.Digits(s*1e3) + " ms"
+		return terminal.Digits(s*1e3) + " ms"
 	}
-	return readable.Digits(s) + " s"
+	return terminal.Digits(s) + " s"
 }
 
 // sweepScreen shows a sweep while it goes on: on a terminal one line for each trial under way, which changes in place;
@@ -194,7 +193,7 @@ func (v *sweepScreen) status(s *sweep.State) string {
 // trialLine is a trial in one line.
 func trialLine(s *sweep.State, t *sweep.Trial) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%4d  %-11s %8s", t.ID, t.Status, readable.Group(t.Step()))
+	fmt.Fprintf(&b, "%4d  %-11s %8s", t.ID, t.Status, terminal.Group(t.Step()))
 	for _, m := range s.Spec.Metrics {
 		if x, ok := s.Value(t, m); ok {
 			fmt.Fprintf(&b, "  %s", metricText(x))
@@ -217,7 +216,7 @@ func metricText(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
-	return readable.Number(x, 5)
+	return terminal.Number(x, 5)
 }
 
 // sweepSum says in one line how far a sweep is.

@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
@@ -62,7 +62,7 @@ func addEvents(c *cobra.Command, to *bool) {
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", readable.Count(f.workers, "worker"), readable.Count(f.slots, "slot"))
+		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
 	}
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (a *app) lead(t *training, run *runs.Run) error {
 		return a.printJSON(trainedRun{info, e.JSON()})
 	}
 	if err := a.printf("trained  %s: %s steps in %s, params_sha256 %s\n",
-		run.Folder(), readable.Group(info.Step), readable.Short(time.Since(began)), info.ParametersSHA256); err != nil {
+		run.Folder(), terminal.Group(info.Step), terminal.Short(time.Since(began)), info.ParametersSHA256); err != nil {
 		return err
 	}
 	if early := info.Early(); early != "" {
@@ -274,7 +274,7 @@ func (a *app) lead(t *training, run *runs.Run) error {
 		}
 	}
 	if moved := info.Metrics["bytes_per_worker"]; moved > 0 {
-		if err := a.printf("traffic  %s to and from each worker per step\n", readable.Bytes(int64(moved))); err != nil {
+		if err := a.printf("traffic  %s to and from each worker per step\n", terminal.Bytes(int64(moved))); err != nil {
 			return err
 		}
 	}
@@ -324,7 +324,7 @@ type interrupted struct {
 }
 
 func (e interrupted) Error() string {
-	return fmt.Sprintf("run %s is interrupted, with a checkpoint of step %s", e.run, readable.Group(e.step))
+	return fmt.Sprintf("run %s is interrupted, with a checkpoint of step %s", e.run, terminal.Group(e.step))
 }
 
 func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
@@ -67,7 +67,7 @@ func (a *app) recomputing(workers int) lead.Options {
 				screen.Finish()
 				return
 			}
-			screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", p.Run, readable.Group(p.Step), readable.Group(p.To)))
+			screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", p.Run, terminal.Group(p.Step), terminal.Group(p.To)))
 		},
 	}
 }
@@ -91,19 +91,19 @@ func (a *app) judge(v *lead.Verdict) error {
 func (a *app) printVerdict(v *lead.Verdict) error {
 	start := "the initial parameters"
 	if v.Start > 0 {
-		start = fmt.Sprintf("the checkpoint of step %s", readable.Group(v.Start))
+		start = fmt.Sprintf("the checkpoint of step %s", terminal.Group(v.Start))
 	}
 	if v.Equal {
 		missing := ""
 		if v.Missing > 0 {
-			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", readable.Group(v.Missing))
+			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", terminal.Group(v.Missing))
 		}
 		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
-			readable.Group(v.From), readable.Group(v.To), start, readable.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
+			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
 	}
 	d := v.Differs
 	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  computed here    %s\n",
-		readable.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
+		terminal.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
 		return err
 	}
 	switch {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -29,7 +29,7 @@ func (a *auditing) undone(step uint64) { a.allBelow = max(a.allBelow, step+1) }
 func (a *auditing) any() bool { return a.share > 0 || a.allBelow > 0 }
 
 // draws decides whether a block is to be computed twice.
-func (a *auditing) draws(step uint64, work wire.Work, b reduce.Block) bool {
+func (a *auditing) draws(step uint64, work wire.Work, b vector.Block) bool {
 	share := a.share
 	if step < a.allBelow {
 		share = 1

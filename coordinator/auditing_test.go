@@ -3,7 +3,7 @@ package coordinator
 import (
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestAuditing_Draws(t *testing.T) {
 	count := func(a auditing) (n int, drawn []bool) {
 		for step := range uint64(1000) {
-			d := a.draws(step, wire.Gradient, reduce.Block{First: 2, Count: 2})
+			d := a.draws(step, wire.Gradient, vector.Block{First: 2, Count: 2})
 			drawn = append(drawn, d)
 			if d {
 				n++

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -29,7 +29,7 @@ func averaged(t *testing.T) coordinator.Config {
 func averages(t *testing.T) [][]float64 {
 	t.Helper()
 	cfg, theta, p := averaged(t), initial(toySize), &toy{size: toySize}
-	adam := optim.NewAdam(cfg.Optimizer, toySize)
+	adam := vector.NewAdam(cfg.Optimizer, toySize)
 	average := make([]float64, toySize)
 	for i, x := range theta {
 		average[i] = float64(x)
@@ -37,13 +37,13 @@ func averages(t *testing.T) [][]float64 {
 	var list [][]float64
 	for step := range cfg.Steps {
 		p.theta = theta
-		tree := reduce.NewTree(reduce.Block{Count: cfg.Shards})
+		tree := vector.NewTree(vector.Block{Count: cfg.Shards})
 		for shard := range cfg.Shards {
-			g := reduce.Partial{Values: make([]float32, toySize), Terms: make([]float32, 2)}
+			g := vector.Partial{Values: make([]float32, toySize), Terms: make([]float32, 2)}
 			if err := p.Gradient(0, step, shard, g.Values, g.Terms); err != nil {
 				t.Fatal(err)
 			}
-			tree.Add(reduce.Block{First: shard, Count: 1}, g, func(reduce.Partial) {})
+			tree.Add(vector.Block{First: shard, Count: 1}, g, func(vector.Partial) {})
 		}
 		sum, _ := tree.Take()
 		if _, _, err := adam.Update(theta, sum.Values, cfg.Shards, step); err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -84,7 +84,7 @@ func (t *task) positions() string {
 
 // truth is what a block is, and who says so: the id of a worker with whom others agree, or the referee if it is empty.
 type truth struct {
-	reduce.Partial
+	vector.Partial
 	judge string
 	lease *lease // which it was announced for; nil: the referee computed it
 }

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -77,14 +77,14 @@ func (p *toy) Validate(_ int, _ uint64, shard int, terms []float32) error {
 }
 
 // trusted is a referee for toys of a size, whose integers have 16 bits.
-func trusted(size int) coordinator.Referee { return trustedOf(quantize.Int16, size) }
+func trusted(size int) coordinator.Referee { return trustedOf(vector.Int16, size) }
 
-func trustedOf(width quantize.Width, size int) coordinator.Referee {
-	return func(_ context.Context, step uint64, theta []float32, work wire.Work, b reduce.Block) (values, terms []float32, err error) {
-		program, tree := rounding(width, size, theta), reduce.NewTree(b)
+func trustedOf(width vector.Width, size int) coordinator.Referee {
+	return func(_ context.Context, step uint64, theta []float32, work wire.Work, b vector.Block) (values, terms []float32, err error) {
+		program, tree := rounding(width, size, theta), vector.NewTree(b)
 		tree.Peaks = len(theta) - size
 		for shard := b.First; shard < b.First+b.Count; shard++ {
-			p := reduce.Partial{Terms: make([]float32, 2)}
+			p := vector.Partial{Terms: make([]float32, 2)}
 			if work == wire.Gradient {
 				p.Values = make([]float32, program.Size())
 				err = program.Gradient(0, step, shard, p.Values, p.Terms)
@@ -94,7 +94,7 @@ func trustedOf(width quantize.Width, size int) coordinator.Referee {
 			if err != nil {
 				return nil, nil, err
 			}
-			tree.Add(reduce.Block{First: shard, Count: 1}, p, func(reduce.Partial) {})
+			tree.Add(vector.Block{First: shard, Count: 1}, p, func(vector.Partial) {})
 		}
 		sum, _ := tree.Take()
 		return sum.Values, sum.Terms, nil
@@ -103,14 +103,14 @@ func trustedOf(width quantize.Width, size int) coordinator.Referee {
 
 // rounding is a toy at the given parameters. If there are exponents behind them its gradients are rounded as in a run
 // of config.
-func rounding(width quantize.Width, size int, theta []float32) worker.Program {
+func rounding(width vector.Width, size int, theta []float32) worker.Program {
 	var program worker.Program = &toy{size: size}
 	if len(theta) > size {
-		grid, err := quantize.NewGrid(width, []int{size}, 8)
+		grid, err := vector.NewGrid(width, []int{size}, 8)
 		if err != nil {
 			panic(err)
 		}
-		program = worker.Rounded(program, quantize.Rounder{Grid: grid, Seed: 1})
+		program = worker.Rounded(program, vector.Rounder{Grid: grid, Seed: 1})
 	}
 	if err := program.Load(0, theta); err != nil {
 		panic(err)
@@ -120,7 +120,7 @@ func rounding(width quantize.Width, size int, theta []float32) worker.Program {
 
 // goldenShard is the golden shard of toys of a size.
 func goldenShard(size int) string {
-	values, terms, _ := trusted(size)(context.Background(), 0, initial(size), wire.Gradient, reduce.Block{Count: 1})
+	values, terms, _ := trusted(size)(context.Background(), 0, initial(size), wire.Gradient, vector.Block{Count: 1})
 	return wire.DigestPartial(values, terms)
 }
 

@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -83,7 +83,7 @@ type (
 	refereeCommand struct {
 		id    uint64
 		work  wire.Work
-		block reduce.Block
+		block vector.Block
 	}
 	// widenCommand says that a step is computed once more, as that many blocks of gradients did not fit their scales.
 	widenCommand struct {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -76,15 +76,15 @@ type Config struct {
 
 // Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted. It returns
 // values and loss terms as a worker delivers them; the values of a validation are empty.
-type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error)
+type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values, terms []float32, err error)
 
 // Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
-type Optimizer = optim.Schedule
+type Optimizer = vector.Schedule
 
 // Outer makes the run one of local steps. The shards of a step are replicas, each of which makes Every updates by
 // itself. A worker delivers the difference between a replica's parameters and those that the step began with. Steps,
 // intervals and reports count the updates of a replica.
-type Outer = optim.Outer
+type Outer = vector.Outer
 
 // identity names what decides the parameters' bits.
 func (c *Config) identity() string {
@@ -109,8 +109,8 @@ func (c *Config) validate(size int) error {
 		errs = append(errs, fmt.Errorf("run name: %w", err))
 	}
 	check(size > 0, "there are no parameters")
-	check(reduce.PowerOfTwo(c.Shards), "shards: %d is not a power of two", c.Shards)
-	check(c.ValidationShards == 0 || reduce.PowerOfTwo(c.ValidationShards), "validation shards: %d is not a power of two", c.ValidationShards)
+	check(vector.PowerOfTwo(c.Shards), "shards: %d is not a power of two", c.Shards)
+	check(c.ValidationShards == 0 || vector.PowerOfTwo(c.ValidationShards), "validation shards: %d is not a power of two", c.ValidationShards)
 	check(c.FailureDetection >= 20*time.Millisecond, "failure detection: %v is below 20ms", c.FailureDetection)
 	check(c.Chunk >= 64, "chunk: %d bytes are below 64", c.Chunk)
 	check(c.Credit >= c.Chunk, "credit: %d bytes are below one chunk of %d", c.Credit, c.Chunk)

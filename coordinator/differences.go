@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/parallel"
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Parameters travel whole, or as the differences to those of the step before: see quantize.Difference. Then the optimiser
+// Parameters travel whole, or as the differences to those of the step before: see vector.Difference. Then the optimiser
 // updates exact parameters, which stay here, and the run's parameters are those that workers have: they are validated,
 // logged, saved and exported. Who gets them whole gets the same bits.
 //
@@ -23,8 +22,8 @@ import (
 // its methods do nothing then.
 type differences struct {
 	coding wire.Coding
-	grid   *quantize.Grid
-	last   *quantize.Difference // of the last update
+	grid   *vector.Grid
+	last   *vector.Difference // of the last update
 	exact  []float32
 }
 
@@ -38,16 +37,16 @@ func newDifferences(cfg *Config, theta []float32) *differences {
 		return nil
 	}
 	return &differences{
-		coding: cfg.Parameters, grid: grid, last: quantize.NewDifference(grid), exact: append([]float32(nil), theta...),
+		coding: cfg.Parameters, grid: grid, last: vector.NewDifference(grid), exact: append([]float32(nil), theta...),
 	}
 }
 
 // changes divides a number of parameters into the blocks of their differences; nil if parameters travel whole.
-func (c *Config) changes(size int) (*quantize.Grid, error) {
+func (c *Config) changes(size int) (*vector.Grid, error) {
 	if c.Parameters == wire.Float32 {
 		return nil, nil
 	}
-	grid, err := quantize.NewGrid(quantize.Width(c.Parameters.Width()), c.tensors(size), 1)
+	grid, err := vector.NewGrid(vector.Width(c.Parameters.Width()), c.tensors(size), 1)
 	if err != nil {
 		return nil, fmt.Errorf("parameters as differences: %w", err)
 	}
@@ -68,23 +67,23 @@ func (d *differences) follow(theta []float32) error {
 		return nil
 	}
 	var infinite atomic.Bool
-	parallel.Ranges(d.grid.Blocks(), parallel.Elements/quantize.BlockSize, func(first, end int) {
+	vector.Ranges(d.grid.Blocks(), vector.Elements/vector.BlockSize, func(first, end int) {
 		if !d.last.Follow(theta, d.exact, first, end) {
 			infinite.Store(true)
 		}
 	})
 	if infinite.Load() {
-		return optim.ErrParameters
+		return vector.ErrParameters
 	}
 	return nil
 }
 
 // moments are what of them is in a checkpoint.
-func (d *differences) moments() []optim.Moment {
+func (d *differences) moments() []vector.Moment {
 	if d == nil {
 		return nil
 	}
-	return []optim.Moment{{Name: checkpoint.Exact, Values: d.exact}}
+	return []vector.Moment{{Name: checkpoint.Exact, Values: d.exact}}
 }
 
 // begin lets the exact parameters be theta.

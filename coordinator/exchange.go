@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -156,7 +156,7 @@ func (r *round) shared() bool { return r.work == wire.Gradient && r.sections.Cou
 func (r *round) pulls() bool { return r.work != wire.Validate && !r.shared() }
 
 // digest names the bits of a block of the round, as its workers do.
-func (r *round) digest(p reduce.Partial) string {
+func (r *round) digest(p vector.Partial) string {
 	if r.work == wire.Gradient && r.sections.Count > 0 {
 		return wire.DigestSections(r.sections.DigestsOf(0, r.sections.Count, p.Values), p.Terms)
 	}
@@ -168,12 +168,12 @@ func (r *round) digest(p reduce.Partial) string {
 func newSum(of *round, number int, values []float32) *round {
 	r := newRound(wire.Sum, of.sections.Count)
 	r.of, r.number, r.sections = of, number, of.sections
-	r.total = reduce.Partial{Values: values}
+	r.total = vector.Partial{Values: values}
 	return r
 }
 
 // sources are the blocks of a sum, by first shard, with what is said of the given sections.
-func (r *round) sources(sections reduce.Block) []wire.Source {
+func (r *round) sources(sections vector.Block) []wire.Source {
 	list := make([]wire.Source, 0, len(r.of.kept))
 	for _, t := range r.of.kept {
 		list = append(list, wire.Source{

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/parallel"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -131,7 +131,7 @@ func (in *intake) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error)
 func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 	list, crcs, errs := make([]stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
 	origin, _ := b.chunks.Span(msg.First)
-	parallel.Ranges(msg.Count, max(1, parallel.Elements/b.chunks.Elements), func(begin, end int) {
+	vector.Ranges(msg.Count, max(1, vector.Elements/b.chunks.Elements), func(begin, end int) {
 		var room []byte
 		for at := begin; at < end; at++ {
 			i := msg.First + at

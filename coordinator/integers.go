@@ -3,7 +3,7 @@ package coordinator
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -19,26 +19,26 @@ const maxPasses = 4
 // integers holds the scales of a run whose gradients travel as integers. It is nil in other runs, and its methods do
 // nothing then.
 type integers struct {
-	grid   *quantize.Grid
-	scales *quantize.Scales
+	grid   *vector.Grid
+	scales *vector.Scales
 	misfit int // how often the gradient of this step did not fit its scales
 }
 
 // newIntegers returns nil if gradients travel as float32. The exponents stand in the given memory, of a value for each
 // block of the grid.
-func newIntegers(grid *quantize.Grid, exponents []float32) *integers {
+func newIntegers(grid *vector.Grid, exponents []float32) *integers {
 	if grid == nil {
 		return nil
 	}
-	return &integers{grid: grid, scales: quantize.NewScales(grid.Width(), exponents)}
+	return &integers{grid: grid, scales: vector.NewScales(grid.Width(), exponents)}
 }
 
 // grid divides a number of parameters into blocks; nil if gradients travel as float32.
-func (c *Config) grid(size int) (*quantize.Grid, error) {
+func (c *Config) grid(size int) (*vector.Grid, error) {
 	if c.Gradients == wire.Float32 {
 		return nil, nil
 	}
-	grid, err := quantize.NewGrid(quantize.Width(c.Gradients.Width()), c.tensors(size), c.Shards)
+	grid, err := vector.NewGrid(vector.Width(c.Gradients.Width()), c.tensors(size), c.Shards)
 	if err != nil {
 		return nil, fmt.Errorf("gradients as integers: %w", err)
 	}

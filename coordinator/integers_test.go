@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -189,7 +189,7 @@ func TestIntegers_InterruptedAndResumed(t *testing.T) {
 	}
 	wait()
 	cp, _, err := checkpoint.Restore(cfg.Dir)
-	if err != nil || cp.Step != 14 || len(cp.Levels) != (toySize+quantize.BlockSize-1)/quantize.BlockSize {
+	if err != nil || cp.Step != 14 || len(cp.Levels) != (toySize+vector.BlockSize-1)/vector.BlockSize {
 		t.Fatalf("checkpoint of step %d with %d levels: %v", cp.Step, len(cp.Levels), err)
 	}
 	c = newCoordinator(t, cfg, bus, nil)
@@ -250,7 +250,7 @@ func TestIntegers_NotFinite(t *testing.T) {
 	for range 2 {
 		defer startWorker(t, t.Context(), bus, worker.Config{}, broken)()
 	}
-	if err := c.Run(t.Context()); !errors.Is(err, coordinator.ErrDiverged) || !strings.Contains(err.Error(), quantize.ErrNotFinite.Error()) {
+	if err := c.Run(t.Context()); !errors.Is(err, coordinator.ErrDiverged) || !strings.Contains(err.Error(), vector.ErrNotFinite.Error()) {
 		t.Errorf("got %v, want ErrDiverged", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -60,7 +60,7 @@ func newBedlam(seed uint64) *bedlam {
 	}
 	b.cfg.Audit = []float64{0, 0.5, 1}[r.IntN(3)]
 	if r.IntN(4) > 0 {
-		b.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, reduce.Block) ([]float32, []float32, error) {
+		b.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, vector.Block) ([]float32, []float32, error) {
 			return nil, nil, nil
 		}
 	}
@@ -259,7 +259,7 @@ func checkTasks(r *round) error {
 // checkShards looks where each shard of a round is: in one place.
 func checkShards(r *round) error {
 	places := make([][]string, 8)
-	put := func(b reduce.Block, place string) {
+	put := func(b vector.Block, place string) {
 		for s := b.First; s < b.First+b.Count; s++ {
 			places[s] = append(places[s], place)
 		}

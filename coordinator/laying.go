@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/parallel"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -47,7 +47,7 @@ func (s *sender) write(what sight) error {
 	}
 	chunks, known := what.chunks, s.summed == what.version
 	errs := make([]error, chunks.Count())
-	parallel.Ranges(chunks.Count(), max(1, parallel.Elements/chunks.Elements), func(begin, end int) {
+	vector.Ranges(chunks.Count(), max(1, vector.Elements/chunks.Elements), func(begin, end int) {
 		for i := begin; i < end; i++ {
 			from, _ := chunks.Span(i)
 			_, errs[i] = s.memory.WriteAt(s.chunk(what, i, known), at+int64(4*from))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -51,8 +51,8 @@ type lease struct {
 func (l *lease) out() bool { return l.state == leased || l.state == announced || l.state == pulling }
 
 // partial takes the sum that the lease has delivered.
-func (l *lease) partial() reduce.Partial {
-	p := reduce.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
+func (l *lease) partial() vector.Partial {
+	p := vector.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
 	l.values = nil
 	return p
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -303,7 +303,7 @@ func (s *leasing) clear(now time.Duration) {
 		s.transfer.forget(l)
 	}
 	for _, r := range s.rounds {
-		r.tree.Reset(reduce.Block{Count: 1}, s.transfer.recycle)
+		r.tree.Reset(vector.Block{Count: 1}, s.transfer.recycle)
 		if r.work == wire.Sum {
 			s.transfer.recycle(r.total)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -45,11 +45,11 @@ func replicas(t *testing.T, slots int, delay time.Duration) *worker.Replicas {
 func localSHA(t *testing.T) string {
 	t.Helper()
 	cfg, theta, p := local(t), initial(toySize), &toy{size: toySize}
-	outer := optim.NewNesterov(cfg.Outer, cfg.Optimizer, toySize)
+	outer := vector.NewNesterov(cfg.Outer, cfg.Optimizer, toySize)
 	for step := uint64(0); step < cfg.Steps; step += 5 {
-		round := reduce.NewTree(reduce.Block{Count: 4})
+		round := vector.NewTree(vector.Block{Count: 4})
 		for k := range 4 {
-			own, adam := append([]float32(nil), theta...), optim.NewAdam(cfg.Optimizer, toySize)
+			own, adam := append([]float32(nil), theta...), vector.NewAdam(cfg.Optimizer, toySize)
 			for at := step; at < step+5; at++ {
 				p.theta = own
 				left, right, terms := make([]float32, toySize), make([]float32, toySize), make([]float32, 2)
@@ -66,7 +66,7 @@ func localSHA(t *testing.T) string {
 			for i, x := range theta {
 				own[i] = x - own[i]
 			}
-			round.Add(reduce.Block{First: k, Count: 1}, reduce.Partial{Values: own}, func(reduce.Partial) {})
+			round.Add(vector.Block{First: k, Count: 1}, vector.Partial{Values: own}, func(vector.Partial) {})
 		}
 		sum, _ := round.Take()
 		if _, _, err := outer.Update(theta, sum.Values, 4, step); err != nil {

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -39,7 +39,7 @@ type Entry struct {
 // Contribution says which worker delivered a block of an update, and the checksum of its gradient. The checksum is
 // formed over those of the chunks, see wire.Combine, so it belongs to the chunk length of the term.
 type Contribution struct {
-	Block    reduce.Block
+	Block    vector.Block
 	Checksum uint32
 	Worker   string
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 func entryOf(step uint64) Entry {
@@ -24,7 +24,7 @@ func entryOf(step uint64) Entry {
 	return Entry{
 		Step: step, Term: 3, Theta: HashTheta(theta), Norm: 1.0 / 3, Rate: 5e-4,
 		Terms:  Floats{0.1, -1e-45, float32(math.Inf(1)), 3.4e38},
-		Blocks: []Contribution{{reduce.Block{Count: 4}, 0xdeadbeef, "a"}, {reduce.Block{First: 4, Count: 4}, 1, "b-2"}},
+		Blocks: []Contribution{{vector.Block{Count: 4}, 0xdeadbeef, "a"}, {vector.Block{First: 4, Count: 4}, 1, "b-2"}},
 	}
 }
 

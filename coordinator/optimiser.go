@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
 type optimiser struct {
 	rule
-	theta       []float32      // the parameters
-	differences *differences   // nil: the rule updates the parameters themselves
-	average     *optim.Average // of the parameters over updates; nil: there is none
+	theta       []float32       // the parameters
+	differences *differences    // nil: the rule updates the parameters themselves
+	average     *vector.Average // of the parameters over updates; nil: there is none
 	step        uint64
 }
 
@@ -24,41 +24,41 @@ type rule interface {
 	// Stride is the number of updates by which the parameters are older afterwards.
 	Stride() uint64
 	// Moments are what is in a checkpoint beside the parameters.
-	Moments() []optim.Moment
+	Moments() []vector.Moment
 	// Resume is called after the moments were set to what they were after so many updates.
 	Resume(updates uint64)
 }
 
-var _, _ rule = (*optim.Adam)(nil), (*optim.Nesterov)(nil)
+var _, _ rule = (*vector.Adam)(nil), (*vector.Nesterov)(nil)
 
 // newOptimiser starts at theta, which belongs to it.
 func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	o := &optimiser{theta: theta, differences: newDifferences(cfg, theta)}
 	if cfg.Outer.Every > 0 {
-		o.rule = optim.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
+		o.rule = vector.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
 	} else {
-		adam := optim.NewAdam(cfg.Optimizer, len(theta))
+		adam := vector.NewAdam(cfg.Optimizer, len(theta))
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
 	}
 	if cfg.Average > 0 {
-		o.average = optim.NewAverage(cfg.Average, o.Stride(), theta)
+		o.average = vector.NewAverage(cfg.Average, o.Stride(), theta)
 	}
 	return o
 }
 
 // moments are what is in a checkpoint beside the parameters: the rule's, the exact parameters, and the average.
-func (o *optimiser) moments() []optim.Moment {
+func (o *optimiser) moments() []vector.Moment {
 	list := append(o.Moments(), o.differences.moments()...)
 	if o.average != nil {
-		list = append(list, optim.Moment{Name: checkpoint.Average, Values: o.average.Values})
+		list = append(list, vector.Moment{Name: checkpoint.Average, Values: o.average.Values})
 	}
 	return list
 }
 
 // fits says what is wrong with a checkpoint's moments for this rule.
 func (o *optimiser) fits(cp *Checkpoint) error {
-	same := func(a checkpoint.Moment, b optim.Moment) bool {
+	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
 	}
 	if want := o.moments(); !slices.EqualFunc(cp.Moments, want, same) {
@@ -70,7 +70,7 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	return nil
 }
 
-func momentNames(moments []optim.Moment) []string {
+func momentNames(moments []vector.Moment) []string {
 	list := []string{}
 	for _, m := range moments {
 		list = append(list, m.Name)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/parallel"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -103,7 +103,7 @@ type letters struct {
 func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 	subject := s.subject(cmd.to, s.subjects.Theta)
 	known := s.summed == what.version
-	parallel.Ranges(cmd.count, max(1, parallel.Elements/what.chunks.Elements), func(begin, end int) {
+	vector.Ranges(cmd.count, max(1, vector.Elements/what.chunks.Elements), func(begin, end int) {
 		s.stream(consecutive(cmd.first+begin, cmd.first+end), cmd.base, h, what, known, func(int) string { return subject })
 	})
 	if cmd.count == what.chunks.Count() {
@@ -115,7 +115,7 @@ func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 // side by side, so that all are handed on from the beginning.
 func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Header, what sight) {
 	digests, names := make([]string, cmd.sections.Count), make([]string, len(cmd.to))
-	parallel.Ranges(cmd.sections.Count, 1, func(begin, end int) {
+	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) {
 		for i := begin; i < end; i++ {
 			from, to := cmd.sections.Span(i, 1)
 			digests[i] = cmd.sections.DigestsOf(i, 1, what.values[from:to])
@@ -128,7 +128,7 @@ func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Head
 		s.send(to.id, header(to.mark), &wire.Relay{Step: what.step - 1, Pass: what.pass, Names: names, Digests: strings.Join(digests, "")})
 	}
 	h, known := header(0), s.summed == what.version
-	parallel.Ranges(cmd.sections.Count, 1, func(begin, end int) { // each section in order: what comes late shows what was lost
+	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) { // each section in order: what comes late shows what was lost
 		s.stream(sideBySide(cmd.sections, begin, end), cmd.base, h, what, known, func(chunk int) string {
 			return s.subjects.Worker(names[cmd.sections.Of(chunk)])
 		})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 // refereeName stands in the log where a worker's id stands otherwise. No worker can have it.
@@ -35,7 +35,9 @@ type verdict struct {
 	err           error
 }
 
-func (v verdict) partial() reduce.Partial { return reduce.Partial{Values: v.values, Terms: v.terms} }
+func (v verdict) partial() vector.Partial {
+	return vector.Partial{Values: v.values, Terms: v.terms}
+}
 
 // newReferee returns a referee that works until stop is called.
 func newReferee(compute Referee) *referee {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 )
 
@@ -31,7 +31,7 @@ func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 
 // culprits names the first block that both have and whose checksums differ. They can be compared only if both were
 // formed over chunks of the same length, which the caller does not know: equal chunks are the usual case.
-func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, ok bool) {
+func (e *ReplayError) culprits() (block vector.Block, logged, computed string, ok bool) {
 	for _, a := range e.Logged.Blocks {
 		for _, b := range e.Computed.Blocks {
 			if a.Block == b.Block && a.Checksum != b.Checksum {
@@ -39,7 +39,7 @@ func (e *ReplayError) culprits() (block reduce.Block, logged, computed string, o
 			}
 		}
 	}
-	return reduce.Block{}, "", "", false
+	return vector.Block{}, "", "", false
 }
 
 // takeUp reads and writes what a new coordinator of the run needs before it may send a message: the steps that are

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -93,7 +93,7 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 // complete checks a block of which all chunks are here.
 func (m *machine) complete(now time.Duration, l *lease) {
 	switch {
-	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" && l.round.digest(reduce.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
+	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" && l.round.digest(vector.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
 		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
 		l.task.unsay(func(c *claim) bool { return c == l.said })
 		m.leasing.lose(now, l, l.owner.account)

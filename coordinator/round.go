@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -23,15 +23,15 @@ type round struct {
 	number        int           // and which sum of the pass it is
 	openedAt      time.Duration // when it was begun
 	announcedAt   time.Duration // when a block of it was last announced
-	tree          *reduce.Tree
-	total         reduce.Partial // the sum, once done
+	tree          *vector.Tree
+	total         vector.Partial // the sum, once done
 	done          bool
 	broken        error // a task was to enter a phase that does not follow; nil: none was
 	single        bool  // a shard takes long, as a replica does: a worker gets at most as many at a time as it has slots
 	open          int
 	sample        bool           // the next block is a single shard, for members on trial
-	free          []reduce.Block // by first shard
-	tasks         map[reduce.Block]*task
+	free          []vector.Block // by first shard
+	tasks         map[vector.Block]*task
 	leases        []*lease        // all of them, by id
 	queue         []again         // open and disputed tasks that nobody computes
 	audits        []*task         // to be confirmed, and not given to a worker for that yet
@@ -55,16 +55,16 @@ type again struct {
 }
 
 func newRound(work wire.Work, shards int) *round {
-	root := reduce.Block{Count: shards}
-	tree := reduce.NewTree(root)
+	root := vector.Block{Count: shards}
+	tree := vector.NewTree(root)
 	tree.Spread = true
 	return &round{
-		work: work, tree: tree, free: []reduce.Block{root}, open: shards, tasks: make(map[reduce.Block]*task),
+		work: work, tree: tree, free: []vector.Block{root}, open: shards, tasks: make(map[vector.Block]*task),
 	}
 }
 
 // task returns the task of a block that was cut, which may have been given out and released before.
-func (r *round) task(b reduce.Block) *task {
+func (r *round) task(b vector.Block) *task {
 	t := r.tasks[b]
 	if t == nil {
 		t = &task{round: r, block: b}
@@ -104,9 +104,9 @@ func (r *round) next(now time.Duration, w *member, alone bool, patience time.Dur
 }
 
 // take chooses the next free block for a worker.
-func (r *round) take(w *member, f *field) (reduce.Block, bool) {
+func (r *round) take(w *member, f *field) (vector.Block, bool) {
 	if len(r.free) == 0 || r.work != wire.Sum && f.holdsBack(w, r) {
-		return reduce.Block{}, false
+		return vector.Block{}, false
 	}
 	if r.work == wire.Sum { // half a share at a time: while it is pulled, the worker sums the other
 		return r.cut(max(1, r.sections.Count/max(1, 2*f.workers))), true
@@ -134,7 +134,7 @@ func (r *round) take(w *member, f *field) (reduce.Block, bool) {
 
 // cut removes a block of the largest power of two up to target from the free ones: the smallest that is big enough,
 // halved until it fits, or else the largest.
-func (r *round) cut(target int) reduce.Block {
+func (r *round) cut(target int) vector.Block {
 	size := 1 << (bits.Len(uint(target)) - 1)
 	best := 0
 	for i, b := range r.free {
@@ -160,12 +160,12 @@ func (r *round) release(now time.Duration, t *task) {
 		return
 	}
 	t.release()
-	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y reduce.Block) int { return x.First - y.First })
+	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y vector.Block) int { return x.First - y.First })
 	r.free = slices.Insert(r.free, at, t.block)
 }
 
 // add puts the bits of a task into the tree. It calls recycle with vectors that are not needed any more.
-func (r *round) add(t *task, p reduce.Partial, from Contribution, recycle func(reduce.Partial)) {
+func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(vector.Partial)) {
 	if t.audited {
 		r.dropAudit(t)
 	}

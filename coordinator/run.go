@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -138,7 +137,7 @@ func (r *run) use(now time.Duration, l *lease) {
 
 // merge puts the bits of a task into its round's tree, and closes what is complete then. To have failed at the block is
 // an offence: another worker could compute it.
-func (r *run) merge(now time.Duration, t *task, p reduce.Partial, from Contribution) {
+func (r *run) merge(now time.Duration, t *task, p vector.Partial, from Contribution) {
 	if !t.merge() {
 		return
 	}
@@ -213,7 +212,7 @@ func (r *run) closeStep(now time.Duration) {
 	}
 	r.transfer.recycle(sum)
 	if err != nil {
-		if errors.Is(err, optim.ErrParameters) {
+		if errors.Is(err, vector.ErrParameters) {
 			r.milestones.saved = r.opt.step // they are no checkpoint
 		}
 		r.finish(fmt.Errorf("%w: step %d: %w: %s", ErrDiverged, r.next(), err, remedy))
@@ -240,7 +239,7 @@ func (r *run) closeStep(now time.Duration) {
 // repeatStep begins a step anew because its sum did not fit the scales of that many blocks of parameters. The scales
 // are wider then. What the shards need is a function of the parameters, so the second sum fits: if many sums do not, a
 // worker lies, and the run ends.
-func (r *run) repeatStep(now time.Duration, sum reduce.Partial, blocks int) {
+func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 	r.transfer.recycle(sum)
 	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
 	if n := r.integers.misfit; n > maxPasses {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -224,7 +224,7 @@ func simulateOn(t *testing.T, seed uint64, average float64, house *house) *simul
 		s.cfg.Parameters = wire.Int16
 	}
 	if p.referee {
-		s.cfg.Referee = trustedOf(quantize.Width(s.cfg.Gradients.Width()), simulatedSize)
+		s.cfg.Referee = trustedOf(vector.Width(s.cfg.Gradients.Width()), simulatedSize)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}

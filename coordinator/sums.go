@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -23,11 +23,11 @@ const maxReplaced = 2
 // keep leaves a block that is announced with its holder.
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
-	r.merge(now, l.task, reduce.Partial{Terms: slices.Clone(l.said.terms)}, Contribution{l.block, l.said.checksum, l.owner.id})
+	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.terms)}, Contribution{l.block, l.said.checksum, l.owner.id})
 }
 
 // put adds a task to those whose bits are known and not here.
-func (r *round) put(t *task, p reduce.Partial, from Contribution) {
+func (r *round) put(t *task, p vector.Partial, from Contribution) {
 	t.partial, t.from = p, from
 	at, _ := slices.BinarySearchFunc(r.kept, t, func(x, y *task) int { return x.block.First - y.block.First })
 	r.kept = slices.Insert(r.kept, at, t)
@@ -45,7 +45,7 @@ func (r *round) takeOut(t *task) {
 // reset begins the work on a block that was kept anew.
 func (t *task) reset() {
 	t.enter(open)
-	t.holder, t.copy, t.partial = nil, nil, reduce.Partial{}
+	t.holder, t.copy, t.partial = nil, nil, vector.Partial{}
 }
 
 // sum lets workers sum the blocks that are kept.
@@ -64,10 +64,10 @@ func (r *run) sum(now time.Duration, g *round) {
 
 // gather makes the sum of a round from its blocks' terms and the sections that workers have summed.
 func (r *run) gather(g, s *round) {
-	tree := reduce.NewTree(reduce.Block{Count: r.cfg.Shards})
+	tree := vector.NewTree(vector.Block{Count: r.cfg.Shards})
 	g.contributions = g.contributions[:0]
 	for _, t := range g.kept {
-		tree.Add(t.block, reduce.Partial{Terms: t.partial.Terms}, func(reduce.Partial) {})
+		tree.Add(t.block, vector.Partial{Terms: t.partial.Terms}, func(vector.Partial) {})
 		g.contributions = append(g.contributions, t.from)
 	}
 	g.total, _ = tree.Take()
@@ -157,7 +157,7 @@ func (j *judgement) try(now time.Duration) {
 }
 
 // known is what is to be said of the given sections of a gradient.
-func (r *round) known(sections reduce.Block, gradient []float32) *claim {
+func (r *round) known(sections vector.Block, gradient []float32) *claim {
 	from, to := r.sections.Span(sections.First, sections.Count)
 	part := gradient[from:to]
 	return &claim{

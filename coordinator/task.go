@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 // phase says where the work on a block stands. It changes as phase.allows says, and only in the methods of this file.
@@ -71,7 +71,7 @@ var errPhase = errors.New("coordinator: the work on a block went out of order")
 // Invariant: at most one lease is being pulled.
 type task struct {
 	round    *round
-	block    reduce.Block
+	block    vector.Block
 	phase    phase
 	attempts int      // how often it was leased
 	reissued int      // how often it was given to a further worker because the first took too long
@@ -88,7 +88,7 @@ type task struct {
 
 	digest  string         // of the bits that count, where the gradient is shared out
 	holder  *lease         // who keeps them; nil: they are in partial
-	partial reduce.Partial // what is here of a block that is kept: its terms
+	partial vector.Partial // what is here of a block that is kept: its terms
 	from    Contribution
 	// question is the number of the question that the referee was asked; 0: none.
 	// Invariant: it is set exactly while the referee computes the block.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -27,7 +27,7 @@ func TestTask_EntersOnlyWhatFollows(t *testing.T) {
 	}
 	for _, from := range phases {
 		for _, to := range phases {
-			task := &task{round: newRound(wire.Gradient, 4), block: reduce.Block{Count: 2}, phase: from}
+			task := &task{round: newRound(wire.Gradient, 4), block: vector.Block{Count: 2}, phase: from}
 			want := slices.Contains(follows[from], to)
 			if got := task.enter(to); got != want {
 				t.Errorf("from %v to %v: got %v", from, to, got)

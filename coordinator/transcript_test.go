@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -168,7 +168,7 @@ func (p *player) event(words []string) error {
 			p.cfg.Numerics = numerics(args["kernels"])
 		}
 		if _, ok := args["referee"]; ok {
-			p.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, reduce.Block) ([]float32, []float32, error) {
+			p.cfg.Referee = func(context.Context, uint64, []float32, wire.Work, vector.Block) ([]float32, []float32, error) {
 				panic("the machine only asks")
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -193,7 +193,7 @@ func (x *transfer) forget(l *lease) {
 }
 
 // recycle keeps the vector of a partial for the next pull.
-func (x *transfer) recycle(p reduce.Partial) {
+func (x *transfer) recycle(p vector.Partial) {
 	if p.Values != nil {
 		x.pool = append(x.pool, p.Values)
 	}

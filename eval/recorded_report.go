@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // summarise makes estimates and scores of the sums.
@@ -155,7 +155,7 @@ func (r RecordedReport) Table() Table {
 		in = "in standard deviations of the data, after transforms were undone"
 	}
 	t.Notes = []string{
-		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", readable.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
 		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
 	}
 	if len(o.Test) > 1 {

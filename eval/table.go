@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Table is a rectangle of numbers with named rows and columns. It prints for people with
@@ -35,7 +35,7 @@ func (t Table) WriteText(w io.Writer) error {
 			return fmt.Errorf("write table: %w", err)
 		}
 	}
-	table := readable.NewTable(append([]string{t.Corner}, t.Columns...)...).Ruled("─")
+	table := terminal.NewTable(append([]string{t.Corner}, t.Columns...)...).Ruled("─")
 	for _, r := range t.Rows {
 		if len(r.Values) == 0 {
 			table.Rule()

@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 
 	"github.com/switchyard-ml/switchyard/runs"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
@@ -216,7 +216,7 @@ func (h *Host) conduct(r *hosted) {
 	}
 	switch state {
 	case runs.Finished:
-		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", readable.Short(time.Since(began)))
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", terminal.Short(time.Since(began)))
 	case runs.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:

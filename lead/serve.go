@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 
 	"github.com/switchyard-ml/switchyard/web"
 )
@@ -116,7 +116,7 @@ func (h *Host) awaitBroker(ctx context.Context) bool {
 		}
 		if now := time.Now(); now.Sub(logged) >= brokerWait {
 			logged = now
-			h.log.Info("waiting for the broker", "url", h.cfg.URL, "for", readable.Short(now.Sub(began)), "reason", trouble)
+			h.log.Info("waiting for the broker", "url", h.cfg.URL, "for", terminal.Short(now.Sub(began)), "reason", trouble)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -27,7 +27,7 @@ type Suspect struct {
 // String names the worker of the block, and the difference.
 func (s Suspect) String() string {
 	return fmt.Sprintf("shards %s by worker %s of run %s: checksum %s in the log, %s computed here",
-		reduce.Block{First: s.First, Count: s.Count}, s.Worker, s.Run, s.Logged, s.Computed)
+		vector.Block{First: s.First, Count: s.Count}, s.Worker, s.Run, s.Logged, s.Computed)
 }
 
 // suspects computes the blocks of a logged step, from the parameters and levels before it, and returns those that
@@ -66,7 +66,7 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 		return nil, err
 	}
 	n, start := len(theta), e.Step-job.Stride(r.config)
-	state, width := append(slices.Clone(theta), levels...), quantize.Width(job.Coding(r.config).Width())
+	state, width := append(slices.Clone(theta), levels...), vector.Width(job.Coding(r.config).Width())
 	width.Exponents(state[n:], levels)
 	for {
 		if err := program.Load(start, state); err != nil {

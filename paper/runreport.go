@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 
 	"github.com/switchyard-ml/switchyard/runs"
 )
@@ -37,7 +37,7 @@ func Write(dir, runsDir string, list []Run) error {
 	}
 	d := &Document{
 		Title:    strings.Join(names, ", "),
-		Lead:     "Settings, training, measurements and figures of " + readable.Count(len(list), "run") + ".",
+		Lead:     "Settings, training, measurements and figures of " + terminal.Count(len(list), "run") + ".",
 		Sections: []Section{{Title: "Runs", Blocks: []Block{{Table: settings(list)}}}},
 	}
 	training, err := curves(figures, runsDir, names)
@@ -74,7 +74,7 @@ func settings(list []Run) *Table {
 		i := r.Info
 		t.Rows = append(t.Rows, []string{
 			i.Name, strings.TrimSpace(i.Preset + " " + strings.Join(r.Overrides, " ")), strconv.FormatUint(i.Seed, 10), string(i.State),
-			readable.Group(i.Step), readable.Group(i.Parameters), i.ParametersSHA256,
+			terminal.Group(i.Step), terminal.Group(i.Parameters), i.ParametersSHA256,
 		})
 	}
 	return t

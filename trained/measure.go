@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -128,7 +128,7 @@ func (o MeasureOptions) variant(p protocol.Protocol) string {
 // write writes the tables for the parameters after the given step.
 func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
-	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", readable.Group(step)))
+	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(step)))
 	found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: "step", Values: []float64{float64(step)}})
 	if len(found.Scores.Rows) > 0 {
 		if err := found.Scores.WriteText(&text); err != nil {

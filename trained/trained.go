@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 
 	"github.com/switchyard-ml/switchyard/model"
@@ -79,14 +79,14 @@ func (r *Opened) install() error {
 	if err != nil {
 		return err
 	}
-	layout, ok := exact.Of(len(r.Checkpoint.Theta), s.Chains)
+	layout, ok := vector.Of(len(r.Checkpoint.Theta), s.Chains)
 	if !ok {
 		return fmt.Errorf("%w: %d parameters are not the states of %d chains", runs.ErrDamaged, len(r.Checkpoint.Theta), s.Chains)
 	}
 	states := make([][]float64, s.Chains)
 	for i := range states {
 		state := make([]float64, layout.State)
-		begun, ok := exact.Get(state, layout.Of(r.Checkpoint.Theta, i))
+		begun, ok := vector.Get(state, layout.Of(r.Checkpoint.Theta, i))
 		if !ok {
 			return fmt.Errorf("%w: the parameters of chain %d are no state", runs.ErrDamaged, i)
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -24,9 +24,9 @@ type assembly struct {
 	asks    int           // number of requests since then
 	behind  bool          // a message came that was sent after all chunks: those that are missing were lost
 
-	changes  *quantize.Grid // of differences; nil: chunks come whole
-	integers []float32      // memory for those of a chunk
-	sum      []float32      // and for what adding them gives
+	changes  *vector.Grid // of differences; nil: chunks come whole
+	integers []float32    // memory for those of a chunk
+	sum      []float32    // and for what adding them gives
 }
 
 // held says which parameters the values of a chunk belong to.

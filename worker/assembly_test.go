@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // moving is parameters whose differences are sent: the coordinator's side, for tests of a worker's.
 type moving struct {
-	grid          *quantize.Grid
-	last          *quantize.Difference
+	grid          *vector.Grid
+	last          *vector.Difference
 	chunks        wire.Chunking
 	shown, exact  []float32
 	before, after held
@@ -24,12 +24,12 @@ type moving struct {
 const movingSize = 500 // parameters; three elements stand behind them
 
 func newMoving(t testing.TB) *moving {
-	grid, err := quantize.NewGrid(quantize.Int8, []int{100, movingSize - 100}, 1)
+	grid, err := vector.NewGrid(vector.Int8, []int{100, movingSize - 100}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &moving{
-		grid: grid, last: quantize.NewDifference(grid), chunks: wire.NewChunking(movingSize+3, 256),
+		grid: grid, last: vector.NewDifference(grid), chunks: wire.NewChunking(movingSize+3, 256),
 		shown: make([]float32, movingSize+3), exact: make([]float32, movingSize),
 	}
 	m.after = held{true, 0, 0}

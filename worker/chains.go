@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -17,7 +17,7 @@ type Chains struct {
 	fitter     model.Fitter
 	recordings []model.Batch
 	sweeps     model.Sweeps
-	layout     exact.Layout
+	layout     vector.Layout
 	theta      []float32 // that the round begins with; nil before the first Load: no chain has begun
 	slots      []chainSlot
 }
@@ -43,7 +43,7 @@ func NewChains(m model.Fitter, recordings []model.Batch, s model.Sweeps, slots i
 	for _, part := range m.Layout(recordings) {
 		size += part.Size()
 	}
-	p := &Chains{fitter: m, recordings: recordings, sweeps: s, layout: exact.Layout{Chains: s.Chains, State: size}}
+	p := &Chains{fitter: m, recordings: recordings, sweeps: s, layout: vector.Layout{Chains: s.Chains, State: size}}
 	for range slots {
 		p.slots = append(p.slots, chainSlot{
 			state: make([]float64, size), terms: make([]float64, len(m.Terms())), sums: make([]float64, len(m.Terms())),
@@ -56,7 +56,7 @@ func NewChains(m model.Fitter, recordings []model.Batch, s model.Sweeps, slots i
 func (p *Chains) Model() model.Fitter { return p.fitter }
 
 // Layout is where the states stand in the parameters.
-func (p *Chains) Layout() exact.Layout { return p.layout }
+func (p *Chains) Layout() vector.Layout { return p.layout }
 
 // Recordings are what the chains go over.
 func (p *Chains) Recordings() []model.Batch { return p.recordings }
@@ -129,7 +129,7 @@ func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, gra
 	}
 	chain.State(s.state)
 	gone := p.layout.Of(grad, index)
-	exact.Put(gone, s.state)
+	vector.Put(gone, s.state)
 	if theta == nil {
 		for i, v := range gone {
 			gone[i] = 0 - v
@@ -145,7 +145,7 @@ func (p *Chains) chain(s *chainSlot, index int, theta []float32) (model.Chain, e
 	if theta == nil {
 		return p.fitter.NewChain(p.recordings, index, nil)
 	}
-	begun, ok := exact.Get(s.state, p.layout.Of(theta, index))
+	begun, ok := vector.Get(s.state, p.layout.Of(theta, index))
 	switch {
 	case !ok:
 		return nil, errors.New("the parameters hold no state")

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 // shards are done, and to the worker afterwards.
 type lease struct {
 	wire.Lease
-	block    reduce.Block
+	block    vector.Block
 	program  Program
 	memory   *vectors
 	chunks   wire.Chunking
@@ -28,10 +28,10 @@ type lease struct {
 	took     time.Duration // time from began to the end of the last shard
 
 	mu    sync.Mutex
-	tree  *reduce.Tree
+	tree  *vector.Tree
 	added int
 	err   error
-	sum   reduce.Partial
+	sum   vector.Partial
 	crcs  []uint32 // one for each chunk of the sum
 	// The values of integers are kept only in the form in which they are sent.
 	encoded []byte
@@ -122,7 +122,7 @@ func (w *Worker) reclaim(l *lease) {
 		l.tree.Reset(l.block, l.memory.putPartial)
 		l.memory.putPartial(l.sum)
 		l.memory.putBytes(l.encoded)
-		l.sum, l.encoded = reduce.Partial{}, nil
+		l.sum, l.encoded = vector.Partial{}, nil
 	}
 }
 
@@ -156,13 +156,13 @@ func (w *Worker) compute(slot int) {
 }
 
 // add adds a shard's result to the tree. The last shard completes the block.
-func (l *lease) add(shard int, p reduce.Partial, err error) {
+func (l *lease) add(shard int, p vector.Partial, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil && l.err == nil {
 		l.err = err
 	}
-	l.tree.Add(reduce.Block{First: shard, Count: 1}, p, l.memory.putPartial)
+	l.tree.Add(vector.Block{First: shard, Count: 1}, p, l.memory.putPartial)
 	if l.added++; l.added < l.block.Count {
 		return
 	}
@@ -203,7 +203,7 @@ func (l *lease) pack() {
 func (l *lease) dropValues() {
 	terms := slices.Clone(l.sum.Terms)
 	l.memory.putPartial(l.sum)
-	l.sum = reduce.Partial{Terms: terms}
+	l.sum = vector.Partial{Terms: terms}
 }
 
 // encode encodes the values of the sum for sending.
@@ -232,14 +232,14 @@ type vectors struct {
 	size, terms int
 
 	mu       sync.Mutex
-	partials []reduce.Partial // those with values
+	partials []vector.Partial // those with values
 	encoded  [][]byte         // as long as the encoded values
 }
 
 // partial returns memory for a shard's result; without values, for the terms only.
-func (v *vectors) partial(values bool) reduce.Partial {
+func (v *vectors) partial(values bool) vector.Partial {
 	if !values {
-		return reduce.Partial{Terms: make([]float32, v.terms)}
+		return vector.Partial{Terms: make([]float32, v.terms)}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -248,10 +248,10 @@ func (v *vectors) partial(values bool) reduce.Partial {
 		v.partials = v.partials[:n-1]
 		return p
 	}
-	return reduce.Partial{Values: make([]float32, v.size), Terms: make([]float32, v.terms)}
+	return vector.Partial{Values: make([]float32, v.size), Terms: make([]float32, v.terms)}
 }
 
-func (v *vectors) putPartial(p reduce.Partial) {
+func (v *vectors) putPartial(p vector.Partial) {
 	if p.Values == nil {
 		return
 	}

@@ -6,12 +6,12 @@ import (
 	"math/bits"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 // Optimizer has the constants of a replica's Adam.
-type Optimizer = optim.Schedule
+type Optimizer = vector.Schedule
 
 // LocalSteps says how the replicas of a run train between two exchanges.
 type LocalSteps struct {
@@ -36,10 +36,10 @@ type Replicas struct {
 type replica struct {
 	program Program // with one slot
 	common  bool    // its parameters are those of the round's beginning
-	adam    *optim.Adam
+	adam    *vector.Adam
 	theta   []float32
-	tree    *reduce.Tree
-	free    []reduce.Partial
+	tree    *vector.Tree
+	free    []vector.Partial
 }
 
 var _ Gradual = (*Replicas)(nil)
@@ -47,7 +47,7 @@ var _ Gradual = (*Replicas)(nil)
 // NewReplicas returns the program with a slot for each of the given programs, which compute the shards of an update.
 // Each of these has one slot and its own parameters. They belong to the result.
 func NewReplicas(programs []Program, l LocalSteps) (*Replicas, error) {
-	if !reduce.PowerOfTwo(l.Replicas) || !reduce.PowerOfTwo(l.Shards) || l.Replicas > l.Shards || l.Steps < 1 {
+	if !vector.PowerOfTwo(l.Replicas) || !vector.PowerOfTwo(l.Shards) || l.Replicas > l.Shards || l.Steps < 1 {
 		return nil, fmt.Errorf("new replicas: %d replicas with %d local steps for %d shards: want powers of two, the first not above the second, and at least one step",
 			l.Replicas, l.Steps, l.Shards)
 	}
@@ -58,7 +58,7 @@ func NewReplicas(programs []Program, l LocalSteps) (*Replicas, error) {
 	for _, program := range programs {
 		n := program.Size()
 		p.slots = append(p.slots, replica{
-			program: program, adam: optim.NewAdam(l.Optimizer, n), theta: make([]float32, n), tree: reduce.NewTree(reduce.Block{Count: 1}),
+			program: program, adam: vector.NewAdam(l.Optimizer, n), theta: make([]float32, n), tree: vector.NewTree(vector.Block{Count: 1}),
 		})
 	}
 	return p, nil
@@ -103,7 +103,7 @@ func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []flo
 	n := p.local.Shards / p.local.Replicas
 	for i := range p.local.Steps {
 		at := step + uint64(i)
-		if err := r.update(at, reduce.Block{First: k * n, Count: n}, terms); err != nil {
+		if err := r.update(at, vector.Block{First: k * n, Count: n}, terms); err != nil {
 			return fmt.Errorf("local update %d: %w", at+1, err)
 		}
 		if !goOn() {
@@ -116,7 +116,7 @@ func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []flo
 }
 
 // update makes one update from a block of shards, and adds their mean terms to terms.
-func (r *replica) update(step uint64, b reduce.Block, terms []float32) error {
+func (r *replica) update(step uint64, b vector.Block, terms []float32) error {
 	if err := r.program.Load(step, r.theta); err != nil {
 		return fmt.Errorf("load the parameters: %w", err)
 	}
@@ -127,7 +127,7 @@ func (r *replica) update(step uint64, b reduce.Block, terms []float32) error {
 			r.put(g)
 			return fmt.Errorf("shard %d: %w", shard, err)
 		}
-		r.tree.Add(reduce.Block{First: shard, Count: 1}, g, r.put)
+		r.tree.Add(vector.Block{First: shard, Count: 1}, g, r.put)
 	}
 	sum, _ := r.tree.Take()
 	defer r.put(sum)
@@ -136,17 +136,17 @@ func (r *replica) update(step uint64, b reduce.Block, terms []float32) error {
 	return err
 }
 
-func (r *replica) get(terms int) reduce.Partial {
+func (r *replica) get(terms int) vector.Partial {
 	n := len(r.free)
 	if n == 0 {
-		return reduce.Partial{Values: make([]float32, len(r.theta)), Terms: make([]float32, terms)}
+		return vector.Partial{Values: make([]float32, len(r.theta)), Terms: make([]float32, terms)}
 	}
 	g := r.free[n-1]
 	r.free = r.free[:n-1]
 	return g
 }
 
-func (r *replica) put(g reduce.Partial) { r.free = append(r.free, g) }
+func (r *replica) put(g vector.Partial) { r.free = append(r.free, g) }
 
 // Validate computes a shard of the validation at the parameters of the round's beginning.
 func (p *Replicas) Validate(slot int, step uint64, shard int, terms []float32) error {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/envs/fhn"
-	"github.com/switchyard-ml/switchyard/internal/optim"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -78,7 +78,7 @@ func TestReplicas_OneStepIsAdam(t *testing.T) {
 	start := []float32{8, -5, 0}
 	p, _ := newBowls(t, 1, LocalSteps{Replicas: 1, Steps: 1, Shards: 4})
 	got := slices.Clone(start)
-	nesterov := optim.NewNesterov(optim.Outer{Rate: 1, Every: 1}, bowlAdam, 3)
+	nesterov := vector.NewNesterov(vector.Outer{Rate: 1, Every: 1}, bowlAdam, 3)
 	delta, terms := make([]float32, 3), make([]float32, 2)
 	want := slices.Clone(start)
 	for step := range uint64(5) {
@@ -92,7 +92,7 @@ func TestReplicas_OneStepIsAdam(t *testing.T) {
 		for i, x := range want {
 			sum[i] = ((x - 0) + (x - 1)) + ((x - 2) + (x - 3))
 		}
-		if _, _, err := optim.NewAdam(bowlAdam, 3).Update(want, sum, 4, step); err != nil {
+		if _, _, err := vector.NewAdam(bowlAdam, 3).Update(want, sum, 4, step); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
@@ -117,7 +117,7 @@ func TestReplicas_Round(t *testing.T) {
 	if want := []call{{6, 2}, {6, 3}, {7, 2}, {7, 3}, {8, 2}, {8, 3}}; !slices.Equal(bowls[1].asked, want) || len(bowls[0].asked) != 0 {
 		t.Errorf("asked for %v and %v, want %v", bowls[1].asked, bowls[0].asked, want)
 	}
-	theta, adam, loss := []float32{8, -5, 0}, optim.NewAdam(bowlAdam, 3), float32(0)
+	theta, adam, loss := []float32{8, -5, 0}, vector.NewAdam(bowlAdam, 3), float32(0)
 	for step := uint64(6); step < 9; step++ {
 		sum := make([]float32, 3)
 		for i, x := range theta {

@@ -3,14 +3,14 @@ package worker
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 // rounded is a program whose gradients are rounded to integers. Its vectors have the parameters, then an exponent for
 // each block of the grid: the current exponents in vectors that are loaded, the needed ones in results.
 type rounded struct {
 	Program
-	rounder   quantize.Rounder
+	rounder   vector.Rounder
 	exponents []float32
 }
 
@@ -20,7 +20,7 @@ var (
 )
 
 // Rounded returns a program with the gradients of p, rounded by r. The grid of r has to fit p's parameters.
-func Rounded(p Program, r quantize.Rounder) Program {
+func Rounded(p Program, r vector.Rounder) Program {
 	return &rounded{Program: p, rounder: r, exponents: make([]float32, r.Grid.Blocks())}
 }
 

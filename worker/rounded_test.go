@@ -6,18 +6,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 func testRounded(t *testing.T, p Program) (Program, []float32) {
 	t.Helper()
-	grid, err := quantize.NewGrid(quantize.Int16, []int{100, p.Size() - 100}, 4)
+	grid, err := vector.NewGrid(vector.Int16, []int{100, p.Size() - 100}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Rounded(p, quantize.Rounder{Grid: grid, Seed: 7})
+	r := Rounded(p, vector.Rounder{Grid: grid, Seed: 7})
 	if r.Size() != p.Size()+grid.Blocks() || len(r.TermNames()) != len(p.TermNames()) {
 		t.Fatalf("size %d, terms %v", r.Size(), r.TermNames())
 	}
@@ -42,7 +42,7 @@ func TestRounded_Gradient(t *testing.T) {
 		if err := r.Gradient(0, 3, 1, got, gotTerms); err != nil {
 			t.Fatal(err)
 		}
-		quantize.Int16.Widen(state[n:], got[n:])
+		vector.Int16.Widen(state[n:], got[n:])
 	}
 	if !slices.Equal(gotTerms, terms) {
 		t.Errorf("terms %v, want %v", gotTerms, terms)
@@ -50,7 +50,7 @@ func TestRounded_Gradient(t *testing.T) {
 	for i, v := range got[:n] {
 		block := 0
 		if i >= 100 {
-			block = 1 + (i-100)/quantize.BlockSize
+			block = 1 + (i-100)/vector.BlockSize
 		}
 		unit := math.Ldexp(1, int(state[n+block]))
 		if v != float32(int16(v)) || math.Abs(float64(v)*unit-float64(want[i])) >= unit {
@@ -107,7 +107,7 @@ func TestRounded_Refuses(t *testing.T) {
 	if err := r.Load(0, state); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Gradient(0, 0, 0, make([]float32, r.Size()), make([]float32, 5)); !errors.Is(err, quantize.ErrNotFinite) {
+	if err := r.Gradient(0, 0, 0, make([]float32, r.Size()), make([]float32, 5)); !errors.Is(err, vector.ErrNotFinite) {
 		t.Errorf("got %v, want ErrNotFinite", err)
 	}
 }
@@ -143,25 +143,25 @@ func TestRounderOf(t *testing.T) {
 func TestShape(t *testing.T) {
 	w := newWorker(t, wire.NewMemory(nil), func([]byte, []byte, int) (Program, error) { return still{}, nil })
 	w.chunk = 64
-	rounder := func(seed uint64, size int) quantize.Rounder {
-		grid, err := quantize.NewGrid(quantize.Int16, []int{size}, 4)
+	rounder := func(seed uint64, size int) vector.Rounder {
+		grid, err := vector.NewGrid(vector.Int16, []int{size}, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return quantize.Rounder{Grid: grid, Seed: seed}
+		return vector.Rounder{Grid: grid, Seed: seed}
 	}
 	w.install(build{program: still{}})
 	for i, c := range []struct {
-		rounder quantize.Rounder
+		rounder vector.Rounder
 		length  int
 		coding  wire.Coding
 		anew    bool
 	}{
-		{quantize.Rounder{}, 4, wire.Float32, false},
+		{vector.Rounder{}, 4, wire.Float32, false},
 		{rounder(1, 4), 5, wire.Int16, true},
 		{rounder(1, 4), 5, wire.Int16, false},
 		{rounder(2, 4), 5, wire.Int16, true},
-		{quantize.Rounder{}, 4, wire.Float32, true},
+		{vector.Rounder{}, 4, wire.Float32, true},
 	} {
 		memory := w.memory
 		w.rounder = c.rounder

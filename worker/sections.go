@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -25,7 +25,7 @@ type reduction struct {
 // source is a block of a sum, whose sections come from its holder.
 type source struct {
 	wire.Source
-	sum     reduce.Partial // nil before the first chunk is asked for, and once it is added
+	sum     vector.Partial // nil before the first chunk is asked for, and once it is added
 	got     []bool
 	missing int
 	next    int       // first chunk that was never asked for
@@ -42,12 +42,12 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 	}
 	shards := 0
 	for _, s := range msg.Sources {
-		if b := (reduce.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) || len(s.Digests) != wire.DigestLength(msg.Count) {
+		if b := (vector.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) || len(s.Digests) != wire.DigestLength(msg.Count) {
 			return
 		}
 		shards += s.Count
 	}
-	if !reduce.PowerOfTwo(shards) {
+	if !vector.PowerOfTwo(shards) {
 		return
 	}
 	w.meet()
@@ -61,8 +61,8 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 		Lease: wire.Lease{
 			ID: msg.ID, Step: msg.Step, Pass: msg.Pass, Attempt: msg.Attempt, Work: wire.Sum, First: msg.First, Count: msg.Count, Audit: msg.Audit,
 		},
-		block: reduce.Block{First: msg.First, Count: msg.Count}, memory: w.partsOf(cut.Size), chunks: cut,
-		tree: reduce.NewTree(reduce.Block{Count: shards}), began: now,
+		block: vector.Block{First: msg.First, Count: msg.Count}, memory: w.partsOf(cut.Size), chunks: cut,
+		tree: vector.NewTree(vector.Block{Count: shards}), began: now,
 		reduction: &reduction{number: msg.Number, sections: sections, missing: len(msg.Sources)},
 	}
 	if w.rounder.Grid != nil {
@@ -107,7 +107,7 @@ func (w *Worker) endReductions(number int) {
 func (l *lease) giveUp() {
 	for _, s := range l.reduction.sources {
 		l.memory.putPartial(s.sum)
-		s.sum = reduce.Partial{}
+		s.sum = vector.Partial{}
 	}
 	l.reduction.sources = nil
 }
@@ -253,8 +253,8 @@ func (w *Worker) add(l *lease, s *source) {
 	case !kernel.Finite(s.sum.Values):
 		l.err = fmt.Errorf("shards %d+%d of worker %s hold a NaN or an infinity", s.First, s.Count, s.Holder)
 	default:
-		l.tree.Add(reduce.Block{First: s.First, Count: s.Count}, s.sum, l.memory.putPartial)
-		s.sum = reduce.Partial{}
+		l.tree.Add(vector.Block{First: s.First, Count: s.Count}, s.sum, l.memory.putPartial)
+		s.sum = vector.Partial{}
 		r.missing--
 		l.steps.Store(int64(len(r.sources) - r.missing))
 		if r.missing > 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -150,16 +150,16 @@ func (w *Worker) install(b build) {
 }
 
 // rounderOf returns the rounder that the coordinator asks for. It has no grid if gradients are float32.
-func rounderOf(msg *wire.Welcome) (quantize.Rounder, error) {
+func rounderOf(msg *wire.Welcome) (vector.Rounder, error) {
 	if msg.Gradients == wire.Float32 {
-		return quantize.Rounder{}, nil
+		return vector.Rounder{}, nil
 	}
 	grid, err := gridOf(msg, msg.Gradients, msg.Shards)
-	return quantize.Rounder{Grid: grid, Seed: msg.Seed}, err
+	return vector.Rounder{Grid: grid, Seed: msg.Seed}, err
 }
 
 // changesOf returns the grid of the differences in which parameters may come; nil if they come whole.
-func changesOf(msg *wire.Welcome) (*quantize.Grid, error) {
+func changesOf(msg *wire.Welcome) (*vector.Grid, error) {
 	if msg.Parameters == wire.Float32 {
 		return nil, nil
 	}
@@ -167,7 +167,7 @@ func changesOf(msg *wire.Welcome) (*quantize.Grid, error) {
 }
 
 // gridOf divides the parameters into blocks of integers.
-func gridOf(msg *wire.Welcome, coding wire.Coding, shards int) (*quantize.Grid, error) {
+func gridOf(msg *wire.Welcome, coding wire.Coding, shards int) (*vector.Grid, error) {
 	left := msg.Size
 	for _, n := range msg.Tensors {
 		left -= n
@@ -175,12 +175,12 @@ func gridOf(msg *wire.Welcome, coding wire.Coding, shards int) (*quantize.Grid, 
 	if left != 0 {
 		return nil, fmt.Errorf("%d tensors do not make %d parameters", len(msg.Tensors), msg.Size)
 	}
-	return quantize.NewGrid(quantize.Width(coding.Width()), msg.Tensors, shards)
+	return vector.NewGrid(vector.Width(coding.Width()), msg.Tensors, shards)
 }
 
 // codingOf is the form in which integers of a width travel.
-func codingOf(width quantize.Width) wire.Coding {
-	if width == quantize.Int8 {
+func codingOf(width vector.Width) wire.Coding {
+	if width == vector.Int8 {
 		return wire.Int8
 	}
 	return wire.Int16
@@ -191,7 +191,7 @@ func (w *Worker) shape() {
 	if w.program == nil {
 		return
 	}
-	var now quantize.Rounder
+	var now vector.Rounder
 	if r, ok := w.served.(*rounded); ok {
 		now = r.rounder
 	}
@@ -266,7 +266,7 @@ func (w *Worker) turn(step uint64, pass int) bool {
 
 // takeLease accepts a lease. A known lease was sent again because a message was lost.
 func (w *Worker) takeLease(msg *wire.Lease) {
-	b := reduce.Block{First: msg.First, Count: msg.Count}
+	b := vector.Block{First: msg.First, Count: msg.Count}
 	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || msg.Sections > w.sums.Count() || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
@@ -277,7 +277,7 @@ func (w *Worker) takeLease(msg *wire.Lease) {
 		return
 	}
 	l := &lease{
-		Lease: *msg, block: b, program: w.served, memory: w.memory, chunks: w.sums, tree: reduce.NewTree(b),
+		Lease: *msg, block: b, program: w.served, memory: w.memory, chunks: w.sums, tree: vector.NewTree(b),
 	}
 	if w.rounder.Grid != nil {
 		l.tree.Peaks = w.rounder.Grid.Blocks()

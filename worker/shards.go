@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/parallel"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -32,7 +32,7 @@ type Shards struct {
 	slots     []slot
 	batches   batches
 
-	team parallel.Team      // packs the parameters if there are several slots
+	team vector.Team        // packs the parameters if there are several slots
 	pack func(from, to int) // packs a range of them
 
 	windows, noise rng.Key
@@ -113,7 +113,7 @@ func (p *Shards) Load(_ uint64, theta []float32) error {
 	if err := params.Set(theta); err != nil {
 		return err
 	}
-	p.team.Ranges(len(theta), parallel.Elements, p.pack)
+	p.team.Ranges(len(theta), vector.Elements, p.pack)
 	return nil
 }
 

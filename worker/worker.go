@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
@@ -79,12 +79,12 @@ type Worker struct {
 	outdated  uint64 // the newest older term that was logged, plus 1
 	welcomed  bool
 	heartbeat time.Duration
-	size      int              // number of parameters
-	chunk     int              // bytes of a full chunk
-	rounder   quantize.Rounder // no grid: gradients are float32
-	changes   *quantize.Grid   // of the differences in which parameters may come; nil: they come whole
-	chunks    wire.Chunking    // of the loaded vector: the parameters, then the exponents of integers
-	sums      wire.Chunking    // of the gradient of a block
+	size      int            // number of parameters
+	chunk     int            // bytes of a full chunk
+	rounder   vector.Rounder // no grid: gradients are float32
+	changes   *vector.Grid   // of the differences in which parameters may come; nil: they come whole
+	chunks    wire.Chunking  // of the loaded vector: the parameters, then the exponents of integers
+	sums      wire.Chunking  // of the gradient of a block
 
 	wanted   order // of the newest Welcome
 	data     supply

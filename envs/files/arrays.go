@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // keys are the names of arrays in the convention.
@@ -147,7 +147,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		}
 		if len(steps) > 0 && steps[0] > 1 {
 			b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s of shape %v is one recording of %s with %s; several have the shape [N,T,dy]",
-				name, steps, readable.Count(steps[0], "step"), readable.Count(channels, "channel")))
+				name, steps, terminal.Count(steps[0], "step"), terminal.Count(channels, "channel")))
 		}
 	}
 	for i, a := range list {

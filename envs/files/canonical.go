@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // canonicalMagic begins the canonical encoding. Its number is the version.
@@ -150,11 +150,11 @@ func (d *Dataset) checkNames() error {
 		want  int
 	}{{d.ObservationNames, d.Spec.Observation}, {d.ControlNames, d.Spec.Control}, {d.StateNames, d.Spec.State}} {
 		if n.names != nil && len(n.names) != n.want {
-			return faultf("", "", "%d names for %s", len(n.names), readable.Count(n.want, "channel"))
+			return faultf("", "", "%d names for %s", len(n.names), terminal.Count(n.want, "channel"))
 		}
 	}
 	if d.Origins != nil && len(d.Origins) != d.Spec.Observation || d.Transforms != nil && len(d.Transforms) != d.Spec.Observation {
-		return faultf("", "", "%d origins and %d transforms for %s", len(d.Origins), len(d.Transforms), readable.Count(d.Spec.Observation, "channel"))
+		return faultf("", "", "%d origins and %d transforms for %s", len(d.Origins), len(d.Transforms), terminal.Count(d.Spec.Observation, "channel"))
 	}
 	return nil
 }

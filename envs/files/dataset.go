@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Dataset is a list of episodes of the same system. It is immutable once read.
@@ -99,7 +99,7 @@ func (d *Dataset) check() error {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		if e.T < minSteps {
-			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", readable.Count(e.T, "step"), minSteps)
+			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", terminal.Count(e.T, "step"), minSteps)
 		}
 		if err := e.maskMissing(d); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (d *Dataset) check() error {
 		return faultf("y", "", "every value is missing")
 	}
 	if held > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%s: the control of the step before holds", readable.Count(held, "missing control")))
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: the control of the step before holds", terminal.Count(held, "missing control")))
 	}
 	if d.Spec.DT < 0 || math.IsNaN(d.Spec.DT) || math.IsInf(d.Spec.DT, 0) {
 		return faultf("dt", "give the time between two steps", "it is %v", d.Spec.DT)

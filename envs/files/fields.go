@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // perStep reads a field with a row of values for each step of each episode; nil if the file has none. The field may
@@ -18,7 +18,7 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 		return nil, err
 	}
 	if len(p.data) != len(b.data.Episodes) {
-		return nil, faultf(p.name, "", "it has %s, the observations have %d", readable.Count(len(p.data), "episode"), len(b.data.Episodes))
+		return nil, faultf(p.name, "", "it has %s, the observations have %d", terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
 	if err := p.sameWidth(); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 	for i := range p.data {
 		want := b.data.Episodes[i].T
 		if rows := p.shapes[i][0]; rows != want && rows != want-fewer {
-			return nil, faultf(p.name, "", "episode %d has %s, its observations have %d", i, readable.Count(rows, "step"), want)
+			return nil, faultf(p.name, "", "episode %d has %s, its observations have %d", i, terminal.Count(rows, "step"), want)
 		}
 	}
 	return p, nil
@@ -141,7 +141,7 @@ func (b *builder) lengths() error {
 		e := &b.data.Episodes[i]
 		n, ok := wholeNumber(values[i], 1, e.T)
 		if !ok {
-			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], readable.Count(e.T, "step"))
+			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], terminal.Count(e.T, "step"))
 		}
 		source := e.Source
 		*e = e.slice(b.data.Spec, 0, n)
@@ -160,7 +160,7 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 		return nil, faultf(b.found[key], "", "it is no array of numbers")
 	}
 	if f.array.Len() != n {
-		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, readable.Count(n, "episode"))
+		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, terminal.Count(n, "episode"))
 	}
 	return f.array.Float64s(), nil
 }
@@ -216,10 +216,10 @@ func (b *builder) columnNames() error {
 			names = f.array.Strings()
 		}
 		for i := range names {
-			names[i] = strings.TrimSpace(readable.Plain(names[i]))
+			names[i] = strings.TrimSpace(terminal.Plain(names[i]))
 		}
 		if len(names) != n.want || slices.Contains(names, "") {
-			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), readable.Count(n.want, "channel"))
+			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), terminal.Count(n.want, "channel"))
 		}
 		*n.dst = names
 	}

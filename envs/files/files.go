@@ -30,7 +30,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // ErrData is matched by every error about the content of a file.
@@ -55,14 +55,14 @@ func (e *Error) Message() string {
 	if e.File != "" {
 		s = e.File + ": " + s
 	}
-	return readable.Plain(s)
+	return terminal.Plain(s)
 }
 
 func (e *Error) Error() string {
 	if e.Remedy == "" {
 		return e.Message()
 	}
-	return e.Message() + "; " + readable.Plain(e.Remedy)
+	return e.Message() + "; " + terminal.Plain(e.Remedy)
 }
 
 // Is reports whether target is ErrData.

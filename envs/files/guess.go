@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // guessRows is the number of rows from which a guess is made.
@@ -134,7 +134,7 @@ func plainTarget(name string, header []string) bool {
 }
 
 func columnName(cell string, i int) string {
-	name := readable.Plain(strings.TrimSpace(cell))
+	name := terminal.Plain(strings.TrimSpace(cell))
 	if name == "" {
 		return "column" + itoa(i+1)
 	}

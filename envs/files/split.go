@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -92,7 +92,7 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	validation, test := share(n, f.Validation), share(n, f.Test)
 	if validation+test >= n {
 		return Split{}, faultf("", "hold out the last steps of each recording: env.split=time",
-			"%s cannot be divided into training, validation and test by episode", readable.Count(n, "episode"))
+			"%s cannot be divided into training, validation and test by episode", terminal.Count(n, "episode"))
 	}
 	part := make([]Part, n)
 	order := permutation(n, rng.New(seed, rng.Batch).At(0, 0, splitSample))
@@ -207,7 +207,7 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 		}
 	}
 	if whole == len(d.Episodes) {
-		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test", readable.Count(d.Steps(), "step"))
+		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test", terminal.Count(d.Steps(), "step"))
 	}
 	return &divided, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // rowSource gives the rows of a table, the header first.
@@ -104,10 +104,10 @@ func (t *table) notes() {
 			t.data.Notes = append(t.data.Notes, fmt.Sprintf(format, args...))
 		}
 	}
-	note(t.sorted, "rows of %s were put in the order of their times", readable.Count(t.sorted, "recording"))
-	note(t.blanks, "%s: missing values", readable.Count(t.blanks, "blank line"))
-	note(t.dropped, "%s of one row left out", readable.Count(t.dropped, "recording"))
-	note(t.added, "the even grid has %s without a row: observations are missing there", readable.Count(t.added, "step"))
+	note(t.sorted, "rows of %s were put in the order of their times", terminal.Count(t.sorted, "recording"))
+	note(t.blanks, "%s: missing values", terminal.Count(t.blanks, "blank line"))
+	note(t.dropped, "%s of one row left out", terminal.Count(t.dropped, "recording"))
+	note(t.added, "the even grid has %s without a row: observations are missing there", terminal.Count(t.added, "step"))
 }
 
 func (t *table) place() string { return fmt.Sprintf("%s %d", t.in.what(), t.in.row()) }
@@ -184,7 +184,7 @@ func (t *table) row(record []string) error {
 	id := ""
 	for i, r := range t.roles {
 		if r == episodeID {
-			if id = readable.Plain(strings.TrimSpace(record[i])); id == "" {
+			if id = terminal.Plain(strings.TrimSpace(record[i])); id == "" {
 				return faultf(t.place(), "number the episodes", "the episode is empty")
 			}
 		}

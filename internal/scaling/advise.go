@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Sample is what a coordinator measured in a step. Work is the time that all workers computed together, Compute the
@@ -58,7 +58,7 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
 	}
 	if n := fewer(s); n < s.Workers {
-		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", readable.Count(n, "worker"), s.Workers)
+		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", terminal.Count(n, "worker"), s.Workers)
 	}
 	text = fmt.Sprintf("messages take %.2g s of %.2g s per step (%.3g MB, at about %.3g Mbit/s)", messages, s.Seconds, moved/1e6, 8*moved/messages/1e6)
 	if len(help) > 0 {

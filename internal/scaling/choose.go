@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Choice is a change to a run or its cluster, with the predicted time of an update.
@@ -20,7 +20,7 @@ const (
 	worthwhile = 0.05
 	// localSteps is a number of local steps that makes messages cheap and stays close to a synchronous run.
 	localSteps = 16
-	// integerShards is the largest number of shards whose sum fits into 16-bit integers (internal/quantize).
+	// integerShards is the largest number of shards whose sum fits into 16-bit integers (internal/vector).
 	integerShards = 256
 )
 
@@ -40,7 +40,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try(fmt.Sprintf("train.shards=%d", shards), finer, c, w)
 	}
 	if n, seconds := best(l, c, w); n < c.Workers {
-		all = append(all, Choice{fmt.Sprintf("only %s", readable.Count(n, "worker")), seconds})
+		all = append(all, Choice{fmt.Sprintf("only %s", terminal.Count(n, "worker")), seconds})
 	}
 	if w.Bytes == 4 && w.LocalSteps <= 1 && l.Shards <= integerShards {
 		integers := w
@@ -53,13 +53,13 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try("train.parameters=delta16", l, c, differences)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", readable.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines
 		relay := c
 		relay.Workers, relay.Slots = c.Machines, c.Slots*each
-		try(fmt.Sprintf("one worker of %s on each machine", readable.Count(relay.Slots, "slot")), l, relay, w)
+		try(fmt.Sprintf("one worker of %s on each machine", terminal.Count(relay.Slots, "slot")), l, relay, w)
 		leaf := c
 		leaf.Leaf = true
 		try("a leaf node on each machine", l, leaf, w)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Suggestion is a configuration to begin with.
@@ -119,9 +119,9 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 		set("model.emission", "bernoulli")
 		first = 4
 	case s.hidden == 0:
-		g.Why = fmt.Sprintf("%s values: the sizes of the preset", readable.Group(values))
+		g.Why = fmt.Sprintf("%s values: the sizes of the preset", terminal.Group(values))
 		if nx > 4 {
-			g.Why = fmt.Sprintf("%s values of %d channels: a wide network and latent state", readable.Group(values), nx)
+			g.Why = fmt.Sprintf("%s values of %d channels: a wide network and latent state", terminal.Group(values), nx)
 			if !family.Has("model.sweeps") {
 				set("model.latent", max(16, min(2*nx, 64)))
 			}
@@ -129,7 +129,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 			set("model.blocks", 2)
 		}
 	default:
-		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens", readable.Group(values))
+		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens", terminal.Group(values))
 		if !family.Has("model.sweeps") { // the state of a sampler is the observation
 			latent := max(2, nx+1)
 			if values >= longSeries*nx {
@@ -189,5 +189,5 @@ func Oversized(parameters, values int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info suggests, and train.patience",
-		readable.Group(parameters), readable.Group(values))
+		terminal.Group(parameters), terminal.Group(values))
 }

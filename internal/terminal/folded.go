@@ -3,8 +3,6 @@ package terminal
 import (
 	"io"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Folded is an output that breaks lines that are wider than the terminal, at spaces and with an indent, where the
@@ -42,9 +40,9 @@ func (f *Folded) Write(p []byte) (int, error) {
 			b.WriteString(line)
 			continue
 		case strings.HasPrefix(text, "  "+f.program+" "):
-			text = readable.FoldCommand(text, width)
+			text = FoldCommand(text, width)
 		default:
-			text = readable.Fold(text, width)
+			text = FoldText(text, width)
 		}
 		b.WriteString(text + "\n")
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/switchyard-ml/switchyard/internal/readable"
 )
 
 // Progress is the content of the status line of a run.
@@ -41,14 +39,14 @@ func (p Progress) Line(width int) string {
 		text string
 		rank int // the part with the highest rank is left out first
 	}{
-		{fmt.Sprintf("step %s/%s", readable.Group(p.Step), readable.Group(p.Steps)), 0},
+		{fmt.Sprintf("step %s/%s", Group(p.Step), Group(p.Steps)), 0},
 		{fmt.Sprintf("%d%%", percent(p.Step, p.Steps)), 2},
 		{p.objective(), 0},
 		{strings.Join(terms, " "), 6},
 		{p.best(), 5},
 		{p.rate(), 3},
 		{p.flops(), 7},
-		{readable.Count(p.Workers, "worker"), 4},
+		{Count(p.Workers, "worker"), 4},
 		{p.traffic(), 8},
 		{p.eta(), 1},
 		{p.Note, 0},
@@ -78,7 +76,7 @@ func (p Progress) best() string {
 	if p.BestStep == 0 {
 		return ""
 	}
-	return fmt.Sprintf("best %s @%s", number(p.Best), readable.Group(p.BestStep))
+	return fmt.Sprintf("best %s @%s", number(p.Best), Group(p.BestStep))
 }
 
 func (p Progress) rate() string {
@@ -103,14 +101,14 @@ func (p Progress) traffic() string {
 	if p.WorkerBytes <= 0 {
 		return ""
 	}
-	return readable.Bytes(int64(p.WorkerBytes)) + " each per step"
+	return Bytes(int64(p.WorkerBytes)) + " each per step"
 }
 
 func (p Progress) eta() string {
 	if p.StepRate <= 0 || p.Step >= p.Steps {
 		return ""
 	}
-	return "eta " + readable.Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
+	return "eta " + Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
 }
 
 // number writes four significant digits, without an exponent if the number is then short.

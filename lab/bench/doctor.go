@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // State says how a check ended.
@@ -41,8 +41,8 @@ func Processor(cores int) Finding {
 	for _, isa := range kernel.Available() {
 		known = append(known, isa.String())
 	}
-	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s", readable.Count(cores, "core"),
-		kernel.Active(), strings.Join(known, ", "), readable.Digits(Peak(cores)/1e9)), ""}
+	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s", terminal.Count(cores, "core"),
+		kernel.Active(), strings.Join(known, ", "), terminal.Digits(Peak(cores)/1e9)), ""}
 	f.State, f.Do = kernels(kernel.Active(), kernel.Best())
 	return f
 }
@@ -69,7 +69,7 @@ func compared(golden, here []kernel.Line) Finding {
 		}
 	}
 	if other == nil {
-		return Finding{"numerics", OK, fmt.Sprintf("%s compute the bits that they compute everywhere", readable.Count(len(golden), "kernel")), ""}
+		return Finding{"numerics", OK, fmt.Sprintf("%s compute the bits that they compute everywhere", terminal.Count(len(golden), "kernel")), ""}
 	}
 	return Finding{
 		"numerics", Bad, "other bits than everywhere else: " + strings.Join(other, ", "),
@@ -93,7 +93,7 @@ func memory(free int64, known bool) Finding {
 	if !known {
 		return Finding{"memory", OK, "not known on " + runtime.GOOS, ""}
 	}
-	f := Finding{"memory", OK, readable.Bytes(free) + " available", ""}
+	f := Finding{"memory", OK, terminal.Bytes(free) + " available", ""}
 	if free < littleMemory {
 		f.State, f.Do = Doubtful, "end other programs; what a worker needs: switchyard train PRESET --dry-run"
 	}
@@ -127,10 +127,10 @@ func Disk(runsDir string) Finding {
 	if err != nil {
 		return Finding{"disk", Bad, fmt.Sprintf("cannot write to %s: %v", dir, err), "choose another folder with --runs-dir, or make this one writable"}
 	}
-	f := Finding{"disk", OK, fmt.Sprintf("%s: fsync %s ms", dir, readable.Digits(took.Seconds()*1e3)), ""}
+	f := Finding{"disk", OK, fmt.Sprintf("%s: fsync %s ms", dir, terminal.Digits(took.Seconds()*1e3)), ""}
 	free, known := freeDisk(dir)
 	if known {
-		f.Found += ", " + readable.Bytes(free) + " free"
+		f.Found += ", " + terminal.Bytes(free) + " free"
 	}
 	f.State, f.Do = room(took, time.Since(at).Abs(), free, known)
 	return f
@@ -146,7 +146,7 @@ func room(took, off time.Duration, free int64, known bool) (State, string) {
 	case took > slowSync:
 		return Doubtful, "checkpoints wait for this disk: take a local one with --runs-dir, or raise train.checkpoint_every"
 	case off > clockError:
-		return Doubtful, fmt.Sprintf("its clock is %s off that of this machine: set both by NTP", readable.Short(off))
+		return Doubtful, fmt.Sprintf("its clock is %s off that of this machine: set both by NTP", terminal.Short(off))
 	}
 	return OK, ""
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/optim"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+
 	"github.com/switchyard-ml/switchyard/internal/scaling"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -77,23 +77,23 @@ func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 
 // measureLead measures the work of the coordinator for a block and for an update.
 func measureLead(l *scaling.Load, cfg LoadConfig) error {
-	tree := reduce.NewTree(reduce.Block{Count: 2})
+	tree := vector.NewTree(vector.Block{Count: 2})
 	one, two := make([]float32, l.Parameters), make([]float32, l.Parameters)
 	theta := append([]float32(nil), cfg.Theta...)
 	for i := range one {
 		one[i], two[i] = 1e-4, 1e-4
 	}
-	o, chunks := optim.NewAdam(cfg.Run.Optimizer, l.Parameters), wire.NewChunking(l.Parameters, l.Chunk)
+	o, chunks := vector.NewAdam(cfg.Run.Optimizer, l.Parameters), wire.NewChunking(l.Parameters, l.Chunk)
 	var merge, update []float64
 	for turn := range cfg.Turns + 1 {
 		m, _ := seconds(func() error {
 			for i, v := range [][]float32{one, two} {
 				kernel.Finite(v)
-				tree.Add(reduce.Block{First: i, Count: 1}, reduce.Partial{Values: v}, func(reduce.Partial) {})
+				tree.Add(vector.Block{First: i, Count: 1}, vector.Partial{Values: v}, func(vector.Partial) {})
 			}
 			return nil
 		})
-		tree.Reset(reduce.Block{Count: 2}, func(reduce.Partial) {})
+		tree.Reset(vector.Block{Count: 2}, func(vector.Partial) {})
 		u, err := seconds(func() error {
 			if _, _, err := o.Update(theta, one, l.Shards, uint64(turn)); err != nil {
 				return fmt.Errorf("update: %w", err)

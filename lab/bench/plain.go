@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-	"github.com/switchyard-ml/switchyard/internal/parallel"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -27,19 +27,19 @@ type plain struct {
 	next     atomic.Int64 // the first shard that no core has taken
 	start    []chan struct{}
 	finished sync.WaitGroup
-	trees    []*reduce.Tree // one for each thread, over the block that it computes
+	trees    []*vector.Tree // one for each thread, over the block that it computes
 
 	mu   sync.Mutex // guards tree and err
-	tree *reduce.Tree
+	tree *vector.Tree
 	err  error
 
-	team          parallel.Team
+	team          vector.Team
 	scale, update func(from, to int) // of a range of the gradient and the parameters
 	gradient      []float32
 	factor        float32
 
 	lending sync.Mutex
-	free    []reduce.Partial
+	free    []vector.Partial
 }
 
 // newPlain starts a goroutine for each thread; close ends them. The program has a slot for each.
@@ -47,14 +47,14 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 	p := &plain{
 		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)), v: make([]float32, len(theta)),
 		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
-		tree: reduce.NewTree(reduce.Block{Count: shards}),
+		tree: vector.NewTree(vector.Block{Count: shards}),
 	}
 	p.scale, p.update = p.scaleRange, p.updateRange
 	for range threads * bits.Len(uint(p.block)) { // for each thread, the partials that can wait for their siblings, and one that is computed
-		p.put(reduce.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
+		p.put(vector.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
 	}
 	for i := range threads {
-		p.trees = append(p.trees, reduce.NewTree(reduce.Block{Count: p.block}))
+		p.trees = append(p.trees, vector.NewTree(vector.Block{Count: p.block}))
 		start := make(chan struct{})
 		p.start = append(p.start, start)
 		go func() {
@@ -106,7 +106,7 @@ func (p *plain) ranges(f func(from, to int)) {
 		f(0, len(p.theta))
 		return
 	}
-	p.team.Ranges(len(p.theta), parallel.Elements, f)
+	p.team.Ranges(len(p.theta), vector.Elements, f)
 }
 
 func (p *plain) scaleRange(from, to int) { kernel.Scale(p.gradient[from:to], p.factor) }
@@ -129,7 +129,7 @@ func (p *plain) compute(thread int) {
 		if first >= p.shards {
 			return
 		}
-		b := reduce.Block{First: first, Count: p.block}
+		b := vector.Block{First: first, Count: p.block}
 		tree.Reset(b, p.put)
 		for shard := first; shard < first+p.block; shard++ {
 			g := p.get()
@@ -139,7 +139,7 @@ func (p *plain) compute(thread int) {
 				p.mu.Unlock()
 				return
 			}
-			tree.Add(reduce.Block{First: shard, Count: 1}, g, p.put)
+			tree.Add(vector.Block{First: shard, Count: 1}, g, p.put)
 		}
 		sum, _ := tree.Take()
 		p.mu.Lock()
@@ -148,19 +148,19 @@ func (p *plain) compute(thread int) {
 	}
 }
 
-func (p *plain) get() reduce.Partial {
+func (p *plain) get() vector.Partial {
 	p.lending.Lock()
 	defer p.lending.Unlock()
 	n := len(p.free)
 	if n == 0 {
-		return reduce.Partial{Values: make([]float32, len(p.theta)), Terms: make([]float32, p.terms)}
+		return vector.Partial{Values: make([]float32, len(p.theta)), Terms: make([]float32, p.terms)}
 	}
 	g := p.free[n-1]
 	p.free = p.free[:n-1]
 	return g
 }
 
-func (p *plain) put(g reduce.Partial) {
+func (p *plain) put(g vector.Partial) {
 	p.lending.Lock()
 	p.free = append(p.free, g)
 	p.lending.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/exact"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -80,7 +80,7 @@ func (p *Plan) chain(chain int, parts []model.Part) {
 	add("begun", 1)
 	for _, part := range parts {
 		if part.Size() > 0 {
-			add(part.Name, append(part.Shape[:len(part.Shape):len(part.Shape)], exact.Words)...)
+			add(part.Name, append(part.Shape[:len(part.Shape):len(part.Shape)], vector.Words)...)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/readable"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/runs"
 )
 
@@ -155,7 +155,7 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 		held = max(held, set.Episodes[i].T)
 	}
 	if c.Env.Window > held {
-		return 0, config.Hint(config.Usagef("env.window=%d is longer than all of %s", c.Env.Window, readable.Count(len(split.Validation), "validation episode")),
+		return 0, config.Hint(config.Usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
 	if err := c.Check(); err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/optim"
 	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 
 // ErrGroup is returned for an optim.factors that names no parameter of the model.
 var ErrGroup = errors.New("the model has no such parameters")
 
 // groups are the parameters with a learning rate of their own, neighbours of the same factor in one group.
-func groups(c config.Config, layout []coordinator.Tensor) []optim.Group {
+func groups(c config.Config, layout []coordinator.Tensor) []vector.Group {
 	factors, _ := c.Optim.RateFactors() // checkFactors has read them
-	var list []optim.Group
+	var list []vector.Group
 	for _, t := range layout {
 		by := config.FactorOf(factors, t.Name)
 		if by == 1 || t.Size == 0 {
@@ -28,7 +28,7 @@ func groups(c config.Config, layout []coordinator.Tensor) []optim.Group {
 			list[n-1].To += t.Size
 			continue
 		}
-		list = append(list, optim.Group{From: t.Offset, To: t.Offset + t.Size, Factor: by})
+		list = append(list, vector.Group{From: t.Offset, To: t.Offset + t.Size, Factor: by})
 	}
 	return list
 }

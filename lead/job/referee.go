@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/switchyard-ml/switchyard/internal/quantize"
-	"github.com/switchyard-ml/switchyard/internal/reduce"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -20,11 +20,11 @@ func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	for i, t := range p.Layout {
 		sizes[i] = t.Size
 	}
-	grid, err := quantize.NewGrid(quantize.Width(Coding(p.Config).Width()), sizes, p.Config.Train.Shards)
+	grid, err := vector.NewGrid(vector.Width(Coding(p.Config).Width()), sizes, p.Config.Train.Shards)
 	if err != nil {
 		return nil, err
 	}
-	return worker.Rounded(program, quantize.Rounder{Grid: grid, Seed: p.Config.Seed}), nil
+	return worker.Rounded(program, vector.Rounder{Grid: grid, Seed: p.Config.Seed}), nil
 }
 
 // referee computes blocks in the coordinator's process. Its program is built at the first use.
@@ -36,7 +36,7 @@ type referee struct {
 }
 
 // compute implements coordinator.Referee.
-func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work, block reduce.Block) (values, terms []float32, err error) {
+func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values, terms []float32, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.program == nil {
@@ -60,15 +60,15 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 
 // SumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is the
 // result of Rounded.
-func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block reduce.Block) (reduce.Partial, error) {
-	var free []reduce.Partial
-	tree := reduce.NewTree(block)
+func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block vector.Block) (vector.Partial, error) {
+	var free []vector.Partial
+	tree := vector.NewTree(block)
 	tree.Peaks = program.Size() - len(p.Theta)
 	for shard := block.First; shard < block.First+block.Count; shard++ {
 		if err := ctx.Err(); err != nil {
-			return reduce.Partial{}, err
+			return vector.Partial{}, err
 		}
-		part := reduce.Partial{Terms: make([]float32, len(program.TermNames()))}
+		part := vector.Partial{Terms: make([]float32, len(program.TermNames()))}
 		var err error
 		if work == wire.Gradient {
 			if n := len(free); n > 0 {
@@ -81,9 +81,9 @@ func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64
 			err = program.Validate(0, step, shard, part.Terms)
 		}
 		if err != nil {
-			return reduce.Partial{}, fmt.Errorf("shard %d: %w", shard, err)
+			return vector.Partial{}, fmt.Errorf("shard %d: %w", shard, err)
 		}
-		tree.Add(reduce.Block{First: shard, Count: 1}, part, func(p reduce.Partial) { free = append(free, p) })
+		tree.Add(vector.Block{First: shard, Count: 1}, part, func(p vector.Partial) { free = append(free, p) })
 	}
 	sum, _ := tree.Take()
 	return sum, nil

@@ -5,8 +5,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/internal/exact"
-	"github.com/switchyard-ml/switchyard/internal/optim"
+
+	"github.com/switchyard-ml/switchyard/internal/vector"
 
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -35,7 +35,7 @@ func Stride(c config.Config) uint64 {
 // model that fits itself, the power of two that is not below the number of chains.
 func RoundShards(c config.Config) int {
 	if s, ok := config.Sweeps(c); ok {
-		return exact.Shards(s.Chains)
+		return vector.Shards(s.Chains)
 	}
 	if LocalSteps(c) {
 		return c.Train.Replicas
@@ -52,7 +52,7 @@ func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimiz
 		Groups: groups(c, layout),
 	}
 	if c.Optim.Schedule == "cosine" && c.Uses("optim.schedule") {
-		o.Shape, o.Horizon, o.Final = optim.Cosine, c.Train.Horizon, c.Optim.Final
+		o.Shape, o.Horizon, o.Final = vector.Cosine, c.Train.Horizon, c.Optim.Final
 	}
 	return o
 }

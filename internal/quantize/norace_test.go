@@ -1,5 +1,0 @@
-//go:build !race
-
-package quantize
-
-const underRace = false

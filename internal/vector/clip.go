@@ -1,0 +1,38 @@
+package vector
+
+// clipMemory is the weight of the norms before in the running norm, once there were enough of them.
+const clipMemory = 0.99
+
+// running is the running norm of the gradients that updates were made from, after clipping: the mean of the first
+// hundred norms, and from then on
+//
+//	r ← 0.99·r + 0.01·min(‖g‖, limit)
+//
+// As it is fed with norms that were clipped, a gradient of any size makes it at most 1 + (ClipFactor − 1)/100 times as
+// large. A gradient that is not finite ends the run and does not reach it.
+type running struct {
+	norm    []float32 // of one element; nil: there is no such limit
+	updates uint64    // that it was fed with
+}
+
+// limit is the largest norm for the next gradient, given the one that is fixed; 0: there is none.
+func (r *running) limit(s *Schedule) float64 {
+	limit := s.Clip
+	if r.norm != nil && r.norm[0] > 0 {
+		if own := float64(s.ClipFactor * float64(r.norm[0])); limit == 0 || own < limit {
+			limit = own
+		}
+	}
+	return limit
+}
+
+// feed enters the norm of a gradient after clipping.
+func (r *running) feed(norm float64) {
+	if r.norm == nil {
+		return
+	}
+	weight := max(1/float64(r.updates+1), 1-clipMemory)
+	before := float64(r.norm[0])
+	r.norm[0] = float32(before + float64(weight*(norm-before)))
+	r.updates++
+}
