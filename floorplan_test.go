@@ -62,34 +62,34 @@ internal/setting:
 internal/vector:       autodiff/kernel rng
 config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
-runs/checkpoint:       internal/disk
-runs:                  config internal/disk internal/setting
+store/checkpoint:      internal/disk
+store:                 config internal/disk internal/setting
 internal/terminal:
 internal/crowd:
-web:                   internal/crowd runs
+web:                   internal/crowd store
 wire:                  autodiff/kernel internal/setting
 wire/natsbus:          wire
 wire/shm:
 cluster:               internal/crowd internal/disk internal/setting wire
-lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops runs runs/checkpoint web wire wire/natsbus wire/shm worker
-ops:                   runs
+lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/natsbus wire/shm worker
+ops:                   store
 internal/scaling:      internal/terminal rng
 lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector wire wire/shm worker
 lab/fault:             internal/disk rng wire worker
-lab/chaos:             cluster lab/fault rng runs runs/checkpoint
+lab/chaos:             cluster lab/fault rng store store/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/setting internal/vector model rng wire wire/shm
-coordinator:           autodiff/kernel internal/disk internal/scaling internal/vector runs/checkpoint wire wire/shm
+coordinator:           autodiff/kernel internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model runs trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/terminal internal/vector lead/job model rng runs runs/checkpoint switchyard
-paper:                 config coordinator eval eval/figure eval/protocol internal/terminal lead lead/job runs runs/checkpoint trained
-export:                envs/files envs/files/npy model runs/checkpoint
+lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
+trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/terminal internal/vector lead/job model rng store store/checkpoint
+paper:                 config coordinator eval eval/figure eval/protocol internal/terminal lead lead/job store store/checkpoint trained
+export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
-sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng runs runs/checkpoint sweep trained
+sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
 serving:               switchyard trained
 
-switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng runs runs/checkpoint trained
+switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng store store/checkpoint trained
 cmd:                   *
 cmd/switchyard:        cmd config
 lab/render:            internal/scaling lab/bench
@@ -120,7 +120,8 @@ var outside = []struct {
 
 // topLevel are the folders with code that a newcomer meets.
 var topLevel = []string{
-	"autodiff", "cmd", "coordinator", "deploy", "docs", "envs", "eval", "internal", "model", "rng", "sweep", "tools", "worker",
+	"autodiff", "cluster", "cmd", "config", "coordinator", "deploy", "docs", "envs", "eval", "export", "internal", "lab", "lead", "model", "ops",
+	"paper", "rng", "serving", "store", "sweep", "tools", "trained", "web", "wire", "worker",
 }
 
 type goPackage struct {

@@ -24,7 +24,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Registry lists the environments and families of models that a configuration may name.
@@ -172,4 +172,4 @@ func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
 }
 
 // Info is the content of run.json, which describes a run.
-type Info = runs.Info
+type Info = store.Info

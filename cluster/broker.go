@@ -1,5 +1,3 @@
-// Package cluster runs a NATS server inside the process, so that training needs no other program. It knows nothing about
-// the messages.
 package cluster
 
 import (

@@ -31,7 +31,7 @@ func Roles() []string {
 // filesOf are the files that a role needs, and no others.
 func filesOf(role string) []string {
 	return map[string][]string{
-		RoleBroker:      {Auth, TLS, Server, ServerKey, Credentials, Route, RouteKey, CA},
+		RoleBroker:      {Auth, TLS, Server, ServerKey, RoutesConfig, Route, RouteKey, CA},
 		RoleRoute:       {Auth, Route, RouteKey, CA},
 		RoleCoordinator: {CoordinatorKey, PageToken, CA},
 		RoleWorker:      {CA},
@@ -60,7 +60,7 @@ func HandOut(dir, role, target string) error {
 	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{Credentials, Route, RouteKey}, name) {
+		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{RoutesConfig, Route, RouteKey}, name) {
 			continue // one server needs no routes
 		}
 		if err != nil {

@@ -185,7 +185,7 @@ func initRoute(f *folder, cfg InitConfig, ca *x509.Certificate, caKey *ecdsa.Pri
 	if err := checkServer(Route, RouteKey, certificate, ca, key); err != nil {
 		return err
 	}
-	return f.derive(Credentials, clusterConf(cfg.BrokerDir, PinOf(certificate)))
+	return f.derive(RoutesConfig, clusterConf(cfg.BrokerDir, PinOf(certificate)))
 }
 
 // initCA makes the authority if it is missing. The returned key is nil if it is kept elsewhere.

@@ -19,7 +19,7 @@ import (
 
 // all are the files of a folder of keys, in the order in which they are made.
 var all = []string{
-	CoordinatorKey, OperatorKey, WorkerKey, Auth, PageToken, CAKey, CA, ServerKey, Server, TLS, RouteKey, Route, Credentials,
+	CoordinatorKey, OperatorKey, WorkerKey, Auth, PageToken, CAKey, CA, ServerKey, Server, TLS, RouteKey, Route, RoutesConfig,
 }
 
 func initKeys(t *testing.T, cfg InitConfig) *Report {
@@ -238,7 +238,7 @@ func TestInit_AuthorityKeptElsewhere(t *testing.T) {
 func TestInit_BeforeRoutes(t *testing.T) {
 	dir := t.TempDir()
 	initKeys(t, InitConfig{Dir: dir})
-	for _, name := range []string{CAKey, Route, RouteKey, Credentials} {
+	for _, name := range []string{CAKey, Route, RouteKey, RoutesConfig} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -279,16 +279,16 @@ func TestInit_RouteCertificate(t *testing.T) {
 		t.Error(err)
 	}
 	before := PinOf(read(Route))
-	if !strings.Contains(contents(t, dir)[Credentials], before) {
-		t.Errorf("%s does not have the pin", Credentials)
+	if !strings.Contains(contents(t, dir)[RoutesConfig], before) {
+		t.Errorf("%s does not have the pin", RoutesConfig)
 	}
 	for _, name := range []string{Route, RouteKey} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if report := initKeys(t, InitConfig{Dir: dir}); PinOf(read(Route)) == before || !slices.Equal(with(report, Renewed), []string{Credentials}) {
-		t.Errorf("a new key has the pin of the old one, or %s was not made anew: %q", Credentials, with(report, Renewed))
+	if report := initKeys(t, InitConfig{Dir: dir}); PinOf(read(Route)) == before || !slices.Equal(with(report, Renewed), []string{RoutesConfig}) {
+		t.Errorf("a new key has the pin of the old one, or %s was not made anew: %q", RoutesConfig, with(report, Renewed))
 	}
 }
 

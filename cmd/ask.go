@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 

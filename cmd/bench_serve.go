@@ -17,8 +17,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
 	"github.com/switchyard-ml/switchyard/serving"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // serveReport is the result of bench serve.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // benchFilterStep measures filter steps without HTTP, where the family has them.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // chainRun is a run of six rounds of three chains.
@@ -24,7 +24,7 @@ var chainRun = []string{
 func TestChains_TrainAndVerify(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	train := func(more ...string) runs.Info {
+	train := func(more ...string) store.Info {
 		c.must(append(append([]string{}, chainRun...), more...)...)
 		return c.info(more[1])
 	}
@@ -35,7 +35,7 @@ func TestChains_TrainAndVerify(t *testing.T) {
 		t.Errorf("step %d of %d: %s with one worker, %s with three, %s audited", a.Step, a.Steps, a.ParametersSHA256, b.ParametersSHA256, audited.ParametersSHA256)
 	}
 	var steps []uint64
-	err := runs.ReadMetrics(c.dir, "a", func(r runs.Record) error {
+	err := store.ReadMetrics(c.dir, "a", func(r store.Record) error {
 		steps = append(steps, r.Step)
 		for _, name := range []string{"gradient_norm", "learning_rate"} {
 			if _, there := r.Values[name]; there {
@@ -84,7 +84,7 @@ func TestChains_Killed(t *testing.T) {
 	}
 	run := append(append([]string{}, chainRun...), "model.sweeps=300", "model.burn_in=100", "--quiet")
 	c.must(append(run, "--name", "whole")...)
-	log := filepath.Join(c.dir, "a", runs.Log)
+	log := filepath.Join(c.dir, "a", store.Log)
 	for i, until := range []uint64{5, 65} {
 		arguments := append(append([]string{}, run...), "--name", "a")
 		if i > 0 {

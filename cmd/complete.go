@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // completeConfig completes presets and files as the first argument; then it completes keys, section by section, and
@@ -67,7 +67,7 @@ func (a *app) completeRuns(c *cobra.Command, args []string, _ string) ([]cobra.C
 	if len(args) >= max(1, several[c.Name()]) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := runs.List(a.runsDir)
+	list, err := store.List(a.runsDir)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

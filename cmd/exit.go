@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/trained"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // The exit codes that scripts rely on.
@@ -34,16 +34,16 @@ var exitCodes = []struct {
 	code   int
 }{
 	{config.ErrUsage, exitUsage},
-	{runs.ErrOccupied, exitUsage},
-	{runs.ErrName, exitUsage},
-	{runs.ErrNotFound, exitUsage},
-	{runs.ErrHeld, exitUsage},
+	{store.ErrOccupied, exitUsage},
+	{store.ErrName, exitUsage},
+	{store.ErrNotFound, exitUsage},
+	{store.ErrHeld, exitUsage},
 	{switchyard.ErrUnable, exitUsage},
 	{trained.ErrEnding, exitUsage},
 	{switchyard.ErrSeries, exitData},
 	{checkpoint.ErrCorrupt, exitData},
 	{coordinator.ErrMismatch, exitData},
-	{runs.ErrDamaged, exitData},
+	{store.ErrDamaged, exitData},
 	{files.ErrData, exitData},
 	{cluster.ErrDamaged, exitData},
 	{cluster.ErrKeys, exitData},

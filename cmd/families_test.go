@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // familyArguments are what a family needs to be quick; families without an entry need nothing.
@@ -40,7 +40,7 @@ func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 			} else if slices.Contains([]string{"slds", "fusion", "dvbf", "kvae"}, family) {
 				t.Error("the importance-weighted bound is refused")
 			}
-			train := func(name string, more ...string) runs.Info {
+			train := func(name string, more ...string) store.Info {
 				c.must(append(append(slices.Clone(command), "--quiet", "--name", name), more...)...)
 				return c.info(name)
 			}
@@ -49,7 +49,7 @@ func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 			if one.ParametersSHA256 != three.ParametersSHA256 || one.Step != 12 {
 				t.Errorf("%d steps: %s with one worker, %s with three", one.Step, one.ParametersSHA256, three.ParametersSHA256)
 			}
-			if a, b := validations(t, c, "one"), validations(t, c, "three"); !slices.EqualFunc(a, b, maps.Equal[runs.Values, runs.Values]) {
+			if a, b := validations(t, c, "one"), validations(t, c, "three"); !slices.EqualFunc(a, b, maps.Equal[store.Values, store.Values]) {
 				t.Errorf("validations with one worker %v, with three %v", a, b)
 			} else if weighted := slices.Contains(command, "eval.importance=3"); len(a) > 0 && (a[0]["importance_elbo"] != 0) != weighted {
 				t.Errorf("validation %v", a[0])
@@ -121,7 +121,7 @@ func (c *cli) cutBack(name string) {
 
 func checkpointsOf12(t *testing.T, folder string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(folder, runs.Checkpoints, "*12*"))
+	list, err := filepath.Glob(filepath.Join(folder, store.Checkpoints, "*12*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ func checkpointsOf12(t *testing.T, folder string) []string {
 }
 
 // validations are the values of all validations of a run.
-func validations(t *testing.T, c *cli, name string) []runs.Values {
+func validations(t *testing.T, c *cli, name string) []store.Values {
 	t.Helper()
-	var list []runs.Values
-	err := runs.ReadMetrics(c.dir, name, func(r runs.Record) error {
+	var list []store.Values
+	err := store.ReadMetrics(c.dir, name, func(r store.Record) error {
 		if _, leaked := r.Values["importance_elbo"]; leaked && r.Split == "train" {
 			t.Errorf("step %d of training has an importance-weighted bound", r.Step)
 		}

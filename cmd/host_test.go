@@ -18,7 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
@@ -185,7 +185,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if r := c.must("runs", "stop", "long"); !strings.Contains(r.out, "run long is stopped, with a checkpoint of step ") {
 		t.Errorf("got %s", r.out)
 	}
-	if info := c.info("long"); info.State != runs.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 200 {
+	if info := c.info("long"); info.State != store.Interrupted || !info.Stopped || info.Checkpoint != info.Step || info.Step >= 200 {
 		t.Errorf("run.json holds %+v", info)
 	}
 	if r := c.must("submit", "fhn/smoke", "--name", "short", "--wait"); !strings.Contains(r.out, "trained  short: 30 steps, params_sha256 "+trainedHash(t, "fhn/smoke")) {
@@ -203,7 +203,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if code := first.stop(); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
-	if info := c.info("long"); info.State != runs.Interrupted || info.Stopped {
+	if info := c.info("long"); info.State != store.Interrupted || info.Stopped {
 		t.Errorf("run.json holds %+v", info)
 	}
 	c.pace.finish()
@@ -225,7 +225,7 @@ func TestCoordinator_ConfigIsOneRun(t *testing.T) {
 	for _, state := range []string{"started", "finished"} {
 		p := c.coordinator("--config", "noise/smoke")
 		p.says("run of --config: run=noise-smoke-concrete-1 state=" + state)
-		await(t, func() bool { return c.show("noise-smoke-concrete-1").State == runs.Finished })
+		await(t, func() bool { return c.show("noise-smoke-concrete-1").State == store.Finished })
 		if code := p.stop(); code != exitOK {
 			t.Errorf("exit code %d", code)
 		}
@@ -260,9 +260,9 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 	p.says("the run of --config was stopped on request and is left alone")
 	await(t, func() bool {
 		one := c.show("one")
-		return one.State == runs.Running && one.Live != nil && strings.Contains(one.Live.Waiting, "no worker has joined") && !one.Live.WaitingSince.IsZero()
+		return one.State == store.Running && one.Live != nil && strings.Contains(one.Live.Waiting, "no worker has joined") && !one.Live.WaitingSince.IsZero()
 	})
-	if two := c.show("two"); two.State != runs.Interrupted || two.Live != nil {
+	if two := c.show("two"); two.State != store.Interrupted || two.Live != nil {
 		t.Errorf("two is %+v", two)
 	}
 	c.hire(2)
@@ -326,8 +326,8 @@ func TestCoordinator_AFailedRunTouchesNoOther(t *testing.T) {
 	p = c.coordinator()
 	p.says("a run cannot continue: run=torn")
 	c.hire(1)
-	await(t, func() bool { return c.show("whole").State == runs.Finished })
-	if r := c.show("torn"); r.State != runs.Failed || !strings.Contains(r.ExitReason, "no valid checkpoint") {
+	await(t, func() bool { return c.show("whole").State == store.Finished })
+	if r := c.show("torn"); r.State != store.Failed || !strings.Contains(r.ExitReason, "no valid checkpoint") {
 		t.Errorf("torn is %+v", r)
 	}
 	if r := c.run("submit", "noise/smoke", "--name", "torn", "--wait"); r.code != exitUsage || !strings.Contains(r.err, "no valid checkpoint") || !strings.Contains(r.err, "start again with") {
@@ -354,7 +354,7 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	}
 	p = c.coordinator()
 	p.says("a run cannot continue: run=one")
-	await(t, func() bool { return c.info("one").State == runs.Interrupted })
+	await(t, func() bool { return c.info("one").State == store.Interrupted })
 	p.stop()
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	p = c.coordinator()
 	p.says("run opens")
 	c.hire(1)
-	await(t, func() bool { return c.info("one").State == runs.Finished })
+	await(t, func() bool { return c.info("one").State == store.Finished })
 	if got, want := c.info("one").ParametersSHA256, trainedHash(t, "noise/smoke"); got != want {
 		t.Errorf("params_sha256 %s, want %s", got, want)
 	}
@@ -395,7 +395,7 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 	}
 	c.coordinator().says("coordinator ready")
 	c.hire(2)
-	await(t, func() bool { return c.show("own").State == runs.Finished })
+	await(t, func() bool { return c.show("own").State == store.Finished })
 	if got := c.info("own").ParametersSHA256; got != want {
 		t.Errorf("got %s, one process %s", got, want)
 	}
@@ -511,7 +511,7 @@ func TestCoordinator_ControlsOfThePage(t *testing.T) {
 	if status := ask("stop", secret); status != http.StatusAccepted {
 		t.Errorf("stop: %d", status)
 	}
-	await(t, func() bool { return c.show("one").State == runs.Interrupted })
+	await(t, func() bool { return c.show("one").State == store.Interrupted })
 	stopped := c.info("one")
 	if !stopped.Stopped || stopped.Checkpoint != stopped.Step || stopped.Step >= 200 {
 		t.Errorf("it stopped as %+v", stopped)
@@ -520,7 +520,7 @@ func TestCoordinator_ControlsOfThePage(t *testing.T) {
 	if status := ask("resume", secret); status != http.StatusAccepted {
 		t.Errorf("resume: %d", status)
 	}
-	await(t, func() bool { return c.show("one").State == runs.Finished })
+	await(t, func() bool { return c.show("one").State == store.Finished })
 	if got, want := c.info("one").ParametersSHA256, trainedHash(t, run...); got != want {
 		t.Errorf("got %s, without the stop %s", got, want)
 	}

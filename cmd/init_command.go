@@ -154,7 +154,7 @@ var keyFiles = map[string][2]string{
 	cluster.TLS:            {"TLS of a NATS server", "broker, with TLS"},
 	cluster.RouteKey:       {"key of the routes of a cluster", "brokers of a cluster: as good as all keys"},
 	cluster.Route:          {"certificate of the routes", "brokers of a cluster"},
-	cluster.Credentials:    {"routes of a NATS server", "NATS servers of a cluster"},
+	cluster.RoutesConfig:   {"routes of a NATS server", "NATS servers of a cluster"},
 }
 
 func keyTable(report *cluster.Report) *terminal.Table {

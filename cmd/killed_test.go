@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // TestResume_Killed: a training whose process is killed, before its first checkpoint and after, continues with a single
@@ -32,7 +32,7 @@ func TestResume_Killed(t *testing.T) {
 		}
 		return cmd
 	}
-	log := filepath.Join(c.dir, "a", runs.Log)
+	log := filepath.Join(c.dir, "a", store.Log)
 	for i, until := range []uint64{5, 33, 76} {
 		arguments := append(long, "--name", "a")
 		if i > 0 {
@@ -51,7 +51,7 @@ func TestResume_Killed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // it was killed
-		if info := c.info("a"); info.State != runs.Lost {
+		if info := c.info("a"); info.State != store.Lost {
 			t.Fatalf("run.json holds %+v", info)
 		}
 	}
@@ -65,7 +65,7 @@ func TestResume_Killed(t *testing.T) {
 		t.Errorf("log of %d steps, term %d, %v", len(l.Entries), l.Term, err)
 	}
 	var steps []uint64
-	if err := runs.ReadMetrics(c.dir, "a", func(m runs.Record) error {
+	if err := store.ReadMetrics(c.dir, "a", func(m store.Record) error {
 		if m.Split == "train" {
 			steps = append(steps, m.Step)
 		}
@@ -97,7 +97,7 @@ func TestResume_OtherBits(t *testing.T) {
 	if r := c.run("resume", "a"); r.code != exitData || !strings.Contains(r.err, "a configuration that gives other parameters") || !strings.Contains(r.err, "put "+path+" back") {
 		t.Errorf("exit code %d\n%s", r.code, r.err)
 	}
-	if got := c.info("a"); got.State != runs.Interrupted || !strings.Contains(got.ExitReason, "a configuration that gives other parameters") {
+	if got := c.info("a"); got.State != store.Interrupted || !strings.Contains(got.ExitReason, "a configuration that gives other parameters") {
 		t.Errorf("state %s, reason %q: the run can go on when its configuration is put back", got.State, got.ExitReason)
 	}
 	edit("chunk: 61440", "chunk: 4096") // decides nothing
@@ -111,7 +111,7 @@ func TestResume_OtherBits(t *testing.T) {
 	if r := c.run("resume", "a"); r.code != exitFailed || !strings.Contains(r.err, "a step cannot be repeated") || !strings.Contains(r.err, "switchyard verify a") {
 		t.Errorf("exit code %d\n%s", r.code, r.err)
 	}
-	if err := os.Remove(filepath.Join(c.dir, "a", runs.Log)); err != nil {
+	if err := os.Remove(filepath.Join(c.dir, "a", store.Log)); err != nil {
 		t.Fatal(err)
 	}
 	c.must("resume", "a", "--quiet")

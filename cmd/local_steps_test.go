@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // localRun is a run of six rounds of local steps.
@@ -17,7 +17,7 @@ var localRun = []string{"train", "noise/smoke", "train.steps=30", "train.method=
 func TestLocalSteps_TrainAndVerify(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	train := func(more ...string) runs.Info {
+	train := func(more ...string) store.Info {
 		c.must(append(append([]string{}, localRun...), more...)...)
 		return c.info(more[1])
 	}
@@ -32,7 +32,7 @@ func TestLocalSteps_TrainAndVerify(t *testing.T) {
 		t.Error("the synchronous run has the same parameters")
 	}
 	var steps []uint64
-	err := runs.ReadMetrics(c.dir, "a", func(r runs.Record) error {
+	err := store.ReadMetrics(c.dir, "a", func(r store.Record) error {
 		if r.Split == "train" {
 			steps = append(steps, r.Step)
 		}

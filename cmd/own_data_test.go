@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"fmt"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"math"
 	"os"
 	"path/filepath"
@@ -64,7 +64,7 @@ func TestTrain_OwnData(t *testing.T) {
 	if raw := train("raw", "env.normalise=none"); raw == one {
 		t.Error("the normalisation changes nothing")
 	}
-	given := filepath.Join(c.dir, "one", runs.NormalisationFile)
+	given := filepath.Join(c.dir, "one", store.NormalisationFile)
 	if got := train("given", "env.normalise="+given); got != one {
 		t.Errorf("with the stored normalisation given: parameters %s, want %s", got, one)
 	}

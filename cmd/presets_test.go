@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // TestTrain_EverySmokePreset: each trains to its end and prints what to do next, whether or not its environment has an
@@ -23,7 +23,7 @@ func TestTrain_EverySmokePreset(t *testing.T) {
 			if !strings.Contains(r.out, "params_sha256") || !strings.Contains(r.out, "next\n") {
 				t.Errorf("stdout:\n%s", r.out)
 			}
-			if info := c.info("a"); info.State != runs.Finished {
+			if info := c.info("a"); info.State != store.Finished {
 				t.Errorf("run.json holds %+v", info)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/paper"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		if slices.Contains(names[:i], name) {
 			return config.Usagef("run %s is named twice", name)
 		}
-		info, err := runs.Load(a.runsDir, name)
+		info, err := store.Load(a.runsDir, name)
 		if err != nil {
 			return a.missingRun(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -36,7 +36,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 	place := lead.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: lead.NewStore(a.runsDir), Command: a.command}
 	r, err := lead.Reopen(place, name, flags.slots)
 	if errors.Is(err, lead.ErrFinished) {
-		info, loadErr := runs.Load(a.runsDir, name)
+		info, loadErr := store.Load(a.runsDir, name)
 		if loadErr != nil {
 			return loadErr
 		}

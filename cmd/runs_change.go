@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
@@ -20,9 +20,9 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			removed := []trials.Item{}
 			for _, name := range args {
-				size, err := runs.Size(a.runsDir, name)
+				size, err := store.Size(a.runsDir, name)
 				if err == nil {
-					err = runs.Remove(a.runsDir, name)
+					err = store.Remove(a.runsDir, name)
 				}
 				if err != nil {
 					return a.missingRun(err)
@@ -49,10 +49,10 @@ func (a *app) runsRenameCommand() *cobra.Command {
 		Args:              exactly("NAME", "NEW"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := runs.Rename(a.runsDir, args[0], args[1]); err != nil {
+			if err := store.Rename(a.runsDir, args[0], args[1]); err != nil {
 				return a.missingRun(err)
 			}
-			info, err := runs.Load(a.runsDir, args[1])
+			info, err := store.Load(a.runsDir, args[1])
 			if err != nil {
 				return err
 			}
@@ -77,16 +77,16 @@ func (a *app) runsCompareCommand() *cobra.Command {
 
 // comparison is what runs compare --json prints.
 type comparison struct {
-	Runs        [2]runs.Info        `json:"runs"`
+	Runs        [2]store.Info       `json:"runs"`
 	Differences []config.Difference `json:"differences"`
 }
 
 func (a *app) compareRuns(left, right string) error {
-	var infos [2]runs.Info
+	var infos [2]store.Info
 	var configs [2]config.Config
 	for i, name := range []string{left, right} {
 		var err error
-		if infos[i], err = runs.Load(a.runsDir, name); err != nil {
+		if infos[i], err = store.Load(a.runsDir, name); err != nil {
 			return a.missingRun(err)
 		}
 		if configs[i], err = a.runConfig(name); err != nil {
@@ -98,12 +98,12 @@ func (a *app) compareRuns(left, right string) error {
 		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...)})
 	}
 	table := terminal.NewTable("", left, right).Left(1, 2)
-	row := func(name string, of func(runs.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
-	row("state", func(i runs.Info) string { return string(i.State) })
-	row("step", func(i runs.Info) string { return terminal.Group(i.Step) + "/" + terminal.Group(i.Steps) })
-	row("best objective", func(i runs.Info) string { return metric(i, "best_validation_objective") })
-	row("elbo", func(i runs.Info) string { return metric(i, "validation_elbo") })
-	row("parameters", func(i runs.Info) string { return terminal.Group(i.Parameters) })
+	row := func(name string, of func(store.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
+	row("state", func(i store.Info) string { return string(i.State) })
+	row("step", func(i store.Info) string { return terminal.Group(i.Step) + "/" + terminal.Group(i.Steps) })
+	row("best objective", func(i store.Info) string { return metric(i, "best_validation_objective") })
+	row("elbo", func(i store.Info) string { return metric(i, "validation_elbo") })
+	row("parameters", func(i store.Info) string { return terminal.Group(i.Parameters) })
 	for _, d := range differences {
 		table.Row(d.Key, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -42,7 +42,7 @@ func (a *app) runsListCommand() *cobra.Command {
 				return err
 			}
 			if a.asJSON {
-				return a.printJSON(append([]runs.Info{}, list...)) // an empty JSON list, not null
+				return a.printJSON(append([]store.Info{}, list...)) // an empty JSON list, not null
 			}
 			defer func() { err = errors.Join(err, a.listBans(bans)) }()
 			if len(list) == 0 {
@@ -63,14 +63,14 @@ func (a *app) runsListCommand() *cobra.Command {
 }
 
 // waiting are the runs of a coordinator that go on without a worker, as "waiting".
-func (a *app) waiting(list []runs.Info, link connection) map[string]string {
+func (a *app) waiting(list []store.Info, link connection) map[string]string {
 	found := map[string]string{}
 	if link.url == "" {
 		return found
 	}
 	err := a.ask(link, func(ctx context.Context, client *ops.Client) error {
 		for _, r := range list {
-			if r.State != runs.Running {
+			if r.State != store.Running {
 				continue
 			}
 			if now, err := showRun(ctx, client, r.Name); err == nil && now.Live != nil && len(now.Live.Workers) == 0 {
@@ -87,7 +87,7 @@ func (a *app) waiting(list []runs.Info, link connection) map[string]string {
 
 // diskOf is the room that a run takes; that of a run elsewhere is not known here.
 func (a *app) diskOf(name string, link connection) string {
-	size, err := runs.Size(a.runsDir, name)
+	size, err := store.Size(a.runsDir, name)
 	if err != nil || link.url != "" {
 		return "-"
 	}
@@ -112,9 +112,9 @@ func (a *app) listBans(bans []wire.Ban) error {
 
 // listRuns returns the runs of a coordinator, or of the local folder, with the banned keys, and says where to find them
 // and how to start one.
-func (a *app) listRuns(c *cobra.Command, link connection) (list []runs.Info, bans []wire.Ban, where string, err error) {
+func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, bans []wire.Ban, where string, err error) {
 	if link.url == "" {
-		list, err = runs.List(a.runsDir)
+		list, err = store.List(a.runsDir)
 		if err == nil {
 			bans, err = cluster.Load(a.runsDir)
 		}
@@ -169,7 +169,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 // findRun returns a run of a coordinator, or of the local folder, and the path of its folder.
 func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run, folder string, err error) {
 	if link.url == "" {
-		info, err := runs.Load(a.runsDir, name)
+		info, err := store.Load(a.runsDir, name)
 		return web.Run{Info: info}, filepath.Join(a.runsDir, name), a.missingRun(err)
 	}
 	if err := link.check(c); err != nil {
@@ -215,11 +215,11 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 		switch {
 		case err != nil:
 			return err
-		case r.State == runs.Interrupted:
+		case r.State == store.Interrupted:
 			return a.result(r.Info, func() error {
 				return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, terminal.Group(r.Checkpoint))
 			})
-		case r.State != runs.Running:
+		case r.State != store.Running:
 			return a.result(r.Info, func() error { return a.printf("run %s is %s at step %s\n", name, r.State, terminal.Group(r.Step)) })
 		}
 		select {
@@ -262,7 +262,7 @@ func (a *app) showRun(r web.Run, folder string) error {
 	return err
 }
 
-func checkpointOf(info runs.Info) string {
+func checkpointOf(info store.Info) string {
 	switch {
 	case info.Checkpoint == 0:
 		return "none yet"
@@ -272,7 +272,7 @@ func checkpointOf(info runs.Info) string {
 	return fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256)
 }
 
-func validationOf(info runs.Info) string {
+func validationOf(info store.Info) string {
 	if _, validated := info.Metrics["validation_objective"]; !validated {
 		return "none yet"
 	}
@@ -322,7 +322,7 @@ func sharersOf(live web.Live) string {
 	return "with " + strings.Join(list, ", ")
 }
 
-func metric(info runs.Info, name string) string {
+func metric(info store.Info, name string) string {
 	v, ok := info.Metrics[name]
 	if !ok {
 		return "-"
@@ -332,10 +332,10 @@ func metric(info runs.Info, name string) string {
 
 // missingRun adds the most similar name of a run to an error that there is no such run.
 func (a *app) missingRun(err error) error {
-	if !errors.Is(err, runs.ErrNotFound) {
+	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	list, listErr := runs.List(a.runsDir)
+	list, listErr := store.List(a.runsDir)
 	if listErr != nil || len(list) == 0 {
 		return config.Hint(err, "there are no runs in %s yet", a.runsDir)
 	}

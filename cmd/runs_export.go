@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // forms are what runs export writes.
@@ -64,16 +64,16 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	case f.to == "tensorboard":
 		out := f.out
 		if out == "" {
-			info, err := runs.Load(a.runsDir, name)
+			info, err := store.Load(a.runsDir, name)
 			if err != nil {
 				return err
 			}
-			if info.State == runs.Running {
+			if info.State == store.Running {
 				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
 			}
-			out = filepath.Join(a.runsDir, name, runs.Folder)
+			out = filepath.Join(a.runsDir, name, store.Folder)
 		}
-		files, err := runs.TensorBoard(a.runsDir, name, out)
+		files, err := store.TensorBoard(a.runsDir, name, out)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if err != nil {
 		return err
 	}
-	server := runs.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
+	server := store.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
 	id, leftOut, err := server.Send(ctx, a.runsDir, name, config)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (a *app) exportCSV(name, out string) (err error) {
 	if out == "" {
 		out = name + ".csv"
 	}
-	if _, err := runs.Load(a.runsDir, name); err != nil {
+	if _, err := store.Load(a.runsDir, name); err != nil {
 		return err
 	}
 	f, err := os.Create(out)
@@ -124,5 +124,5 @@ func (a *app) exportCSV(name, out string) (err error) {
 			err = a.wroteFiles(out)
 		}
 	}()
-	return runs.WriteCSV(f, a.runsDir, name)
+	return store.WriteCSV(f, a.runsDir, name)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
@@ -106,7 +106,7 @@ func (a *app) pruneRuns(f pruning) error {
 func (a *app) removeItems(items []trials.Item, tell func(trials.Item) error) error {
 	for _, i := range items {
 		err := i.Remove()
-		if errors.Is(err, runs.ErrHeld) || errors.Is(err, trials.ErrPlanChanged) || errors.Is(err, runs.ErrNotFound) {
+		if errors.Is(err, store.ErrHeld) || errors.Is(err, trials.ErrPlanChanged) || errors.Is(err, store.ErrNotFound) {
 			fmt.Fprintf(a.err, "warning: left alone: %v\n", err)
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -143,7 +143,7 @@ const (
 func (a *app) waits(ctx context.Context, client *ops.Client, name string) bool {
 	for range waitQueries {
 		r, err := showRun(ctx, client, name)
-		if err != nil || r.Live == nil && r.State != runs.Running || r.Live != nil && len(r.Live.Workers) > 0 {
+		if err != nil || r.Live == nil && r.State != store.Running || r.Live != nil && len(r.Live.Workers) > 0 {
 			return false
 		}
 		select {
@@ -195,14 +195,14 @@ func (a *app) follow(ctx context.Context, client *ops.Client, link connection, n
 // has not: it continues when the coordinator is started again.
 func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 	switch {
-	case r.State == runs.Finished:
+	case r.State == store.Finished:
 		return true, a.result(r.Info, func() error {
 			return a.printf("trained  %s: %s steps, params_sha256 %s\n", r.Name, terminal.Group(r.Step), r.ParametersSHA256)
 		})
-	case r.State == runs.Failed:
+	case r.State == store.Failed:
 		return true, config.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, terminal.Group(r.Step), r.ExitReason),
 			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")
-	case r.State == runs.Interrupted && r.Stopped:
+	case r.State == store.Interrupted && r.Stopped:
 		return true, config.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
 			"continue with: submit the same configuration with --name %s", r.Name)
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
 	"github.com/switchyard-ml/switchyard/web"
 )
@@ -159,10 +159,10 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 }
 
 // create makes the folder of a new run.
-func (a *app) create(t *training, name string, args, overrides []string) (*runs.Run, error) {
+func (a *app) create(t *training, name string, args, overrides []string) (*store.Run, error) {
 	p := t.session.Plan
 	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
-	if errors.Is(err, runs.ErrOccupied) {
+	if errors.Is(err, store.ErrOccupied) {
 		return nil, config.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 }
 
 // lead trains a run to its end, evaluates it and prints what to do next.
-func (a *app) lead(t *training, run *runs.Run) error {
+func (a *app) lead(t *training, run *store.Run) error {
 	s := t.session
 	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
 		t.close()
@@ -290,12 +290,12 @@ type runPlan struct {
 
 // trainedRun is what train --json prints when the run has ended: run.json and, where there is one, the evaluation.
 type trainedRun struct {
-	runs.Info
+	store.Info
 	Evaluation json.RawMessage `json:"evaluation,omitempty"`
 }
 
 // ended records how a run ended before its last step, and adds a hint how to continue it.
-func (a *app) ended(run *runs.Run, err error) error {
+func (a *app) ended(run *store.Run, err error) error {
 	recorded := lead.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
 		recorded = nil // both messages come from the same full disk
@@ -307,7 +307,7 @@ func (a *app) ended(run *runs.Run, err error) error {
 }
 
 // bitsHint adds a hint to an error about a run that did not reproduce the bits of its log or its checkpoint.
-func (a *app) bitsHint(err error, run *runs.Run) error {
+func (a *app) bitsHint(err error, run *store.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
 		return config.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
@@ -331,7 +331,7 @@ func (interrupted) Unwrap() error { return coordinator.ErrInterrupted }
 
 // origin is the first argument of a command that trains the same again: the preset, or the configuration of the run if
 // it differs from its preset.
-func (a *app) origin(run *runs.Run, p *job.Plan) string {
+func (a *app) origin(run *store.Run, p *job.Plan) string {
 	preset, err := a.kinds.Resolve(config.Sources{Preset: p.Config.Preset})
 	if err == nil && preset.Config.Equal(p.Config) {
 		return p.Config.Preset
@@ -341,7 +341,7 @@ func (a *app) origin(run *runs.Run, p *job.Plan) string {
 
 // report evaluates a finished run, prints the results and suggests what to do next. The evaluation is nil where none is
 // usual.
-func (a *app) report(run *runs.Run, p *job.Plan) (e *trained.Evaluation, err error) {
+func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err error) {
 	next := [][]string{{"runs", "show", run.Name()}}
 	if usual(p.Config) {
 		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -19,7 +19,7 @@ const mostRegimeSteps = 20000
 
 // showRegimes divides the recordings of a finished run on own data into regimes, prints how long they last and how the
 // system moves in each, and writes figures/regimes.png and tables/segments.csv. Families without regimes show nothing.
-func (a *app) showRegimes(run *runs.Run) error {
+func (a *app) showRegimes(run *store.Run) error {
 	var f asking
 	f.checkpoint = checkpoint.Best
 	open, list, columns, err := a.openWithRecordings(&f, run.Name())

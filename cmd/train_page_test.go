@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // TestTrain_ShowsItsPage: the page of a training shows the run with its workers, takes a checkpoint at once, and stops it;
@@ -66,7 +66,7 @@ func TestTrain_ShowsItsPage(t *testing.T) {
 	if code := p.wait(); code != exitInterrupted || !strings.Contains(p.err.String(), "resume a") {
 		t.Errorf("code %d, %s", code, p.err)
 	}
-	if info := c.info("a"); info.State != runs.Interrupted || info.Checkpoint < shown.Checkpoint {
+	if info := c.info("a"); info.State != store.Interrupted || info.Checkpoint < shown.Checkpoint {
 		t.Errorf("run.json holds %+v", info)
 	}
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
-func (c *cli) info(name string) runs.Info {
+func (c *cli) info(name string) store.Info {
 	c.t.Helper()
-	info, err := runs.Load(c.dir, name)
+	info, err := store.Load(c.dir, name)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestTrain_SmokeEndToEnd(t *testing.T) {
 		}
 	}
 	info := c.info("first")
-	if info.State != runs.Finished || info.Step != 30 || info.Checkpoint != 30 || len(info.ParametersSHA256) != 64 || !strings.Contains(r.out, info.ParametersSHA256) {
+	if info.State != store.Finished || info.Step != 30 || info.Checkpoint != 30 || len(info.ParametersSHA256) != 64 || !strings.Contains(r.out, info.ParametersSHA256) {
 		t.Errorf("run.json holds %+v", info)
 	}
 	for _, file := range []string{"config.yaml", "overrides.txt", "figures/fhn.png", "figures/fhn.svg", "tables/fhn.txt", "tables/fhn.csv", "tables/fhn.json"} {
@@ -57,7 +57,7 @@ func TestTrain_SmokeEndToEnd(t *testing.T) {
 		}
 	}
 	steps := map[string]int{}
-	if err := runs.ReadMetrics(c.dir, "first", func(m runs.Record) error { steps[m.Split]++; return nil }); err != nil || steps["train"] != 30 || steps["validation"] != 3 {
+	if err := store.ReadMetrics(c.dir, "first", func(m store.Record) error { steps[m.Split]++; return nil }); err != nil || steps["train"] != 30 || steps["validation"] != 3 {
 		t.Errorf("metrics hold %v, %v", steps, err)
 	}
 	_, next, _ := strings.Cut(r.out, "next\n")
@@ -114,7 +114,7 @@ func (c *cli) interrupt(name string, arguments ...string) result {
 	go func() {
 		for {
 			n := 0
-			_ = runs.ReadMetrics(c.dir, name, func(m runs.Record) error { // an error: not there yet
+			_ = store.ReadMetrics(c.dir, name, func(m store.Record) error { // an error: not there yet
 				if m.Split == "train" {
 					n++
 				}
@@ -146,7 +146,7 @@ func TestResume_SameBitsAsWithoutTheInterruption(t *testing.T) {
 			t.Errorf("stderr lacks %q:\n%s", want, r.err)
 		}
 	}
-	if info := c.info("halves"); info.State != runs.Interrupted || info.Step < 13 || info.Step >= 150 || info.Checkpoint != info.Step {
+	if info := c.info("halves"); info.State != store.Interrupted || info.Step < 13 || info.Step >= 150 || info.Checkpoint != info.Step {
 		t.Fatalf("run.json holds %+v", info)
 	}
 	c.must("resume", "halves", "--workers", "3")
@@ -154,7 +154,7 @@ func TestResume_SameBitsAsWithoutTheInterruption(t *testing.T) {
 		t.Errorf("resumed: %s, in one piece: %s", got, want)
 	}
 	var last uint64
-	if err := runs.ReadMetrics(c.dir, "halves", func(m runs.Record) error {
+	if err := store.ReadMetrics(c.dir, "halves", func(m store.Record) error {
 		if m.Split == "train" {
 			if m.Step != last+1 {
 				return fmt.Errorf("step %d follows %d", m.Step, last)
@@ -251,7 +251,7 @@ func TestResume_DamagedConfiguration(t *testing.T) {
 func TestResume_RunInUse(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	run, err := runs.Create(c.dir, "a", "", []byte("seed: 1\n"), nil, runs.Info{})
+	run, err := store.Create(c.dir, "a", "", []byte("seed: 1\n"), nil, store.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestTrain_FullDisk(t *testing.T) {
 		t.Errorf("with a full disk: %s, without: %s", got, want)
 	}
 	steps := map[uint64]int{}
-	err := runs.ReadMetrics(c.dir, "a", func(m runs.Record) error {
+	err := store.ReadMetrics(c.dir, "a", func(m store.Record) error {
 		if m.Split == "train" {
 			steps[m.Step]++
 		}
@@ -375,7 +375,7 @@ func TestTrain_WorkerFromOutside(t *testing.T) {
 	if text := outside.end(); !strings.Contains(text, "serving run") {
 		t.Errorf("the worker says:\n%s", text)
 	}
-	if here, away := c.info("here"), c.info("away"); away.State != runs.Finished || away.ParametersSHA256 != here.ParametersSHA256 {
+	if here, away := c.info("here"), c.info("away"); away.State != store.Finished || away.ParametersSHA256 != here.ParametersSHA256 {
 		t.Errorf("%s with %s, want %s", away.State, away.ParametersSHA256, here.ParametersSHA256)
 	}
 }
@@ -464,7 +464,7 @@ func TestExitCode(t *testing.T) {
 		{nil, exitOK},
 		{errors.New("any"), exitFailed},
 		{config.Hint(config.Usagef("x"), "y"), exitUsage},
-		{fmt.Errorf("a: %w", runs.ErrOccupied), exitUsage},
+		{fmt.Errorf("a: %w", store.ErrOccupied), exitUsage},
 		{fmt.Errorf("a: %w", coordinator.ErrInterrupted), exitInterrupted},
 		{fmt.Errorf("a: %w", checkpoint.ErrCorrupt), exitData},
 		{fmt.Errorf("a: %w", coordinator.ErrMismatch), exitData},

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -33,7 +33,7 @@ func TestTrainer_EveryMode(t *testing.T) {
 			arguments := append(append([]string{"train", "noise/smoke", "train.steps=30"}, schedules...), mode...)
 			last := func(name string) *checkpoint.Checkpoint {
 				t.Helper()
-				cp, _, err := checkpoint.Restore(filepath.Join(c.dir, name, runs.Checkpoints))
+				cp, _, err := checkpoint.Restore(filepath.Join(c.dir, name, store.Checkpoints))
 				if err != nil || cp.Step != 30 {
 					t.Fatalf("%s: %+v, %v", name, cp, err)
 				}
@@ -56,7 +56,7 @@ func TestTrainer_EveryMode(t *testing.T) {
 			if err != nil || checkpoint.Hash(opened.Model.Params().Values) != checkpoint.Hash(one.Evaluated()) {
 				t.Errorf("the model that is evaluated has not the averaged parameters, %v", err)
 			}
-			part, _, err := checkpoint.Restore(filepath.Join(c.dir, "part", runs.Checkpoints))
+			part, _, err := checkpoint.Restore(filepath.Join(c.dir, "part", store.Checkpoints))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // contents is a digest of all files in the folder of a run.
@@ -43,7 +43,7 @@ func (c *cli) contents(name string) string {
 // others, and so is the checksum of the first block of that step. It returns what stood there.
 func (c *cli) lie(name string, step uint64, block bool) coordinator.Contribution {
 	c.t.Helper()
-	path := filepath.Join(c.dir, name, runs.Log)
+	path := filepath.Join(c.dir, name, store.Log)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		c.t.Fatal(err)
@@ -100,7 +100,7 @@ func TestVerify_SameBits(t *testing.T) {
 	if r := c.must("verify", "a", "--json"); json.Unmarshal([]byte(r.out), &v) != nil || !v.Equal || v.To != steps || v.Missing != 0 || v.Differs != nil {
 		t.Errorf("got %s", r.out)
 	}
-	run, err := runs.Open(c.dir, "a") // as a coordinator that is at work
+	run, err := store.Open(c.dir, "a") // as a coordinator that is at work
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -41,7 +41,7 @@ func TestWorker_ServesAndLeaves(t *testing.T) {
 	w.says("worker: id=early")
 	p := c.coordinator("--config", "noise/smoke", "--name", "a")
 	p.says("run of --config: run=a")
-	await(t, func() bool { return c.show("a").State == runs.Finished })
+	await(t, func() bool { return c.show("a").State == store.Finished })
 	if got, want := c.info("a").ParametersSHA256, trainedHash(t, "noise/smoke"); got != want {
 		t.Errorf("got %s, train has %s", got, want)
 	}
@@ -71,7 +71,7 @@ func TestWorker_LeavesInTheMiddle(t *testing.T) {
 	p.says("worker=first reason=\"said goodbye\"")
 	reached := c.show("long").Step
 	c.worker("--id", "second", "--slots", "1")
-	await(t, func() bool { return c.show("long").Step > reached+3 && c.show("a").State == runs.Finished })
+	await(t, func() bool { return c.show("long").Step > reached+3 && c.show("a").State == store.Finished })
 	c.must("runs", "stop", "long")
 	info := c.info("long")
 	if want := trainedHash(t, "noise/smoke", fmt.Sprint("train.steps=", info.Step)); info.Step <= reached || info.ParametersSHA256 != want {

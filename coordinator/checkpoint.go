@@ -1,6 +1,6 @@
 package coordinator
 
-import "github.com/switchyard-ml/switchyard/runs/checkpoint"
+import "github.com/switchyard-ml/switchyard/store/checkpoint"
 
 // Checkpoint is the state of a run after an update, which Resume continues from.
 type Checkpoint = checkpoint.Checkpoint

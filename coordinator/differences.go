@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
 
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

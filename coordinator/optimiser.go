@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // ReplayError is the error of a step that an earlier coordinator has made and logged, and that gave other parameters

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // diskRemedy is what helps when a file cannot be written.

@@ -1,6 +1,7 @@
 // Package export writes a trained model for other programs: its tensors as safetensors or npz, and its steps as graphs, in
 // ONNX files or in a description that a short interpreter runs (deploy/python/switchyard.py). Graphs take and give the
-// units of the data. The package does not know runs or families.
+// units of the data. ONNX files are of opset 13 and IR version 8, and can be read back. The package does not know runs or
+// families.
 package export
 
 import (
@@ -15,7 +16,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/model"
 
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // Format is how tensors are written.

@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -131,12 +131,12 @@ func (h *Host) under() []*hosted {
 func (h *Host) resumeAll() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
-	list, err := runs.List(h.cfg.RunsDir)
+	list, err := store.List(h.cfg.RunsDir)
 	if err != nil {
 		return err
 	}
 	for _, info := range slices.Backward(list) {
-		unfinished := info.State == runs.Lost || info.State == runs.Interrupted
+		unfinished := info.State == store.Lost || info.State == store.Interrupted
 		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
 			continue
 		}

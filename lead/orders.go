@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Order describes the run to be opened.
@@ -35,8 +35,8 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 		}
 		<-r.done // it has to write its last checkpoint before it can continue
 	}
-	info, err := runs.Load(h.cfg.RunsDir, o.Name)
-	if errors.Is(err, runs.ErrNotFound) {
+	info, err := store.Load(h.cfg.RunsDir, o.Name)
+	if errors.Is(err, store.ErrNotFound) {
 		return h.create(o)
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 	switch {
 	case err != nil:
 		return ops.Submitted{}, err
-	case info.State == runs.Finished:
+	case info.State == store.Finished:
 		return ops.Submitted{Name: o.Name, State: ops.Finished}, nil
 	}
 	return ops.Submitted{Name: o.Name, State: ops.Resumed}, h.resume(o.Name)
@@ -79,7 +79,7 @@ func (h *Host) Prepare(o *Order) error {
 // check returns an error if another run has the name of the order.
 func (h *Host) check(o Order) error {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
-	if errors.Is(err, runs.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -90,8 +90,8 @@ func (h *Host) check(o Order) error {
 
 // stopped reports whether a run was stopped on request.
 func (h *Host) stopped(name string) bool {
-	info, err := runs.Load(h.cfg.RunsDir, name)
-	return err == nil && info.Stopped && info.State != runs.Finished
+	info, err := store.Load(h.cfg.RunsDir, name)
+	return err == nil && info.Stopped && info.State != store.Finished
 }
 
 // errOtherConfig is returned when a run of that name exists and has another configuration.

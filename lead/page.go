@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -100,7 +100,7 @@ func (s source) under(name string) (*hosted, error) {
 	if r := s.host.hosted(name); r != nil {
 		return r, nil
 	}
-	if _, err := runs.Load(s.host.cfg.RunsDir, name); err != nil {
+	if _, err := store.Load(s.host.cfg.RunsDir, name); err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %s", web.ErrNotRunning, name)
@@ -131,11 +131,11 @@ func (s source) Resume(name string) error {
 		}
 		<-r.done // it has to write its last checkpoint before it can continue
 	}
-	info, err := runs.Load(h.cfg.RunsDir, name)
+	info, err := store.Load(h.cfg.RunsDir, name)
 	if err != nil {
 		return err
 	}
-	if info.State == runs.Finished || info.Sweep != "" {
+	if info.State == store.Finished || info.Sweep != "" {
 		return fmt.Errorf("%w: %s", web.ErrNotRunning, name)
 	}
 	if _, err := h.resumeUntil(name, 0); err != nil {

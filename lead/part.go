@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
@@ -23,10 +23,10 @@ var (
 // Advance leads a run of this process from its last checkpoint, or from the beginning, to an update, and returns when it
 // is there, with what run.json holds. At the update the parameters are validated and saved. They are the same bits as
 // those of a run that does not pause there. Nobody but the sweep of the order continues the run.
-func (h *Host) Advance(ctx context.Context, o Order, until uint64) (runs.Info, error) {
+func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, error) {
 	r, err := h.part(o, until)
 	if err != nil || r == nil {
-		info, infoErr := runs.Load(h.cfg.RunsDir, o.Name)
+		info, infoErr := store.Load(h.cfg.RunsDir, o.Name)
 		if err == nil {
 			err = infoErr
 		}
@@ -62,8 +62,8 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 		}
 		return r, nil
 	}
-	info, err := runs.Load(h.cfg.RunsDir, o.Name)
-	if errors.Is(err, runs.ErrNotFound) {
+	info, err := store.Load(h.cfg.RunsDir, o.Name)
+	if errors.Is(err, store.ErrNotFound) {
 		return h.createUntil(o, until)
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 	if err == nil {
 		err = sameRun(o, c)
 	}
-	if err != nil || info.State == runs.Finished {
+	if err != nil || info.State == store.Finished {
 		return nil, err
 	}
 	return h.resumeUntil(o.Name, until)

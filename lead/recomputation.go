@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // Options configure a recomputation.

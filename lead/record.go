@@ -9,8 +9,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // Record is what a run has written so far. It is only read, because the run may be under way.
@@ -31,7 +31,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 		return nil, err
 	}
 	r := &Record{name: name, folder: filepath.Join(runsDir, name), config: c}
-	path := filepath.Join(r.folder, runs.Log)
+	path := filepath.Join(r.folder, store.Log)
 	if r.log, err = coordinator.ReadLog(path, 0); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 
 // before is the newest checkpoint at or before that step; nil if there is none.
 func (r *Record) before(step uint64) (*checkpoint.Checkpoint, error) {
-	cp, _, err := checkpoint.RestoreUpTo(filepath.Join(r.folder, runs.Checkpoints), step)
+	cp, _, err := checkpoint.RestoreUpTo(filepath.Join(r.folder, store.Checkpoints), step)
 	if errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) {
 		return nil, nil
 	}

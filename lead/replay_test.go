@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // trained leaves the record of a run in a folder.
@@ -29,7 +29,7 @@ func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := runs.Create(dir, name, "", p.Config.YAML(), nil, runs.Info{})
+	run, err := store.Create(dir, name, "", p.Config.YAML(), nil, store.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestReplay_FindsAndTells(t *testing.T) {
 }
 
 func TestOpen_NoSuchRun(t *testing.T) {
-	if _, err := Open(config.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := Open(config.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,21 +9,21 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // Restore reads the newest valid checkpoint of a run, and returns why it skipped newer ones. For a run that ended
 // before its first checkpoint, it returns none.
-func Restore(run *runs.Run, command config.Command) (*checkpoint.Checkpoint, []error, error) {
-	from, skipped, err := checkpoint.Restore(run.Path(runs.Checkpoints))
+func Restore(run *store.Run, command config.Command) (*checkpoint.Checkpoint, []error, error) {
+	from, skipped, err := checkpoint.Restore(run.Path(store.Checkpoints))
 	written := run.Info().Checkpoint
 	again := command("train", run.Path("config.yaml"))
 	switch {
 	case errors.Is(err, checkpoint.ErrVoid):
 		return nil, nil, nil
 	case errors.Is(err, checkpoint.ErrNotFound) && written > 0:
-		return nil, nil, config.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", runs.ErrDamaged, err, written),
+		return nil, nil, config.Hint(fmt.Errorf("%w: %w, and run.json names one of step %d", store.ErrDamaged, err, written),
 			"put the folder checkpoints back, or start again with: %s", again)
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return nil, nil, nil
@@ -35,7 +35,7 @@ func Restore(run *runs.Run, command config.Command) (*checkpoint.Checkpoint, []e
 
 // Reopened is a run that this process holds and that is to continue.
 type Reopened struct {
-	Run     *runs.Run
+	Run     *store.Run
 	Plan    *job.Plan
 	From    *checkpoint.Checkpoint // nil: it ended before its first checkpoint
 	Skipped []error                // newer checkpoints that cannot be used
@@ -59,7 +59,7 @@ func Reopen(p Place, name string, slots int) (*Reopened, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := runs.Open(p.RunsDir, name)
+	run, err := store.Open(p.RunsDir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Reopen(p Place, name string, slots int) (*Reopened, error) {
 
 func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
 	info := r.Run.Info()
-	if info.State == runs.Finished {
+	if info.State == store.Finished {
 		return fmt.Errorf("run %s %w at step %d", r.Run.Name(), ErrFinished, info.Step)
 	}
 	var err error
@@ -106,22 +106,22 @@ func (r *Reopened) Begin() error {
 
 // End records how a run ended. A nil error means that it made its last step. A run whose configuration or data do not
 // fit its checkpoint has computed nothing: it can go on when they are put back.
-func End(run *runs.Run, err error) error {
+func End(run *store.Run, err error) error {
 	switch {
 	case err == nil:
 		info := run.Info()
-		return run.End(runs.Finished, info.Early())
+		return run.End(store.Finished, info.Early())
 	case errors.Is(err, coordinator.ErrInterrupted):
-		return run.End(runs.Interrupted, "stopped by the user")
+		return run.End(store.Interrupted, "stopped by the user")
 	case errors.Is(err, coordinator.ErrMismatch):
-		return run.End(runs.Interrupted, err.Error())
+		return run.End(store.Interrupted, err.Error())
 	}
-	return run.End(runs.Failed, err.Error())
+	return run.End(store.Failed, err.Error())
 }
 
 // DiskHint adds to an error of a full disk what is left of the run; run is nil if its folder was not made. It returns
 // other errors unchanged.
-func DiskHint(err error, run *runs.Run, command config.Command) error {
+func DiskHint(err error, run *store.Run, command config.Command) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}

@@ -17,15 +17,15 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // hosted is a run that a host leads.
 type hosted struct {
 	name  string
-	run   *runs.Run
+	run   *store.Run
 	plan  *job.Plan
 	from  *checkpoint.Checkpoint // nil: from the first step
 	until uint64                 // the update at which it pauses; 0: none
@@ -69,7 +69,7 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 		err = h.begin(r)
 	}
 	if err != nil {
-		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(runs.Failed, err.Error()), run.Close())
+		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(store.Failed, err.Error()), run.Close())
 	}
 	return r, nil
 }
@@ -86,16 +86,16 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := runs.Open(h.cfg.RunsDir, name)
+	run, err := store.Open(h.cfg.RunsDir, name)
 	if err != nil {
 		return nil, err
 	}
 	var r *hosted
-	state := runs.Failed
+	state := store.Failed
 	from, skipped, err := Restore(run, h.cfg.Command)
 	if err == nil {
 		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
-		state = runs.Interrupted
+		state = store.Interrupted
 		r, err = h.reopen(run, c, from, skipped, until)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	return r, nil
 }
 
-func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error, until uint64) (*hosted, error) {
+func (h *Host) reopen(run *store.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error, until uint64) (*hosted, error) {
 	for _, s := range skipped {
 		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
 	}
@@ -127,7 +127,7 @@ func (h *Host) reopen(run *runs.Run, c config.Config, from *checkpoint.Checkpoin
 	if err := run.Begin(step); err != nil {
 		return nil, err
 	}
-	if err := run.Update(func(i *runs.Info) { i.Host, i.Stopped = true, false }); err != nil {
+	if err := run.Update(func(i *store.Info) { i.Host, i.Stopped = true, false }); err != nil {
 		return nil, err
 	}
 	r := &hosted{name: run.Name(), run: run, plan: p, from: from, until: until}
@@ -195,13 +195,13 @@ func (h *Host) conduct(r *hosted) {
 	r.bus.Close()
 	onRequest := errors.Is(context.Cause(r.ctx), errStop)
 	state, reason := ending(err, onRequest)
-	if state == runs.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
-		state, reason = runs.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
+	if state == store.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
+		state, reason = store.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
 	}
 	stats := r.lead.Stats()
-	recorded := r.watch.Ended(func(i *runs.Info) {
-		i.State, i.ExitReason, i.Stopped = state, reason, state == runs.Interrupted && onRequest
-		if state == runs.Finished {
+	recorded := r.watch.Ended(func(i *store.Info) {
+		i.State, i.ExitReason, i.Stopped = state, reason, state == store.Interrupted && onRequest
+		if state == store.Finished {
 			i.ExitReason = i.Early()
 		}
 		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // of this coordinator
@@ -215,16 +215,16 @@ func (h *Host) conduct(r *hosted) {
 		log.Error("the end of the run could not be recorded", "error", recorded)
 	}
 	switch state {
-	case runs.Finished:
+	case store.Finished:
 		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", terminal.Short(time.Since(began)))
-	case runs.Interrupted:
+	case store.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
 		log.Error("run failed", "step", info.Step, "reason", reason, "hint", config.HintOf(DiskHint(err, r.run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
-	if state == runs.Interrupted && !onRequest && info.Sweep == "" {
+	if state == store.Interrupted && !onRequest && info.Sweep == "" {
 		h.interrupted = append(h.interrupted, r.name)
 	}
 	h.mu.Unlock()
@@ -232,16 +232,16 @@ func (h *Host) conduct(r *hosted) {
 }
 
 // ending returns the state of a run after the end of its coordinator, and the reason.
-func ending(err error, onRequest bool) (state runs.State, reason string) {
+func ending(err error, onRequest bool) (state store.State, reason string) {
 	switch {
 	case err == nil:
-		return runs.Finished, ""
+		return store.Finished, ""
 	case !errors.Is(err, coordinator.ErrInterrupted):
-		return runs.Failed, err.Error()
+		return store.Failed, err.Error()
 	case onRequest:
-		return runs.Interrupted, errStop.Error()
+		return store.Interrupted, errStop.Error()
 	}
-	return runs.Interrupted, errShutdown.Error()
+	return store.Interrupted, errShutdown.Error()
 }
 
 // hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows.

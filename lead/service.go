@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -138,11 +138,11 @@ func (s service) Bans() []ops.Ban {
 // missing turns an error about a run into the answer to a client. If there is no such run, the answer has the name and
 // the most similar one, but not the folder, which means nothing to the client.
 func (s service) missing(name string, err error) error {
-	if !errors.Is(err, runs.ErrNotFound) {
+	if !errors.Is(err, store.ErrNotFound) {
 		return s.answered(err)
 	}
 	hint := "`runs ls` shows which there are"
-	if list, listErr := runs.List(s.host.cfg.RunsDir); listErr == nil {
+	if list, listErr := store.List(s.host.cfg.RunsDir); listErr == nil {
 		var words []string
 		for _, r := range list {
 			words = append(words, r.Name)
@@ -151,7 +151,7 @@ func (s service) missing(name string, err error) error {
 			hint = "did you mean " + near + "?"
 		}
 	}
-	return s.answered(config.Hint(fmt.Errorf("%w: %s", runs.ErrNotFound, name), "%s", hint))
+	return s.answered(config.Hint(fmt.Errorf("%w: %s", store.ErrNotFound, name), "%s", hint))
 }
 
 func controlled(r web.Run) (ops.Run, error) {
@@ -173,9 +173,9 @@ func (s service) answered(err error) error {
 	}
 	e := &ops.Error{Code: ops.Failed, Text: err.Error(), Hint: config.HintOf(err)}
 	switch {
-	case errors.Is(err, runs.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		e.Code = ops.NotFound
-	case errors.Is(err, errOtherConfig), errors.Is(err, runs.ErrOccupied), errors.Is(err, runs.ErrHeld):
+	case errors.Is(err, errOtherConfig), errors.Is(err, store.ErrOccupied), errors.Is(err, store.ErrHeld):
 		e.Code = ops.Conflict
 	case s.host.cfg.Mistaken(err):
 		e.Code = ops.BadRequest

@@ -1,6 +1,3 @@
-// Package lead leads a run in this process: it has an embedded broker, a coordinator and workers, and a watch that
-// turns the coordinator's reports into metrics, run.json and progress. Package host makes its coordinators here, too.
-// The package does not know how progress is shown, nor how the program was called.
 package lead
 
 import (
@@ -15,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
@@ -50,7 +47,7 @@ var ErrNoWorkers = errors.New("all workers ended")
 // Train leads a run to its last step, records it in its folder and closes the transport. It calls show after each
 // change of the progress, one call at a time. When ctx ends, Train writes a checkpoint and returns
 // coordinator.ErrInterrupted.
-func (s *Session) Train(ctx context.Context, run *runs.Run, show func(terminal.Progress)) error {
+func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
 	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Events: s.Events, Advise: s.Transport.Open(), Log: s.Log})
 	lead, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w)

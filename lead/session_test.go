@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // newSession is a session of a run of ten steps with so many workers.
@@ -42,7 +42,7 @@ func TestTrain_SameBits(t *testing.T) {
 		workers int
 	}{{Direct, 1}, {Direct, 3}, {Broker, 2}, {TCP, 2}} {
 		s := newSession(t, c.carrier, c.workers)
-		run, err := runs.Create(t.TempDir(), "a", "", s.Plan.Config.YAML(), nil, runs.Info{})
+		run, err := store.Create(t.TempDir(), "a", "", s.Plan.Config.YAML(), nil, store.Info{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,17 +17,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // WatchConfig describes the run to be watched.
 type WatchConfig struct {
 	Plan   *job.Plan
-	Run    *runs.Run
+	Run    *store.Run
 	From   *checkpoint.Checkpoint  // nil: from the initial parameters
 	Show   func(terminal.Progress) // called after each change, one call at a time; it must not call the watch
 	Events bool                    // whether to write event files of TensorBoard beside the metrics
@@ -38,7 +38,7 @@ type WatchConfig struct {
 // Watch records the coordinator's reports: metrics and state, in the folder of the run. What cannot be written is kept
 // and tried again; meanwhile the run continues.
 type Watch struct {
-	run   *runs.Run
+	run   *store.Run
 	log   hclog.Logger
 	terms []model.Term
 	start time.Time
@@ -52,11 +52,11 @@ type Watch struct {
 	meter    terminal.Meter
 	progress terminal.Progress
 	saved    time.Time // time of the last write of run.json
-	latest   runs.Values
+	latest   store.Values
 	moved    float64          // bytes to and from each worker, in all steps
 	steps    int              // number of these steps
 	adviser  *scaling.Adviser // nil: no advice
-	live     *runs.Live       // event files; nil: none
+	live     *store.Live      // event files; nil: none
 	doubted  bool             // whether it was said that an estimate cannot be true
 }
 
@@ -74,7 +74,7 @@ func NewWatch(cfg WatchConfig) *Watch {
 	w := &Watch{
 		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
 		progress: terminal.Progress{Steps: cfg.Plan.Config.Train.Steps, FLOPsPerStep: cfg.Plan.FLOPs},
-		latest:   runs.Values{},
+		latest:   store.Values{},
 		sweeping: job.Sweeping(cfg.Plan.Config),
 	}
 	if cp := cfg.From; cp != nil {
@@ -85,7 +85,7 @@ func NewWatch(cfg WatchConfig) *Watch {
 		w.latest[name] = v
 	}
 	if cfg.Events {
-		w.live = runs.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
+		w.live = store.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
 	}
 	if cfg.Advise {
 		w.adviser = newAdviser(cfg.Plan.Config)
@@ -122,10 +122,10 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
 	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
 	w.advise(r)
-	w.record(runs.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
+	w.record(store.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
 	if now.Sub(w.saved) > saveInterval {
-		w.events((*runs.Live).Flush)
-		w.save(func(*runs.Info) {})
+		w.events((*store.Live).Flush)
+		w.save(func(*store.Info) {})
 	}
 	w.show(w.progress)
 }
@@ -178,8 +178,8 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 			fields = append(fields, t.Name, rounded(float64(r.Loss[i])))
 		}
 	}
-	w.record(runs.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
-	w.events((*runs.Live).Flush)
+	w.record(store.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
+	w.events((*store.Live).Flush)
 	if r.Best {
 		w.progress.Best, w.progress.BestStep = values["objective"], r.Step
 		w.latest["best_validation_objective"], w.latest["best_step"] = values["objective"], float64(r.Step)
@@ -193,7 +193,7 @@ func (w *Watch) Checkpoint(r coordinator.CheckpointReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.metrics.note(w.log, w.run.Sync())
-	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
+	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.ParamsSHA256 })
 	w.log.Debug("checkpoint", "step", r.Step, "path", r.Path, "params_sha256", r.ParamsSHA256)
 }
 
@@ -220,7 +220,7 @@ func (w *Watch) Storage(r coordinator.StorageReport) {
 	if r.Err != nil {
 		w.progress.Note = r.What + " cannot be written: " + r.Err.Error()
 	}
-	w.save(func(*runs.Info) {}) // no checkpoint will save it
+	w.save(func(*store.Info) {}) // no checkpoint will save it
 	w.show(w.progress)
 }
 
@@ -230,8 +230,8 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
 	w.metrics.note(w.log, w.run.Cut(r.Step))
-	w.events(func(l *runs.Live) error { return l.Back(r.Step) })
-	w.save(func(i *runs.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
+	w.events(func(l *store.Live) error { return l.Back(r.Step) })
+	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)
 }
 
@@ -251,8 +251,8 @@ func (w *Watch) doubt(r coordinator.StepReport) {
 	}
 }
 
-func (w *Watch) values(loss []float32, validation bool) runs.Values {
-	values := runs.Values{"objective": -float64(loss[0])}
+func (w *Watch) values(loss []float32, validation bool) store.Values {
+	values := store.Values{"objective": -float64(loss[0])}
 	for i, t := range w.terms {
 		if validation || !t.Validation {
 			values[t.Name] = float64(loss[i])
@@ -262,9 +262,9 @@ func (w *Watch) values(loss []float32, validation bool) runs.Values {
 }
 
 // save writes run.json with the current step and metrics, after change.
-func (w *Watch) save(change func(*runs.Info)) {
+func (w *Watch) save(change func(*store.Info)) {
 	w.saved = time.Now()
-	w.state.note(w.log, w.run.Update(func(i *runs.Info) {
+	w.state.note(w.log, w.run.Update(func(i *store.Info) {
 		i.Step, i.Metrics = w.progress.Step, w.latest
 		change(i)
 	}))
@@ -276,7 +276,7 @@ func (w *Watch) retry() {
 		w.metrics.note(w.log, w.run.Sync())
 	}
 	if w.state.err != nil && time.Since(w.saved) > retryInterval {
-		w.save(func(*runs.Info) {})
+		w.save(func(*store.Info) {})
 	}
 }
 
@@ -285,13 +285,13 @@ func (w *Watch) Finish(ctx context.Context) error {
 	for {
 		w.mu.Lock()
 		w.metrics.note(w.log, w.run.Sync())
-		w.save(func(*runs.Info) {})
+		w.save(func(*store.Info) {})
 		err := errors.Join(w.metrics.err, w.state.err)
 		w.mu.Unlock()
 		if err == nil || ctx.Err() != nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.events((*runs.Live).Close)
+			w.events((*store.Live).Close)
 			return err
 		}
 		select {
@@ -302,7 +302,7 @@ func (w *Watch) Finish(ctx context.Context) error {
 }
 
 // Info is the content that run.json would have if it were written at this moment.
-func (w *Watch) Info() runs.Info {
+func (w *Watch) Info() store.Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.run.Info()
@@ -311,7 +311,7 @@ func (w *Watch) Info() runs.Info {
 }
 
 // Ended records the end of the run, by change of run.json.
-func (w *Watch) Ended(change func(*runs.Info)) error {
+func (w *Watch) Ended(change func(*store.Info)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.run.Update(change)

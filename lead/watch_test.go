@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients
@@ -49,8 +49,8 @@ func TestWatch_ObjectiveAndBound(t *testing.T) {
 	w.Step(coordinator.StepReport{Step: 1, Updates: 1, Loss: loss})
 	w.Validation(coordinator.ValidationReport{Step: 1, Loss: loss, Best: true})
 	w.Validation(coordinator.ValidationReport{Step: 2, Loss: []float32{4, 2, 20}})
-	var records []runs.Record
-	if err := runs.ReadMetrics(filepath.Dir(r.Path(".")), r.Name(), func(m runs.Record) error { records = append(records, m); return nil }); err != nil || len(records) != 3 {
+	var records []store.Record
+	if err := store.ReadMetrics(filepath.Dir(r.Path(".")), r.Name(), func(m store.Record) error { records = append(records, m); return nil }); err != nil || len(records) != 3 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
 	if _, bounded := records[0].Values["elbo"]; bounded || records[0].Values["objective"] != -3 {
@@ -85,13 +85,13 @@ func TestWatch_DoubtsANegativeDivergence(t *testing.T) {
 }
 
 // watched is the watch of a run with these terms.
-func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *runs.Run) {
+func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *store.Run) {
 	t.Helper()
 	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runs.Create(t.TempDir(), "a", "", nil, nil, runs.Info{})
+	r, err := store.Create(t.TempDir(), "a", "", nil, nil, store.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}

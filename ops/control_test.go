@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -113,8 +113,8 @@ func serve(t *testing.T, conn *nats.Conn, h Host) *Server {
 func TestClient_AsksForWhatTheHostDoes(t *testing.T) {
 	connect := newBroker(t)
 	h := &fakeHost{runs: []Run{
-		{Info: runs.Info{Name: "b", State: runs.Running, Step: 7}, Live: json.RawMessage(`{"waiting":"no worker has joined"}`)},
-		{Info: runs.Info{Name: "a", State: runs.Finished}},
+		{Info: store.Info{Name: "b", State: store.Running, Step: 7}, Live: json.RawMessage(`{"waiting":"no worker has joined"}`)},
+		{Info: store.Info{Name: "a", State: store.Finished}},
 	}}
 	serve(t, connect(), h)
 	c := NewClient(connect())
@@ -127,7 +127,7 @@ func TestClient_AsksForWhatTheHostDoes(t *testing.T) {
 	if err != nil || len(l.Runs) != 2 || l.Runs[0].Step != 7 || string(l.Runs[0].Live) != `{"waiting":"no worker has joined"}` || l.LeftOut != 0 {
 		t.Errorf("got %+v, %v", l, err)
 	}
-	if r, err := c.Run(t.Context(), "a"); err != nil || r.State != runs.Finished || r.Live != nil {
+	if r, err := c.Run(t.Context(), "a"); err != nil || r.State != store.Finished || r.Live != nil {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if err := c.Stop(t.Context(), "b"); err != nil || len(h.stopped) != 1 || h.stopped[0] != "b" {
@@ -195,7 +195,7 @@ func TestServer_ListsWhatFits(t *testing.T) {
 	connect := newBroker(t)
 	h := &fakeHost{}
 	for i := range 700 {
-		h.runs = append(h.runs, Run{Info: runs.Info{Name: fmt.Sprint("run-", i), ExitReason: strings.Repeat("x", 2000)}})
+		h.runs = append(h.runs, Run{Info: store.Info{Name: fmt.Sprint("run-", i), ExitReason: strings.Repeat("x", 2000)}})
 	}
 	serve(t, connect(), h)
 	l, err := NewClient(connect()).Runs(t.Context())
@@ -207,7 +207,7 @@ func TestServer_ListsWhatFits(t *testing.T) {
 // TestServer_AnswersAlways: what does not fit into a message is an error, not a silence.
 func TestServer_AnswersAlways(t *testing.T) {
 	connect := newBroker(t)
-	serve(t, connect(), &fakeHost{runs: []Run{{Info: runs.Info{Name: "big", ExitReason: strings.Repeat("x", 2<<20)}}}})
+	serve(t, connect(), &fakeHost{runs: []Run{{Info: store.Info{Name: "big", ExitReason: strings.Repeat("x", 2<<20)}}}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var e *Error

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Service is the name of the service of a host.
@@ -72,7 +72,7 @@ type Stored struct {
 
 // Run is a run as its host knows it: the content of its folder, and more, in the form of the page's API.
 type Run struct {
-	runs.Info
+	store.Info
 	Live json.RawMessage `json:"live,omitempty"`
 }
 

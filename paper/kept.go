@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Kept are the numbers of a trained and measured trial, in a file of their own, that count in place of its run when that
@@ -74,7 +74,7 @@ func (s *Study) ReadKept(t Trial) (*Kept, error) {
 	}
 	var k Kept
 	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w; remove it to train and measure again", path, runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%s: %w: %w; remove it to train and measure again", path, store.ErrDamaged, err)
 	}
 	c, err := s.Kinds.Parse(path, []byte(k.Config))
 	if err != nil || !c.Equal(t.Config) || k.Episodes != s.Episodes {
@@ -94,7 +94,7 @@ func (s *Study) keep(t Trial) error {
 		return nil
 	}
 	info, err := s.state(t)
-	if err != nil || info.State != runs.Finished {
+	if err != nil || info.State != store.Finished {
 		return err
 	}
 	k := &Kept{
@@ -127,7 +127,7 @@ func (s *Study) keep(t Trial) error {
 	if err := os.MkdirAll(s.KeepDir, 0o755); err != nil {
 		return fmt.Errorf("keep the numbers of %s: %w", t.Name, err)
 	}
-	return runs.WriteFile(s.keptPath(t), append(data, '\n'))
+	return store.WriteFile(s.keptPath(t), append(data, '\n'))
 }
 
 // finite is a number, or nil for one that JSON does not have.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -83,7 +83,7 @@ func ReadNumbers(folder, protocol string) (Numbers, error) {
 		Metrics map[string]any `json:"metrics"`
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%s: %w: %w", path, store.ErrDamaged, err)
 	}
 	n := Numbers{}
 	for name, v := range report.Metrics {
@@ -126,7 +126,7 @@ func ReadCurves(folder, protocol string) (Curves, error) {
 	}
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	if err != nil || len(rows) == 0 {
-		return nil, fmt.Errorf("%s: %w: %w", path, runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%s: %w: %w", path, store.ErrDamaged, err)
 	}
 	c := Curves{}
 	for j, heading := range rows[0] {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Results are the numbers of all runs of a plan that were measured.
@@ -23,7 +23,7 @@ func Read(p *Plan, s *Study) (*Results, error) {
 	r := &Results{Plan: p, runsDir: s.RunsDir}
 	for _, t := range p.Trials {
 		var kept *Kept
-		if info, err := runs.Load(r.runsDir, t.Name); err != nil || info.State != runs.Finished {
+		if info, err := store.Load(r.runsDir, t.Name); err != nil || info.State != store.Finished {
 			var err error
 			if kept, err = s.ReadKept(t); err != nil {
 				return nil, err

@@ -16,12 +16,12 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Run is a run to report.
 type Run struct {
-	Info      runs.Info
+	Info      store.Info
 	Overrides []string // settings on top of the preset
 }
 
@@ -62,9 +62,9 @@ func Write(dir, runsDir string, list []Run) error {
 	}
 	return errors.Join(
 		w.Error(),
-		runs.WriteFile(filepath.Join(dir, "index.html"), html),
-		runs.WriteFile(filepath.Join(dir, "report.md"), markdown),
-		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers.Bytes()),
+		store.WriteFile(filepath.Join(dir, "index.html"), html),
+		store.WriteFile(filepath.Join(dir, "report.md"), markdown),
+		store.WriteFile(filepath.Join(dir, "numbers.csv"), numbers.Bytes()),
 	)
 }
 
@@ -88,7 +88,7 @@ func curves(figures, runsDir string, names []string) (Section, error) {
 	}
 	for _, name := range names {
 		found := map[string][][2]float64{}
-		err := runs.ReadMetrics(runsDir, name, func(m runs.Record) error {
+		err := store.ReadMetrics(runsDir, name, func(m store.Record) error {
 			if v, ok := m.Values["loss"]; ok && panels[m.Split] != nil && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) {
 				found[m.Split] = append(found[m.Split], [2]float64{float64(m.Step), float64(v)})
 			}
@@ -190,7 +190,7 @@ func copied(to, from, name string) ([]Block, error) {
 				return nil, fmt.Errorf("copy a figure of run %s: %w", name, err)
 			}
 			target := name + "-" + stem + extension
-			if err := runs.WriteFile(filepath.Join(to, target), data); err != nil {
+			if err := store.WriteFile(filepath.Join(to, target), data); err != nil {
 				return nil, err
 			}
 			*path = "figures/" + target

@@ -1,5 +1,3 @@
-// Package paper trains a list of runs, some at a time, and measures each by protocols. It goes on where it was stopped:
-// what is trained or measured is used. It does not know why these runs were chosen, nor how results are shown.
 package paper
 
 import (
@@ -13,7 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Trial is a run to train and the protocols that measure it.
@@ -58,20 +56,20 @@ func (s *Study) Check() error {
 }
 
 // state reads what exists of a trial; the zero Info is that of a run that has not begun.
-func (s *Study) state(t Trial) (runs.Info, error) {
-	info, err := runs.Load(s.RunsDir, t.Name)
-	if errors.Is(err, runs.ErrNotFound) {
-		return runs.Info{}, nil
+func (s *Study) state(t Trial) (store.Info, error) {
+	info, err := store.Load(s.RunsDir, t.Name)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Info{}, nil
 	}
 	if err != nil {
-		return runs.Info{}, err
+		return store.Info{}, err
 	}
 	c, err := job.ReadConfig(s.Kinds, s.RunsDir, t.Name)
 	if err != nil {
-		return runs.Info{}, err
+		return store.Info{}, err
 	}
 	if !c.Equal(t.Config) {
-		return runs.Info{}, config.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
+		return store.Info{}, config.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
 			"choose another folder, or remove %s", t.Name)
 	}
 	return info, nil
@@ -80,7 +78,7 @@ func (s *Study) state(t Trial) (runs.Info, error) {
 // Remaining is the number of updates of a trial that are not done.
 func (s *Study) Remaining(t Trial) uint64 {
 	info, err := s.state(t)
-	if err != nil || info.State == runs.Finished {
+	if err != nil || info.State == store.Finished {
 		return 0
 	}
 	if kept, err := s.ReadKept(t); err == nil && kept.whole(t) {
@@ -148,7 +146,7 @@ func (s *Study) one(ctx context.Context, i int, b *board) error {
 	if err != nil {
 		return err
 	}
-	if info.State != runs.Finished {
+	if info.State != store.Finished {
 		if kept, err := s.ReadKept(t); err != nil || kept.whole(t) {
 			return err
 		}

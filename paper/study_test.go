@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 func trial(t *testing.T, name string, settings ...string) Trial {
@@ -37,8 +37,8 @@ func studyOf(dir string, trials ...Trial) *Study {
 
 func digest(t *testing.T, dir, name string) string {
 	t.Helper()
-	info, err := runs.Load(dir, name)
-	if err != nil || info.State != runs.Finished {
+	info, err := store.Load(dir, name)
+	if err != nil || info.State != store.Finished {
 		t.Fatalf("run %s: %+v, %v", name, info, err)
 	}
 	return info.ParametersSHA256
@@ -173,7 +173,7 @@ func TestRun_KeptNumbersCountInPlaceOfARun(t *testing.T) {
 	if err := os.WriteFile(path, data[:100], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadKept(one); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), path) {
+	if _, err := s.ReadKept(one); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

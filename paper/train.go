@@ -12,14 +12,14 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // train brings a trial to its last step: it begins it, continues it, or finds it finished.
 func (s *Study) train(ctx context.Context, i int, b *board) error {
 	t := s.Trials[i]
 	info, err := s.state(t)
-	if err != nil || info.State == runs.Finished {
+	if err != nil || info.State == store.Finished {
 		return err
 	}
 	r, err := s.open(t, info)
@@ -35,7 +35,7 @@ func (s *Study) train(ctx context.Context, i int, b *board) error {
 }
 
 // open begins the run of a trial, or opens it to continue.
-func (s *Study) open(t Trial, info runs.Info) (*lead.Reopened, error) {
+func (s *Study) open(t Trial, info store.Info) (*lead.Reopened, error) {
 	if info.Name != "" {
 		r, err := lead.Reopen(lead.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *Study) Speed(ctx context.Context, t Trial) (perSecond float64, err erro
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	short := *s
 	short.RunsDir = filepath.Join(dir, "runs")
-	r, err := short.open(t, runs.Info{})
+	r, err := short.open(t, store.Info{})
 	if err != nil {
 		return 0, err
 	}

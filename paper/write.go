@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results
@@ -43,10 +43,10 @@ func (r *Results) Write(dir string, facts []Fact) error {
 		return err
 	}
 	return errors.Join(
-		runs.WriteFile(filepath.Join(dir, "index.html"), html),
-		runs.WriteFile(filepath.Join(dir, "report.md"), markdown),
-		runs.WriteFile(filepath.Join(dir, "numbers.csv"), numbers),
-		runs.WriteFile(filepath.Join(dir, "runs.csv"), runList),
+		store.WriteFile(filepath.Join(dir, "index.html"), html),
+		store.WriteFile(filepath.Join(dir, "report.md"), markdown),
+		store.WriteFile(filepath.Join(dir, "numbers.csv"), numbers),
+		store.WriteFile(filepath.Join(dir, "runs.csv"), runList),
 	)
 }
 
@@ -137,7 +137,7 @@ func (r *Results) examples(part Part, figures string) ([]Block, error) {
 			if err != nil {
 				return nil, fmt.Errorf("copy a figure: %w", err)
 			}
-			if err := runs.WriteFile(to, data); err != nil {
+			if err := store.WriteFile(to, data); err != nil {
 				return nil, err
 			}
 		}
@@ -187,7 +187,7 @@ func (r *Results) runRows() [][]string {
 		row := []string{t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0", "not run", ""}
 		if k := r.kept[i]; k != nil {
 			row[4], row[5], row[6] = strconv.FormatUint(k.Updates, 10), "kept from earlier", k.Parameters
-		} else if info, err := runs.Load(r.runsDir, t.Name); err == nil {
+		} else if info, err := store.Load(r.runsDir, t.Name); err == nil {
 			row[4], row[5], row[6] = strconv.FormatUint(info.Step, 10), string(info.State), info.ParametersSHA256
 		}
 		rows = append(rows, row)

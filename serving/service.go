@@ -1,6 +1,3 @@
-// Package serving answers questions to a trained model for many clients: it filters their observations as they come, with
-// a state for each client, and forecasts. Requests that wait at the same time are computed together. The package knows
-// HTTP and JSON; package natsservice offers the same over NATS.
 package serving
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
@@ -46,7 +46,7 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 	if err := table.WriteCSV(&text); err != nil {
 		return err
 	}
-	return runs.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
+	return store.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
 }
 
 // weigh says in findings how much each chain counts.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/export"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // ExportOptions say how a model is written for other programs.
@@ -44,7 +44,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	var paths []string
 	for _, f := range list {
 		path := filepath.Join(dir, f.Name)
-		if err := runs.WriteFile(path, f.Data); err != nil {
+		if err := store.WriteFile(path, f.Data); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)

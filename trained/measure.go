@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // MeasureOptions are the variants of an evaluation.
@@ -145,8 +145,8 @@ func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem strin
 	}
 	e.Table, e.Report = text.Bytes(), append(data, '\n')
 	return errors.Join(
-		runs.WriteFile(filepath.Join(dir, stem+".txt"), e.Table),
-		runs.WriteFile(filepath.Join(dir, stem+".csv"), curves.Bytes()),
-		runs.WriteFile(filepath.Join(dir, stem+".json"), e.Report),
+		store.WriteFile(filepath.Join(dir, stem+".txt"), e.Table),
+		store.WriteFile(filepath.Join(dir, stem+".csv"), curves.Bytes()),
+		store.WriteFile(filepath.Join(dir, stem+".json"), e.Report),
 	)
 }

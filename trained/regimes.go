@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of their
@@ -74,7 +74,7 @@ func (r *Opened) writeRegimes(own *protocol.Recordings, dir string) error {
 	if err = errors.Join(err, w.Close()); err != nil {
 		return fmt.Errorf("write the regimes of the recordings: %w", err)
 	}
-	return runs.WriteFile(filepath.Join(dir, "regimes.npz"), file.Bytes())
+	return store.WriteFile(filepath.Join(dir, "regimes.npz"), file.Bytes())
 }
 
 func mostLikely(r model.Regimes) []int64 {

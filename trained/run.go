@@ -10,15 +10,15 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // Run is a trained run that is open for questions. It serves one goroutine at a time; another goroutine needs another
 // Open.
 type Run struct {
 	trained *Opened
-	info    runs.Info
+	info    store.Info
 }
 
 // ErrSeries is returned for a series that does not fit the model.
@@ -46,7 +46,7 @@ func OpenAt(folder, which string, r *config.Registry) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", folder, err)
 	}
-	info, err := runs.Load(filepath.Split(filepath.Clean(folder)))
+	info, err := store.Load(filepath.Split(filepath.Clean(folder)))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", folder, err)
 	}
@@ -54,7 +54,7 @@ func OpenAt(folder, which string, r *config.Registry) (*Run, error) {
 }
 
 // Info is the state of the run.
-func (r *Run) Info() runs.Info { return r.info }
+func (r *Run) Info() store.Info { return r.info }
 
 // Step is the number of updates that the parameters have had.
 func (r *Run) Step() uint64 { return r.trained.Checkpoint.Step }

@@ -1,6 +1,3 @@
-// Package trained opens the result of a run: its configuration, a checkpoint, the model with the parameters of the
-// checkpoint, and the scaling of its data. It evaluates the model by a protocol and writes table and figure into the
-// folder of the run. It knows families of models by their interfaces only; it neither trains nor prints.
 package trained
 
 import (
@@ -14,10 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/vector"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Opened is a run with the parameters of one of its checkpoints.
@@ -34,13 +31,13 @@ type Opened struct {
 // OpenFolder opens a run with one of its checkpoints: checkpoint.Last, checkpoint.Best, or the number of a step.
 func OpenFolder(kinds *config.Kinds, folder, which string) (*Opened, error) {
 	dir, name := filepath.Split(filepath.Clean(folder))
-	data, path, err := runs.Config(dir, name)
+	data, path, err := store.Config(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	r := &Opened{Folder: folder}
 	if r.Config, err = kinds.Parse(path, data); err != nil {
-		return nil, fmt.Errorf("%w: %s", runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %s", store.ErrDamaged, err)
 	}
 	return r, r.open(which)
 }
@@ -53,7 +50,7 @@ func Of(c config.Config, folder, which string) (*Opened, error) {
 
 func (r *Opened) open(which string) error {
 	var err error
-	if r.Checkpoint, r.Skipped, err = checkpoint.Open(filepath.Join(r.Folder, runs.Checkpoints), which); err != nil {
+	if r.Checkpoint, r.Skipped, err = checkpoint.Open(filepath.Join(r.Folder, store.Checkpoints), which); err != nil {
 		return err
 	}
 	var data model.Data
@@ -81,14 +78,14 @@ func (r *Opened) install() error {
 	}
 	layout, ok := vector.Of(len(r.Checkpoint.Theta), s.Chains)
 	if !ok {
-		return fmt.Errorf("%w: %d parameters are not the states of %d chains", runs.ErrDamaged, len(r.Checkpoint.Theta), s.Chains)
+		return fmt.Errorf("%w: %d parameters are not the states of %d chains", store.ErrDamaged, len(r.Checkpoint.Theta), s.Chains)
 	}
 	states := make([][]float64, s.Chains)
 	for i := range states {
 		state := make([]float64, layout.State)
 		begun, ok := vector.Get(state, layout.Of(r.Checkpoint.Theta, i))
 		if !ok {
-			return fmt.Errorf("%w: the parameters of chain %d are no state", runs.ErrDamaged, i)
+			return fmt.Errorf("%w: the parameters of chain %d are no state", store.ErrDamaged, i)
 		}
 		if begun {
 			states[i] = state
@@ -101,15 +98,15 @@ func (r *Opened) readScale(d model.Data) error {
 	if r.Env != nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.Folder, runs.NormalisationFile))
+	text, err := os.ReadFile(filepath.Join(r.Folder, store.NormalisationFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s is missing", runs.ErrDamaged, runs.NormalisationFile)
+		return fmt.Errorf("%w: %s is missing", store.ErrDamaged, store.NormalisationFile)
 	}
 	if err != nil {
 		return fmt.Errorf("read the scaling of the data: %w", err)
 	}
 	set := files.Dataset{Spec: envs.Spec{Observation: d.NX, Control: d.NU}}
-	r.Scale, err = set.ParseNormalisation(runs.NormalisationFile, text)
+	r.Scale, err = set.ParseNormalisation(store.NormalisationFile, text)
 	return err
 }
 

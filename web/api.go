@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Detail is a run with everything that the page shows except metrics.
@@ -43,7 +43,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (Run, bool) {
 // fail answers with the part of an error that the client may know; the log has all of it.
 func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	switch {
-	case errors.Is(err, runs.ErrNotFound), errors.Is(err, runs.ErrName), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrName), errors.Is(err, fs.ErrNotExist):
 		writeError(w, http.StatusNotFound, "there is no such run")
 	case errors.Is(err, ErrNotRunning):
 		writeError(w, http.StatusConflict, "the run is not under way")
@@ -93,7 +93,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	text, _, err := runs.Config(s.config.Dir, run.Name)
+	text, _, err := store.Config(s.config.Dir, run.Name)
 	if err != nil {
 		s.fail(w, "read the run", run.Name, err)
 		return

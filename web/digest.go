@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // digest is all of the metrics of a run, thinned out to a few thousand points. It is kept, and reads only what is new:
@@ -14,7 +14,7 @@ type digest struct {
 	dir, name string
 
 	mu     sync.Mutex
-	tail   *runs.Tail
+	tail   *store.Tail
 	points *points
 	last   uint64 // step
 	used   time.Time
@@ -54,7 +54,7 @@ func (s *Server) digest(name string) *digest {
 func (d *digest) update(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.tail == nil {
-			tail, err := runs.Follow(d.dir, d.name, runs.Position{})
+			tail, err := store.Follow(d.dir, d.name, store.Position{})
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (d *digest) update(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (d *digest) add(r *runs.Row) {
+func (d *digest) add(r *store.Row) {
 	d.points.add(r)
 	d.last = max(d.last, r.Step)
 	if d.points.longest() > 2*digestPoints {

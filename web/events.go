@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Limits on a stream of events.
@@ -138,16 +138,16 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 		s.fail(w, "look for the run", name, err)
 		return nil, false
 	}
-	var from runs.Position
+	var from store.Position
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		if from, err = runs.ParsePosition(id); err != nil {
+		if from, err = store.ParsePosition(id); err != nil {
 			writeError(w, http.StatusBadRequest, "Last-Event-ID is not one of this server")
 			return nil, false
 		}
 	} else {
-		from = runs.Position{Step: s.summarize(run).Step + 1} // only new records
+		from = store.Position{Step: s.summarize(run).Step + 1} // only new records
 	}
-	tail, err := runs.Follow(s.config.Dir, name, from)
+	tail, err := store.Follow(s.config.Dir, name, from)
 	if err != nil {
 		s.fail(w, "read the metrics", name, err)
 		return nil, false
@@ -156,7 +156,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 	fresh := true
 	return func(c *stream) error {
 		run, err := s.config.Source.Run(name)
-		if errors.Is(err, runs.ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) {
 			return errors.Join(c.send("gone", "", []byte("{}")), err)
 		}
 		if err != nil {
@@ -183,8 +183,8 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 
 // sendRecords sends all new records of a tail. If limit is positive and there are more records, it sends a request to
 // reload instead.
-func sendRecords(c *stream, tail *runs.Tail, limit int) error {
-	var all []runs.Record
+func sendRecords(c *stream, tail *store.Tail, limit int) error {
+	var all []store.Record
 	for {
 		records, back, err := tail.Next(eventRecords)
 		if err != nil {
@@ -217,7 +217,7 @@ func sendRecords(c *stream, tail *runs.Tail, limit int) error {
 // errTooFar ends the events of a client that has to load the metrics again.
 var errTooFar = errors.New("web: the client is too far behind")
 
-func sendBatch(c *stream, records []runs.Record, at runs.Position) error {
+func sendBatch(c *stream, records []store.Record, at store.Position) error {
 	if len(records) == 0 {
 		return nil
 	}

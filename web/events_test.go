@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // event is one server-sent event.
@@ -93,7 +93,7 @@ func (l *listener) next(name string) event {
 // steps are what the records of an event are of: "3" for training, "3v" for validation.
 func steps(t *testing.T, e event) string {
 	t.Helper()
-	var records []runs.Record
+	var records []store.Record
 	if err := json.Unmarshal([]byte(e.data), &records); err != nil {
 		t.Fatalf("%v in %s", err, e.data)
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // File is a file of a run that can be downloaded.
@@ -95,7 +95,7 @@ func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string)
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + "-" + csvFile}))
-	if err := runs.WriteCSV(w, s.config.Dir, name); err != nil {
+	if err := store.WriteCSV(w, s.config.Dir, name); err != nil {
 		s.log.Debug("metrics were not sent to the end", "run", name, "err", err)
 	}
 }
@@ -117,7 +117,7 @@ func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "lines is a whole number, at least 1")
 		return
 	}
-	text, err := lastBytes(filepath.Join(s.config.Dir, run.Name, runs.Log))
+	text, err := lastBytes(filepath.Join(s.config.Dir, run.Name, store.Log))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.fail(w, "read the log", run.Name, err)
 		return

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // follower reads the metrics of a run as they grow. It reads when it is called; it has no goroutine.
@@ -17,12 +17,12 @@ type follower struct {
 	dir     string
 	name    string
 	mu      sync.Mutex
-	tail    *runs.Tail
-	train   runs.Record // the latest
-	check   runs.Record // the latest validation
-	recent  []instant   // of the latest train records
-	seconds histogram   // of the steps that were read
-	in, out float64     // bytes
+	tail    *store.Tail
+	train   store.Record // the latest
+	check   store.Record // the latest validation
+	recent  []instant    // of the latest train records
+	seconds histogram    // of the steps that were read
+	in, out float64      // bytes
 
 	overrides []string  // settings on top of the preset
 	disk      int64     // room that the folder takes
@@ -47,11 +47,11 @@ func (s *Server) follow(run Run) (*follower, error) {
 	s.mu.Lock()
 	f := s.followers[run.Name]
 	if f == nil {
-		from := runs.Position{}
+		from := store.Position{}
 		if run.Step > lookBack {
 			from.Step = run.Step - lookBack
 		}
-		tail, err := runs.Follow(s.config.Dir, run.Name, from)
+		tail, err := store.Follow(s.config.Dir, run.Name, from)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, err
@@ -106,8 +106,8 @@ func (f *follower) update() error {
 
 // recall reads the latest records of a run that returned to an earlier step, without counting them a second time.
 func (f *follower) recall() error {
-	f.recent, f.train, f.check = nil, runs.Record{}, runs.Record{}
-	tail, err := runs.Follow(f.dir, f.name, runs.Position{Step: f.tail.Position().Step})
+	f.recent, f.train, f.check = nil, store.Record{}, store.Record{}
+	tail, err := store.Follow(f.dir, f.name, store.Position{Step: f.tail.Position().Step})
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (f *follower) recall() error {
 }
 
 // latest keeps the latest record of each kind.
-func (f *follower) latest(r runs.Record) {
+func (f *follower) latest(r store.Record) {
 	switch r.Split {
 	case "train":
 		f.train = r
@@ -128,7 +128,7 @@ func (f *follower) latest(r runs.Record) {
 	}
 }
 
-func (f *follower) add(r runs.Record) {
+func (f *follower) add(r store.Record) {
 	f.latest(r)
 	if r.Split != "train" {
 		return
@@ -189,9 +189,9 @@ type Summary struct {
 
 // size measures the folder now and then; that of a run that has ended when it has changed.
 func (f *follower) size(run Run) int64 {
-	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery && (run.State == runs.Running || run.Updated.After(f.measured)) {
+	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery && (run.State == store.Running || run.Updated.After(f.measured)) {
 		f.measured = now
-		if size, err := runs.Size(f.dir, f.name); err == nil { // otherwise the last one
+		if size, err := store.Size(f.dir, f.name); err == nil { // otherwise the last one
 			f.disk = size
 		}
 	}
@@ -202,7 +202,7 @@ func (f *follower) size(run Run) int64 {
 func (s *Server) summarize(run Run) Summary {
 	sum := Summary{Run: run, Overrides: []string{}}
 	f, err := s.follow(run)
-	if err != nil && !errors.Is(err, runs.ErrNotFound) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		s.log.Warn("the metrics of a run cannot be read", "run", run.Name, "err", err)
 	}
 	if f != nil {
@@ -213,7 +213,7 @@ func (s *Server) summarize(run Run) Summary {
 		}
 		sum.Overrides, sum.Disk = f.overrides, f.size(run)
 		sum.Step = max(sum.Step, f.train.Step)
-		if run.State == runs.Running {
+		if run.State == store.Running {
 			sum.StepRate, sum.Members = f.rate(time.Now()), int(f.train.Values["workers"])
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // TestAnswers_AreCompressedAndKept: an answer comes compressed to who takes that, under a tag; who has it is told so, until
@@ -56,7 +56,7 @@ func TestMetrics_OfALongRun(t *testing.T) {
 			if s == 9999 {
 				v = -500
 			}
-			if err := r.Append(runs.Record{Step: s, Split: "train", Values: runs.Values{"objective": v}}); err != nil {
+			if err := r.Append(store.Record{Step: s, Split: "train", Values: store.Values{"objective": v}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -93,7 +93,7 @@ func TestFiles_OnlyThoseOfTheRun(t *testing.T) {
 	b := newBench(t, testToken)
 	r := b.run("a", 12)
 	secret := "do not show"
-	for name, text := range map[string]string{"tables/fhn.txt": "a table", "checkpoints/best.json": secret, "lock": secret, runs.Log: "one\ntwo\nthree\n"} {
+	for name, text := range map[string]string{"tables/fhn.txt": "a table", "checkpoints/best.json": secret, "lock": secret, store.Log: "one\ntwo\nthree\n"} {
 		if err := os.WriteFile(r.Path(filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

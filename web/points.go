@@ -3,7 +3,7 @@ package web
 import (
 	"math"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // points are metrics thinned out: each point stands for the steps of one bucket, Width of them, and keeps mean, minimum
@@ -55,7 +55,7 @@ func (p *points) open(s *splitPoints, step uint64, time float64) int {
 }
 
 // add takes a row in.
-func (p *points) add(r *runs.Row) {
+func (p *points) add(r *store.Row) {
 	s := p.split(r.Split)
 	at := p.open(s, r.Step, float64(r.Time.UnixMilli())/1000)
 	if len(s.names) != len(r.Names) || len(r.Names) > 0 && &s.names[0] != &r.Names[0] {

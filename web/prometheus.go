@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // measures describe the metrics for Prometheus. Metrics with the label run exist for every run that is under way, and
@@ -83,10 +83,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	c.server.forget(list)
-	states := map[runs.State]int{runs.Running: 0, runs.Finished: 0, runs.Interrupted: 0, runs.Failed: 0, runs.Lost: 0}
+	states := map[store.State]int{store.Running: 0, store.Finished: 0, store.Interrupted: 0, store.Failed: 0, store.Lost: 0}
 	for _, run := range list {
 		states[run.State]++
-		if run.State == runs.Running || run.Live != nil {
+		if run.State == store.Running || run.Live != nil {
 			c.run(s, run)
 		}
 	}
@@ -97,7 +97,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 
 func (c collector) run(s sink, run Run) {
 	sum := c.server.summarize(run)
-	s.gauge(c.running, truth(run.State == runs.Running), run.Name)
+	s.gauge(c.running, truth(run.State == store.Running), run.Name)
 	s.gauge(c.step, float64(sum.Step), run.Name)
 	s.gauge(c.steps, float64(run.Steps), run.Name)
 	if f, err := c.server.follow(run); err == nil {
@@ -117,7 +117,7 @@ var system = map[string]bool{
 
 // recorded sends the recorded metrics of a run.
 func (c collector) recorded(s sink, run Run, f *follower) {
-	for _, r := range []runs.Record{f.train, f.check} {
+	for _, r := range []store.Record{f.train, f.check} {
 		for name, v := range r.Values {
 			switch {
 			case name == "objective":

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Series are the metrics of a run over a range of steps. If there are more records than points, each point stands for
@@ -94,12 +94,12 @@ func (s *Server) series(r *http.Request, run Run, from, to, points uint64) (*Ser
 
 // readRange reads a range of steps from the file, in all its detail.
 func (s *Server) readRange(r *http.Request, name string, from, to uint64, into *points) error {
-	tail, err := runs.Follow(s.config.Dir, name, runs.Position{Step: from})
+	tail, err := store.Follow(s.config.Dir, name, store.Position{Step: from})
 	if err != nil {
 		return err
 	}
 	for over := false; !over && r.Context().Err() == nil; {
-		n, _, err := tail.Rows(batch, func(row *runs.Row) {
+		n, _, err := tail.Rows(batch, func(row *store.Row) {
 			if over = over || row.Step > to; !over && row.Step >= from {
 				into.add(row)
 			}

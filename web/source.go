@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Source lists the runs and their states. Its methods are called from many goroutines at the same time and should
@@ -14,7 +14,7 @@ type Source interface {
 	Ready() error
 	// Runs returns all runs, the last started first.
 	Runs() ([]Run, error)
-	// Run returns one run. The error for an unknown name matches runs.ErrNotFound or runs.ErrName.
+	// Run returns one run. The error for an unknown name matches store.ErrNotFound or store.ErrName.
 	Run(name string) (Run, error)
 	// Stop asks a run to write a checkpoint and stop. It returns without waiting for that. It returns ErrReadOnly if
 	// this source cannot stop runs, and ErrNotRunning for a run that is not under way.
@@ -38,7 +38,7 @@ type Key struct {
 
 // Run is a run in the form that the page shows.
 type Run struct {
-	runs.Info
+	store.Info
 	// Live is what the process that leads the run knows beyond the run's folder; nil if that is another process. It may
 	// stay after the end of the run.
 	Live *Live `json:"live,omitempty"`
@@ -96,7 +96,7 @@ func (Folder) Ready() error { return nil }
 
 // Runs implements Source.
 func (f Folder) Runs() ([]Run, error) {
-	list, err := runs.List(string(f))
+	list, err := store.List(string(f))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (f Folder) Runs() ([]Run, error) {
 
 // Run implements Source.
 func (f Folder) Run(name string) (Run, error) {
-	info, err := runs.Load(string(f), name)
+	info, err := store.Load(string(f), name)
 	return Run{Info: info}, err
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,9 +96,9 @@ func newBench(t *testing.T, token string) *bench {
 }
 
 // run creates a run of so many steps, validated every ten, and lets it go on in the test.
-func (b *bench) run(name string, steps uint64) *runs.Run {
+func (b *bench) run(name string, steps uint64) *store.Run {
 	b.t.Helper()
-	r, err := runs.Create(b.dir, name, "", []byte("preset: toy\n"), []string{"seed=3"}, runs.Info{
+	r, err := store.Create(b.dir, name, "", []byte("preset: toy\n"), []string{"seed=3"}, store.Info{
 		Steps: 1000, Preset: "toy", Seed: 3, Command: []string{"train", "toy", "seed=3"},
 	})
 	if err != nil {
@@ -116,21 +116,21 @@ func (b *bench) run(name string, steps uint64) *runs.Run {
 // start is when the first step of every run is done; a second passes per step.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (b *bench) grow(r *runs.Run, from, to uint64) {
+func (b *bench) grow(r *store.Run, from, to uint64) {
 	b.t.Helper()
 	for s := from; s <= to; s++ {
 		v := float64(s)
 		at := start.Add(time.Duration(s) * time.Second)
-		values := runs.Values{"objective": v, "loss": -v, "kl": 2 * v, "gradient_norm": 3, "learning_rate": 0.1, "step_seconds": 0.02, "workers": 2, "bytes_in": 10, "bytes_out": 20}
-		err := r.Append(runs.Record{Step: s, Split: "train", Time: at, Seconds: float64(s), Values: values})
+		values := store.Values{"objective": v, "loss": -v, "kl": 2 * v, "gradient_norm": 3, "learning_rate": 0.1, "step_seconds": 0.02, "workers": 2, "bytes_in": 10, "bytes_out": 20}
+		err := r.Append(store.Record{Step: s, Split: "train", Time: at, Seconds: float64(s), Values: values})
 		if s%10 == 0 {
-			err = errors.Join(err, r.Append(runs.Record{Step: s, Split: "validation", Time: at, Seconds: float64(s), Values: runs.Values{"objective": v / 2, "elbo": v/2 - 1, "importance_elbo": v/2 - 0.5, "loss": -v / 2}}))
+			err = errors.Join(err, r.Append(store.Record{Step: s, Split: "validation", Time: at, Seconds: float64(s), Values: store.Values{"objective": v / 2, "elbo": v/2 - 1, "importance_elbo": v/2 - 0.5, "loss": -v / 2}}))
 		}
 		if err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	if err := r.Update(func(i *runs.Info) { i.Step = to }); err != nil {
+	if err := r.Update(func(i *store.Info) { i.Step = to }); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -185,7 +185,7 @@ func TestRuns_LatestFirstWithTheirMetrics(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "new" || all[1].Name != "old" {
 		t.Fatalf("got %+v", all)
 	}
-	if r := all[1]; r.Step != 5 || r.Steps != 1000 || r.Objective == nil || *r.Objective != 5 || r.Members != 2 || r.State != runs.Running || r.Live != nil {
+	if r := all[1]; r.Step != 5 || r.Steps != 1000 || r.Objective == nil || *r.Objective != 5 || r.Members != 2 || r.State != store.Running || r.Live != nil {
 		t.Errorf("got %+v", r)
 	}
 	if r := all[0]; r.Members != 0 || r.Live == nil || r.Live.Waiting != "a worker" || r.Live.Workers == nil {
@@ -261,7 +261,7 @@ func TestFigures_StayInTheirFolder(t *testing.T) {
 func TestMetrics_AllRecords(t *testing.T) {
 	b := newBench(t, "")
 	r := b.run("a", 25)
-	if err := r.Append(runs.Record{Step: 26, Split: "train", Time: start, Values: runs.Values{"objective": math.NaN(), "extra": 1}}); err != nil {
+	if err := r.Append(store.Record{Step: 26, Split: "train", Time: start, Values: store.Values{"objective": math.NaN(), "extra": 1}}); err != nil {
 		t.Fatal(err)
 	}
 	s := get[Series](b, "/api/runs/a/metrics")

@@ -1,4 +1,3 @@
-// Package vector distributes work on long vectors over the cores. It does not know what is computed.
 package vector
 
 import (

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Recovery has the times that a run needed to recover from faults of one kind.
@@ -187,13 +187,13 @@ func (w *watcher) usual() time.Duration {
 // tail reads the steps that are appended to the metrics of a run. If the run went back, it continues at the new end.
 type tail struct {
 	dir, name string
-	file      *runs.Tail // nil: the run is not there yet
+	file      *store.Tail // nil: the run is not there yet
 }
 
 func (t *tail) read() (steps []step, err error) {
 	if t.file == nil {
-		t.file, err = runs.Follow(t.dir, t.name, runs.Position{})
-		if errors.Is(err, runs.ErrNotFound) {
+		t.file, err = store.Follow(t.dir, t.name, store.Position{})
+		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil
 		}
 		if err != nil {
@@ -201,7 +201,7 @@ func (t *tail) read() (steps []step, err error) {
 		}
 	}
 	for {
-		_, back, err := t.file.Rows(math.MaxInt, func(r *runs.Row) {
+		_, back, err := t.file.Rows(math.MaxInt, func(r *store.Row) {
 			if r.Split == "train" {
 				steps = append(steps, step{r.Step, r.Time})
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // The tail of the metrics of a run that goes on and goes back, as when a coordinator is killed and started again.
@@ -24,14 +24,14 @@ func TestTail(t *testing.T) {
 		}
 	}
 	read()
-	run, err := runs.Create(dir, "a", "", nil, nil, runs.Info{})
+	run, err := store.Create(dir, "a", "", nil, nil, store.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer run.Close()
 	write := func(step uint64, split string) {
 		t.Helper()
-		if err := run.Append(runs.Record{Step: step, Split: split}); err != nil {
+		if err := run.Append(store.Record{Step: step, Split: split}); err != nil {
 			t.Fatal(err)
 		}
 	}

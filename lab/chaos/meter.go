@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // meter counts what the coordinators of a run do. Each coordinator counts from its own start. Its counters are read
@@ -87,7 +87,7 @@ func (m *meter) effects() (e Effects) {
 }
 
 // issued is the sum over all coordinators. At the end of the run, the counter of the last one is in the run's metrics.
-func (m *meter) issued(info runs.Info) uint64 {
+func (m *meter) issued(info store.Info) uint64 {
 	var n, last uint64
 	for term, c := range m.terms {
 		n += c.Issued
@@ -101,9 +101,9 @@ func (m *meter) issued(info runs.Info) uint64 {
 
 // useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations up to
 // it.
-func (k *conductor) useful(info runs.Info) (uint64, error) {
+func (k *conductor) useful(info store.Info) (uint64, error) {
 	var validations uint64
-	err := runs.ReadMetrics(filepath.Join(k.cfg.Folder, "runs"), k.cfg.Name, func(r runs.Record) error {
+	err := store.ReadMetrics(filepath.Join(k.cfg.Folder, "runs"), k.cfg.Name, func(r store.Record) error {
 		if r.Split == "validation" && r.Step <= info.Checkpoint {
 			validations++
 		}

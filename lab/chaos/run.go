@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 const (
@@ -75,7 +75,7 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{
-		Step: info.Checkpoint, SHA256: info.ParametersSHA256, Finished: info.State == runs.Finished, Seconds: seconds,
+		Step: info.Checkpoint, SHA256: info.ParametersSHA256, Finished: info.State == store.Finished, Seconds: seconds,
 		Exits: k.exits, Coordinators: k.coordinator.generation, Growth: k.samples.growth(),
 	}
 	if r.Faults, err = k.faults(); err != nil {
@@ -168,7 +168,7 @@ func (k *conductor) act(ctx context.Context, now time.Time) error {
 
 // saved is the step of the newest checkpoint; 0: there is none.
 func (k *conductor) saved() (uint64, error) {
-	list, err := checkpoint.List(filepath.Join(k.cfg.Folder, "runs", k.cfg.Name, runs.Checkpoints))
+	list, err := checkpoint.List(filepath.Join(k.cfg.Folder, "runs", k.cfg.Name, store.Checkpoints))
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -200,19 +200,19 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 		k.cfg.Progress(Status{Elapsed: elapsed, Step: info.Step, Steps: info.Steps, Workers: k.present(), Faults: faults})
 	}
 	switch info.State {
-	case runs.Finished:
+	case store.Finished:
 		return true, nil
-	case runs.Failed:
+	case store.Failed:
 		return false, fmt.Errorf("%w: %s", ErrFailed, info.ExitReason)
 	}
 	return k.cfg.Duration > 0 && !k.worked.IsZero() && now.Sub(k.worked) >= k.cfg.Duration, nil
 }
 
-func (k *conductor) info() (runs.Info, error) { return readRun(k.cfg) }
+func (k *conductor) info() (store.Info, error) { return readRun(k.cfg) }
 
 // readRun reads run.json without a lock, which could hinder a starting coordinator.
-func readRun(cfg Config) (runs.Info, error) {
-	return runs.Peek(filepath.Join(cfg.Folder, "runs"), cfg.Name)
+func readRun(cfg Config) (store.Info, error) {
+	return store.Peek(filepath.Join(cfg.Folder, "runs"), cfg.Name)
 }
 
 // present counts the workers that run and are not paused.

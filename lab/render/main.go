@@ -1,7 +1,7 @@
 // Command render writes the report of a sitting of measurements: it reads the records that docs/bench/run.sh keeps, a
 // JSON list, from standard input, and writes Markdown to standard output. As `render scaling` it compares what
 // docs/bench/scaling.sh has measured with the predictions. It measures nothing.
-package render
+package main
 
 import (
 	"encoding/json"

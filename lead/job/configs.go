@@ -4,18 +4,18 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // ReadConfig reads the configuration of a run. If it cannot be read, the file is damaged; the caller made no mistake.
 func ReadConfig(kinds *config.Kinds, runsDir, name string) (config.Config, error) {
-	data, path, err := runs.Config(runsDir, name)
+	data, path, err := store.Config(runsDir, name)
 	if err != nil {
 		return config.Config{}, err
 	}
 	c, err := kinds.Parse(path, data)
 	if err != nil {
-		return config.Config{}, fmt.Errorf("%w: %s", runs.ErrDamaged, err)
+		return config.Config{}, fmt.Errorf("%w: %s", store.ErrDamaged, err)
 	}
 	return c, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run with
@@ -114,7 +114,7 @@ func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
-		return set.ParseNormalisation(runs.NormalisationFile, stored)
+		return set.ParseNormalisation(store.NormalisationFile, stored)
 	case own(c).Normalise == "auto":
 		return set.Measure(split.Training), nil
 	case own(c).Normalise == "none":
@@ -201,7 +201,7 @@ func (d *Data) Normalisation() ([]byte, error) {
 }
 
 // Keep writes the scaling into the run folder.
-func (d *Data) Keep(run *runs.Run) error {
+func (d *Data) Keep(run *store.Run) error {
 	if d == nil {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (d *Data) Keep(run *runs.Run) error {
 	if err != nil {
 		return fmt.Errorf("encode the normalisation: %w", err)
 	}
-	return runs.WriteFile(run.Path(runs.NormalisationFile), append(text, '\n'))
+	return store.WriteFile(run.Path(store.NormalisationFile), append(text, '\n'))
 }
 
 // StoredScale reads the scaling from the folder of a run on own data; nil for other runs.
@@ -217,9 +217,9 @@ func StoredScale(c config.Config, folder string) ([]byte, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(folder, runs.NormalisationFile))
+	data, err := os.ReadFile(filepath.Join(folder, store.NormalisationFile))
 	if err != nil {
-		return nil, fmt.Errorf("%w: read its normalisation: %w", runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: read its normalisation: %w", store.ErrDamaged, err)
 	}
 	return data, nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Origin says who asked for a run, and with which settings.
@@ -19,16 +19,16 @@ type Origin struct {
 }
 
 // MakeRun makes the folder of a run of the plan in dir.
-func (p *Plan) MakeRun(dir string, o Origin) (*runs.Run, error) {
+func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 	c := p.Config
-	info := runs.Info{
+	info := store.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
 		Versions: Versions(), GitRevision: Revision(), Command: o.Command, Host: o.Host, Sweep: o.Sweep,
 	}
 	for _, t := range p.Terms {
-		info.Terms = append(info.Terms, runs.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight, Note: t.Note})
+		info.Terms = append(info.Terms, store.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight, Note: t.Note})
 	}
-	return runs.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
+	return store.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
 }
 
 // Stem begins the name of a run that was given no name.

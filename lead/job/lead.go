@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -21,7 +21,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 		lead.Average, lead.Patience = c.Optim.Average, c.Train.Patience
 	}
 	lead.Data, lead.Identity = p.Data.Bytes(), c.Identity()
-	lead.Dir, lead.Log = filepath.Join(folder, runs.Checkpoints), filepath.Join(folder, runs.Log)
+	lead.Dir, lead.Log = filepath.Join(folder, store.Checkpoints), filepath.Join(folder, store.Log)
 	if lead.Numerics = p.Numerics; lead.Numerics == nil {
 		lead.Numerics = Numerics()
 	}

@@ -1,6 +1,6 @@
 // Package job turns a configuration into work: the user's data, read and scaled; the program of a worker; the plan,
-// which describes a run before it begins; and the configuration of a coordinator. It starts nothing, prints nothing and
-// knows no broker.
+// which describes a run before it begins; and the configuration of a coordinator. It also identifies this program: its
+// version, its revision, and the platform that it runs on. It starts nothing, prints nothing and knows no broker.
 package job
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // Store holds data sets by the hash of their content.
@@ -19,23 +19,23 @@ type Store interface {
 
 // StoredData is the result of LoadData for a data set in a store; nil if data are simulated. scale is the scaling of
 // its Data, as JSON.
-func StoredData(store Store, c config.Config, scale []byte) (*Data, error) {
+func StoredData(kept Store, c config.Config, scale []byte) (*Data, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
-	encoded, err := store.Load(own(c).Hash)
+	encoded, err := kept.Load(own(c).Hash)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, config.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
 			"submit the run again on the machine that has the files: submit uploads them")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	d := &Data{Encoded: encoded, Files: own(c).Files, hash: own(c).Hash}
 	if d.set, err = files.Decode(encoded); err != nil {
 		return nil, fmt.Errorf("decode the data set: %w", err)
 	}
-	if d.scale, err = d.set.ParseNormalisation(runs.NormalisationFile, scale); err != nil {
+	if d.scale, err = d.set.ParseNormalisation(store.NormalisationFile, scale); err != nil {
 		return nil, err
 	}
 	split, err := divide(c, d.set)

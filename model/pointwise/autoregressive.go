@@ -1,5 +1,3 @@
-// Package pointwise holds what the models without a latent state share: they predict an observation from those
-// before it, with Gaussian noise of one standard deviation per dimension. It does not know how they predict.
 package pointwise
 
 import (

@@ -6,8 +6,13 @@
 //	Mixing         w = softmax or sigmoid of a network of z_{t−1} and u_t
 //	Emission       p(x_t | z_t), Gaussian or Bernoulli
 //
-// A family of models puts them together and says what its loss is. The package does not know what the mixing weights
-// come from, nor how sequences are forecast.
+// A family of models puts them together and says what its loss is.
+//
+// It is also what the forecasts of all families share. The sequences of a query are taken in groups, so that memory stays
+// bounded; a group continues each of its sequences by several paths at a time; the paths are averaged, and a decoder is drawn
+// from along the first. The rows of a group are time-major: within a time step row j·N+i is path j of sequence i of the group.
+//
+// The package does not know what the mixing weights come from, nor how a model infers its state.
 package statespace
 
 import (

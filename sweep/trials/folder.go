@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -114,15 +114,15 @@ func (f Folder) Lead() (io.Closer, error) {
 	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return nil, fmt.Errorf("make the folder of the sweep: %w", err)
 	}
-	lock, err := runs.Lock(f.Path(lockFile))
-	if errors.Is(err, runs.ErrHeld) {
+	lock, err := store.Lock(f.Path(lockFile))
+	if errors.Is(err, store.ErrHeld) {
 		return nil, config.Hint(config.Usagef("sweep %s is led by another process", f.Name), "look at it with sweep show, or end it with sweep stop")
 	}
 	return lock, err
 }
 
 // Led reports whether a process leads the sweep.
-func (f Folder) Led() bool { return runs.Locked(f.Path(lockFile)) }
+func (f Folder) Led() bool { return store.Locked(f.Path(lockFile)) }
 
 // Order is what the user wants of the sweep.
 func (f Folder) Order() sweep.Order {
@@ -136,7 +136,7 @@ func (f Folder) Order() sweep.Order {
 
 // SetOrder tells the process that leads the sweep what the user wants.
 func (f Folder) SetOrder(o sweep.Order) error {
-	return runs.WriteFile(f.Path(orderFile), []byte(o+"\n"))
+	return store.WriteFile(f.Path(orderFile), []byte(o+"\n"))
 }
 
 // write replaces a file of the folder by what fill writes.
@@ -145,7 +145,7 @@ func (f Folder) write(name string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("make %s: %w", name, err)
 	}
-	return runs.WriteFile(f.Path(name), b.Bytes())
+	return store.WriteFile(f.Path(name), b.Bytes())
 }
 
 // Export writes what others read: table, lines, the journal of Optuna, and the page.
@@ -229,17 +229,17 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(to, runs.Checkpoints), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(to, store.Checkpoints), 0o755); err != nil {
 		return err
 	}
 	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
-	kept, err := os.ReadDir(filepath.Join(from, runs.Checkpoints))
+	kept, err := os.ReadDir(filepath.Join(from, store.Checkpoints))
 	if err != nil {
 		return err
 	}
 	for _, e := range kept {
 		if !e.IsDir() {
-			files = append(files, filepath.Join(runs.Checkpoints, e.Name()))
+			files = append(files, filepath.Join(store.Checkpoints, e.Name()))
 		}
 	}
 	for _, name := range files {
@@ -248,15 +248,15 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 			continue
 		}
 		if err == nil {
-			err = runs.WriteFile(filepath.Join(to, name), content)
+			err = store.WriteFile(filepath.Join(to, name), content)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		runs.WriteFile(filepath.Join(to, "trial.json"), append(data, '\n')),
-		runs.WriteFile(filepath.Join(to, "command.txt"), []byte(info.Command+"\n")),
+		store.WriteFile(filepath.Join(to, "trial.json"), append(data, '\n')),
+		store.WriteFile(filepath.Join(to, "command.txt"), []byte(info.Command+"\n")),
 	)
 }
 

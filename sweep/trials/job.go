@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -210,7 +210,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	if err := j.compare(); err != nil { // another process may have begun it meanwhile
 		return err
 	}
-	if err := runs.WriteFile(j.Folder.Path(SpecFile), j.text); err != nil {
+	if err := store.WriteFile(j.Folder.Path(SpecFile), j.text); err != nil {
 		return err
 	}
 	journal, records, err := sweep.OpenJournal(j.Folder.Path(JournalFile))

@@ -12,20 +12,20 @@ import (
 
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // measure reads the metrics of a run that has reached a rung.
-func (r *runner) measure(o lead.Order, info runs.Info, step uint64) (sweep.Result, error) {
+func (r *runner) measure(o lead.Order, info store.Info, step uint64) (sweep.Result, error) {
 	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{Updates: float64(step)}}
 	costs, err := r.costs()
 	if err != nil {
 		return res, err
 	}
-	err = runs.ReadMetrics(r.runsDir, o.Name, func(m runs.Record) error {
+	err = store.ReadMetrics(r.runsDir, o.Name, func(m store.Record) error {
 		switch {
 		case m.Step > step:
 		case m.Split == "train":
@@ -72,7 +72,7 @@ func (r *runner) costs() ([]*reaching, error) {
 }
 
 // validated takes in a validation.
-func (c *reaching) validated(step uint64, found runs.Values) {
+func (c *reaching) validated(step uint64, found store.Values) {
 	v := found[c.Metric]
 	c.best = max(c.best, v)
 	if !c.reached && v >= c.Level {
@@ -99,7 +99,7 @@ func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error 
 }
 
 // validated takes over a validation. A value that is no number stays the best: a run does not recover from it unseen.
-func validated(values map[string]float64, found runs.Values) {
+func validated(values map[string]float64, found store.Values) {
 	for name, v := range found {
 		switch name {
 		case "elbo", "objective":

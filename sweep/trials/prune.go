@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // PruneRequest says where to look.
@@ -46,7 +46,7 @@ func Find(r PruneRequest) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := runs.List(r.Runs)
+	list, err := store.List(r.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Find(r PruneRequest) ([]Item, error) {
 		return nil, err
 	}
 	for _, info := range list {
-		if info.State != runs.Finished || info.Sweep != "" {
+		if info.State != store.Finished || info.Sweep != "" {
 			continue
 		}
 		item, err := r.finished(info, named)
@@ -83,15 +83,15 @@ func (r PruneRequest) losers() ([]Item, error) {
 		}
 		for _, name := range names {
 			for _, dir := range []string{f.Runs(), r.Runs} {
-				info, err := runs.Load(dir, name)
-				if errors.Is(err, runs.ErrNotFound) || err == nil && (info.Sweep != f.Name || info.State == runs.Running) {
+				info, err := store.Load(dir, name)
+				if errors.Is(err, store.ErrNotFound) || err == nil && (info.Sweep != f.Name || info.State == store.Running) {
 					continue
 				}
 				if err != nil {
 					return nil, err
 				}
 				item := Item{Run: name, What: Losers, Why: "a trial that lost in sweep " + f.Name, dir: dir}
-				if err := item.take(filepath.Join(dir, name, runs.Checkpoints), filepath.Join(dir, name, runs.Log)); err != nil {
+				if err := item.take(filepath.Join(dir, name, store.Checkpoints), filepath.Join(dir, name, store.Log)); err != nil {
 					return nil, err
 				}
 				if item.Bytes > 0 {
@@ -104,17 +104,17 @@ func (r PruneRequest) losers() ([]Item, error) {
 }
 
 // finished is what can go of a finished run; nothing if it has no bytes.
-func (r PruneRequest) finished(info runs.Info, named map[string]string) (Item, error) {
+func (r PruneRequest) finished(info store.Info, named map[string]string) (Item, error) {
 	item := Item{Run: info.Name, dir: r.Runs}
 	folder := filepath.Join(r.Runs, info.Name)
 	if r.Older > 0 && r.Now.Sub(info.Updated) >= r.Older && !mentioned(folder, info.Name, named) {
 		item.What, item.Why = Whole, "finished, last changed "+info.Updated.Local().Format(time.DateOnly)
 		var err error
-		item.Bytes, err = runs.Size(r.Runs, info.Name)
+		item.Bytes, err = store.Size(r.Runs, info.Name)
 		return item, err
 	}
 	item.What, item.Why = Checkpoints, "finished; the best and the last checkpoint stay"
-	dir := filepath.Join(folder, runs.Checkpoints)
+	dir := filepath.Join(folder, store.Checkpoints)
 	older, err := checkpoint.Surplus(dir)
 	if err != nil {
 		return Item{}, fmt.Errorf("look at run %s: %w", info.Name, err)
@@ -124,13 +124,13 @@ func (r PruneRequest) finished(info runs.Info, named map[string]string) (Item, e
 
 // configurations are the texts of the configurations of the runs that are not finished, by name: they may name files of
 // other runs, e.g. a scaling.
-func configurations(dir string, list []runs.Info) (map[string]string, error) {
+func configurations(dir string, list []store.Info) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, info := range list {
-		if info.State == runs.Finished {
+		if info.State == store.Finished {
 			continue
 		}
-		text, _, err := runs.Config(dir, info.Name)
+		text, _, err := store.Config(dir, info.Name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func mentioned(folder, name string, texts map[string]string) bool {
 // take adds files, and folders with what is in them.
 func (i *Item) take(paths ...string) error {
 	for _, path := range paths {
-		size, err := runs.SizeOf(path)
+		size, err := store.SizeOf(path)
 		if err != nil {
 			return err
 		}
@@ -185,16 +185,16 @@ func (i *Item) take(paths ...string) error {
 // ErrPlanChanged is returned by Remove for a run that is no longer what it was when Find looked.
 var ErrPlanChanged = errors.New("the run has changed meanwhile")
 
-// Remove removes the item. It holds the run meanwhile, and returns runs.ErrHeld if a process works on it.
+// Remove removes the item. It holds the run meanwhile, and returns store.ErrHeld if a process works on it.
 func (i Item) Remove() error {
 	if i.What == Whole {
-		return runs.Remove(i.dir, i.Run)
+		return store.Remove(i.dir, i.Run)
 	}
-	r, err := runs.Open(i.dir, i.Run)
+	r, err := store.Open(i.dir, i.Run)
 	if err != nil {
 		return err
 	}
-	if i.What == Checkpoints && r.Info().State != runs.Finished {
+	if i.What == Checkpoints && r.Info().State != store.Finished {
 		return errors.Join(fmt.Errorf("%w: %s", ErrPlanChanged, i.Run), r.Close())
 	}
 	var all []error

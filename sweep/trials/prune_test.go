@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
-	"github.com/switchyard-ml/switchyard/runs/checkpoint"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // made is a run to make: steps are those of its checkpoints, best the one that is the best; 0: none.
 type made struct {
 	name, config string
-	state        runs.State // empty: it goes on
+	state        store.State // empty: it goes on
 	sweep        string
 	steps        []uint64
 	best         uint64
@@ -25,14 +25,14 @@ type made struct {
 }
 
 // make makes a run in a folder, and returns it held if it goes on.
-func (m made) make(t *testing.T, dir string) *runs.Run {
+func (m made) make(t *testing.T, dir string) *store.Run {
 	t.Helper()
-	r, err := runs.Create(dir, m.name, "", []byte("preset: fhn\n"+m.config), nil, runs.Info{Steps: 100, Sweep: m.sweep})
+	r, err := store.Create(dir, m.name, "", []byte("preset: fhn\n"+m.config), nil, store.Info{Steps: 100, Sweep: m.sweep})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() }) // once more is no harm
-	at := filepath.Join(dir, m.name, runs.Checkpoints)
+	at := filepath.Join(dir, m.name, store.Checkpoints)
 	store := &checkpoint.Store{Dir: at}
 	for _, step := range m.steps {
 		if err := store.Write(&checkpoint.Checkpoint{Run: m.name, Step: step, Theta: []float32{1, 2, 3}}, step == m.best); err != nil {
@@ -87,7 +87,7 @@ func copyMissing(t *testing.T, from, to string) {
 // steps are the checkpoints of a run.
 func steps(t *testing.T, dir, name string) string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, name, runs.Checkpoints, "step-*.json"))
+	list, err := filepath.Glob(filepath.Join(dir, name, store.Checkpoints, "step-*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,34 +110,34 @@ func TestFind_Runs(t *testing.T) {
 		want   string        // the items
 		remain string        // checkpoints of the first run; "gone": the folder is
 	}{
-		{"the best and the last stay", []made{{name: "a", state: runs.Finished, steps: five, best: 20}}, 0, 0, "", "a: older checkpoints", "20 50"},
-		{"the last alone stays", []made{{name: "a", state: runs.Finished, steps: five}}, 0, 0, "", "a: older checkpoints", "50"},
-		{"nothing is left to remove", []made{{name: "a", state: runs.Finished, steps: []uint64{50}, best: 50}}, 0, 0, "", "", "50"},
-		{"which is the best is not known", []made{{name: "a", state: runs.Finished, steps: five, damage: true}}, 0, 0, "", "", "10 20 30 40 50"},
-		{"there is no checkpoint", []made{{name: "a", state: runs.Finished}}, 0, 0, "", "", ""},
-		{"interrupted", []made{{name: "a", state: runs.Interrupted, steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
-		{"failed", []made{{name: "a", state: runs.Failed, steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
+		{"the best and the last stay", []made{{name: "a", state: store.Finished, steps: five, best: 20}}, 0, 0, "", "a: older checkpoints", "20 50"},
+		{"the last alone stays", []made{{name: "a", state: store.Finished, steps: five}}, 0, 0, "", "a: older checkpoints", "50"},
+		{"nothing is left to remove", []made{{name: "a", state: store.Finished, steps: []uint64{50}, best: 50}}, 0, 0, "", "", "50"},
+		{"which is the best is not known", []made{{name: "a", state: store.Finished, steps: five, damage: true}}, 0, 0, "", "", "10 20 30 40 50"},
+		{"there is no checkpoint", []made{{name: "a", state: store.Finished}}, 0, 0, "", "", ""},
+		{"interrupted", []made{{name: "a", state: store.Interrupted, steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
+		{"failed", []made{{name: "a", state: store.Failed, steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
 		{"it goes on", []made{{name: "a", steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
-		{"a run of a sweep", []made{{name: "a", state: runs.Finished, sweep: "s", steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
-		{"old", []made{{name: "a", state: runs.Finished, steps: five}}, time.Hour, time.Hour, "", "a: whole run", "gone"},
-		{"old, without being asked", []made{{name: "a", state: runs.Finished, steps: five}}, 0, 1e4 * time.Hour, "", "a: older checkpoints", "50"},
-		{"not old enough", []made{{name: "a", state: runs.Finished, steps: five}}, time.Hour, 59 * time.Minute, "", "a: older checkpoints", "50"},
+		{"a run of a sweep", []made{{name: "a", state: store.Finished, sweep: "s", steps: five}}, time.Hour, 2 * time.Hour, "", "", "10 20 30 40 50"},
+		{"old", []made{{name: "a", state: store.Finished, steps: five}}, time.Hour, time.Hour, "", "a: whole run", "gone"},
+		{"old, without being asked", []made{{name: "a", state: store.Finished, steps: five}}, 0, 1e4 * time.Hour, "", "a: older checkpoints", "50"},
+		{"not old enough", []made{{name: "a", state: store.Finished, steps: five}}, time.Hour, 59 * time.Minute, "", "a: older checkpoints", "50"},
 		{"named by one that can be resumed", []made{
-			{name: "a", state: runs.Finished, steps: five},
-			{name: "b", state: runs.Interrupted, config: "env:\n  normalise: runs/a/normalisation.json\n"},
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Interrupted, config: "env:\n  normalise: runs/a/normalisation.json\n"},
 		}, time.Hour, 2 * time.Hour, "", "a: older checkpoints", "50"},
-		{"named by itself", []made{{name: "a", state: runs.Finished, steps: five, config: "env:\n  normalise: runs/a/normalisation.json\n"}}, time.Hour, 2 * time.Hour, "", "a: whole run", "gone"},
+		{"named by itself", []made{{name: "a", state: store.Finished, steps: five, config: "env:\n  normalise: runs/a/normalisation.json\n"}}, time.Hour, 2 * time.Hour, "", "a: whole run", "gone"},
 		{"named by one that is finished", []made{
-			{name: "a", state: runs.Finished, steps: five},
-			{name: "b", state: runs.Finished, config: "env:\n  normalise: runs/a/normalisation.json\n"},
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Finished, config: "env:\n  normalise: runs/a/normalisation.json\n"},
 		}, time.Hour, 2 * time.Hour, "", "a: whole run, b: whole run", "gone"},
 		{"a name that begins alike is named", []made{
-			{name: "a", state: runs.Finished, steps: five},
-			{name: "b", state: runs.Interrupted, config: "env:\n  normalise: runs/ab/normalisation.json\n"},
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Interrupted, config: "env:\n  normalise: runs/ab/normalisation.json\n"},
 		}, time.Hour, 2 * time.Hour, "", "a: whole run", "gone"},
 		{
 			"named by a sweep that is not over",
-			[]made{{name: "a", state: runs.Finished, steps: five}},
+			[]made{{name: "a", state: store.Finished, steps: five}},
 			time.Hour, 2 * time.Hour,
 			"preset: files\nparameters:\n  env.normalise: runs/a/normalisation.json\n  seed: [1, 2]\n", "a: older checkpoints", "50",
 		},
@@ -199,19 +199,19 @@ func writeSpec(t *testing.T, sweeps, spec string) {
 // TestRemove_ChangedMeanwhile: a run that a process has taken since, and one that goes on again, keep everything.
 func TestRemove_ChangedMeanwhile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
-	made{name: "a", state: runs.Finished, steps: []uint64{10, 20, 30}}.make(t, dir)
+	made{name: "a", state: store.Finished, steps: []uint64{10, 20, 30}}.make(t, dir)
 	items, err := Find(PruneRequest{Runs: dir, Now: time.Now()})
 	if err != nil || len(items) != 1 || Sum(items) != items[0].Bytes {
 		t.Fatalf("found %v, %v", items, err)
 	}
-	r, err := runs.Open(dir, "a")
+	r, err := store.Open(dir, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := items[0].Remove(); !errors.Is(err, runs.ErrHeld) {
+	if err := items[0].Remove(); !errors.Is(err, store.ErrHeld) {
 		t.Errorf("while it is held: %v", err)
 	}
-	if err := errors.Join(r.Update(func(i *runs.Info) { i.State = runs.Interrupted }), r.Close()); err != nil {
+	if err := errors.Join(r.Update(func(i *store.Info) { i.State = store.Interrupted }), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := items[0].Remove(); !errors.Is(err, ErrPlanChanged) {
@@ -220,10 +220,10 @@ func TestRemove_ChangedMeanwhile(t *testing.T) {
 	if left := steps(t, dir, "a"); left != "10 20 30" {
 		t.Errorf("left are %s", left)
 	}
-	if err := runs.Remove(dir, "a"); err != nil {
+	if err := store.Remove(dir, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := items[0].Remove(); !errors.Is(err, runs.ErrNotFound) {
+	if err := items[0].Remove(); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("once it is gone: %v", err)
 	}
 }

@@ -1,5 +1,3 @@
-// Package trials runs the trials of sweeps as runs of a host: it makes their configurations, leads them from rung to
-// rung, reads their metrics, and keeps the folder of a sweep. Which trials there are is decided by package sweep.
 package trials
 
 import (
@@ -17,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -130,7 +128,7 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 // discard deletes what needs much space of a run.
 func (r *runner) discard(run string) {
 	folder := filepath.Join(r.runsDir, run)
-	err := errors.Join(os.RemoveAll(filepath.Join(folder, runs.Checkpoints)), os.RemoveAll(filepath.Join(folder, runs.Log)))
+	err := errors.Join(os.RemoveAll(filepath.Join(folder, store.Checkpoints)), os.RemoveAll(filepath.Join(folder, store.Log)))
 	if err != nil {
 		r.log.Warn("the checkpoints of a run stay on the disk", "run", run, "error", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -292,11 +292,11 @@ func (f Folder) remember(s source) error {
 func Again(r Request) (j *Job, err error) {
 	text, err := os.ReadFile(r.Folder.Path(SpecFile))
 	if err != nil {
-		return nil, fmt.Errorf("%w: read the spec of the sweep: %w", runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: read the spec of the sweep: %w", store.ErrDamaged, err)
 	}
 	var s source
 	if err := decodeFile(r.Folder.Path(sourceFile), &s); err != nil {
-		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	r.Text, r.Environment = text, s.Environment
 	r.Path = filepath.Join(s.Folder, SpecFile)

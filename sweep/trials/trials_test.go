@@ -20,7 +20,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -202,7 +202,7 @@ func discarded(t *testing.T, f Folder) {
 		t.Fatal(err)
 	}
 	for _, trial := range state.Trials {
-		_, err := os.Stat(filepath.Join(f.Runs(), RunName(f.Name, trial.ID, 1, 2), runs.Checkpoints))
+		_, err := os.Stat(filepath.Join(f.Runs(), RunName(f.Name, trial.ID, 1, 2), store.Checkpoints))
 		if kept := err == nil; kept != (trial.Status == sweep.StatusComplete) {
 			t.Errorf("trial %d is %s, and has checkpoints: %t", trial.ID, trial.Status, kept)
 		}
@@ -278,7 +278,7 @@ func ignore(terminal.Progress) {}
 func TestRunner_Drop(t *testing.T) {
 	for _, keep := range []Keep{KeepComplete, KeepBest, KeepAll} {
 		r := &runner{name: "s", keep: keep, runsDir: t.TempDir(), log: hclog.NewNullLogger()}
-		folder := filepath.Join(r.runsDir, RunName("s", 4, 2, 2), runs.Checkpoints)
+		folder := filepath.Join(r.runsDir, RunName("s", 4, 2, 2), store.Checkpoints)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestLead_KeepBest(t *testing.T) {
 	}
 	best, _ := state.Best()
 	for _, trial := range state.Trials {
-		_, err := os.Stat(filepath.Join(f.Runs(), RunName("s", trial.ID, 1, 1), runs.Checkpoints))
+		_, err := os.Stat(filepath.Join(f.Runs(), RunName("s", trial.ID, 1, 1), store.Checkpoints))
 		if (err == nil) != (trial.ID == best[0].ID) || trial.Status != sweep.StatusComplete {
 			t.Errorf("trial %d is %s, the best is %d, and it has checkpoints: %t", trial.ID, trial.Status, best[0].ID, err == nil)
 		}

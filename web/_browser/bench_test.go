@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -133,29 +133,29 @@ type settings struct {
 	seed      uint64
 	overrides []string
 	config    string
-	state     runs.State // empty: under way
+	state     store.State // empty: under way
 	reason    string
 	outlier   uint64 // the step whose objective is far off
 	check     uint64 // steps between validations; 0: 20
 }
 
 // run makes a run and, unless it is under way, ends it.
-func (b *bench) run(name string, s settings) *runs.Run {
+func (b *bench) run(name string, s settings) *store.Run {
 	b.t.Helper()
 	if s.of == 0 {
 		s.of = max(1000, s.steps)
 	}
 	config := fmt.Sprintf("preset: fhn\nseed: %d\nmodel:\n  kind: slds\n  latent: 4\noptim:\n  rate: 0.0005\n%s", s.seed, s.config)
-	r, err := runs.Create(b.dir, name, "", []byte(config), s.overrides, runs.Info{
+	r, err := store.Create(b.dir, name, "", []byte(config), s.overrides, store.Info{
 		Steps: s.of, Preset: "fhn", Seed: s.seed, Parameters: 3592, Command: append([]string{"train", "fhn"}, s.overrides...), Checkpoint: s.steps,
-		Terms: []runs.Term{{Name: "loss", Label: "loss"}, {Name: "reconstruction", Label: "reconstruction", Weight: 1}, {Name: "kl_state", Label: "KL state", Weight: 1, Note: "a note"}},
+		Terms: []store.Term{{Name: "loss", Label: "loss"}, {Name: "reconstruction", Label: "reconstruction", Weight: 1}, {Name: "kl_state", Label: "KL state", Weight: 1, Note: "a note"}},
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = r.Close() }) // once more is no harm
 	b.grow(r, 1, s.steps, s)
-	err = os.WriteFile(filepath.Join(b.dir, name, runs.Log), []byte(`{"event":"open","step":0}`+"\n"+`{"step":1,"theta":"580e"}`+"\n"), 0o600)
+	err = os.WriteFile(filepath.Join(b.dir, name, store.Log), []byte(`{"event":"open","step":0}`+"\n"+`{"step":1,"theta":"580e"}`+"\n"), 0o600)
 	tables := filepath.Join(b.dir, name, "tables")
 	err = errors.Join(err, os.WriteFile(filepath.Join(tables, "fhn.txt"), []byte("R² of predictions k steps ahead\nk       1      2      5     10\nmodel  0.999  0.998  0.991  0.975\n"), 0o600),
 		os.WriteFile(filepath.Join(tables, "fhn.csv"), []byte("k,model\n1,0.999\n"), 0o600))
@@ -169,7 +169,7 @@ func (b *bench) run(name string, s settings) *runs.Run {
 }
 
 // grow adds steps to a run, half a second each.
-func (b *bench) grow(r *runs.Run, from, to uint64, s settings) {
+func (b *bench) grow(r *store.Run, from, to uint64, s settings) {
 	b.t.Helper()
 	g := rand.New(rand.NewPCG(s.seed, from))
 	every := max(s.check, 1)
@@ -184,13 +184,13 @@ func (b *bench) grow(r *runs.Run, from, to uint64, s settings) {
 			objective = -500
 		}
 		seconds := float64(step) / 2
-		m := runs.Record{Step: step, Split: "train", Time: begin.Add(time.Duration(seconds * float64(time.Second))), Seconds: seconds, Values: runs.Values{
+		m := store.Record{Step: step, Split: "train", Time: begin.Add(time.Duration(seconds * float64(time.Second))), Seconds: seconds, Values: store.Values{
 			"objective": objective, "loss": -objective, "reconstruction": -objective - 0.5, "kl_state": 0.5, "gradient_norm": 3 + g.Float64(),
 			"learning_rate": 0.0005, "step_seconds": 0.05 + 0.01*g.Float64(), "compute_seconds": 0.04, "workers": 2, "bytes_in": 14000, "bytes_out": 28000, "bytes_per_worker": 36000,
 		}}
 		err := r.Append(m)
 		if step%every == 0 {
-			m.Split, m.Values = "validation", runs.Values{"objective": objective - 3, "elbo": objective - 4, "loss": 3 - objective}
+			m.Split, m.Values = "validation", store.Values{"objective": objective - 3, "elbo": objective - 4, "loss": 3 - objective}
 			best = max(best, objective-3)
 			err = errors.Join(err, r.Append(m))
 		}
@@ -198,10 +198,10 @@ func (b *bench) grow(r *runs.Run, from, to uint64, s settings) {
 			b.t.Fatal(err)
 		}
 	}
-	if err := r.Update(func(i *runs.Info) {
+	if err := r.Update(func(i *store.Info) {
 		i.Step = to
 		if best > -1e9 {
-			i.Metrics = runs.Values{"validation_objective": best, "best_validation_objective": best, "best_step": float64(to), "validation_elbo": best - 1}
+			i.Metrics = store.Values{"validation_objective": best, "best_validation_objective": best, "best_step": float64(to), "validation_elbo": best - 1}
 		}
 	}); err != nil {
 		b.t.Fatal(err)

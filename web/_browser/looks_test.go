@@ -8,22 +8,22 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
 // several are runs of every state.
 func several(t *testing.T, token string) *bench {
 	b := newBench(t, token)
-	b.run("base-1", settings{steps: 300, of: 300, seed: 1, state: runs.Finished})
-	b.run("base-2", settings{steps: 300, of: 300, seed: 2, state: runs.Finished})
-	b.run("base-3", settings{steps: 300, of: 300, seed: 3, state: runs.Finished})
-	b.run("wide-1", settings{steps: 260, of: 300, seed: 1, overrides: []string{"model.hidden=256"}, config: "train:\n  hidden: 256\n", state: runs.Interrupted, reason: "Ctrl-C"})
+	b.run("base-1", settings{steps: 300, of: 300, seed: 1, state: store.Finished})
+	b.run("base-2", settings{steps: 300, of: 300, seed: 2, state: store.Finished})
+	b.run("base-3", settings{steps: 300, of: 300, seed: 3, state: store.Finished})
+	b.run("wide-1", settings{steps: 260, of: 300, seed: 1, overrides: []string{"model.hidden=256"}, config: "train:\n  hidden: 256\n", state: store.Interrupted, reason: "Ctrl-C"})
 	b.run("a-first-try-with-a-long-name", settings{
 		steps: 40, of: 300, seed: 9, overrides: []string{"env.files=recordings/of/the/first/week.csv", "optim.rate=1", "seed=9"},
-		state: runs.Failed, reason: "the loss is not finite at step 40: lower optim.rate, or raise optim.clip",
+		state: store.Failed, reason: "the loss is not finite at step 40: lower optim.rate, or raise optim.clip",
 	})
-	if err := runs.Rename(b.dir, "a-first-try-with-a-long-name", "broken"); err != nil {
+	if err := store.Rename(b.dir, "a-first-try-with-a-long-name", "broken"); err != nil {
 		t.Fatal(err)
 	}
 	b.run("under-way", settings{steps: 120, of: 1000, seed: 4})

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -35,7 +35,7 @@ func TestTab_DoesNotFreeze(t *testing.T) {
 // TestValidations_AreNoOutliers: one validation far off stays in view "without outliers".
 func TestValidations_AreNoOutliers(t *testing.T) {
 	b := newBench(t, "")
-	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 60, check: 2, state: runs.Finished})
+	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 60, check: 2, state: store.Finished})
 	p := open(t, b.url+"#/run/a?clip=1&smooth=0", 1000, 800, false)
 	p.await(ready)
 	p.await("document.querySelector('.chart canvas').ariaLabel.includes('validation')")
@@ -48,7 +48,7 @@ func TestValidations_AreNoOutliers(t *testing.T) {
 // TestLegend_HasMeasuredValues: the legend shows what was measured, and the chart says that its line is smoothed.
 func TestLegend_HasMeasuredValues(t *testing.T) {
 	b := newBench(t, "")
-	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 200, check: 70, state: runs.Finished})
+	b.run("a", settings{steps: 200, of: 200, seed: 1, outlier: 200, check: 70, state: store.Finished})
 	p := open(t, b.url+"#/run/a?smooth=0.9", 1000, 800, false)
 	p.await(ready)
 	p.await(legend + ".includes('−500')")
@@ -152,7 +152,7 @@ func TestWatching(t *testing.T) {
 	p.await(ready + " && document.querySelector('.facts').innerText.includes('30 of 1')")
 	b.grow(r, 31, 50, settings{seed: 1})
 	p.await("document.querySelector('.facts').innerText.includes('50 of 1')")
-	if err := r.End(runs.Finished, ""); err != nil {
+	if err := r.End(store.Finished, ""); err != nil {
 		t.Fatal(err)
 	}
 	p.await("document.querySelector('.pill').innerText === 'finished'")
@@ -270,7 +270,7 @@ func TestKeyboard(t *testing.T) {
 // the first look takes; that depends on the machine, and is not judged here.
 func TestLongRun(t *testing.T) {
 	b := newBench(t, "")
-	b.run("long", settings{steps: 100_000, of: 100_000, seed: 1, outlier: 54_321, check: 1000, state: runs.Finished})
+	b.run("long", settings{steps: 100_000, of: 100_000, seed: 1, outlier: 54_321, check: 1000, state: store.Finished})
 	begin := time.Now()
 	p := open(t, b.url+"#/run/long?clip=0", 1000, 800, false)
 	p.await(ready + " && document.querySelector('.chart canvas').ariaLabel?.includes('train −')")

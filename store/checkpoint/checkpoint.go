@@ -7,6 +7,10 @@
 // and "optim.average"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest with the
 // SHA-256 of the first file. best.json is a copy of the manifest of the best checkpoint.
 //
+// A tensor file is in the safetensors format: eight bytes with the length of a header; the header in JSON, with type, shape
+// and place of each tensor; and the elements, little-endian, one tensor after the other without gaps. Floating-point values
+// keep their bits.
+//
 // The package knows names, shapes and vectors. It knows no coordinator, no message and no model.
 package checkpoint
 

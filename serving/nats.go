@@ -1,5 +1,3 @@
-// Package natsservice offers a Service over NATS, as a micro service that the standard tools find: the same requests
-// and answers as over HTTP, on the subjects switchyard.model.RUN.filter, .forecast and .forget.
 package serving
 
 import (

@@ -1,4 +1,4 @@
-package runs_test
+package store_test
 
 import (
 	"encoding/binary"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 
-	"github.com/switchyard-ml/switchyard/runs"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func folder(t *testing.T) (dir string) {
 	if err := os.MkdirAll(filepath.Join(dir, "try"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	info, err := json.Marshal(runs.Info{Name: "try", State: runs.Finished, Step: 2, Steps: 2, ParametersSHA256: "abc", Started: began, Updated: began.Add(time.Minute)})
+	info, err := json.Marshal(store.Info{Name: "try", State: store.Finished, Step: 2, Steps: 2, ParametersSHA256: "abc", Started: began, Updated: began.Add(time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func fields(t *testing.T, data []byte, each func(field protowire.Number, number 
 func TestTensorBoard(t *testing.T) {
 	dir := folder(t)
 	for range 2 {
-		files, err := runs.TensorBoard(dir, "try", filepath.Join(dir, "try", runs.Folder))
+		files, err := store.TensorBoard(dir, "try", filepath.Join(dir, "try", store.Folder))
 		if err != nil || len(files) != 2 || !strings.Contains(files[0], filepath.Join("tb", "train", "events.out.tfevents.")) {
 			t.Fatalf("got %v, %v", files, err)
 		}
@@ -152,7 +152,7 @@ func TestTensorBoard(t *testing.T) {
 			t.Errorf("the validation is %+v", v)
 		}
 	}
-	if _, err := runs.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := store.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that there is not: %v", err)
 	}
 }
@@ -161,13 +161,13 @@ func TestTensorBoard(t *testing.T) {
 // goes on, or goes back, says from where, so that what was written of later updates is forgotten.
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
-	l := runs.NewLive(dir, 20_000, 0)
+	l := store.NewLive(dir, 20_000, 0)
 	for step := uint64(1); step <= 100; step++ {
-		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began.Add(time.Duration(step) * time.Second), Values: runs.Values{"loss": float64(step)}}); err != nil {
+		if err := l.Add(store.Record{Step: step, Split: "train", Time: began.Add(time.Duration(step) * time.Second), Values: store.Values{"loss": float64(step)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := l.Add(runs.Record{Step: 103, Split: "validation", Time: began, Values: runs.Values{"elbo": -7}})
+	err := l.Add(store.Record{Step: 103, Split: "validation", Time: began, Values: store.Values{"elbo": -7}})
 	if err := errors.Join(err, l.Flush()); err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +192,13 @@ func TestLive(t *testing.T) {
 	if train = load(t, files("train")[0]); len(train) != 13 || !train[12].begins || train[12].step != 51 {
 		t.Errorf("after going back: %+v", train[len(train)-1])
 	}
-	again := runs.NewLive(dir, 20_000, 50)
-	err = again.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 3}})
+	again := store.NewLive(dir, 20_000, 50)
+	err = again.Add(store.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: store.Values{"loss": 3}})
 	if err := errors.Join(err, again.Close()); err != nil {
 		t.Fatal(err)
 	}
-	at := runs.NewLive(dir, 20_000, 50) // in the same second
-	err = at.Add(runs.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: runs.Values{"loss": 4}})
+	at := store.NewLive(dir, 20_000, 50) // in the same second
+	err = at.Add(store.Record{Step: 51, Split: "train", Time: began.Add(time.Hour), Values: store.Values{"loss": 4}})
 	if err := errors.Join(err, at.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -214,9 +214,9 @@ func TestLive(t *testing.T) {
 // TestLive_Short: of a run of few updates, every one is written.
 func TestLive_Short(t *testing.T) {
 	dir := t.TempDir()
-	l := runs.NewLive(dir, 30, 0)
+	l := store.NewLive(dir, 30, 0)
 	for step := uint64(1); step <= 30; step++ {
-		if err := l.Add(runs.Record{Step: step, Split: "train", Time: began, Values: runs.Values{"loss": 1}}); err != nil {
+		if err := l.Add(store.Record{Step: step, Split: "train", Time: began, Values: store.Values{"loss": 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,7 +287,7 @@ func TestMLflow(t *testing.T) {
 	s := &server{t, map[string]string{}, map[string][]map[string]any{}}
 	web := httptest.NewServer(s)
 	defer web.Close()
-	m := runs.MLflow{URL: web.URL + "/", Experiment: "trials & more", Client: web.Client()}
+	m := store.MLflow{URL: web.URL + "/", Experiment: "trials & more", Client: web.Client()}
 	for range 2 {
 		id, leftOut, err := m.Send(t.Context(), dir, "try", c)
 		if err != nil || id != "r1" || leftOut != 0 {
@@ -331,8 +331,8 @@ func TestMLflow_Refused(t *testing.T) {
 		http.Error(w, "no such tenant", http.StatusForbidden)
 	}))
 	defer web.Close()
-	m := runs.MLflow{URL: web.URL, Experiment: "x", Client: web.Client()}
-	if _, _, err := m.Send(t.Context(), folder(t), "try", someConfig(t)); !errors.Is(err, runs.ErrServer) || !strings.Contains(err.Error(), "no such tenant") {
+	m := store.MLflow{URL: web.URL, Experiment: "x", Client: web.Client()}
+	if _, _, err := m.Send(t.Context(), folder(t), "try", someConfig(t)); !errors.Is(err, store.ErrServer) || !strings.Contains(err.Error(), "no such tenant") {
 		t.Errorf("got %v", err)
 	}
 }
