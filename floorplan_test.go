@@ -38,8 +38,8 @@ envs/noise:            envs rng
 envs/planar:
 envs/maze:             envs envs/planar rng
 envs/ball:             envs envs/planar rng
-envs/reacher:          autodiff/kernel envs rng
-envs/hopper:           autodiff/kernel envs rng
+envs/reacher:          autodiff/kernel envs envs/trig rng
+envs/hopper:           autodiff/kernel envs envs/trig rng
 
 model:                 autodiff autodiff/kernel internal/setting rng
 model/statespace:      autodiff model rng
@@ -59,7 +59,7 @@ eval/protocol:         envs envs/files eval eval/figure model
 sweep:                 rng
 
 internal/setting:
-internal/vector:       autodiff/kernel rng
+internal/vector:       autodiff/kernel envs/trig rng
 config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
 store/checkpoint:      internal/disk
@@ -93,6 +93,7 @@ switchyard:            config coordinator envs envs/files eval eval/protocol exp
 cmd:                   *
 cmd/switchyard:        cmd config
 lab/render:            internal/scaling lab/bench
+envs/trig:
 `
 
 // outside says which packages alone may import a dependency. One that is not listed

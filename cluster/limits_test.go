@@ -11,7 +11,7 @@ import (
 // The broker of the official image has the limits of the embedded one.
 func TestOptions_AreThoseOfTheImage(t *testing.T) {
 	dir := t.TempDir()
-	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "nats", "nats.conf"))
+	text, err := os.ReadFile(filepath.Join("..", "deploy", "nats", "nats.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func keyFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"nats.conf", "tls.conf"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "nats", name))
+		data, err := os.ReadFile(filepath.Join("..", "deploy", "nats", name))
 		if err != nil {
 			t.Fatal(err)
 		}

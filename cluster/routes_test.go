@@ -265,7 +265,7 @@ func TestCluster_ReplacedCertificate(t *testing.T) {
 // A server of the official configuration and ones of ours are one cluster.
 func TestCluster_WithTheImage(t *testing.T) {
 	dir, log := keyFolder(t), hclog.NewNullLogger()
-	data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "nats", "cluster.conf"))
+	data, err := os.ReadFile(filepath.Join("..", "deploy", "nats", "cluster.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}

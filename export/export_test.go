@@ -160,7 +160,7 @@ func run(t *testing.T, input any, name string, arguments ...string) map[string][
 		t.Fatal(err)
 	}
 	c := exec.Command(name, arguments...)
-	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=../../deploy/python")
+	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=../deploy/python")
 	c.Stdin = bytes.NewReader(text)
 	var errs strings.Builder
 	c.Stderr = &errs
@@ -192,7 +192,7 @@ func TestPython_ONNX(t *testing.T) {
 					given[in.Name] = rows(x, 2)
 				}
 			}
-			got := run(t, given, name, "../../deploy/python/onnx_run.py", filepath.Join(dir, g.Name+".onnx"))
+			got := run(t, given, name, "../deploy/python/onnx_run.py", filepath.Join(dir, g.Name+".onnx"))
 			if g.Name == "filter_step" {
 				near(t, "mean", flat(got["mean"]), want.Mean)
 				near(t, "variance", flat(got["variance"]), want.Variance)

@@ -12,7 +12,7 @@ import (
 )
 
 // monitoring is the folder with what Prometheus and Grafana are told.
-const monitoring = "../../deploy/monitoring"
+const monitoring = "../deploy/monitoring"
 
 func decode(t *testing.T, name string, into any) {
 	t.Helper()

@@ -248,7 +248,7 @@ func TestFigures_StayInTheirFolder(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"..%2f..%2fsecret.png", "../../secret.png", "%2e%2e/%2e%2e/secret.png", "..%5c..%5csecret.png", "link.png", "zero.png",
+		"..%2f..%2fsecret.png", "../secret.png", "%2e%2e/%2e%2e/secret.png", "..%5c..%5csecret.png", "link.png", "zero.png",
 		"%2fetc%2fpasswd", "a.csv", "x.html", "d.png", "", ".", "a.png%00", "missing.png", strings.Repeat("a", 5000) + ".png",
 	} {
 		status, _, body := b.ask("GET", "/api/runs/a/figures/"+name)

@@ -1,4 +1,4 @@
-package kernel
+package trig
 
 import (
 	"math"
