@@ -18,7 +18,7 @@ func TestResume_RunOfBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCLI(t)
-			old := os.DirFS(filepath.Join("..", "internal", "checkpoint", "testdata", "before", name))
+			old := os.DirFS(filepath.Join("..", "store", "checkpoint", "testdata", "before", name))
 			if err := os.CopyFS(filepath.Join(c.dir, name), old); err != nil {
 				t.Fatal(err)
 			}
