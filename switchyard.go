@@ -157,7 +157,8 @@ func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
 		return nil, errors.Join(err, r.Run.Close())
 	}
 	s := &lead.Session{
-		Plan: r.Plan, Transport: transport, From: r.From, Workers: o.Workers, Slots: o.Slots, Version: job.Version(), Log: o.Log, WorkerLog: o.Log,
+		Plan: r.Plan, Transport: transport, From: r.From, Workers: o.Workers, Slots: o.Slots, Version: job.Version(),
+		Log: o.Log, WorkerLog: o.Log,
 	}
 	err = s.Train(ctx, r.Run, func(p terminal.Progress) {
 		o.Progress(Progress{

@@ -9,8 +9,8 @@ type freshness struct {
 	from int // the first row whose gradient is defined
 }
 
-// Activation is New for the output of a layer of a network: its gradient is undefined until a VJP writes it. It may
-// go wherever a tensor may; StepLinear, AddReLU, Concat, Convolve, Subpixel, the LSTMs and BernoulliNLL know how to write
+// Activation is New for the output of a layer of a network: its gradient is undefined until a VJP writes it. It may go
+// wherever a tensor may; StepLinear, AddReLU, Concat, Convolve, Subpixel, the LSTMs and BernoulliNLL know how to write
 // it first, for any other operation it is cleared.
 func (t *Tape) Activation(rows, cols int) Tensor {
 	x := t.scratch(rows, cols)

@@ -80,7 +80,8 @@ func (r *choleskyRecord) backward(t *Tape) {
 	p, s := t.values.alloc(n*n), t.values.alloc(n*n)
 	for row := range r.a.Rows {
 		l := r.l.row(row)
-		t.multiplyTransA(kernel.Dense(p, n, n), kernel.Dense(l, n, n), kernel.Dense(r.l.gradRow(row), n, n), kernel.Epilogue{})
+		t.multiplyTransA(kernel.Dense(p, n, n), kernel.Dense(l, n, n), kernel.Dense(r.l.gradRow(row), n, n),
+			kernel.Epilogue{})
 		for i := range n {
 			p[i*n+i] *= 0.5
 			clear(p[i*n+i+1 : (i+1)*n])

@@ -31,9 +31,9 @@ func (c Convolution) Inputs() int { return c.Kernel * c.Kernel * c.In.Channels }
 //
 //	y[i,j,o] = act(b[o] + Σ_{p,q,c} x[s·i+p−top, s·j+q−left, c]·W[(p·Kernel+q)·Channels+c, o])
 //
-// of the images in the rows of x, with W [Inputs, outputs] and the bias b [outputs], which may be nil. For each line p of
-// the kernel it is a matrix product, with parts of lines of the image as rows. These are laid out one image at a time, and
-// again for the VJP, so that they stay in the cache.
+// of the images in the rows of x, with W [Inputs, outputs] and the bias b [outputs], which may be nil. For each line p
+// of the kernel it is a matrix product, with parts of lines of the image as rows. These are laid out one image at a
+// time, and again for the VJP, so that they stay in the cache.
 func (t *Tape) Convolve(x Tensor, w, b *Weight, c Convolution, act Activation) Tensor {
 	if x.Cols != c.In.Size() || w.Rows != c.Inputs() {
 		panic(fmt.Sprintf("autodiff: Convolve: rows of %d values and %s %d×%d for %+v", x.Cols, w.Name, w.Rows, w.Cols, c))
@@ -74,8 +74,8 @@ func (r *convolveRecord) epilogue(first, last bool) kernel.Epilogue {
 	return e
 }
 
-// ȳ ← ȳ ⊙ act′(y) in place; W̄ += Pᵀ·ȳ for the strips P; b̄ += Σ ȳ over pixels; x̄ += each row of ȳ·Wᵀ, a patch, where it
-// belongs
+// ȳ ← ȳ ⊙ act′(y) in place; W̄ += Pᵀ·ȳ for the strips P; b̄ += Σ ȳ over pixels; x̄ += each row of ȳ·Wᵀ, a patch, where
+// it belongs
 func (r *convolveRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
@@ -247,8 +247,8 @@ func addShort(dst, x []float32) {
 // padding is how many zeros stand before a line of the given length.
 func padding(in, out, size, stride int) int { return max((out-1)*stride+size-in, 0) / 2 }
 
-// Subpixel returns larger images, whose pixels are channels of those in the rows of x: with the factor f and in.Channels
-// = f²·n,
+// Subpixel returns larger images, whose pixels are channels of those in the rows of x: with the factor f and
+// in.Channels = f²·n,
 //
 //	y[f·i+p, f·j+q, c] = x[i, j, (p·f+q)·n+c]
 //

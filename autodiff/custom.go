@@ -10,11 +10,11 @@ import "reflect"
 //   - VJP adds to the gradients of its inputs, it never assigns: an input may feed several operations. It changes
 //     nothing else, above all no value.
 //   - An input whose Grad is nil is a constant and gets nothing.
-//   - Equal inputs give equal bits on every machine: functions and sums of package kernel instead of package math and of
-//     loops that add up, a product as float32(x*y) before it goes into a sum (a compiler may fuse it otherwise), and
+//   - Equal inputs give equal bits on every machine: functions and sums of package kernel instead of package math and
+//     of loops that add up, a product as float32(x*y) before it goes into a sum (a compiler may fuse it otherwise), and
 //     neither goroutines, maps nor clocks.
-//   - In steady state nothing is allocated: results come from Tape.New, scratch memory from Tape.NewConstant. Within VJP
-//     NewConstant is taken back when VJP returns; otherwise all memory of the tape is valid until its Reset.
+//   - In steady state nothing is allocated: results come from Tape.New, scratch memory from Tape.NewConstant. Within
+//     VJP NewConstant is taken back when VJP returns; otherwise all memory of the tape is valid until its Reset.
 //   - A record holds tensors and numbers. It does not change once it is on the tape.
 type VJP interface{ VJP(t *Tape) }
 

@@ -86,8 +86,8 @@ func (r *bernoulliNLLRecord) backward(t *Tape) {
 	}
 }
 
-// negligible is a difference, reached at a logit of −44.4, beside which nothing is lost: where a one is predicted, float32
-// has no difference but 0 below 2⁻²⁴.
+// negligible is a difference, reached at a logit of −44.4, beside which nothing is lost: where a one is predicted,
+// float32 has no difference but 0 below 2⁻²⁴.
 const negligible = 0x1p-64
 
 // dropMissing sets the terms of values that were not seen to 0; terms begin at the value first.

@@ -38,7 +38,8 @@ type StepLinear struct {
 // b may be nil.
 func (t *Tape) StepLinear(y, x Tensor, w, b *Weight, act Activation, block int) StepLinear {
 	if x.Rows != y.Rows || x.Cols != w.Rows || y.Cols != w.Cols {
-		panic(fmt.Sprintf("autodiff: Linear: %d×%d · %s %d×%d into %d×%d", x.Rows, x.Cols, w.Name, w.Rows, w.Cols, y.Rows, y.Cols))
+		panic(fmt.Sprintf("autodiff: Linear: %d×%d · %s %d×%d into %d×%d", x.Rows, x.Cols, w.Name, w.Rows, w.Cols, y.Rows,
+			y.Cols))
 	}
 	record(t, &t.lists.linearGroup, linearGroupRecord{x: x, y: y, w: w, b: b})
 	return StepLinear{tape: t, y: y, x: x, w: w, b: b, act: act, block: block}
@@ -99,7 +100,8 @@ func accumulateBias(t *Tape, b *Weight, dy kernel.Matrix) {
 	kernel.AddSumColumns(db, dy)
 }
 
-// accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are multiplied by.
+// accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are multiplied
+// by.
 func accumulateWeight(t *Tape, w *Weight, y Tensor, parts ...Tensor) {
 	if t.frozen[w.index] {
 		return

@@ -43,7 +43,8 @@ func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor 
 // beginLSTM lays out the memory of a layer and its state before the first step.
 func (t *Tape) beginLSTM(x, u Tensor, w LSTMWeights, block int, forward bool, from LSTMState) lstmRecord {
 	units, steps := w.Recurrent.Rows, x.Rows/block
-	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x, Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
+	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x,
+		Tensor{Rows: w.Input.Rows, Cols: w.Input.Cols})
 	shapeCheck(u.Grad == nil && (u.Cols == 0 || u.Rows == x.Rows), "LSTM", x, u)
 	r := lstmRecord{
 		x: x, u: u, w: w, block: block, steps: steps, forward: forward, continues: from.H.Cols > 0,
@@ -110,7 +111,8 @@ func (r *lstmRecord) advance(t *Tape, i int) {
 	from, to := r.states(s)
 	gates := r.gates.Block(s, r.block)
 	if i > 0 || r.continues { // else h is zero
-		t.multiply(gates.values(), r.h.Block(from, r.block).values(), &r.w.Recurrent.forward, kernel.Epilogue{Accumulate: true})
+		t.multiply(gates.values(), r.h.Block(from, r.block).values(), &r.w.Recurrent.forward,
+			kernel.Epilogue{Accumulate: true})
 	}
 	state := func(x Tensor, i int) []float32 { return x.Block(i, r.block).Value }
 	kernel.LSTMForward(gates.Value, state(r.cell, from), state(r.cell, to), state(r.h, to), state(r.tanh, s), r.h.Cols)
@@ -134,7 +136,8 @@ func (r *lstmRecord) backward(t *Tape) {
 		kernel.LSTMBackward(gates.Value, gates.Grad, r.h.Block(to, r.block).Grad, dc,
 			r.tanh.Block(s, r.block).Value, r.cell.Block(from, r.block).Value, units)
 		if i > 0 { // else the state before is a constant
-			t.multiply(r.h.Block(from, r.block).grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: true})
+			t.multiply(r.h.Block(from, r.block).grads(), gates.grads(), &r.w.Recurrent.backward,
+				kernel.Epilogue{Accumulate: true})
 		}
 	}
 	if r.x.Grad != nil {
@@ -210,7 +213,8 @@ func (r *lstmStepRecord) backward(t *Tape) {
 	from, to := r.states(r.i)
 	gates, h, before := block(r.gates, r.i), block(r.h, to), block(r.h, from)
 	h.settle()
-	kernel.LSTMBackward(gates.Value, gates.Grad, h.Grad, r.cell, block(r.tanh, r.i).Value, block(r.lstmRecord.cell, from).Value, r.h.Cols)
+	kernel.LSTMBackward(gates.Value, gates.Grad, h.Grad, r.cell, block(r.tanh, r.i).Value,
+		block(r.lstmRecord.cell, from).Value, r.h.Cols)
 	if r.i > 0 { // else the state before is a constant
 		t.multiply(before.grads(), gates.grads(), &r.w.Recurrent.backward, kernel.Epilogue{Accumulate: !before.claim()})
 	}

@@ -65,7 +65,8 @@ func (t *Tape) product(f form, x, y Tensor, count, xRows, yRows int) Tensor {
 	shapeCheck(fits, "matrix product", x, y)
 	z := t.result(count*n, m, x, y)
 	for i := range count {
-		t.multiplyForm(f, part(z.Value, i, n, m), part(x.Value, i, xRows, x.Cols), part(y.Value, i, yRows, y.Cols), kernel.Epilogue{})
+		t.multiplyForm(f, part(z.Value, i, n, m), part(x.Value, i, xRows, x.Cols), part(y.Value, i, yRows, y.Cols),
+			kernel.Epilogue{})
 	}
 	record(t, &t.lists.product, productRecord{f, x, y, z, count, xRows, yRows, n})
 	return z

@@ -109,8 +109,8 @@ func (t *Tape) Backward(loss Tensor) {
 }
 
 // Err says which operation since the Reset was the first to have no result, such as Cholesky of a matrix that is not
-// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: NaN are what depends on it
-// and the gradients of what it was made of, and all else keeps its bits.
+// positive definite, and why; nil if all had. Such a result is NaN and the recording goes on: NaN are what depends on
+// it and the gradients of what it was made of, and all else keeps its bits.
 func (t *Tape) Err() error { return t.fault }
 
 // blame keeps the first fault.

@@ -43,7 +43,8 @@ func Load(dir string) ([]wire.Ban, error) {
 	}
 	var list []wire.Ban
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("read the banned keys: %s: %w; put it right, or remove the file, which lets all keys in", path, err)
+		return nil, fmt.Errorf("read the banned keys: %s: %w; put it right, or remove the file, which lets all keys in", path,
+			err)
 	}
 	return list, nil
 }
@@ -76,7 +77,8 @@ func CheckKey(text string) (string, error) {
 	valid := len(key) == len(wire.KeyName(strings.Repeat("U", 99))) && key[0] == 'U' &&
 		strings.IndexFunc(key, func(r rune) bool { return !(r >= 'A' && r <= 'Z' || r >= '2' && r <= '7') }) < 0
 	if !valid {
-		return "", fmt.Errorf("%w: %q; it is the first 12 characters of the public part of an nkey, which begin with U, as in nats-auth.conf and after the @ of a worker's name", ErrKey, text)
+		return "", fmt.Errorf("%w: %q; it is the first 12 characters of the public part of an nkey, which begin with U, "+
+			"as in nats-auth.conf and after the @ of a worker's name", ErrKey, text)
 	}
 	return key, nil
 }
@@ -197,7 +199,8 @@ func (k *Keeper) save() error {
 	list := k.Gate.Bans()
 	for _, b := range list {
 		if _, news := AddBan(k.saved, b.Key, "", b.Since); news {
-			k.log.Warn("key banned: nothing that its workers say is heard", "key", b.Key, "reason", b.Reason, "remedy", "switchyard unban "+b.Key)
+			k.log.Warn("key banned: nothing that its workers say is heard", "key", b.Key, "reason", b.Reason, "remedy",
+				"switchyard unban "+b.Key)
 		}
 	}
 	for _, b := range k.saved {

@@ -14,7 +14,8 @@ import (
 )
 
 // bouncer lets those in no more whom the coordinator has banned. It hears the list of banned keys on a subject on which
-// coordinators alone may publish, with a key of its own that is good for nothing else and leaves no memory of this process.
+// coordinators alone may publish, with a key of its own that is good for nothing else and leaves no memory of this
+// process.
 type bouncer struct {
 	broker *Broker
 	pair   nkeys.KeyPair
@@ -127,7 +128,8 @@ func (b *bouncer) name(banned func(public string) bool) {
 	}
 	for _, c := range list.Conns {
 		if banned(c.AuthorizedUser) {
-			b.log.Warn("connection closed: its key is banned", "key", c.AuthorizedUser, "address", fmt.Sprintf("%s:%d", c.IP, c.Port), "name", c.Name)
+			b.log.Warn("connection closed: its key is banned", "key", c.AuthorizedUser, "address",
+				fmt.Sprintf("%s:%d", c.IP, c.Port), "name", c.Name)
 		}
 	}
 }

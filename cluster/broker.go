@@ -88,7 +88,8 @@ func Start(cfg Config) (*Broker, error) {
 
 // behindGuard lets a server listen for the guard alone.
 func behindGuard(options *server.Options) {
-	options.Host, options.Port, options.ProxyProtocol, options.Cluster.NoAdvertise = "127.0.0.1", server.RANDOM_PORT, true, true
+	options.Host, options.Port, options.ProxyProtocol, options.Cluster.NoAdvertise = "127.0.0.1", server.RANDOM_PORT, true,
+		true
 }
 
 // start runs the server, with a guard at the door if there is one.

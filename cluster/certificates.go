@@ -103,7 +103,9 @@ func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 }
 
 // newServer makes the certificate of a broker with the given names.
-func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey,
+	now time.Time,
+) ([]byte, error) {
 	return issueFor("Switchyard broker", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, hosts, public, ca, key, now)
 }
 
@@ -113,20 +115,24 @@ const RouteName = "routes.switchyard"
 
 // newRoute makes the certificate of routes, with which servers both connect and accept. The hosts are for servers of
 // others, which expect the name that they connect to.
-func newRoute(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+func newRoute(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey,
+	now time.Time,
+) ([]byte, error) {
 	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	return issueFor("Switchyard route", usage, append([]string{RouteName}, hosts...), public, ca, key, now)
 }
 
-// PinOf is the SHA-256 of a certificate's public key, by which servers of a cluster know each other: a certificate for an
-// older key is not accepted, whoever has signed it.
+// PinOf is the SHA-256 of a certificate's public key, by which servers of a cluster know each other: a certificate for
+// an older key is not accepted, whoever has signed it.
 func PinOf(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return hex.EncodeToString(sum[:])
 }
 
 // issueFor signs a certificate of a server with the given names.
-func issueFor(name string, usage []x509.ExtKeyUsage, hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
+func issueFor(name string, usage []x509.ExtKeyUsage, hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate,
+	key *ecdsa.PrivateKey, now time.Time,
+) ([]byte, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{Organization: []string{"Switchyard"}, CommonName: name},
 		NotBefore: now.Add(-early), NotAfter: earliest(now.AddDate(serverYears, 0, 0), ca.NotAfter),

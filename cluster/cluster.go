@@ -64,7 +64,8 @@ func SeedURL(text string) (string, error) {
 	case u.User != nil:
 		return "", fmt.Errorf("%w: it has a user or a password in it; servers prove themselves by a certificate", ErrSeed)
 	case u.Scheme == "nats" || u.Scheme == "tls":
-		return "", fmt.Errorf("%w: %s is for clients; routes have a port of their own, nats-route://HOST:%s", ErrSeed, text, routePort)
+		return "", fmt.Errorf("%w: %s is for clients; routes have a port of their own, nats-route://HOST:%s", ErrSeed, text,
+			routePort)
 	case u.Scheme != routeScheme:
 		return "", fmt.Errorf("%w: %s does not begin with %s://", ErrSeed, text, routeScheme)
 	case u.Hostname() == "":
@@ -101,7 +102,10 @@ func (c *Cluster) use(options *server.Options) error {
 		options.Routes = append(options.Routes, u)
 	}
 	// Clients are told no addresses of other servers: who stands at a door of ours is not found behind it.
-	options.Cluster = server.ClusterOpts{Name: c.Name, Host: host, Port: port, NoAdvertise: true, ConnectRetries: implicitRetries}
+	options.Cluster = server.ClusterOpts{
+		Name: c.Name, Host: host, Port: port, NoAdvertise: true,
+		ConnectRetries: implicitRetries,
+	}
 	if c.Certificate == "" {
 		return nil
 	}

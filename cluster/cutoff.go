@@ -10,8 +10,9 @@ import (
 // ErrOpen is returned by CutOff for a server whose routes have no certificate.
 var ErrOpen = errors.New("broker: only a server with a certificate of routes can be cut off")
 
-// CutOff closes the routes to all other servers and takes none, or lets them come again. It is for the injection of faults:
-// to the others it looks like a link that is gone. Clients stay. A route that is just being made may last a second longer.
+// CutOff closes the routes to all other servers and takes none, or lets them come again. It is for the injection of
+// faults: to the others it looks like a link that is gone. Clients stay. A route that is just being made may last a
+// second longer.
 func (b *Broker) CutOff(off bool) error {
 	if b.bouncer == nil { // without keys
 		return ErrOpen
@@ -22,8 +23,8 @@ func (b *Broker) CutOff(off bool) error {
 	return nil
 }
 
-// stayCutOff closes what routes have come to be after the server was cut off: with the certificate that was right when they
-// were begun.
+// stayCutOff closes what routes have come to be after the server was cut off: with the certificate that was right when
+// they were begun.
 func (b *Broker) stayCutOff() {
 	if b.bouncer == nil || !b.bouncer.isCutOff() || b.Joined() == 0 {
 		return

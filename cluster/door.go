@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A connection costs the broker half a millisecond of a core before it has shown a key, and more with TLS. So each costs
-// whoever opens it a credit, which comes back when it has shown a key and has stayed for a while. Who has a key comes in
-// as often as it likes, a fleet that starts comes in at once, and of connections without a key a few are taken in per
-// second.
+// A connection costs the broker half a millisecond of a core before it has shown a key, and more with TLS. So each
+// costs whoever opens it a credit, which comes back when it has shown a key and has stayed for a while. Who has a key
+// comes in as often as it likes, a fleet that starts comes in at once, and of connections without a key a few are taken
+// in per second.
 //
 // There is a purse for each address, and one for all. Who comes from an address without credit is hung up on, which
 // costs all a tenth of a credit. When there is none left for all, nobody is taken in for a moment: the operating system

@@ -59,7 +59,10 @@ func watch(l net.Listener, backend string, s *server.Server, log hclog.Logger) *
 	if err := shorten(l, backlog); err != nil {
 		log.Debug("who opens many connections may keep others waiting", "error", err)
 	}
-	g := &guard{listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), door: newDoor(time.Now()), all: map[*visitor]bool{}}
+	g := &guard{
+		listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), door: newDoor(time.Now()),
+		all: map[*visitor]bool{},
+	}
 	g.wait.Go(g.accept)
 	return g
 }

@@ -60,7 +60,8 @@ func HandOut(dir, role, target string) error {
 	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{RoutesConfig, Route, RouteKey}, name) {
+		if role == RoleBroker && errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{RoutesConfig, Route, RouteKey},
+			name) {
 			continue // one server needs no routes
 		}
 		if err != nil {
@@ -98,7 +99,8 @@ func handOutKeys(dir string, target *folder) ([]string, error) {
 	}
 	for _, file := range keys {
 		if number(file) > 0 {
-			if _, err := target.keep(strings.TrimSuffix(file, extension)+lockExtension, func() ([]byte, error) { return nil, nil }); err != nil {
+			if _, err := target.keep(strings.TrimSuffix(file, extension)+lockExtension,
+				func() ([]byte, error) { return nil, nil }); err != nil {
 				return nil, err
 			}
 		}

@@ -148,9 +148,11 @@ func initTLS(f *folder, cfg InitConfig, now time.Time, report *Report) error {
 	return initRoute(f, cfg, ca, caKey, report.Hosts, now)
 }
 
-// initRoute makes what servers of a cluster prove to each other that they belong to it, if it is missing. A folder of an
-// older release whose authority's key is kept elsewhere goes without.
-func initRoute(f *folder, cfg InitConfig, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string, now time.Time) error {
+// initRoute makes what servers of a cluster prove to each other that they belong to it, if it is missing. A folder of
+// an older release whose authority's key is kept elsewhere goes without.
+func initRoute(f *folder, cfg InitConfig, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string,
+	now time.Time,
+) error {
 	if _, err := os.Stat(f.join(Route)); caKey == nil && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -220,7 +222,9 @@ func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, err
 }
 
 // initServer makes the broker's certificate if it is missing, or renews it.
-func initServer(f *folder, cfg InitConfig, ca *x509.Certificate, caKey, key *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, error) {
+func initServer(f *folder, cfg InitConfig, ca *x509.Certificate, caKey, key *ecdsa.PrivateKey,
+	now time.Time,
+) (*x509.Certificate, error) {
 	hosts := append(alwaysHosts(), cfg.Hosts...)
 	sign := func() ([]byte, error) {
 		if caKey == nil {

@@ -53,7 +53,10 @@ func List(dir string) ([]Key, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at a key: %w", err)
 		}
-		k := Key{Name: strings.TrimSuffix(u.file, extension), Role: RoleWorker, Short: wire.KeyName(u.public), Created: info.ModTime(), Seen: seen[u.public]}
+		k := Key{
+			Name: strings.TrimSuffix(u.file, extension), Role: RoleWorker, Short: wire.KeyName(u.public),
+			Created: info.ModTime(), Seen: seen[u.public],
+		}
 		switch u.file {
 		case CoordinatorKey:
 			k.Role = RoleCoordinator
@@ -193,7 +196,8 @@ func (f *folder) users() ([]user, error) {
 // one that logs have.
 func (u *user) isCalled(name string) bool {
 	file := strings.TrimSuffix(u.file, extension)
-	return name == u.file || name == file || workerPrefix+name == file || name == wire.KeyName(u.public) || name == u.public
+	return name == u.file || name == file || workerPrefix+name == file || name == wire.KeyName(u.public) ||
+		name == u.public
 }
 
 // The names of keys of single workers.

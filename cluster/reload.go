@@ -32,7 +32,10 @@ func newReloader(cfg Config, b *Broker) *reloader {
 // read returns the contents of the files.
 func (r *reloader) read() ([][]byte, error) {
 	var list [][]byte
-	for _, path := range []string{r.cfg.Auth, r.cfg.Certificate, r.cfg.Key, r.cfg.Cluster.Certificate, r.cfg.Cluster.Key, r.cfg.Cluster.CA} {
+	for _, path := range []string{
+		r.cfg.Auth, r.cfg.Certificate, r.cfg.Key, r.cfg.Cluster.Certificate, r.cfg.Cluster.Key,
+		r.cfg.Cluster.CA,
+	} {
 		if path == "" {
 			continue
 		}

@@ -15,15 +15,17 @@ type role struct {
 	publish, subscribe []string
 }
 
-// coordinatorRole may address every worker, hears all of them, and tells brokers which keys are banned. With its own key it
-// may also be a worker, as those in the process of "train" are: so they have no key that somebody else has. "sypool.seek" and "sypool.worker.*" are the subjects
-// of workers of older releases at brokers without keys, who are told so.
+// coordinatorRole may address every worker, hears all of them, and tells brokers which keys are banned. With its own
+// key it may also be a worker, as those in the process of "train" are: so they have no key that somebody else has.
+// "sypool.seek" and "sypool.worker.*" are the subjects of workers of older releases at brokers without keys, who are
+// told so.
 func coordinatorRole(public string) role {
 	own := workerRole(public)
 	return role{
 		publish: append(own.publish, "sy.*.theta", "sy.*.all", "sy.*.worker.*.*", "sypool.worker.*.*", "sypool.worker.*",
 			wire.BansSubject, "_INBOX.>", "$SRV.>"),
-		subscribe: append(own.subscribe, "sy.*.control.*", "sy.*.data.*", "sypool.seek.*", "sypool.seek", "switchyard.>", "$SRV.>", "_INBOX.>"),
+		subscribe: append(own.subscribe, "sy.*.control.*", "sy.*.data.*", "sypool.seek.*", "sypool.seek", "switchyard.>",
+			"$SRV.>", "_INBOX.>"),
 	}
 }
 
@@ -33,8 +35,11 @@ func coordinatorRole(public string) role {
 func workerRole(public string) role {
 	key := wire.KeyName(public)
 	return role{
-		publish:   []string{"sy.*.control." + key, "sy.*.data." + key, "sypool.seek." + key, "sy.*.peer.*.*." + key},
-		subscribe: []string{"sy.*.theta", "sy.*.all", "sy.*.worker." + key + ".*", "sypool.worker." + key + ".*", "sy.*.peer." + key + ".*.*"},
+		publish: []string{"sy.*.control." + key, "sy.*.data." + key, "sypool.seek." + key, "sy.*.peer.*.*." + key},
+		subscribe: []string{
+			"sy.*.theta", "sy.*.all", "sy.*.worker." + key + ".*", "sypool.worker." + key + ".*",
+			"sy.*.peer." + key + ".*.*",
+		},
 	}
 }
 
@@ -50,8 +55,8 @@ type user struct {
 	role   role
 }
 
-// allow gives a user the permissions of its file. Two keys of workers must differ in their names, by which they are told
-// apart.
+// allow gives a user the permissions of its file. Two keys of workers must differ in their names, by which they are
+// told apart.
 func (u *user) allow(others []user) error {
 	switch u.file {
 	case CoordinatorKey:
@@ -63,7 +68,8 @@ func (u *user) allow(others []user) error {
 	}
 	for _, o := range others {
 		if wire.KeyName(o.public) == wire.KeyName(u.public) {
-			return fmt.Errorf("%w: %s and %s begin alike (%s): remove one and make it anew", ErrDamaged, o.file, u.file, wire.KeyName(u.public))
+			return fmt.Errorf("%w: %s and %s begin alike (%s): remove one and make it anew", ErrDamaged, o.file, u.file,
+				wire.KeyName(u.public))
 		}
 	}
 	return nil
@@ -87,7 +93,8 @@ func newSeed() ([]byte, error) {
 func publicKey(file string, seed []byte) (string, error) {
 	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is no nkey seed", ErrDamaged, file) // the error of nkeys may contain the text of the file, which is secret
+		// the error of nkeys may contain the text of the file, which is secret
+		return "", fmt.Errorf("%w: %s is no nkey seed", ErrDamaged, file)
 	}
 	defer pair.Wipe()
 	public, err := pair.PublicKey()
@@ -108,7 +115,8 @@ authorization {
 `)
 	for _, u := range users {
 		fmt.Fprintf(&b, "    # %s\n    {\n      nkey: %s\n      permissions: {\n", u.file, u.public)
-		fmt.Fprintf(&b, "        publish: [%s]\n        subscribe: [%s]\n      }\n    }\n", quoted(u.role.publish), quoted(u.role.subscribe))
+		fmt.Fprintf(&b, "        publish: [%s]\n        subscribe: [%s]\n      }\n    }\n", quoted(u.role.publish),
+			quoted(u.role.subscribe))
 	}
 	b.WriteString("  ]\n}\n")
 	return []byte(b.String())

@@ -29,20 +29,25 @@ type asking struct {
 
 // add adds the flags; noun says what is asked about the data, as "filter".
 func (f *asking) add(c *cobra.Command, noun string) {
-	c.Flags().StringSliceVar(&f.data, "data", nil, "files to "+noun+", in the form of those that the model was trained on (default: the run's own)")
+	c.Flags().StringSliceVar(&f.data, "data", nil, "files to "+noun+", in the form of those that the model was trained "+
+		"on (default: the run's own)")
 	c.Flags().StringSliceVar(&f.in, "in", nil, "another word for --data")
-	c.Flags().StringVar(&f.part, "part", "", "of the run's own data only this part: training, validation or test (default: all)")
-	c.RegisterFlagCompletionFunc("part", cobra.FixedCompletions([]cobra.Completion{"training", "validation", "test"}, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().StringVar(&f.part, "part", "", "of the run's own data only this part: training, validation or test "+
+		"(default: all)")
+	c.RegisterFlagCompletionFunc("part", cobra.FixedCompletions([]cobra.Completion{"training", "validation", "test"},
+		cobra.ShellCompDirectiveNoFileComp))
 	f.reading.add(c)
 	f.addOut(c)
 }
 
 // addOut adds the flags of a question that needs no data.
 func (f *asking) addOut(c *cobra.Command) {
-	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+strings.Join(trained.Endings, " "))
+	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+
+		strings.Join(trained.Endings, " "))
 	c.Flags().StringVar(&f.checkpoint, "checkpoint", checkpoint.Best, "best (by validation) or last")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")
-	c.RegisterFlagCompletionFunc("checkpoint", cobra.FixedCompletions([]cobra.Completion{checkpoint.Best, checkpoint.Last}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("checkpoint", cobra.FixedCompletions([]cobra.Completion{checkpoint.Best, checkpoint.Last},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // question makes the command for a question about a run.
@@ -93,7 +98,9 @@ func (a *app) open(f *asking, name string) (*switchyard.Run, error) {
 var parts = map[string]files.Part{"training": files.Training, "validation": files.Validation, "test": files.Test}
 
 // openWithRecordings opens the run of a question and reads what it is asked about.
-func (a *app) openWithRecordings(f *asking, name string) (*switchyard.Run, []switchyard.Recording, switchyard.Columns, error) {
+func (a *app) openWithRecordings(f *asking, name string) (*switchyard.Run, []switchyard.Recording, switchyard.Columns,
+	error,
+) {
 	run, err := a.open(f, name)
 	if err != nil {
 		return nil, nil, switchyard.Columns{}, err
@@ -103,10 +110,13 @@ func (a *app) openWithRecordings(f *asking, name string) (*switchyard.Run, []swi
 }
 
 // recordings are the data that are asked about: those of files, or the run's own.
-func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchyard.Recording, switchyard.Columns, error) {
+func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchyard.Recording, switchyard.Columns,
+	error,
+) {
 	if len(f.data) > 0 {
 		if f.part != "" {
-			return nil, switchyard.Columns{}, config.Usagef("--part %s: it is about the run's own data, not about --data", f.part)
+			return nil, switchyard.Columns{}, config.Usagef("--part %s: it is about the run's own data, not about --data",
+				f.part)
 		}
 		d, err := f.read(run)
 		if err != nil {
@@ -118,7 +128,8 @@ func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchy
 	list, columns, err := run.Recordings()
 	if errors.Is(err, switchyard.ErrUnable) {
 		return nil, columns, config.Hint(config.Usagef("run %s was trained on a simulator: say what data", name),
-			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out", "some.npz"))
+			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out",
+				"some.npz"))
 	}
 	if err != nil {
 		return nil, columns, config.Hint(err, "give the files with --data")

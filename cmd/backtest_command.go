@@ -20,7 +20,8 @@ forecasts: MAE, RMSE, MASE, CRPS and how much of what was observed lay in the pr
 intervals, beside persistence, the last season, linear least squares and an
 autoregression with controls. The rules are fitted to the training recordings. Files
 hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predictors.`,
-		"  "+a.invoked+" backtest mine --horizon 12\n  "+a.invoked+" backtest mine --data later.csv --season 24 --out test.json,test.svg",
+		"  "+a.invoked+" backtest mine --horizon 12\n  "+a.invoked+" backtest mine --data later.csv --season 24 --out "+
+			"test.json,test.svg",
 		func(name string) error {
 			run, err := a.open(&f, name)
 			if err != nil {
@@ -56,6 +57,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 	c.Flags().IntVar(&o.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&o.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window)")
 	c.Flags().IntVar(&o.Stride, "stride", 0, "time steps from one start to the next (default: a horizon)")
-	c.Flags().IntVar(&o.Season, "season", 0, "time steps of the season that a rule repeats (default: found in the training data)")
+	c.Flags().IntVar(&o.Season, "season", 0, "time steps of the season that a rule repeats (default: found in the "+
+		"training data)")
 	return c
 }

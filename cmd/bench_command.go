@@ -22,7 +22,8 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units
 measured in between. Let nothing else run.`)
-	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(), a.benchServeCommand(), a.benchSweepCommand())
+	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(),
+		a.benchServeCommand(), a.benchSweepCommand())
 	return c
 }
 
@@ -53,10 +54,12 @@ func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	}
 	c := resolved.Config
 	if job.LocalSteps(c) {
-		return nil, config.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
+		return nil, config.Usagef("train.method=%s: what is measured is the step of a synchronous run, and the local step "+
+			"of all replicas is the same arithmetic; leave it synchronous", c.Train.Method)
 	}
 	if job.Sweeping(c) {
-		return nil, config.Usagef("model.kind=%s: what is measured is a step of training by gradient, and this family has none; choose another", c.Model.Kind)
+		return nil, config.Usagef("model.kind=%s: what is measured is a step of training by gradient, and this family has "+
+			"none; choose another", c.Model.Kind)
 	}
 	return job.Prepare(c, nil, 1)
 }
@@ -76,7 +79,8 @@ cores, their sum in the fixed tree, clipping and Adam.`,
 	f.add(c, a.cores)
 	a.jsonFlag(c)
 	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
-	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go tool pprof")
+	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go "+
+		"tool pprof")
 	return c
 }
 
@@ -121,12 +125,15 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
 	}
 	t := terminal.NewTable("step of "+p.Config.Preset, config.Describe(p.Config).Variant).Left(1)
 	t.Row("on", fmt.Sprintf("%s, %s kernels", terminal.Count(s.Threads, "thread"), kernel.Active()))
-	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min), milliseconds(s.Seconds.Max), s.Steps))
+	t.Row("time", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(s.Seconds.Median), milliseconds(s.Seconds.Min),
+		milliseconds(s.Seconds.Max), s.Steps))
 	t.Row("speed", fmt.Sprintf("%.1f GFLOP/s, %.1f %% of the peak of %.1f", s.GFLOPS, 100*s.PeakFraction, s.PeakGFLOPS))
 	t.Row("allocated", fmt.Sprintf("%.1f times, %.0f bytes per step", s.AllocsPerStep, s.BytesPerStep))
 	size := func(n int) string { return terminal.Bytes(int64(n)) }
-	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s episodes, %s batches",
-		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes), size(memory.Batches)))
+	t.Row("memory", fmt.Sprintf("%s for a worker with all shards: %s tensors, %s sums of gradients, %s parameters, %s "+
+		"episodes, %s batches",
+		size(memory.Total()), size(memory.Tensors), size(memory.Gradients), size(memory.Parameters), size(memory.Episodes),
+		size(memory.Batches)))
 	_, err := t.WriteTo(a.out)
 	return err
 }
@@ -163,7 +170,8 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))
 					continue
 				}
-				t.Row(k.Op, fmt.Sprint(k.M), fmt.Sprint(k.N), fmt.Sprint(k.K), fmt.Sprintf("%.1f", k.GFLOPS), fmt.Sprintf("%.0f %%", 100*k.PeakFraction), "")
+				t.Row(k.Op, fmt.Sprint(k.M), fmt.Sprint(k.N), fmt.Sprint(k.K), fmt.Sprintf("%.1f", k.GFLOPS),
+					fmt.Sprintf("%.0f %%", 100*k.PeakFraction), "")
 			}
 			for _, g := range bench.Summary(list) {
 				t.Row(g.Op, fmt.Sprint(g.M), "all", "all", "", fmt.Sprintf("%.1f %%", 100*g.PeakFraction), "")

@@ -61,7 +61,8 @@ described in docs/scaling.md.`,
 	flags.IntVar(&f.perMachine, "workers-per-machine", 1, "workers that share a machine and its link")
 	flags.BoolVar(&f.oneMachine, "one-machine", false, "all on this machine, without a link")
 	flags.BoolVar(&f.servers, "servers", false, "each worker carries a server of a NATS cluster")
-	flags.StringVar(&f.stragglers, "stragglers", "none", "distribution of a factor on the time of each lease: none, lognormal:SIGMA, pareto:ALPHA")
+	flags.StringVar(&f.stragglers, "stragglers", "none", "distribution of a factor on the time of each lease: none, "+
+		"lognormal:SIGMA, pareto:ALPHA")
 	flags.StringVar(&f.measured, "measured", "", "take the measurements from this file, which --json has written")
 	a.jsonFlag(c)
 	return c
@@ -103,8 +104,9 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	spec := scaling.Speculation{Tardiness: 1.5, Patience: p.Config.Cluster.FailureDetection.Seconds() / 5}
 	for _, n := range f.workers {
 		c := scaling.Cluster{
-			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1), Cores: f.cores * min(f.perMachine, n),
-			Link: link, Latency: f.latency.Seconds(), Carried: f.servers,
+			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1),
+			Cores: f.cores * min(f.perMachine, n),
+			Link:  link, Latency: f.latency.Seconds(), Carried: f.servers,
 		}
 		if f.oneMachine {
 			c.Machines, c.Cores, c.OneMachine, c.Link, c.Latency = 1, a.cores, true, 0, 0
@@ -116,7 +118,10 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 		if p.Config.Cluster.Exchange == "auto" {
 			form.Sharded = scaling.Sums(t.Load, c, form)
 		}
-		t.Rows = append(t.Rows, scaleRow{c, scaling.Simulate(t.Load, c, form, stragglers, spec, scaleSeed, scaleUpdates), scaling.Choices(t.Load, c, form)})
+		t.Rows = append(t.Rows, scaleRow{
+			c, scaling.Simulate(t.Load, c, form, stragglers, spec, scaleSeed, scaleUpdates),
+			scaling.Choices(t.Load, c, form),
+		})
 	}
 	if a.asJSON {
 		return a.printJSON(t)
@@ -136,7 +141,8 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 			return scaling.Load{}, config.Usagef("read the measurements of %s: %w", path, err)
 		}
 		if t.Preset != p.Config.Preset || t.Load.Parameters != len(p.Theta) || t.Load.Shards != p.Config.Train.Shards {
-			return scaling.Load{}, config.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s with %d in %d",
+			return scaling.Load{}, config.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s "+
+				"with %d in %d",
 				path, t.Preset, t.Load.Parameters, t.Load.Shards, p.Config.Preset, len(p.Theta), p.Config.Train.Shards)
 		}
 		return t.Load, nil
@@ -150,7 +156,10 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 		return scaling.Load{}, err
 	}
 	defer link.Close()
-	load, err := bench.MeasureLoad(bench.LoadConfig{Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.Connect, Turns: 5})
+	load, err := bench.MeasureLoad(bench.LoadConfig{
+		Run: p.Step(), Theta: p.Theta, Program: program, Connect: link.Connect,
+		Turns: 5,
+	})
 	if err != nil {
 		return load, fmt.Errorf("measure a step of %s: %w", p.Config.Preset, err)
 	}
@@ -160,15 +169,18 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 
 func (a *app) printScale(t scaleTable) error {
 	l := t.Load
-	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for each receiver\n\n", t.Preset,
+	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for "+
+		"each receiver\n\n", t.Preset,
 		l.Shards, milliseconds(l.Shard), terminal.Group(l.Parameters), milliseconds(l.Update), milliseconds(l.Merge),
 		milliseconds(l.Send), milliseconds(l.Deliver)); err != nil {
 		return err
 	}
-	table := terminal.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for", "better").Left(6, 7)
+	table := terminal.NewTable("workers", "step", "parameters out", "compute", "gradients in", "update", "waits for",
+		"better").Left(6, 7)
 	for _, r := range t.Rows {
 		p := r.Prediction
-		table.Row(fmt.Sprint(r.Cluster.Workers), duration(p.Seconds), duration(p.Down), duration(p.Compute), duration(p.Up), duration(p.Update),
+		table.Row(fmt.Sprint(r.Cluster.Workers), duration(p.Seconds), duration(p.Down), duration(p.Compute), duration(p.Up),
+			duration(p.Update),
 			string(p.Bottleneck), better(r.Choices))
 	}
 	_, err := table.WriteTo(a.out)

@@ -59,9 +59,12 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 			if a.asJSON {
 				return a.printJSON(r)
 			}
-			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
-				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests), terminal.Digits(r.PerSecond),
-				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest), milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
+			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, "+
+				"p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
+				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests),
+				terminal.Digits(r.PerSecond),
+				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest),
+				milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
 		},
 	}
 	c.Flags().IntVar(&clients, "clients", 1, "clients that send at the same time")
@@ -99,7 +102,8 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	began := time.Now()
 	for i := range clients {
 		wg.Go(func() {
-			own, err := a.oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), d.NX, d.NU, began.Add(duration))
+			own, err := a.oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), d.NX, d.NU,
+				began.Add(duration))
 			mu.Lock()
 			defer mu.Unlock()
 			times = append(times, own...)

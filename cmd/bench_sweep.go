@@ -60,7 +60,8 @@ of each second of it.`,
 
 func (f sweepBench) check() error {
 	if f.workers < 1 || f.trials < 1 || f.steps < 9 || f.shard < 0 {
-		return config.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed", f.trials, f.steps, f.workers, f.shard)
+		return config.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed",
+			f.trials, f.steps, f.workers, f.shard)
 	}
 	return nil
 }
@@ -88,7 +89,10 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	}
 	defer os.RemoveAll(dir)
 	folder := trials.Folder{Dir: dir, Name: "bench"}
-	j, err := trials.Prepare(trials.Request{Kinds: a.kinds, Folder: folder, Path: filepath.Join(dir, "bench.yaml"), Text: []byte(f.text())})
+	j, err := trials.Prepare(trials.Request{
+		Kinds: a.kinds, Folder: folder, Path: filepath.Join(dir, "bench.yaml"),
+		Text: []byte(f.text()),
+	})
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,8 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	defer transport.Close()
 	var h *sweepHost
 	bench.As(partCoordinator, func() {
-		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, nil, 0)
+		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, nil,
+			0)
 	})
 	if err != nil {
 		return err
@@ -113,7 +118,8 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	occupancy := &bench.Occupancy{Shard: f.shard}
 	var dismiss func()
 	bench.As(partWorkers, func() {
-		dismiss, err = a.hire(transport.Connect, trainFlags{workers: f.workers, slots: 1}, watched(occupancy, job.Build(a.kinds)), log)
+		dismiss, err = a.hire(transport.Connect, trainFlags{workers: f.workers, slots: 1},
+			watched(occupancy, job.Build(a.kinds)), log)
 	})
 	if err != nil {
 		return err
@@ -180,11 +186,15 @@ func (a *app) printSweepBench(f sweepBench, s bench.Shares, parts map[string]flo
 			Workers     float64 `json:"cost_of_workers"`
 			Broker      float64 `json:"cost_of_broker"`
 			Shared      float64 `json:"cost_shared"`
-		}{f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s, of(partCoordinator), of(partWorkers), of(partBroker), of("")})
+		}{
+			f.preset, f.trials, f.stop, f.steps, f.shard.Seconds(), s, of(partCoordinator), of(partWorkers), of(partBroker),
+			of(""),
+		})
 	}
 	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
 	t := terminal.NewTable("sweep", fmt.Sprintf("%d trials of up to %d updates, %s", f.trials, f.steps, f.stop)).Left(1)
-	t.Row("slots", fmt.Sprintf("%d, for %.1f s, with %s shards of %s", s.Slots, s.Seconds, terminal.Group(s.Shards), f.shard))
+	t.Row("slots", fmt.Sprintf("%d, for %.1f s, with %s shards of %s", s.Slots, s.Seconds, terminal.Group(s.Shards),
+		f.shard))
 	t.Row("busy", percent(s.Busy)+" of the time of the slots")
 	t.Row("idle in a run", percent(s.InRun)+", between two shards: messages, and updates of the parameters")
 	t.Row("idle between", percent(s.Between)+", between two runs")

@@ -27,7 +27,8 @@ const sharedCarrier = "memory"
 var carriers = []string{string(lead.Direct), string(lead.Broker), string(lead.TCP), sharedCarrier}
 
 var carrierTexts = map[lead.Carrier]string{
-	lead.Direct: "handed over in this process", lead.Broker: "through it in this process", lead.TCP: "through it over the loopback device",
+	lead.Direct: "handed over in this process", lead.Broker: "through it in this process",
+	lead.TCP:      "through it over the loopback device",
 	sharedCarrier: "in shared memory",
 }
 
@@ -75,7 +76,8 @@ workers than there are cores take turns on them, with messages and without.
 	a.jsonFlag(c)
 	c.Flags().IntVar(&f.turns, "turns", 5, "turns of steps with and without messages")
 	c.Flags().StringVar(&f.profile, "cpuprofile", "", "write a CPU profile of all turns to this file, for go tool pprof")
-	c.Flags().StringVar(&f.trace, "trace", "", "write a timeline of one more turn to this file, for ui.perfetto.dev or chrome://tracing")
+	c.Flags().StringVar(&f.trace, "trace", "", "write a timeline of one more turn to this file, for ui.perfetto.dev or "+
+		"chrome://tracing")
 	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors go: "+strings.Join(carriers, ", "))
 	c.RegisterFlagCompletionFunc("carrier", completeWords(carriers))
 	return c
@@ -104,7 +106,8 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	}
 	defer link.Close()
 	cfg := bench.WireConfig{
-		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns, Carrier: f.carrier, Steps: f.steps,
+		Run: p.Step(), Theta: p.Theta, Workers: f.threads, Connect: link.Connect, Dir: dir, Turns: f.turns,
+		Carrier: f.carrier, Steps: f.steps,
 		Program: func(slots int) (worker.Program, error) { return p.Shards(slots) },
 	}
 	if f.carrier == sharedCarrier {
@@ -140,11 +143,15 @@ func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 		}{p.Config.Preset, len(p.Theta), w})
 	}
 	t := terminal.NewTable("messages of "+p.Config.Preset, terminal.Group(len(p.Theta))+" parameters").Left(1)
-	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+carrierTexts[lead.Carrier(f.carrier)])
-	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median), milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
-	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min), milliseconds(w.PlainSeconds.Max)))
+	t.Row("workers", terminal.Count(w.Workers, "worker")+" of one slot, embedded NATS, vectors "+
+		carrierTexts[lead.Carrier(f.carrier)])
+	t.Row("with messages", fmt.Sprintf("%s (%s to %s, %d steps)", milliseconds(w.Seconds.Median),
+		milliseconds(w.Seconds.Min), milliseconds(w.Seconds.Max), w.Steps))
+	t.Row("without", fmt.Sprintf("%s (%s to %s)", milliseconds(w.PlainSeconds.Median), milliseconds(w.PlainSeconds.Min),
+		milliseconds(w.PlainSeconds.Max)))
 	t.Row("cost", fmt.Sprintf("%s per step, %+.1f %%", milliseconds(w.MessageCost), 100*w.Overhead))
-	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)), terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
+	t.Row("bytes", fmt.Sprintf("%s in and %s out per step, %s for each worker", terminal.Bytes(int64(w.BytesIn)),
+		terminal.Bytes(int64(w.BytesOut)), terminal.Bytes(int64(w.PerWorker))))
 	_, err := t.WriteTo(a.out)
 	return err
 }

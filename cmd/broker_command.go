@@ -147,25 +147,30 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 	case f.keys != "":
 		cfg.Auth = filepath.Join(f.keys, cluster.Auth)
 	case f.tls:
-		return nil, config.Hint(config.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s", initCommand)
+		return nil, config.Hint(config.Usagef("--tls needs --keys, the folder with the certificate"), "make one with: %s",
+			initCommand)
 	}
 	if f.tls {
 		cfg.Certificate, cfg.Key = filepath.Join(f.keys, cluster.Server), filepath.Join(f.keys, cluster.ServerKey)
 	}
 	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
 		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
-			return nil, config.Hint(config.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand, f.keys)
+			return nil, config.Hint(config.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand,
+				f.keys)
 		}
 	}
 	if f.keys == "" && f.listen != "" && !loopback(f.listen) {
-		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback address", "listen", f.listen)
+		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback "+
+			"address", "listen", f.listen)
 	}
 	if f.keys == "" && f.join.listen != "" && !loopback(f.join.listen) {
-		log.Warn("the routes are open: whoever reaches them can read the runs and change them; give it --keys, or a loopback address", "cluster", f.join.listen)
+		log.Warn("the routes are open: whoever reaches them can read the runs and change them; give it --keys, or a "+
+			"loopback address", "cluster", f.join.listen)
 	}
 	b, err := cluster.Start(cfg)
 	if errors.Is(err, cluster.ErrStart) && (f.listen != "" || f.join.listen != "") {
-		return nil, config.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag takes another port; with port 0 it is a free one")
+		return nil, config.Hint(fmt.Errorf("start the broker: %w", err), "if another program listens there, the flag "+
+			"takes another port; with port 0 it is a free one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)

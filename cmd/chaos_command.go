@@ -87,7 +87,8 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often")
 	shares(&f.plan.Faults.Drop, "drop", "lose this share of the messages, e.g. 2%")
 	shares(&f.plan.Faults.Dup, "dup", "send this share twice")
-	flags.Var(&parsed{kind: "time[/share]", set: reader(&f.plan.Faults.Delay, fault.ParseDelay)}, "delay", "hold back a share of the messages (5%), each by up to this time")
+	flags.Var(&parsed{kind: "time[/share]", set: reader(&f.plan.Faults.Delay, fault.ParseDelay)}, "delay",
+		"hold back a share of the messages (5%), each by up to this time")
 	shares(&f.plan.Faults.Corrupt, "corrupt", "change a bit of this share")
 	shares(&f.plan.Faults.NaN, "nan", "put a NaN into this share of the shards' gradients")
 	outages(&f.plan.Pause, "pause", "stop a worker for this long (every ten times as long)")
@@ -95,7 +96,8 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	outages(&f.plan.Faults.DiskFull, diskFull, "let the coordinator's disk be full for this long")
 	flags.Lookup(diskFull).NoOptDefVal = diskFullUsual
 	flags.Uint64Var(&f.plan.Seed, "seed", 1, "seed of the faults; the run has its own")
-	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare what it has reached (default: train to the last step)")
+	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare what it has "+
+		"reached (default: train to the last step)")
 	flags.IntVar(&f.measure, "measure", 0, "measure the times of recovery instead, this many of each fault")
 	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they stay in any case when something is wrong)")
 }
@@ -173,14 +175,18 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		return err
 	}
 	if flags.plan.CoordinatorKill > 0 && resolved.Config.Train.CheckpointEvery == 0 {
-		return config.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
+		return config.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed "+
+			"coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
 	}
 	folder, err := os.MkdirTemp(a.getenv("TMPDIR"), "switchyard-chaos-")
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
 	screen := a.screen()
-	job := &chaosJob{app: a, flags: flags, config: resolved.Config, folder: folder, screen: screen, log: a.logger(screen, hclog.Warn)}
+	job := &chaosJob{
+		app: a, flags: flags, config: resolved.Config, folder: folder, screen: screen,
+		log: a.logger(screen, hclog.Warn),
+	}
 	err = a.untilInterrupted(screen, "ending all processes", job.run)
 	screen.Finish()
 	if errors.Is(err, context.Canceled) {
@@ -220,8 +226,10 @@ func (j *chaosJob) run(ctx context.Context) error {
 	}
 	cfg := chaos.Config{
 		Program: program, Environ: j.environ(), Folder: j.folder, Settings: settings, Name: chaosRun,
-		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards, Workers: j.flags.workers, Servers: j.flags.servers,
-		Sums: j.config.Cluster.Exchange == "sharded", Audit: j.config.Cluster.Audit, Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
+		Shards: job.RoundShards(j.config), Stride: job.Stride(j.config), Validation: j.config.Train.Shards,
+		Workers: j.flags.workers, Servers: j.flags.servers,
+		Sums: j.config.Cluster.Exchange == "sharded", Audit: j.config.Cluster.Audit,
+		Detection: j.config.Cluster.FailureDetection, Plan: j.flags.plan, Duration: j.flags.duration,
 		Log: j.log.Named("chaos"), Progress: j.progress,
 	}
 	if j.flags.measure > 0 {
@@ -243,7 +251,8 @@ func (j *chaosJob) run(ctx context.Context) error {
 		return errBits
 	case len(result.Idle) > 0:
 		return config.Hint(fmt.Errorf("%w:\n  %s", errIdle, strings.Join(result.Idle, "\n  ")),
-			"give the run more steps (train.steps=%d), or shorter times to the faults; or leave out the flags of these faults", 4*j.config.Train.Steps)
+			"give the run more steps (train.steps=%d), or shorter times to the faults; or leave out the flags of these faults",
+			4*j.config.Train.Steps)
 	}
 	return nil
 }
@@ -273,7 +282,10 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	if err != nil {
 		return "", errors.Join(err, run.Close())
 	}
-	s := &lead.Session{Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: job.Version(), Log: j.log, WorkerLog: j.log}
+	s := &lead.Session{
+		Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: job.Version(), Log: j.log,
+		WorkerLog: j.log,
+	}
 	err = s.Train(ctx, run, j.app.progress(j.screen, j.log))
 	j.screen.Finish()
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
@@ -283,7 +295,8 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 func (j *chaosJob) progress(s chaos.Status) {
 	done := terminal.Group(s.Step) + "/" + terminal.Group(s.Steps)
 	if j.flags.duration > 0 {
-		done = fmt.Sprintf("%s, %s of %s", terminal.Group(s.Step), terminal.Short(s.Elapsed), terminal.Short(j.flags.duration))
+		done = fmt.Sprintf("%s, %s of %s", terminal.Group(s.Step), terminal.Short(s.Elapsed),
+			terminal.Short(j.flags.duration))
 	}
 	line := fmt.Sprintf("under faults: step %s  %s", done, terminal.Count(s.Workers, "worker"))
 	for _, name := range slices.Sorted(keysOf(s.Faults)) {

@@ -46,7 +46,8 @@ const (
 func (f *chaosFlags) check() error {
 	switch {
 	case f.workers < 1 || f.workers > maxChaosWorkers:
-		return config.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers, maxChaosWorkers)
+		return config.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers,
+			maxChaosWorkers)
 	case f.duration < 0:
 		return config.Usagef("--duration %v: a length of time, such as 5m", f.duration)
 	case f.measure < 0 || f.measure > maxChaosMeasured:
@@ -64,7 +65,11 @@ func (f *chaosFlags) check() error {
 	for _, s := range []struct {
 		name       string
 		every, min time.Duration
-	}{{"kill", f.plan.Kill, minKill}, {"coordinator-kill", f.plan.CoordinatorKill, minRestart}, {"nats-restart", f.plan.BrokerRestart, minRestart}} {
+	}{
+		{"kill", f.plan.Kill, minKill},
+		{"coordinator-kill", f.plan.CoordinatorKill, minRestart},
+		{"nats-restart", f.plan.BrokerRestart, minRestart},
+	} {
 		if s.every > 0 && s.every < s.min {
 			return config.Usagef("--%s %v: at least %v, or the run makes no progress", s.name, s.every, s.min)
 		}
@@ -80,7 +85,8 @@ func (f *chaosFlags) check() error {
 		case s.outage.Length > maxOutage:
 			return config.Usagef("--%s %v: at most %v", s.name, s.outage.Length, maxOutage)
 		case s.outage.Length > 0 && s.outage.Every < 2*s.outage.Length:
-			return config.Usagef("--%s %v: %v out of every %v leave too little time to go on; type --%s=%v/%v or more", s.name, s.outage, s.outage.Length, s.outage.Every, s.name, s.outage.Length, 2*s.outage.Length)
+			return config.Usagef("--%s %v: %v out of every %v leave too little time to go on; type --%s=%v/%v or more", s.name,
+				s.outage, s.outage.Length, s.outage.Every, s.name, s.outage.Length, 2*s.outage.Length)
 		}
 	}
 	return nil

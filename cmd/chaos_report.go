@@ -45,8 +45,10 @@ func keysOf(m map[string]int64) iter.Seq[string] { return maps.Keys(m) }
 func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	a := j.app
 	o := chaosOutcome{
-		Equal: r.SHA256 == reference, SHA256: r.SHA256, Reference: reference, Faults: r.Faults, Goodput: r.Goodput(), Seconds: r.Seconds,
-		Step: r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits, Effects: r.Effects, Idle: append([]string{}, r.Idle...),
+		Equal: r.SHA256 == reference, SHA256: r.SHA256, Reference: reference, Faults: r.Faults, Goodput: r.Goodput(),
+		Seconds: r.Seconds,
+		Step:    r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits, Effects: r.Effects,
+		Idle: append([]string{}, r.Idle...),
 	}
 	for _, g := range r.Growth {
 		o.Growth = append(o.Growth, chaosGrowth(g))
@@ -102,7 +104,8 @@ func goodputText(o chaosOutcome) string {
 	if o.Issued == 0 {
 		return "unknown: the coordinator's page did not answer"
 	}
-	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, terminal.Group(o.Useful), terminal.Group(o.Issued))
+	return fmt.Sprintf("%.1f %%: %s shards of %s issued", 100*o.Goodput, terminal.Group(o.Useful),
+		terminal.Group(o.Issued))
 }
 
 // reportGrowth prints the quantities that grew in the processes.
@@ -110,7 +113,8 @@ func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := j.app.printf("\ngrowth of processes that are warm (after a minute and a quarter of their life)\n"); err != nil {
+	const title = "\ngrowth of processes that are warm (after a minute and a quarter of their life)\n"
+	if err := j.app.printf(title); err != nil {
 		return err
 	}
 	table := terminal.NewTable("process", "what", "per hour", "mean", "samples", "processes").Left(1)
@@ -136,9 +140,11 @@ func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	if j.app.asJSON {
 		return j.app.printJSON(list)
 	}
-	table := terminal.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases", "usual step")
+	table := terminal.NewTable("after", "first step: median", "worst", "usual pace: median", "worst", "cases",
+		"usual step")
 	for _, r := range list {
-		table.Row(r.Fault, seconds(chaos.Median(r.First)), seconds(slices.Max(r.First)), seconds(chaos.Median(r.Pace)), seconds(slices.Max(r.Pace)),
+		table.Row(r.Fault, seconds(chaos.Median(r.First)), seconds(slices.Max(r.First)), seconds(chaos.Median(r.Pace)),
+			seconds(slices.Max(r.Pace)),
 			fmt.Sprint(len(r.First)), seconds(r.Step))
 	}
 	if _, err := table.WriteTo(j.app.out); err != nil {

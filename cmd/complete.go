@@ -12,7 +12,9 @@ import (
 
 // completeConfig completes presets and files as the first argument; then it completes keys, section by section, and
 // their values.
-func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion,
+	cobra.ShellCompDirective,
+) {
 	if path, value, found := strings.Cut(word, "="); found {
 		if slices.Contains(columnKeys, path) {
 			return completeColumnKey(path, value, args)

@@ -160,7 +160,8 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 // resolveRun is resolve for a command that begins a run: its first argument has to be what to train.
 func (a *app) resolveRun(command string, args []string) (*config.Resolved, []string, error) {
 	if strings.Contains(args[0], "=") {
-		return nil, nil, config.Hint(config.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s", a.command(command, config.DefaultPreset, args[0]))
+		return nil, nil, config.Hint(config.Usagef("%s needs a preset or a file before %q", command, args[0]), "e.g. %s",
+			a.command(command, config.DefaultPreset, args[0]))
 	}
 	return a.resolve(args)
 }

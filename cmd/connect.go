@@ -39,8 +39,10 @@ type connection struct{ url, nkey, ca string }
 func (f *connection) add(c *cobra.Command, a *app) {
 	flags := c.Flags()
 	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
-	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with; for a worker also a folder of them, of which it takes one that is free ($"+nkeyVariable+")")
-	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS is required then ($"+caVariable+")")
+	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with; for a worker "+
+		"also a folder of them, of which it takes one that is free ($"+nkeyVariable+")")
+	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS "+
+		"is required then ($"+caVariable+")")
 	for _, name := range []string{"nats", "nkey", "tls-ca"} {
 		flags.Lookup(name).DefValue = ""
 	}
@@ -75,7 +77,8 @@ func (f *connection) checkFiles() error {
 // brokerAddress returns an address with its scheme. Errors never repeat a text that may hold a password.
 func brokerAddress(text string) (string, error) {
 	if strings.Contains(text, "@") {
-		return "", config.Hint(config.Usagef("--nats: an address with a user or a password in it shows in the list of processes"),
+		return "", config.Hint(config.Usagef("--nats: an address with a user or a password in it shows in the list of "+
+			"processes"),
 			"put an nkey seed into a file and give --nkey FILE; switchyard init makes one")
 	}
 	if !strings.Contains(text, "://") {
@@ -116,7 +119,9 @@ func (f *connection) connectUntil(party string, changed func(), log hclog.Logger
 }
 
 // connectTo is connectUntil, to a server of this process as long as that reaches others, if there is one.
-func (f *connection) connectTo(own *cluster.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
+func (f *connection) connectTo(own *cluster.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus,
+	error,
+) {
 	cfg := natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log}
 	if own != nil {
 		cfg.Server = own
@@ -142,7 +147,8 @@ func (f *connection) takeKey() (release func(), err error) {
 	file, release, err := cluster.Take(f.nkey)
 	switch {
 	case errors.Is(err, cluster.ErrTaken):
-		return nil, config.Hint(config.Usage(err), "make more, one for each worker: switchyard init --workers N; containers: WORKER_KEYS=N docker compose up")
+		return nil, config.Hint(config.Usage(err), "make more, one for each worker: switchyard init --workers N; "+
+			"containers: WORKER_KEYS=N docker compose up")
 	case errors.Is(err, cluster.ErrNoWorkerKey):
 		return nil, config.Hint(config.Usage(err), "switchyard init --workers N makes them; or give one file: --nkey FILE")
 	case err != nil:

@@ -97,7 +97,8 @@ func readControlTable(path string, f *os.File, names []string) ([][]float64, err
 	}
 	lines, err := in.ReadAll()
 	if err != nil || len(lines) < 2 {
-		return nil, controlFault(path, "", "give a line of names and a line for each step", "it is no table of controls (%v)", errOr(err, "one line"))
+		return nil, controlFault(path, "", "give a line of names and a line for each step", "it is no table of controls (%v)",
+			errOr(err, "one line"))
 	}
 	var columns []int
 	for _, name := range names {
@@ -106,7 +107,8 @@ func readControlTable(path string, f *os.File, names []string) ([][]float64, err
 			return h == name || "u_"+h == name || h == "u_"+name
 		})
 		if i < 0 {
-			return nil, controlFault(path, "line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")), "there is no column %s", name)
+			return nil, controlFault(path, "line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")),
+				"there is no column %s", name)
 		}
 		columns = append(columns, i)
 	}
@@ -116,7 +118,8 @@ func readControlTable(path string, f *os.File, names []string) ([][]float64, err
 		for i, c := range columns {
 			v, err := strconv.ParseFloat(strings.TrimSpace(line[c]), 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, controlFault(path, fmt.Sprintf("line %d, column %s", n+2, names[i]), "controls cannot be missing", "%q is no number", line[c])
+				return nil, controlFault(path, fmt.Sprintf("line %d, column %s", n+2, names[i]), "controls cannot be missing",
+					"%q is no number", line[c])
 			}
 			row = append(row, v)
 		}

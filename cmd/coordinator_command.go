@@ -48,8 +48,10 @@ code 3 if a run was under way.`,
 		},
 	}
 	flags.link.add(c, a)
-	c.Flags().StringVar(&flags.config, "config", "", "preset or FILE.yaml of a run to lead; a run that exists is continued")
-	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, with -1)")
+	c.Flags().StringVar(&flags.config, "config", "",
+		"preset or FILE.yaml of a run to lead; a run that exists is continued")
+	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, "+
+		"with -1)")
 	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps that were submitted")
 	flags.share.add(c)
 	addEvents(c, &flags.events)
@@ -75,7 +77,8 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	})
 	sweeps.Leader.Host = h
 	if err := writable(a.runsDir); err != nil {
-		return config.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, or let user %d write it", os.Getuid())
+		return config.Hint(err, "the runs, with their checkpoints, are kept there: give another folder with --runs-dir, "+
+			"or let user %d write it", os.Getuid())
 	}
 	first, err := a.firstOrder(flags)
 	if err != nil {
@@ -122,16 +125,21 @@ func writable(folder string) error {
 func (a *app) firstOrder(flags coordinatorFlags) (*lead.Order, error) {
 	if flags.config == "" {
 		if flags.name != "" {
-			return nil, config.Hint(config.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s", flags.name)
+			return nil, config.Hint(config.Usagef("--name needs --config, the run that it names"), "e.g. --config fhn --name %s",
+				flags.name)
 		}
 		return nil, nil
 	}
 	if strings.Contains(flags.config, "=") {
-		return nil, config.Hint(config.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s", flags.config, a.command("submit"))
+		return nil, config.Hint(config.Usagef("--config takes a preset or a file"), "put %s into a file, or use: %s",
+			flags.config, a.command("submit"))
 	}
 	resolved, overrides, err := a.resolve([]string{flags.config})
 	if err != nil {
 		return nil, err
 	}
-	return &lead.Order{Name: flags.name, Config: resolved.Config, Overrides: overrides, Command: []string{"coordinator", "--config", flags.config}}, nil
+	return &lead.Order{
+		Name: flags.name, Config: resolved.Config, Overrides: overrides,
+		Command: []string{"coordinator", "--config", flags.config},
+	}, nil
 }

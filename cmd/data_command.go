@@ -36,18 +36,25 @@ type readFlags struct {
 }
 
 func (f *readFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.observe, "observe", nil, "`COLUMNS` (or the array) that are observed (default: y, y1, y_name ...)")
-	c.Flags().StringSliceVar(&f.control, "control", nil, "`COLUMNS` (or the array) that are controls (default: u, u1, u_name ...)")
-	c.Flags().StringSliceVar(&f.label, "label", nil, "`COLUMNS` (or the array) that are labels of 0 and 1 (default: label ...)")
+	c.Flags().StringSliceVar(&f.observe, "observe", nil, "`COLUMNS` (or the array) that are observed (default: y, y1, "+
+		"y_name ...)")
+	c.Flags().StringSliceVar(&f.control, "control", nil, "`COLUMNS` (or the array) that are controls (default: u, u1, "+
+		"u_name ...)")
+	c.Flags().StringSliceVar(&f.label, "label", nil, "`COLUMNS` (or the array) that are labels of 0 and 1 (default: "+
+		"label ...)")
 	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates; or DAY,CLOCK (default: t)")
 	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that tells recordings apart (default: episode)")
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even grid: a number, or of dates 15min, 1d, 1mo ...")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")
-	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false, "u[t] acts between steps t and t+1, not between t-1 and t")
+	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false,
+		"u[t] acts between steps t and t+1, not between t-1 and t")
 	c.Flags().IntVar(&f.cut, "cut", 0, "divide long recordings into episodes of this many steps")
 	c.Flags().Float64Var(&f.dt, "dt", 0, "time between two steps, where the files do not say")
 	c.Flags().Int64Var(&f.limit, "limit", files.DefaultLimit, "bytes of data that may be held")
-	for name, several := range map[string]bool{"observe": true, "control": true, "label": true, "time": true, "id": false} {
+	for name, several := range map[string]bool{
+		"observe": true, "control": true, "label": true, "time": true,
+		"id": false,
+	} {
 		c.RegisterFlagCompletionFunc(name, completeColumns(several))
 	}
 	c.RegisterFlagCompletionFunc("rename", completeRenames)
@@ -61,8 +68,9 @@ func (f *readFlags) options() (files.Options, error) {
 		return files.Options{}, config.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
 	}
 	return files.Options{
-		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample, Transform: f.transform,
-		Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
+		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample,
+		Transform: f.transform,
+		Rename:    f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
 	}, nil
 }
 

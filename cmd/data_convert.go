@@ -20,7 +20,8 @@ labels are kept; what the convention does not know is left out. OUT is a new fil
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return config.Hint(config.Usagef("data convert takes IN OUT, got %d arguments", len(args)), "%s --help says more", c.CommandPath())
+				return config.Hint(config.Usagef("data convert takes IN OUT, got %d arguments", len(args)), "%s --help says more",
+					c.CommandPath())
 			}
 			return nil
 		},

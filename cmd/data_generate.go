@@ -42,7 +42,8 @@ func (a *app) dataGenerateCommand() *cobra.Command {
 		Long: `Simulate the training episodes of a preset: observations as y (or images), controls u,
 true states and labels, and dt. The file ends in .npz or .csv, or in / for a folder with
 one CSV file per episode. The same arguments give the same bytes.`,
-		Example:           "  " + a.invoked + " data generate fhn --episodes 100 --length 400 --seed 1 --out fhn.npz\n  " + a.invoked + " data generate maze env.balls=1 --out maze.npz",
+		Example: "  " + a.invoked + " data generate fhn --episodes 100 --length 400 --seed 1 --out fhn.npz\n  " +
+			a.invoked + " data generate maze env.balls=1 --out maze.npz",
 		Args:              atLeastOne("PRESET"),
 		ValidArgsFunction: a.completeConfig,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -86,7 +87,8 @@ func (a *app) wrote(d *files.Dataset, path string) error {
 		return err
 	}
 	return a.result(writtenData{path, len(d.Episodes), d.Steps(), hash}, func() error {
-		return a.printf("%s: %s, %s steps, sha256 %s\n", path, terminal.Count(len(d.Episodes), "episode"), terminal.Group(d.Steps()), hash)
+		return a.printf("%s: %s, %s steps, sha256 %s\n", path, terminal.Count(len(d.Episodes), "episode"),
+			terminal.Group(d.Steps()), hash)
 	})
 }
 
@@ -101,7 +103,8 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	}
 	c := resolved.Config
 	if c.Recorded() {
-		return nil, config.Hint(config.Usagef("%s has nothing to simulate: its data come from files", args[0]), "name an environment, such as fhn or maze")
+		return nil, config.Hint(config.Usagef("%s has nothing to simulate: its data come from files", args[0]),
+			"name an environment, such as fhn or maze")
 	}
 	env, err := config.Environment(c)
 	if err != nil {
@@ -119,7 +122,8 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	spec := env.Spec()
 	width := spec.Observation + spec.Control + spec.State + len(spec.Labels)
 	if f.episodes > maxSimulated/width/f.length {
-		return nil, config.Hint(config.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes, f.length, width), "give --episodes or --length")
+		return nil, config.Hint(config.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes,
+			f.length, width), "give --episodes or --length")
 	}
 	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length, imageOf(env))
 	if err != nil {

@@ -33,8 +33,9 @@ func (a *app) dataInfoCommand() *cobra.Command {
 		Long: `Show what files hold, and the command that trains on them. Columns that the convention
 does not know are guessed by their names and values; the guess is shown, and the
 flags below overrule it. - reads from the standard input.`,
-		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked + " data info record.csv --observe speed --control volt --time date",
-		Args:    atLeastOne("FILE"),
+		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked +
+			" data info record.csv --observe speed --control volt --time date",
+		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.inspecting(args, func(paths []string) error {
 				info, d, err := a.inspect(args, paths, flags, family)
@@ -49,7 +50,8 @@ flags below overrule it. - reads from the standard input.`,
 		},
 	}
 	flags.add(c)
-	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, diff, log-diff12, NAME=log ...")
+	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, "+
+		"diff, log-diff12, NAME=log ...")
 	c.Flags().StringVar(&family, "model", "slds", "family of models that the suggestion is for")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
@@ -97,7 +99,10 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 		return err
 	}
 	if info.ReadAs != nil {
-		if err := a.printf("read as (guessed by names and values):\n%s", shellLines(append([]string{a.invoked, "data", "info"}, append(slices.Clone(info.Files), info.ReadAs...)...))); err != nil {
+		if err := a.printf("read as (guessed by names and values):\n%s", shellLines(append([]string{
+			a.invoked, "data",
+			"info",
+		}, append(slices.Clone(info.Files), info.ReadAs...)...))); err != nil {
 			return err
 		}
 	}
@@ -114,17 +119,21 @@ func dataFacts(d *files.Dataset, info dataInfo) []fact {
 	if info.Lengths.Min < info.Lengths.Max {
 		lengths = fmt.Sprintf("of %d to %d steps, median %d", info.Lengths.Min, info.Lengths.Max, info.Lengths.Median)
 	}
-	shape := fmt.Sprintf("%s, %s", terminal.Count(d.Spec.Observation, "observation"), terminal.Count(d.Spec.Control, "control"))
+	shape := fmt.Sprintf("%s, %s", terminal.Count(d.Spec.Observation, "observation"),
+		terminal.Count(d.Spec.Control, "control"))
 	values := info.Steps * d.Spec.Observation
 	if info.Image != nil {
-		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1], terminal.Count(info.Image[2], "channel"), terminal.Count(d.Spec.Control, "control"))
+		shape = fmt.Sprintf("images of %d×%d pixels, %s, %s", info.Image[0], info.Image[1],
+			terminal.Count(info.Image[2], "channel"), terminal.Count(d.Spec.Control, "control"))
 	}
 	return []fact{
 		{"data", terminal.Plain(strings.Join(info.Files, " "))},
-		{"episodes", fmt.Sprintf("%s %s, %s steps in all", terminal.Group(info.Episodes), lengths, terminal.Group(info.Steps))},
+		{"episodes", fmt.Sprintf("%s %s, %s steps in all", terminal.Group(info.Episodes), lengths,
+			terminal.Group(info.Steps))},
 		{"a step", shape},
 		{"dt", orUnknown(info.DT > 0, strings.TrimSpace(short(info.DT)+" "+info.TimeUnit))},
-		{"missing", fmt.Sprintf("%s of %s values (%s %%)", terminal.Group(info.Missing), terminal.Group(values), terminal.Digits(100*float64(info.Missing)/float64(values)))},
+		{"missing", fmt.Sprintf("%s of %s values (%s %%)", terminal.Group(info.Missing), terminal.Group(values),
+			terminal.Digits(100*float64(info.Missing)/float64(values)))},
 		{"truth", truth(info.Summary)},
 		{"split", info.splitText()},
 		{"sha256", info.Hash},
@@ -200,7 +209,8 @@ func (i *dataInfo) splitText() string {
 	case i.SplitProblem != "":
 		return i.SplitProblem
 	case i.SplitBy == "time":
-		return fmt.Sprintf("%s training, %s validation, %s test steps (by time)", terminal.Group(i.SplitSteps[0]), terminal.Group(i.SplitSteps[1]), terminal.Group(i.SplitSteps[2]))
+		return fmt.Sprintf("%s training, %s validation, %s test steps (by time)", terminal.Group(i.SplitSteps[0]),
+			terminal.Group(i.SplitSteps[1]), terminal.Group(i.SplitSteps[2]))
 	case i.SplitBy == "seed":
 		return fmt.Sprintf("%d training, %d validation, %d test (by seed)", i.Split[0], i.Split[1], i.Split[2])
 	}

@@ -30,8 +30,9 @@ func (a *app) dataShowCommand() *cobra.Command {
 		Long: `Draw the first episodes of files, or of a simulation: observations and controls over
 time, images as a strip, and for an environment the system itself (the maze with walls
 and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the folder.`,
-		Example: "  " + a.invoked + " data show 'data/*.csv' -o pictures/own\n  " + a.invoked + " data show maze -o pictures/maze",
-		Args:    atLeastOne("FILE or PRESET"),
+		Example: "  " + a.invoked + " data show 'data/*.csv' -o pictures/own\n  " + a.invoked +
+			" data show maze -o pictures/maze",
+		Args: atLeastOne("FILE or PRESET"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
 				return config.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)

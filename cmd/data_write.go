@@ -50,7 +50,8 @@ func (o *target) addForce(c *cobra.Command) {
 // would be read as one data set.
 func (o target) check(read []string) error {
 	name := strings.ToLower(o.path)
-	if o.path == "" || !strings.HasSuffix(name, ".npz") && !strings.HasSuffix(name, ".csv") && !os.IsPathSeparator(o.path[len(o.path)-1]) {
+	if o.path == "" || !strings.HasSuffix(name, ".npz") && !strings.HasSuffix(name, ".csv") &&
+		!os.IsPathSeparator(o.path[len(o.path)-1]) {
 		return outputFault(o.path)
 	}
 	info, err := os.Stat(o.path)
@@ -65,7 +66,8 @@ func (o target) check(read []string) error {
 	}
 	for _, path := range read {
 		if in, err := os.Stat(path); err == nil && os.SameFile(in, info) {
-			return config.Hint(config.Usagef("%s is one of the files to read, and the last argument is the file to write", o.path), "add the name of a new file")
+			return config.Hint(config.Usagef("%s is one of the files to read, and the last argument is the file to write",
+				o.path), "add the name of a new file")
 		}
 	}
 	if !o.force {
@@ -83,7 +85,8 @@ func checkFolder(dir string) error {
 		return fmt.Errorf("read the folder of the output: %w", err)
 	}
 	if len(entries) > 0 {
-		return config.Hint(config.Usagef("the folder %s is not empty", dir), "choose another name, or empty it first: all files in a folder are read as one data set")
+		return config.Hint(config.Usagef("the folder %s is not empty", dir),
+			"choose another name, or empty it first: all files in a folder are read as one data set")
 	}
 	return nil
 }

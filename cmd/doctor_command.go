@@ -92,7 +92,8 @@ func (a *app) checkKeys(dir string) bench.Finding {
 	}
 	list, listErr := cluster.List(dir)
 	if err := errors.Join(err, listErr); err != nil {
-		f.State, f.Found, f.Do = bench.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+a.invoked+" init --dir "+dir
+		f.State, f.Found, f.Do = bench.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+
+			a.invoked+" init --dir "+dir
 		return f
 	}
 	f.Found = fmt.Sprintf("%s in %s", terminal.Count(len(list), "key"), dir)
@@ -110,7 +111,8 @@ func (a *app) checkKeys(dir string) bench.Finding {
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil || time.Until(certificate.NotAfter) < soon {
-		f.State, f.Do = bench.Doubtful, "the broker's certificate ends soon or cannot be read: "+a.invoked+" init --renew-server-cert"
+		f.State, f.Do = bench.Doubtful, "the broker's certificate ends soon or cannot be read: "+
+			a.invoked+" init --renew-server-cert"
 	}
 	return f
 }
@@ -138,9 +140,11 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 		if err := bus.Conn().FlushWithContext(ctx); err != nil {
 			return fmt.Errorf("the broker does not answer: %w", err)
 		}
-		f.State, f.Found = bench.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url, milliseconds(time.Since(began).Seconds()), terminal.Bytes(int64(bus.MaxPayload())))
+		f.State, f.Found = bench.OK, fmt.Sprintf("%s: answers in %s, messages of up to %s", link.url,
+			milliseconds(time.Since(began).Seconds()), terminal.Bytes(int64(bus.MaxPayload())))
 		if bus.MaxPayload() < usualPayload {
-			f.State, f.Do = bench.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server", bus.MaxPayload())
+			f.State, f.Do = bench.Doubtful, fmt.Sprintf("set cluster.chunk below %d, or raise max_payload of the NATS server",
+				bus.MaxPayload())
 		}
 		coordinator = a.checkCoordinator(ctx, ops.NewClient(bus.Conn()))
 		return nil
@@ -155,7 +159,11 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) bench.Finding {
 	list, err := client.Runs(ctx)
 	if err != nil {
-		return bench.Finding{Check: "coordinator", State: bench.Doubtful, Found: "none answers there (" + err.Error() + ")", Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer"}
+		return bench.Finding{
+			Check: "coordinator", State: bench.Doubtful, Found: "none answers there (" + err.Error() + ")",
+			Do: "start one: " + a.invoked + " coordinator; a worker's key may not ask, and needs no answer",
+		}
 	}
-	return bench.Finding{Check: "coordinator", State: bench.OK, Found: "answers; it has " + terminal.Count(len(list.Runs), "run")}
+	return bench.Finding{Check: "coordinator", State: bench.OK, Found: "answers; it has " +
+		terminal.Count(len(list.Runs), "run")}
 }

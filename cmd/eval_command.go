@@ -44,7 +44,8 @@ figure are written into the run folder.`,
 	c.Flags().IntVar(&how.Episodes, "episodes", 0, "test episodes (default: as many as the protocol is made for)")
 	c.Flags().IntVar(&how.Prefix, "prefix", 0, "steps that are seen before a prediction (default 4)")
 	c.Flags().BoolVar(&how.AllStarts, "all-starts", false, "also predict from every start in the held-out window")
-	c.Flags().BoolVar(&how.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the held-out ends")
+	c.Flags().BoolVar(&how.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the "+
+		"held-out ends")
 	c.Flags().StringVar(&how.checkpoint, "checkpoint", "best", "best (by validation) or last")
 	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
@@ -84,7 +85,9 @@ func (a *app) listProtocols(name string) error {
 }
 
 // completeProtocols completes the protocols that fit the run, or all where it is not named yet.
-func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
+	cobra.ShellCompDirective,
+) {
 	list := protocol.All()
 	if len(args) > 0 {
 		if c, err := a.runConfig(args[0]); err == nil {

@@ -48,7 +48,8 @@ func (m measurement) find(c config.Config) (protocol.Protocol, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return protocol.Protocol{}, config.Hint(config.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind), "it has %s", strings.Join(names, ", "))
+	return protocol.Protocol{}, config.Hint(config.Usagef("no protocol %q for env.kind=%s", m.protocol, c.Env.Kind),
+		"it has %s", strings.Join(names, ", "))
 }
 
 // fits reports what is asked for that the protocol does not have.

@@ -48,6 +48,7 @@ steps) and emission. Steps take and give the units of the data.`,
 	c.Flags().IntVar(&o.Horizon, "horizon", 0, "steps that the graph predict predicts (default: eval.horizon of the run)")
 	c.Flags().StringVar(&f.checkpoint, "checkpoint", checkpoint.Best, "best (by validation) or last")
 	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))
-	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]cobra.Completion{"safetensors", "npz", "onnx"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]cobra.Completion{"safetensors", "npz", "onnx"},
+		cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -19,14 +19,16 @@ func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
 	}
 	spec, err := fault.Parse(text)
 	if err != nil {
-		return nil, config.Hint(config.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults", fault.Variable)
+		return nil, config.Hint(config.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults",
+			fault.Variable)
 	}
-	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable, "faults", spec)
+	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable,
+		"faults", spec)
 	return fault.New(spec, name, log)
 }
 
-// cutOffWith cuts a server of this process off whenever the injector cuts off the process, until ctx ends. Message faults
-// need no more than the bus of the process: what a route carries is what a bus was given.
+// cutOffWith cuts a server of this process off whenever the injector cuts off the process, until ctx ends. Message
+// faults need no more than the bus of the process: what a route carries is what a bus was given.
 func cutOffWith(ctx context.Context, faults *fault.Injector, own *cluster.Broker, log hclog.Logger) {
 	faults.FollowPartitions(ctx, func(off bool) {
 		if err := own.CutOff(off); err != nil {

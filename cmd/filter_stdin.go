@@ -31,8 +31,8 @@ type lineAnswer struct {
 	Expected []serving.Number `json:"expected"`
 }
 
-// filterLines filters observations as they come, a JSON line each: [1.2, null], or {"observation": [1.2, null], "controls":
-// [0.5]}. Each is answered by a JSON line before the next one is read.
+// filterLines filters observations as they come, a JSON line each: [1.2, null], or {"observation": [1.2, null],
+// "controls": [0.5]}. Each is answered by a JSON line before the next one is read.
 func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 	online, err := run.Online()
 	if err != nil {
@@ -48,7 +48,10 @@ func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 			continue
 		}
 		fault := func(err error) error {
-			return dataFault(&files.Error{File: "stdin", Place: fmt.Sprintf("line %d", n), Problem: err.Error(), Remedy: `write a line for each step: [1.2, null] or {"observation": [1.2, null], "controls": [0.5]}`})
+			return dataFault(&files.Error{
+				File: "stdin", Place: fmt.Sprintf("line %d", n), Problem: err.Error(),
+				Remedy: `write a line for each step: [1.2, null] or {"observation": [1.2, null], "controls": [0.5]}`,
+			})
 		}
 		var q lineRequest
 		if strings.HasPrefix(text, "[") {
@@ -66,7 +69,10 @@ func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 		if err := online.Step([]*switchyard.State{state}, []switchyard.Observation{o}); err != nil {
 			return fault(err)
 		}
-		if err := out.Encode(lineAnswer{state.Steps, serving.Numbers(state.Mean), serving.Numbers(state.SD), serving.Numbers(state.Weights), serving.Numbers(state.Expected)}); err != nil {
+		if err := out.Encode(lineAnswer{
+			state.Steps, serving.Numbers(state.Mean), serving.Numbers(state.SD),
+			serving.Numbers(state.Weights), serving.Numbers(state.Expected),
+		}); err != nil {
 			return fmt.Errorf("write the output: %w", err)
 		}
 	}

@@ -21,7 +21,8 @@ func (a *app) forecastCommand() *cobra.Command {
 in the units and under the names of the data. Files hold mean [horizon, channels],
 quantiles [levels, horizon, channels] and levels; of several recordings, behind an axis
 of recordings.`,
-		"  "+a.invoked+" forecast mine --horizon 24 --out next.npz,next.svg\n  "+a.invoked+" forecast mine --data today.csv --horizon 10 --controls plan.csv --quantiles 0.1,0.5,0.9",
+		"  "+a.invoked+" forecast mine --horizon 24 --out next.npz,next.svg\n  "+a.invoked+" forecast mine --data "+
+			"today.csv --horizon 10 --controls plan.csv --quantiles 0.1,0.5,0.9",
 		func(name string) error {
 			run, err := a.open(&f, name)
 			if err != nil {
@@ -46,7 +47,8 @@ of recordings.`,
 					return err
 				}
 				if len(q.Controls) < q.Horizon {
-					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls), q.Horizon)
+					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls),
+						q.Horizon)
 				}
 				q.Controls = q.Controls[:q.Horizon]
 			} else if len(columns.Controls) > 0 {
@@ -63,7 +65,8 @@ of recordings.`,
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Samples, "samples", 0, "paths of the forecast (default: eval.samples of the run)")
-	c.Flags().StringVar(&controls, "controls", "", "file with the controls of these steps: CSV with their names, or npz or npy with u [horizon, controls]")
+	c.Flags().StringVar(&controls, "controls", "", "file with the controls of these steps: CSV with their names, or "+
+		"npz or npy with u [horizon, controls]")
 	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "levels of the quantiles")
 	return c
 }

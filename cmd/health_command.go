@@ -89,7 +89,8 @@ func health(ctx context.Context, address string) (string, error) {
 	if err != nil {
 		return "", config.Usagef("--url %q: %w", address, err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a nil Proxy: the process is on this machine
+	// a nil Proxy: the process is on this machine
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
 		return "", fmt.Errorf("ask for the health: %w", err)

@@ -46,13 +46,19 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	a.jsonFlag(c)
 	flags := c.Flags()
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
-	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may be repeated")
-	flags.IntVar(&cfg.Numbered, "workers", 0, "make a key for each of so many workers, worker-1.nk and so on, instead of one for all")
+	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may "+
+		"be repeated")
+	flags.IntVar(&cfg.Numbered, "workers", 0, "make a key for each of so many workers, worker-1.nk and so on, instead "+
+		"of one for all")
 	flags.StringArrayVar(&cfg.Workers, "worker", nil, "make a further worker key, worker-NAME.nk; may be repeated")
-	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder for one")
-	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; may be repeated")
+	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder "+
+		"for one")
+	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; "+
+		"may be repeated")
 	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
-	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion,
+		cobra.ShellCompDirective,
+	) {
 		var words []cobra.Completion
 		for _, role := range cluster.Roles() {
 			words = append(words, role+"=")
@@ -71,7 +77,8 @@ func (a *app) initKeys(cfg cluster.InitConfig, handOut map[string]string, now ti
 	case errors.Is(err, cluster.ErrHost), errors.Is(err, cluster.ErrWorker):
 		return config.Usage(err)
 	case errors.Is(err, cluster.ErrDamaged):
-		return config.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it made again (docs/security.md)")
+		return config.Hint(err, "put the file back from a copy; or remove it, and its certificates with it, to have it "+
+			"made again (docs/security.md)")
 	case err != nil:
 		return err
 	}
@@ -93,7 +100,10 @@ type madeKeys struct {
 }
 
 func keyReport(dir string, r *cluster.Report, warnings []string) madeKeys {
-	m := madeKeys{Folder: dir, Files: map[string]string{}, Hosts: r.Hosts, ServerUntil: r.ServerUntil.UTC(), CAUntil: r.CAUntil.UTC(), Warnings: append([]string{}, warnings...)}
+	m := madeKeys{
+		Folder: dir, Files: map[string]string{}, Hosts: r.Hosts, ServerUntil: r.ServerUntil.UTC(),
+		CAUntil: r.CAUntil.UTC(), Warnings: append([]string{}, warnings...),
+	}
 	for _, f := range r.Files {
 		m.Files[f.Name] = f.State.String()
 	}
@@ -177,7 +187,8 @@ func keyWarnings(report *cluster.Report, now time.Time) []string {
 			cluster.Server, strings.Join(report.Absent, ", ")))
 	}
 	if left := report.ServerUntil.Sub(now); left < renewal {
-		list = append(list, fmt.Sprintf("%s ends %s: make it again with --renew-server-cert", cluster.Server, day(report.ServerUntil)))
+		list = append(list, fmt.Sprintf("%s ends %s: make it again with --renew-server-cert", cluster.Server,
+			day(report.ServerUntil)))
 	}
 	if report.Exposed {
 		list = append(list, "other users of this machine can read the keys: close the folder with chmod 700")

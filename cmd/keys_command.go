@@ -44,7 +44,8 @@ A worker whose key was rotated connects again as soon as its file has the new on
 					return err
 				}
 				return a.result(keyChange{args, change.done, true}, func() error {
-					return a.printf("%s %s\n%s follows: switchyard's own broker reads it by itself, another NATS server with --signal reload\n",
+					return a.printf("%s %s\n%s follows: switchyard's own broker reads it by itself, another NATS server with "+
+						"--signal reload\n",
 						change.done, strings.Join(args, "\n"+change.done+" "), filepath.Join(dir, cluster.Auth))
 				})
 			},

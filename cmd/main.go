@@ -30,8 +30,9 @@ func Main(r *config.Registry) {
 	wide := func() int { return columns(os.Stderr) }
 	a := &app{
 		kinds: r.Kinds(), environ: os.Environ(), signals: signals, invoked: invoked, cores: runtime.GOMAXPROCS(0),
-		in:  os.Stdin,
-		out: terminal.Fold(os.Stdout, func() int { return columns(os.Stdout) }, invoked), err: terminal.Fold(os.Stderr, wide, invoked),
+		in:       os.Stdin,
+		out:      terminal.Fold(os.Stdout, func() int { return columns(os.Stdout) }, invoked),
+		err:      terminal.Fold(os.Stderr, wide, invoked),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: wide,
 	}
 	os.Exit(a.run(os.Args[1:]))

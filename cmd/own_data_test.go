@@ -2,12 +2,13 @@ package cmd
 
 import (
 	"fmt"
-	"github.com/switchyard-ml/switchyard/store"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths, with a

@@ -53,14 +53,16 @@ Sizes:
   faithful  the paper's sizes and schedules, weeks on two cores
 
 Parts: ` + listOf(paper.Parts()) + `; also a part of one, e.g. table1/reacher or table1/reacher/normal`,
-		Example: "  " + a.invoked + " paper --size smoke -o report\n  " + a.invoked + " paper --size quick --only table1,fhn -o report --dry-run",
-		Args:    exactly(),
-		RunE:    func(*cobra.Command, []string) error { return a.paper(f) },
+		Example: "  " + a.invoked + " paper --size smoke -o report\n  " + a.invoked +
+			" paper --size quick --only table1,fhn -o report --dry-run",
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error { return a.paper(f) },
 	}
 	c.Flags().StringVar(&f.size, "size", string(paper.Smoke), "size of the runs: "+listOf(paper.Sizes()))
 	c.Flags().IntVar(&f.seeds, "seeds", 3, "seeds of each model: 1, 2, …")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "parts to reproduce (default: all)")
-	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs and their numbers in the folder measured")
+	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs and "+
+		"their numbers in the folder measured")
 	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs that are trained at the same time, with one worker each")
 	c.Flags().BoolVar(&f.asIs, "as-is", false, "train nothing: write the report of what is measured")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be trained, and train nothing")
@@ -107,7 +109,8 @@ func (f paperFlags) choices() ([]paper.Choice, error) {
 	for _, name := range f.only {
 		c := paper.Choice(name)
 		if !c.Exists() {
-			return nil, config.Usagef("--only %s: there are %s, and parts of them, e.g. table1/reacher or table1/reacher/normal", name, listOf(paper.Parts()))
+			return nil, config.Usagef("--only %s: there are %s, and parts of them, e.g. table1/reacher or table1/reacher/normal",
+				name, listOf(paper.Parts()))
 		}
 		choices = append(choices, c)
 	}
@@ -126,7 +129,8 @@ func (a *app) paper(f paperFlags) error {
 	screen := a.screen()
 	log := a.logger(screen, hclog.Warn)
 	s := &paper.Study{
-		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials, Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
+		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials,
+		Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
 		Version: job.Version(), Log: log, Command: a.command, Show: func(paper.Progress) {},
 	}
 	if plan.Size == paper.Smoke {
@@ -153,7 +157,8 @@ func (a *app) paper(f paperFlags) error {
 	})
 	switch {
 	case errors.Is(err, context.Canceled):
-		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted), "the same command goes on")
+		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted),
+			"the same command goes on")
 	case err != nil && !errors.Is(err, paper.ErrFailed), f.dry:
 		return err
 	}
@@ -196,12 +201,14 @@ func (a *app) estimate(ctx context.Context, s *paper.Study, plan *paper.Plan) (c
 	if total > 0 {
 		longest := slices.Max(costs)
 		text = fmt.Sprintf("about %s of training with %s, and the measurements after each",
-			terminal.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))), terminal.Count(s.Parallel, "run")+" at a time")
+			terminal.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))),
+			terminal.Count(s.Parallel, "run")+" at a time")
 	}
 	if left == 0 {
 		text = "all are trained"
 	}
-	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size, terminal.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
+	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size,
+		terminal.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
 	return costs, left, err
 }
 
@@ -230,7 +237,8 @@ func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began t
 		words = append(words, "--only", strings.Join(f.only, ","))
 	}
 	command := append([]string{"switchyard"}, words...)
-	if err := results.Write(f.out, []paper.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"), " ")}}); err != nil {
+	if err := results.Write(f.out, []paper.Fact{{Name: "command", Text: strings.Join(append(command, "-o", "DIR"),
+		" ")}}); err != nil {
 		return err
 	}
 	table, claims := terminal.NewTable("claim", "judgement").Left(1), map[string]string{}
@@ -243,7 +251,8 @@ func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began t
 	page := filepath.Join(f.out, "index.html")
 	return a.result(judged{page, claims}, func() error {
 		if len(claims) == 0 {
-			return a.printf("no claim of the paper can be judged: each is about more models than are measured\n\nreport   %s, after %s\n", page, terminal.Short(time.Since(began)))
+			return a.printf("no claim of the paper can be judged: each is about more models than are measured\n\nreport   "+
+				"%s, after %s\n", page, terminal.Short(time.Since(began)))
 		}
 		_, err := table.WriteTo(a.out)
 		return errors.Join(err, a.printf("\nreport   %s, after %s\n", page, terminal.Short(time.Since(began))))

@@ -37,25 +37,31 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	if job.LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
-	step := fmt.Sprintf("%s in %s, %s GFLOP", terminal.Count(c.Train.Batch, "sequence"), terminal.Count(c.Train.Shards, "shard"), terminal.Digits(p.FLOPs/1e9))
-	training := fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery), every("checkpoint", c.Train.CheckpointEvery))
+	step := fmt.Sprintf("%s in %s, %s GFLOP", terminal.Count(c.Train.Batch, "sequence"),
+		terminal.Count(c.Train.Shards, "shard"), terminal.Digits(p.FLOPs/1e9))
+	training := fmt.Sprintf("%s steps, %s, %s", terminal.Group(c.Train.Steps), every("validation", c.Train.ValidateEvery),
+		every("checkpoint", c.Train.CheckpointEvery))
 	if c.Train.Patience > 0 {
 		training += fmt.Sprintf(", ends after %s without a better one", terminal.Count(int(c.Train.Patience), "validation"))
 	}
 	if sweeping {
 		exchange, unit = "round", "chains"
 		step = fmt.Sprintf("a sweep of %s over all data", terminal.Count(sweeps.Chains, "chain"))
-		training = fmt.Sprintf("%s steps, no validation, %s", terminal.Group(c.Train.Steps), every("checkpoint", c.Train.CheckpointEvery))
+		training = fmt.Sprintf("%s steps, no validation, %s", terminal.Group(c.Train.Steps),
+			every("checkpoint", c.Train.CheckpointEvery))
 	}
 	facts := []fact{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
-		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text, terminal.Group(len(p.Theta)), len(p.Layout))},
+		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text,
+			terminal.Group(len(p.Theta)), len(p.Layout))},
 		{"bound", boundText(p)},
 		{"step", step},
 		{"method", methodText(c)},
-		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back, unit)},
-		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, terminal.Count(flags.slots, "slot"), kernel.Active())},
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back,
+			unit)},
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, terminal.Count(flags.slots, "slot"),
+			kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.Memory)))},
 		{"broker", "embedded NATS, " + brokerText(flags.listen)},
 		{"page", pageText(flags)},
@@ -136,8 +142,10 @@ func sourceText(p *job.Plan) string {
 		used = fmt.Sprintf(", of which %d are shorter than the window and not used", p.Data.Short)
 	}
 	own := p.Data.Dataset().Spec
-	return fmt.Sprintf("%s: %s %s of up to %s steps%s; %s and %s, %s", p.Data.Files, terminal.Group(c.Episodes), episodes, terminal.Group(c.Length), used,
-		terminal.Count(own.Observation, "channel"), terminal.Count(own.Control, "control"), terminal.Bytes(int64(len(p.Data.Encoded))))
+	return fmt.Sprintf("%s: %s %s of up to %s steps%s; %s and %s, %s", p.Data.Files, terminal.Group(c.Episodes), episodes,
+		terminal.Group(c.Length), used,
+		terminal.Count(own.Observation, "channel"), terminal.Count(own.Control, "control"),
+		terminal.Bytes(int64(len(p.Data.Encoded))))
 }
 
 // factMap is the facts by their names, for programs.

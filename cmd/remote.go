@@ -89,7 +89,8 @@ func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
 		if trouble != "" && (waited > reachLimit || waited > refuseLimit && !silent) {
 			err := fmt.Errorf("no connection to %s: %s", url, trouble)
 			if silent {
-				err = config.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker starts one")
+				err = config.Hint(err, "look whether that is the address and whether the broker runs there; switchyard broker "+
+					"starts one")
 			}
 			return err
 		}
@@ -104,7 +105,8 @@ func (a *app) answered(link connection, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ops.ErrNoHost):
-		return config.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s", a.command("coordinator", "--nats", link.url))
+		return config.Hint(fmt.Errorf("no coordinator answers at %s", link.url), "start one with: %s",
+			a.command("coordinator", "--nats", link.url))
 	case !errors.As(err, &e):
 		return err
 	}

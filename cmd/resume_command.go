@@ -40,7 +40,10 @@ func (a *app) resume(name string, flags trainFlags) error {
 		if loadErr != nil {
 			return loadErr
 		}
-		return a.result(trainedRun{Info: info}, func() error { return a.printf("%s\n\nnext\n  %s\n", err, a.command("eval", name)) })
+		return a.result(trainedRun{Info: info}, func() error {
+			return a.printf("%s\n\nnext\n  %s\n", err,
+				a.command("eval", name))
+		})
 	}
 	if err != nil {
 		return a.missingRun(err)

@@ -53,16 +53,19 @@ data-parallel on CPUs. Start with:
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.trainCommand(), a.resumeCommand(), a.sweepCommand(), a.evalCommand(),
-		a.forecastCommand(), a.filterCommand(), a.smoothCommand(), a.segmentCommand(), a.simulateCommand(), a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
-		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(), a.submitCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(), a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
+		a.forecastCommand(), a.filterCommand(), a.smoothCommand(), a.segmentCommand(), a.simulateCommand(),
+		a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
+		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(),
+		a.submitCommand(),
+		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(),
+		a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
 		a.serveCommand(), a.healthCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand(),
 	)
 	return root
 }
 
-// setWidth makes help texts fit a terminal of usual width: prose is set anew, lists and flags are folded, and examples go
-// on behind a backslash.
+// setWidth makes help texts fit a terminal of usual width: prose is set anew, lists and flags are folded, and examples
+// go on behind a backslash.
 func setWidth(root *cobra.Command) {
 	usage := strings.NewReplacer(".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", terminal.Columns))
 	root.SetUsageTemplate(usage.Replace(root.UsageTemplate()))
@@ -166,6 +169,7 @@ func exactly(words ...string) cobra.PositionalArgs {
 		if len(words) > 0 {
 			want = strings.Join(words, " ")
 		}
-		return config.Hint(config.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)), "%s --help says more", c.CommandPath())
+		return config.Hint(config.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)),
+			"%s --help says more", c.CommandPath())
 	}
 }

@@ -14,7 +14,8 @@ import (
 func (a *app) runsRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm NAME...", Short: "Remove runs with all their files",
-		Long:              "Remove runs of the folder here, with their checkpoints, logs and figures, at once and for\ngood. A run that a process works on is left alone.",
+		Long: "Remove runs of the folder here, with their checkpoints, logs and figures, at once and " +
+			"for\ngood. A run that a process works on is left alone.",
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -66,7 +67,8 @@ func (a *app) runsRenameCommand() *cobra.Command {
 func (a *app) runsCompareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "compare A B", Short: "Show what two runs have come to, and which settings differ",
-		Long:              "Show two runs of the folder here side by side: what they have come to, and the keys of their\nconfigurations that differ. The page of serve compares their curves, too.",
+		Long: "Show two runs of the folder here side by side: what they have come to, and the keys of " +
+			"their\nconfigurations that differ. The page of serve compares their curves, too.",
 		Args:              exactly("A", "B"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.compareRuns(args[0], args[1]) },

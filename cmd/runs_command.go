@@ -26,7 +26,8 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	c := group("runs", "List, show, compare, rename, remove and export runs", `List, show, stop, compare, rename, remove, prune and export runs. With --nats it is the runs of the coordinator at that broker,
 without those of the folder of runs here.`)
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(), a.runsRenameCommand(), a.runsRemoveCommand(), a.runsPruneCommand(), a.runsExportCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(),
+		a.runsRenameCommand(), a.runsRemoveCommand(), a.runsPruneCommand(), a.runsExportCommand())
 	return c
 }
 
@@ -51,7 +52,8 @@ func (a *app) runsListCommand() *cobra.Command {
 			waiting := a.waiting(list, link)
 			table := terminal.NewTable("name", "state", "step", "best objective", "disk", "preset", "started").Left(1, 5, 6)
 			for _, r := range list {
-				table.Row(r.Name, cmp.Or(waiting[r.Name], string(r.State)), terminal.Group(r.Step)+"/"+terminal.Group(r.Steps), metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
+				table.Row(r.Name, cmp.Or(waiting[r.Name], string(r.State)), terminal.Group(r.Step)+"/"+terminal.Group(r.Steps),
+					metric(r, "best_validation_objective"), a.diskOf(r.Name, link), r.Preset, r.Started.Local().Format(time.DateTime))
 			}
 			_, err = table.WriteTo(a.out)
 			return err
@@ -112,7 +114,9 @@ func (a *app) listBans(bans []wire.Ban) error {
 
 // listRuns returns the runs of a coordinator, or of the local folder, with the banned keys, and says where to find them
 // and how to start one.
-func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, bans []wire.Ban, where string, err error) {
+func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, bans []wire.Ban, where string,
+	err error,
+) {
 	if link.url == "" {
 		list, err = store.List(a.runsDir)
 		if err == nil {
@@ -220,7 +224,10 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 				return a.printf("run %s is stopped, with a checkpoint of step %s\n", name, terminal.Group(r.Checkpoint))
 			})
 		case r.State != store.Running:
-			return a.result(r.Info, func() error { return a.printf("run %s is %s at step %s\n", name, r.State, terminal.Group(r.Step)) })
+			return a.result(r.Info, func() error {
+				return a.printf("run %s is %s at step %s\n", name, r.State,
+					terminal.Group(r.Step))
+			})
 		}
 		select {
 		case <-ctx.Done():
@@ -246,8 +253,10 @@ func (a *app) showRun(r web.Run, folder string) error {
 	table.Row("parameters", terminal.Group(info.Parameters))
 	table.Row("checkpoint", checkpointOf(info))
 	table.Row("validation", validationOf(info))
-	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime), info.Updated.Local().Format(time.DateTime)))
-	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"], cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
+	table.Row("time", fmt.Sprintf("started %s, updated %s", info.Started.Local().Format(time.DateTime),
+		info.Updated.Local().Format(time.DateTime)))
+	table.Row("program", fmt.Sprintf("%s, revision %s, %s kernels", info.Versions["switchyard"],
+		cmp.Or(info.GitRevision, "unknown"), info.Versions["kernels"]))
 	if r.Live != nil {
 		table.Row("workers", workersOf(*r.Live))
 		if len(r.Live.Workers) > 0 {
@@ -276,7 +285,8 @@ func validationOf(info store.Info) string {
 	if _, validated := info.Metrics["validation_objective"]; !validated {
 		return "none yet"
 	}
-	text := fmt.Sprintf("objective %s, best %s at step %s", metric(info, "validation_objective"), metric(info, "best_validation_objective"), terminal.Group(uint64(info.Metrics["best_step"])))
+	text := fmt.Sprintf("objective %s, best %s at step %s", metric(info, "validation_objective"),
+		metric(info, "best_validation_objective"), terminal.Group(uint64(info.Metrics["best_step"])))
 	if _, bounded := info.Metrics["validation_elbo"]; bounded {
 		text += "; elbo " + metric(info, "validation_elbo")
 	}
@@ -294,7 +304,8 @@ func workersOf(live web.Live) string {
 	}
 	text := "none"
 	if len(live.Workers) > 0 {
-		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), terminal.Count(slots, "slot"), strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
+		text = fmt.Sprintf("%d with %s, %s shards/s", len(live.Workers), terminal.Count(slots, "slot"),
+			strconv.FormatFloat(speed, 'f', max(0, 2-int(math.Log10(max(speed, 1)))), 64))
 	}
 	if live.Waiting != "" {
 		text += "; it waits: " + live.Waiting

@@ -45,7 +45,8 @@ func (a *app) runsExportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.to, "to", "csv", "form: "+strings.Join(forms, ", "))
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file of csv, folder of tensorboard")
-	c.Flags().StringVar(&f.url, "url", a.getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 (default: $MLFLOW_TRACKING_URI)")
+	c.Flags().StringVar(&f.url, "url", a.getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 "+
+		"(default: $MLFLOW_TRACKING_URI)")
 	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "experiment of MLflow")
 	a.jsonFlag(c)
 	err := c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
@@ -69,7 +70,8 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 				return err
 			}
 			if info.State == store.Running {
-				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name), "all of its records: -o FOLDER")
+				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name),
+					"all of its records: -o FOLDER")
 			}
 			out = filepath.Join(a.runsDir, name, store.Folder)
 		}
@@ -97,7 +99,10 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if leftOut > 0 {
 		note = fmt.Sprintf("; %s that were not finite were left out", terminal.Count(leftOut, "value"))
 	}
-	return a.result(sent{f.url, f.experiment, id, leftOut}, func() error { return a.printf("sent %s to %s as run %s%s\n", name, f.url, id, note) })
+	return a.result(sent{f.url, f.experiment, id, leftOut}, func() error {
+		return a.printf("sent %s to %s as run %s%s\n",
+			name, f.url, id, note)
+	})
 }
 
 // sent is what runs export --to mlflow --json prints.

@@ -48,7 +48,8 @@ a sweep with keep: all, and a run whose files the configuration of another one, 
 		Args:    exactly(),
 		RunE:    func(*cobra.Command, []string) error { return a.pruneRuns(f) },
 	}
-	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which finished runs go as a whole: 12h, 30d, 8w (default: none goes)")
+	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which finished runs go as a whole: 12h, 30d, 8w "+
+		"(default: none goes)")
 	c.Flags().StringVar(&f.sweeps, "sweeps-dir", "sweeps", "folder of the sweeps")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would go, and remove nothing")
@@ -72,7 +73,8 @@ func (a *app) pruneRuns(f pruning) error {
 		if !f.dry {
 			err = a.removeItems(items, func(trials.Item) error { return nil })
 		}
-		return errors.Join(a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), !f.dry && err == nil}), err)
+		return errors.Join(a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), !f.dry && err == nil}),
+			err)
 	}
 	if len(items) == 0 {
 		return a.printf("nothing to remove in %s\n", a.runsDir)
@@ -127,7 +129,8 @@ func (a *app) agreed(question string) (bool, error) {
 	}
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if errors.Is(err, io.EOF) && answer == "" {
-		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("nobody answers"), "--yes removes without asking, --dry-run removes nothing"))
+		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("nobody answers"),
+			"--yes removes without asking, --dry-run removes nothing"))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)

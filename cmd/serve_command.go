@@ -22,8 +22,9 @@ Prometheus at /metrics. The page only looks: whatever process trains, trains on.
 With --model, serve a trained model instead: filtering, with a state for each client, and
 forecasts, over HTTP as /openapi.json says, and with --nats as a micro service over NATS.
 Ctrl-C ends it.`,
-		Example: "  " + a.invoked + " serve\n  " + a.invoked + " serve --web 0.0.0.0:8080 --web-token-file page.token\n  " + a.invoked + " serve --model mine --web 127.0.0.1:8090",
-		Args:    exactly(),
+		Example: "  " + a.invoked + " serve\n  " + a.invoked + " serve --web 0.0.0.0:8080 --web-token-file page.token\n  " +
+			a.invoked + " serve --model mine --web 127.0.0.1:8090",
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if model.run == "" {
 				return a.serve(flags, sweepsDir)
@@ -40,8 +41,10 @@ Ctrl-C ends it.`,
 	c.Flags().StringVar(&sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps to show")
 	c.Flags().StringVar(&model.run, "model", "", "serve the trained model of this run")
 	c.Flags().StringVar(&model.checkpoint, "checkpoint", model.checkpoint, "of the model: best (by validation) or last")
-	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients, "clients of the model whose state is held")
-	c.Flags().IntVar(&model.limits.History, "history", model.limits.History, "last observations of a client that forecasts are made from")
+	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients,
+		"clients of the model whose state is held")
+	c.Flags().IntVar(&model.limits.History, "history", model.limits.History,
+		"last observations of a client that forecasts are made from")
 	model.connection.add(c, a)
 	c.RegisterFlagCompletionFunc("model", a.completeRuns)
 	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))

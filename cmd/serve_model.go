@@ -49,7 +49,8 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 		if listener, token, err = page.listener(); err != nil {
 			return err
 		}
-		if err := a.printf("model of run %s: http://%s/v1/model, described by /openapi.json\n", f.run, listener.Addr()); err != nil {
+		if err := a.printf("model of run %s: http://%s/v1/model, described by /openapi.json\n", f.run,
+			listener.Addr()); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,10 @@ const (
 
 // serveHTTP answers until the context ends.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
+		WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	select {
@@ -131,11 +135,13 @@ func (f *webFlags) listener() (net.Listener, string, error) {
 		return nil, "", config.Usage(err)
 	}
 	if token == "" && !web.Loopback(host) {
-		return nil, "", config.Hint(config.Usagef("--web %s: other machines can reach it, and the service asks for no token", f.listen), "give a file with a token (--web-token-file), or listen on 127.0.0.1")
+		return nil, "", config.Hint(config.Usagef("--web %s: other machines can reach it, and the service asks for no token",
+			f.listen), "give a file with a token (--web-token-file), or listen on 127.0.0.1")
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return nil, "", config.Hint(fmt.Errorf("listen on %s: %w", f.listen, err), "--web takes another address, e.g. 127.0.0.1:8081")
+		return nil, "", config.Hint(fmt.Errorf("listen on %s: %w", f.listen, err),
+			"--web takes another address, e.g. 127.0.0.1:8081")
 	}
 	return l, token, nil
 }

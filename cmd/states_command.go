@@ -96,7 +96,8 @@ func (a *app) simulateCommand() *cobra.Command {
 observations, in the units and under the names of the data. Files hold y and mean
 [steps, channels], states [steps, states] and weights [steps, regimes], behind an axis
 of episodes if there are several: data commands read the npz.`,
-		"  "+a.invoked+" simulate mine --steps 500 --episodes 3 --out made.npz,made.svg\n  "+a.invoked+" simulate mine --in data.npz --out made.npz",
+		"  "+a.invoked+" simulate mine --steps 500 --episodes 3 --out made.npz,made.svg\n  "+
+			a.invoked+" simulate mine --in data.npz --out made.npz",
 		func(name string) error {
 			run, err := a.open(&f, name)
 			if err != nil {
@@ -125,8 +126,10 @@ of episodes if there are several: data commands read the npz.`,
 	f.addOut(c)
 	a.jsonFlag(c)
 	f.reading.add(c)
-	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its controls and of its length")
-	c.Flags().StringVar(&controls, "controls", "", "file with the controls, a row for each step, in place of --steps: CSV, npz or npy")
+	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its "+
+		"controls and of its length")
+	c.Flags().StringVar(&controls, "controls", "", "file with the controls, a row for each step, in place of --steps: "+
+		"CSV, npz or npy")
 	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps of a series")
 	c.Flags().IntVar(&q.Episodes, "episodes", 1, "how many series")
 	return c

@@ -69,7 +69,8 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		return err
 	}
 	s := ops.Submission{
-		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides, Command: append([]string{"submit"}, args...),
+		Request: rand.Text(), Name: flags.name, Config: string(p.Config.YAML()), Overrides: overrides,
+		Command: append([]string{"submit"}, args...),
 	}
 	ending := "stopping"
 	if flags.wait {
@@ -109,7 +110,8 @@ func (a *app) upload(ctx context.Context, client *ops.Client, data []byte) error
 	screen := a.screen()
 	defer screen.Finish()
 	return client.Upload(ctx, data, func(have int64) {
-		screen.Status(fmt.Sprintf("data set  %s of %s at the coordinator", terminal.Bytes(have), terminal.Bytes(int64(len(data)))))
+		screen.Status(fmt.Sprintf("data set  %s of %s at the coordinator", terminal.Bytes(have),
+			terminal.Bytes(int64(len(data)))))
 	})
 }
 
@@ -122,7 +124,8 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 		return a.printJSON(s)
 	}
 	text := map[ops.State]string{
-		ops.Started: "is started", ops.Resumed: "is continued", ops.Running: "is under way already", ops.Finished: "is finished already",
+		ops.Started: "is started", ops.Resumed: "is continued", ops.Running: "is under way already",
+		ops.Finished: "is finished already",
 	}
 	if flags.waits {
 		text[ops.Started] = "is accepted, and waits for a worker"
@@ -130,7 +133,8 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
 	}
-	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name), a.remotely(flags.link, "runs", "stop", s.Name))
+	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name),
+		a.remotely(flags.link, "runs", "stop", s.Name))
 }
 
 // A run that no worker serves within so many queries waits for one.
@@ -172,7 +176,8 @@ func (a *app) follow(ctx context.Context, client *ops.Client, link connection, n
 		var e *ops.Error
 		switch {
 		case ctx.Err() != nil:
-			return config.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s", a.remotely(link, "runs", "show", name))
+			return config.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s",
+				a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err
 		case err != nil:

@@ -49,8 +49,10 @@ sweep, see docs/sweeps.md; -m makes a grid from the command line instead.
 First it says what it will do. Ctrl-C, or any other end, loses nothing: the same
 command goes on, and the trials and their results are the same as if it had never
 stopped, on any number of workers.`,
-		Example: "  " + a.invoked + " sweep rates.yaml --dry-run\n  " + a.invoked + " sweep rates.yaml --name first --workers 8\n" +
-			"  " + a.invoked + " sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'\n  " + a.invoked + " sweep best first",
+		Example: "  " + a.invoked + " sweep rates.yaml --dry-run\n  " + a.invoked +
+			" sweep rates.yaml --name first --workers 8\n" +
+			"  " + a.invoked + " sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'\n  " + a.invoked +
+			" sweep best first",
 		Args:              atLeastOne("FILE.yaml, or -m PRESET key=value,value"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,11 +63,13 @@ stopped, on any number of workers.`,
 	flags.train.add(c, a.cores)
 	flags.page.add(c)
 	c.Flags().StringVar(&flags.name, "name", "", "name of the sweep (default: that of the file)")
-	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "a grid of the values that are given as key=value,value, key=range(0,3) or key=choice(a,b)")
+	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "a grid of the values that are given as key=value,value, "+
+		"key=range(0,3) or key=choice(a,b)")
 	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
 	a.jsonFlag(c)
 	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweeps")
-	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags), a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
+	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags),
+		a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
 	for _, o := range orders {
 		c.AddCommand(a.sweepOrderCommand(flags, o))
 	}
@@ -88,12 +92,18 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 	}
 	r.Path = args[0]
 	if len(args) > 1 {
-		return r, config.Hint(config.Usagef("a sweep file stands alone, and %q follows it", args[1]), "fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m PRESET key=value,value")
+		return r, config.Hint(config.Usagef("a sweep file stands alone, and %q follows it", args[1]),
+			"fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m "+
+				"PRESET key=value,value")
 	}
 	data, err := os.ReadFile(r.Path)
 	if err != nil {
-		hint := "a sweep file is YAML, see docs/sweeps.md; a grid without a file: " + a.invoked + " sweep -m PRESET key=value,value"
-		if near := setting.Nearest(r.Path, []string{"ls", "show", "best", "stop", "pause", "resume", "extend", "submit"}); near != "" {
+		hint := "a sweep file is YAML, see docs/sweeps.md; a grid without a file: " + a.invoked +
+			" sweep -m PRESET key=value,value"
+		if near := setting.Nearest(r.Path, []string{
+			"ls", "show", "best", "stop", "pause", "resume", "extend",
+			"submit",
+		}); near != "" {
 			hint = "did you mean sweep " + near + "?"
 		}
 		return r, config.Hint(config.Usagef("read the sweep: %w", err), "%s", hint)
@@ -132,7 +142,10 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		}
 	}
 	log := a.logger(screen, hclog.Warn) // the screen says what runs do
-	transport, err := brokerFlags{listen: flags.train.listen, keys: flags.train.keys, join: flags.train.join}.transport(a.logger(screen, hclog.Info), a.invoked+" init")
+	transport, err := brokerFlags{
+		listen: flags.train.listen, keys: flags.train.keys,
+		join: flags.train.join,
+	}.transport(a.logger(screen, hclog.Info), a.invoked+" init")
 	if err != nil {
 		return err
 	}
@@ -141,7 +154,10 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	show := newSweepScreen(screen, j, flags.train.workers, a)
-	h, err := a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, flags.train.share.host(), extend)
+	h, err := a.sweepHost(j, transport, trials.Leader{
+		Page: web.SweepFile, Show: show.changed, Program: a.invoked,
+		Threads: a.cores, Log: log,
+	}, flags.train.share.host(), extend)
 	if err != nil {
 		return err
 	}
@@ -155,10 +171,11 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	if err != nil {
 		return err
 	}
-	err = a.untilInterrupted(screen, "writing checkpoints of the trials under way", func(interrupted context.Context) error {
-		defer screen.Finish()
-		return h.lead(interrupted, page)
-	})
+	err = a.untilInterrupted(screen, "writing checkpoints of the trials under way",
+		func(interrupted context.Context) error {
+			defer screen.Finish()
+			return h.lead(interrupted, page)
+		})
 	if errors.Is(err, errAborted) {
 		return config.Hint(err, "nothing is lost: the same command goes on")
 	}
@@ -176,7 +193,9 @@ type sweepHost struct {
 
 // sweepHost makes the host of a sweep, which has a folder of runs of its own. extend is the number of trials to extend
 // the sweep to; 0: none. The memory is shared with workers of other processes of this host; nil: none is.
-func (a *app) sweepHost(j *trials.Job, t *lead.Transport, leader trials.Leader, memory shm.Host, extend int) (*sweepHost, error) {
+func (a *app) sweepHost(j *trials.Job, t *lead.Transport, leader trials.Leader, memory shm.Host,
+	extend int,
+) (*sweepHost, error) {
 	h := &sweepHost{}
 	if !t.Open() {
 		memory = nil
@@ -213,7 +232,9 @@ func (h *sweepHost) close() {
 type builder = func(job, data []byte, slots int) (worker.Program, error)
 
 // hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from 0.
-func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) builder, log hclog.Logger) (dismiss func(), err error) {
+func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) builder,
+	log hclog.Logger,
+) (dismiss func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, flags.workers)
 	for n := range flags.workers {
@@ -242,8 +263,8 @@ func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, bui
 	}, nil
 }
 
-// sweepPage listens for the page of the sweep. Where the usual port is taken, and no other one was asked for, it takes a
-// free one.
+// sweepPage listens for the page of the sweep. Where the usual port is taken, and no other one was asked for, it takes
+// a free one.
 func (a *app) sweepPage(h *lead.Host, j *trials.Job, flags sweepFlags, screen *terminal.Screen) (*web.Server, error) {
 	log := a.logger(screen, hclog.Warn)
 	flags.page.sweeps = sweepsOf(j.Folder.Dir)

@@ -25,15 +25,19 @@ type sweepOrder struct {
 }
 
 var orders = []sweepOrder{
-	{"stop", "End a sweep, with checkpoints of the trials under way", "The process that leads it ends with exit code 3; the command that began it goes on with it.", "is stopped", sweep.Halt},
-	{"pause", "Let the workers of a sweep go, with checkpoints", "The process that leads it stays, and waits for: sweep resume.", "pauses", sweep.Pause},
-	{"resume", "Let a sweep go on that was paused", "A sweep whose process has ended goes on with the command that began it.", "goes on", sweep.Proceed},
+	{"stop", "End a sweep, with checkpoints of the trials under way", "The process that leads it ends with exit code " +
+		"3; the command that began it goes on with it.", "is stopped", sweep.Halt},
+	{"pause", "Let the workers of a sweep go, with checkpoints", "The process that leads it stays, and waits for: " +
+		"sweep resume.", "pauses", sweep.Pause},
+	{"resume", "Let a sweep go on that was paused", "A sweep whose process has ended goes on with the command that " +
+		"began it.", "goes on", sweep.Proceed},
 }
 
 func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command {
 	var link connection
 	c := &cobra.Command{
-		Use: o.name + " NAME", Short: o.short, Long: o.short + ". " + o.long, Args: exactly("NAME"), ValidArgsFunction: a.completeSweeps(flags),
+		Use: o.name + " NAME", Short: o.short, Long: o.short + ". " + o.long, Args: exactly("NAME"),
+		ValidArgsFunction: a.completeSweeps(flags),
 		RunE: func(c *cobra.Command, args []string) error {
 			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
 				if err != nil {
@@ -61,7 +65,8 @@ func (a *app) orderSweep(f trials.Folder, o sweepOrder) error {
 	case !led && o.order != sweep.Proceed:
 		return config.Usagef("sweep %s is not under way: no process leads it", f.Name)
 	case !led:
-		return config.Hint(config.Usagef("no process leads sweep %s any more", f.Name), "the command that began it goes on: %s sweep %s --name %s", a.invoked, f.Path(trials.SpecFile), f.Name)
+		return config.Hint(config.Usagef("no process leads sweep %s any more", f.Name),
+			"the command that began it goes on: %s sweep %s --name %s", a.invoked, f.Path(trials.SpecFile), f.Name)
 	}
 	if err := f.SetOrder(o.order); err != nil {
 		return err
@@ -75,7 +80,8 @@ func (a *app) orderSweep(f trials.Folder, o sweepOrder) error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return a.result(sweepAnswer{f.Name, sweepWord(f, state), sweepSum(state)}, func() error { return a.printf("sweep %s %s: %s\n", f.Name, o.done, sweepSum(state)) })
+	return a.result(sweepAnswer{f.Name, sweepWord(f, state), sweepSum(state)},
+		func() error { return a.printf("sweep %s %s: %s\n", f.Name, o.done, sweepSum(state)) })
 }
 
 // sweepAnswer is what orders about sweeps print with --json.
@@ -139,7 +145,8 @@ func sweepWord(f trials.Folder, s *sweep.State) string {
 func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
 	var link connection
 	c := &cobra.Command{
-		Use: "show NAME", Short: "Show the trials of a sweep, the best first", Args: exactly("NAME"), ValidArgsFunction: a.completeSweeps(flags),
+		Use: "show NAME", Short: "Show the trials of a sweep, the best first", Args: exactly("NAME"),
+		ValidArgsFunction: a.completeSweeps(flags),
 		RunE: func(c *cobra.Command, args []string) error {
 			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
 				if err != nil {
@@ -195,7 +202,8 @@ func writeSweep(w io.Writer, f trials.Folder, s *sweep.State) error {
 		for _, k := range i.Keys {
 			parts = append(parts, fmt.Sprintf("%s %.2f ± %.2f", k.Key, k.Share, k.Error))
 		}
-		out.printf("\nwhat mattered for %s (share of the variance, by permutation in a forest that explains %.0f %%)\n  %s\n", i.Metric, 100*i.Explained, strings.Join(parts, "\n  "))
+		out.printf("\nwhat mattered for %s (share of the variance, by permutation in a forest that explains %.0f %%)\n  %s\n",
+			i.Metric, 100*i.Explained, strings.Join(parts, "\n  "))
 	}
 	for _, n := range report.Notes {
 		out.printf("\nnote: %s\n", n)
@@ -203,7 +211,8 @@ func writeSweep(w io.Writer, f trials.Folder, s *sweep.State) error {
 	if len(report.Best) == 0 {
 		return out.err
 	}
-	out.printf("\nfiles\n  %s  the page\n  %s\n  %s\n", f.Path(trials.PageFile), f.Path(trials.TableFile), f.Path(trials.BestFolder))
+	out.printf("\nfiles\n  %s  the page\n  %s\n  %s\n", f.Path(trials.PageFile), f.Path(trials.TableFile),
+		f.Path(trials.BestFolder))
 	return out.err
 }
 
@@ -222,7 +231,8 @@ func estimateText(values []float64) string {
 func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
 	var link connection
 	c := &cobra.Command{
-		Use: "best NAME", Short: "Print the best trial, and the command that trains it again", Args: exactly("NAME"), ValidArgsFunction: a.completeSweeps(flags),
+		Use: "best NAME", Short: "Print the best trial, and the command that trains it again", Args: exactly("NAME"),
+		ValidArgsFunction: a.completeSweeps(flags),
 		RunE: func(c *cobra.Command, args []string) error {
 			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
 				if err != nil {
@@ -275,7 +285,8 @@ func (a *app) writeBest(w io.Writer, f trials.Folder, s *sweep.State) error {
 	out := &printer{w: w}
 	best, confirmed := s.Best()
 	if len(best) == 0 {
-		return config.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name), "%s sweep show %s lists what there is", a.invoked, f.Name)
+		return config.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name), "%s sweep show %s lists what there is",
+			a.invoked, f.Name)
 	}
 	for _, t := range best {
 		out.printf("trial %d  %s\n", t.ID, strings.Join(t.Settings.Arguments(), " "))
@@ -287,11 +298,13 @@ func (a *app) writeBest(w io.Writer, f trials.Folder, s *sweep.State) error {
 			out.printf("  %s %s%s\n", m.Name, estimateText(t.Values(m.Name, t.Reached())), of)
 		}
 		if o := s.Trial(t.Of); o != nil {
-			out.printf("  in the search it had %s: the best of many is lucky\n", estimateText(o.Values(s.Spec.Metrics[0].Name, o.Reached())))
+			out.printf("  in the search it had %s: the best of many is lucky\n",
+				estimateText(o.Values(s.Spec.Metrics[0].Name, o.Reached())))
 		}
 	}
 	if !confirmed {
-		out.printf("\nnote: this is the best of %d trials, and expected to be worse with other seeds; confirm: {top: 3, seeds: 5} in the sweep file runs the best again\n", len(s.Trials))
+		out.printf("\nnote: this is the best of %d trials, and expected to be worse with other seeds; confirm: {top: 3, "+
+			"seeds: 5} in the sweep file runs the best again\n", len(s.Trials))
 	}
 	command, err := os.ReadFile(f.Path(trials.BestFolder, "command.txt"))
 	if err != nil {
@@ -305,7 +318,8 @@ func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	more := 0
 	var link connection
 	c := &cobra.Command{
-		Use: "extend NAME", Short: "Try more configurations in a sweep", Args: exactly("NAME"), ValidArgsFunction: a.completeSweeps(flags),
+		Use: "extend NAME", Short: "Try more configurations in a sweep", Args: exactly("NAME"),
+		ValidArgsFunction: a.completeSweeps(flags),
 		RunE: func(c *cobra.Command, args []string) error {
 			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
 				if err != nil {
@@ -337,13 +351,17 @@ func (a *app) extendSweep(name string, more int, flags sweepFlags) error {
 		return config.Hint(config.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
 	}
 	if f.Led() {
-		return config.Hint(config.Usagef("sweep %s is led by another process", name), "end it with sweep stop, and extend it then")
+		return config.Hint(config.Usagef("sweep %s is led by another process", name),
+			"end it with sweep stop, and extend it then")
 	}
 	text, err := os.ReadFile(f.Path(trials.SpecFile))
 	if err != nil {
 		return fmt.Errorf("read the spec of the sweep: %w", err)
 	}
-	j, err := trials.Again(trials.Request{Kinds: a.kinds, Environment: a.settings(), Folder: f, Path: f.Path(trials.SpecFile), Text: text})
+	j, err := trials.Again(trials.Request{
+		Kinds: a.kinds, Environment: a.settings(), Folder: f,
+		Path: f.Path(trials.SpecFile), Text: text,
+	})
 	if err != nil {
 		return err
 	}

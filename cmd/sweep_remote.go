@@ -75,7 +75,8 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 		return a.sweepPlan(j, flags, a.out)
 	}
 	return a.askSweep(link, ops.SweepRequest{
-		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: trials.KeyVariables(a.kinds, r.Environment),
+		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files,
+		Environment: trials.KeyVariables(a.kinds, r.Environment),
 	}, a.remotely(link, "sweep", "show", r.Folder.Name))
 }
 
@@ -92,12 +93,16 @@ func (a *app) askSweep(link connection, r ops.SweepRequest, next string) error {
 			answer.Text += "\nnext\n  " + next + "\n"
 		}
 		said, _, _ := strings.Cut(answer.Text, "\n\nnext\n")
-		return a.result(sweepAnswer{Name: r.Name, Said: strings.TrimSpace(said)}, func() error { return a.printf("%s", answer.Text) })
+		return a.result(sweepAnswer{Name: r.Name, Said: strings.TrimSpace(said)},
+			func() error { return a.printf("%s", answer.Text) })
 	})
 }
 
 func (a *app) orderRemote(link connection, name string, o sweepOrder) error {
-	act := map[sweep.Order]ops.SweepAct{sweep.Halt: ops.SweepStop, sweep.Pause: ops.SweepPause, sweep.Proceed: ops.SweepResume}[o.order]
+	act := map[sweep.Order]ops.SweepAct{
+		sweep.Halt: ops.SweepStop, sweep.Pause: ops.SweepPause,
+		sweep.Proceed: ops.SweepResume,
+	}[o.order]
 	return a.askSweep(link, ops.SweepRequest{Act: act, Name: name}, "")
 }
 
@@ -107,7 +112,8 @@ func (a *app) listRemote(link connection) error {
 
 func (a *app) showRemote(link connection, name string) error {
 	if a.asJSON {
-		return config.Hint(config.Usagef("--json is for a folder of sweeps here"), "the coordinator's page has it at api/sweeps/%s", name)
+		return config.Hint(config.Usagef("--json is for a folder of sweeps here"),
+			"the coordinator's page has it at api/sweeps/%s", name)
 	}
 	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepShow, Name: name}, "")
 }
@@ -140,5 +146,9 @@ func (a *app) describeSweep(w io.Writer, f trials.Folder, s *sweep.State, best b
 // sweepsOf are the sweeps of a folder, for the page.
 func sweepsOf(dir string) *web.Sweeps {
 	shelf := trials.NewShelf(dir)
-	return &web.Sweeps{List: func() any { return shelf.Sweeps() }, Show: func(name string) (any, error) { return shelf.Sweep(name) }}
+	return &web.Sweeps{List: func() any { return shelf.Sweeps() }, Show: func(name string) (any,
+		error,
+	) {
+		return shelf.Sweep(name)
+	}}
 }

@@ -22,7 +22,8 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	}
 	s := &j.File.Spec
 	facts := []fact{
-		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed, j.Base.Config.Preset)},
+		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed,
+			j.Base.Config.Preset)},
 		{"trials", fmt.Sprintf("%s, %s in all", terminal.Count(p.Work.Trials, "trial"), terminal.Count(p.Work.Runs, "run"))},
 	}
 	for _, m := range s.Metrics {
@@ -34,17 +35,22 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	share := 100 * p.Work.Updates / p.Work.Most
 	facts = append(facts,
 		fact{"stopping", stopText(s)},
-		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take", terminal.Group(int64(p.Work.Updates)), share)},
-		fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; validation comes on top",
-			hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots, 1))*float64(time.Second))),
+		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take",
+			terminal.Group(int64(p.Work.Updates)), share)},
+		fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; validation "+
+			"comes on top",
+			hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
+				1))*float64(time.Second))),
 			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
-		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most), j.Folder.Path(), keepText(string(j.File.Keep)))},
+		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most), j.Folder.Path(),
+			keepText(string(j.File.Keep)))},
 	)
 	for _, n := range j.File.Notes {
 		facts = append(facts, fact{"note", n})
 	}
 	if s.Stop.Type.Timed() {
-		facts = append(facts, fact{"note", string(s.Stop.Type) + " judges trials by those that were faster: the result depends on timing; halving does not"})
+		facts = append(facts, fact{"note", string(s.Stop.Type) + " judges trials by those that were faster: the result " +
+			"depends on timing; halving does not"})
 	}
 	if flags.dry {
 		for i, c := range p.First {
@@ -116,7 +122,10 @@ const linesMost = 16
 
 func newSweepScreen(screen *terminal.Screen, j *trials.Job, workers int, a *app) *sweepScreen {
 	log := a.logger(screen, 0)
-	return &sweepScreen{screen: screen, job: j, workers: workers, quiet: a.quiet, records: a.logFormat == "json", log: log.Info}
+	return &sweepScreen{
+		screen: screen, job: j, workers: workers, quiet: a.quiet, records: a.logFormat == "json",
+		log: log.Info,
+	}
 }
 
 // changed shows what has happened.
@@ -227,7 +236,8 @@ func sweepSum(s *sweep.State) string {
 	}
 	parts := []string{fmt.Sprintf("%d/%d trials", len(s.Trials), max(s.Spec.Trials, len(s.Trials)))}
 	for _, status := range []sweep.Status{
-		sweep.StatusRunning, sweep.StatusWaiting, sweep.StatusPreempted, sweep.StatusInterrupted, sweep.StatusComplete, sweep.StatusPruned, sweep.StatusDiverged, sweep.StatusFailed,
+		sweep.StatusRunning, sweep.StatusWaiting, sweep.StatusPreempted, sweep.StatusInterrupted, sweep.StatusComplete,
+		sweep.StatusPruned, sweep.StatusDiverged, sweep.StatusFailed,
 	} {
 		if n := count[status]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", status, n))

@@ -41,8 +41,10 @@ type trainFlags struct {
 func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
 	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
-	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. 127.0.0.1:4222 (default: none)")
-	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody may do everything)")
+	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. "+
+		"127.0.0.1:4222 (default: none)")
+	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody "+
+		"may do everything)")
 	f.share.add(c)
 	f.join.add(c, "join the embedded broker to servers of others, and take their routes at this address")
 }
@@ -51,8 +53,10 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 func (f *trainFlags) addPage(c *cobra.Command) {
 	addEvents(c, &f.events)
 	f.page.flag = "listen-http"
-	c.Flags().StringVar(&f.page.listen, "listen-http", "", "address of a page that shows the run, e.g. 127.0.0.1:8080 (default: none)")
-	c.Flags().StringVar(&f.page.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop the run from the page")
+	c.Flags().StringVar(&f.page.listen, "listen-http", "", "address of a page that shows the run, e.g. 127.0.0.1:8080 "+
+		"(default: none)")
+	c.Flags().StringVar(&f.page.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed "+
+		"on addresses that other machines reach, and to stop the run from the page")
 }
 
 // addEvents adds the flag that turns event files off.
@@ -62,7 +66,8 @@ func addEvents(c *cobra.Command, to *bool) {
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)", terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
+		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)",
+			terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
 	}
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
@@ -101,7 +106,8 @@ to the same bits.
 
 Presets:
 ` + presetList(),
-		Example: "  " + a.invoked + " train fhn\n  " + a.invoked + " train fhn/smoke model.switching=normal --workers 4 --name try\n" +
+		Example: "  " + a.invoked + " train fhn\n  " + a.invoked + " train fhn/smoke model.switching=normal --workers 4 " +
+			"--name try\n" +
 			"  " + a.invoked + " train my.yaml optim.rate=1e-3",
 		Args:              atLeastOne("PRESET or FILE.yaml"),
 		ValidArgsFunction: a.completeConfig,
@@ -161,7 +167,10 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 // create makes the folder of a new run.
 func (a *app) create(t *training, name string, args, overrides []string) (*store.Run, error) {
 	p := t.session.Plan
-	run, err := p.MakeRun(a.runsDir, job.Origin{Name: name, Overrides: overrides, Command: append([]string{"train"}, args...)})
+	run, err := p.MakeRun(a.runsDir, job.Origin{
+		Name: name, Overrides: overrides,
+		Command: append([]string{"train"}, args...),
+	})
 	if errors.Is(err, store.ErrOccupied) {
 		return nil, config.Hint(err, "continue it with `%s`, or choose another --name", a.command("resume", name))
 	}
@@ -195,13 +204,15 @@ func (t *training) close() {
 func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoint) (*training, error) {
 	screen := a.screen()
 	log := a.logger(screen, hclog.Info)
-	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys, join: flags.join}.transport(log, a.invoked+" init")
+	transport, err := brokerFlags{listen: flags.listen, keys: flags.keys, join: flags.join}.transport(log,
+		a.invoked+" init")
 	if err != nil {
 		return nil, err
 	}
 	t := &training{
 		session: &lead.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: job.Version(), RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: job.Version(),
+			RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
 		flags: flags, screen: screen,
@@ -240,7 +251,8 @@ func (a *app) lead(t *training, run *store.Run) error {
 	})
 	if errors.Is(err, errAborted) {
 		// The session still holds the run and may still write to it. The end of the process releases it.
-		return config.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s", a.command("resume", run.Name()))
+		return config.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s",
+			a.command("resume", run.Name()))
 	}
 	if err != nil {
 		return errors.Join(a.ended(run, err), run.Close())
@@ -301,7 +313,8 @@ func (a *app) ended(run *store.Run, err error) error {
 		recorded = nil // both messages come from the same full disk
 	}
 	if errors.Is(err, coordinator.ErrInterrupted) {
-		err = config.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s", a.command("resume", run.Name()))
+		err = config.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s",
+			a.command("resume", run.Name()))
 	}
 	return errors.Join(lead.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
 }
@@ -310,9 +323,11 @@ func (a *app) ended(run *store.Run, err error) error {
 func (a *app) bitsHint(err error, run *store.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
-		return config.Hint(err, "see what this machine computes, and whose results differ: %s", a.command("verify", run.Name()))
+		return config.Hint(err, "see what this machine computes, and whose results differ: %s",
+			a.command("verify", run.Name()))
 	case errors.Is(err, coordinator.ErrMismatch):
-		return config.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a new run", run.Path("config.yaml"))
+		return config.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a "+
+			"new run", run.Path("config.yaml"))
 	}
 	return err
 }
@@ -350,7 +365,8 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 			return err
 		})
 		if err != nil {
-			return nil, config.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s", a.command("eval", run.Name()))
+			return nil, config.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s",
+				a.command("eval", run.Name()))
 		}
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return nil, err

@@ -55,7 +55,9 @@ func (a *app) showRegimes(run *store.Run) error {
 }
 
 // segmentations divide recordings into regimes.
-func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns, seed uint64) (*trained.Answer, error) {
+func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns,
+	seed uint64,
+) (*trained.Answer, error) {
 	answers, err := each(list, func(s switchyard.Series) (switchyard.Segmentation, error) { return run.Segment(s, seed) })
 	if err != nil {
 		return nil, err

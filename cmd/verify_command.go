@@ -99,10 +99,12 @@ func (a *app) printVerdict(v *lead.Verdict) error {
 			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", terminal.Group(v.Missing))
 		}
 		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
-			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))), v.Kernels, missing)
+			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))),
+			v.Kernels, missing)
 	}
 	d := v.Differs
-	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  computed here    %s\n",
+	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  "+
+		"computed here    %s\n",
 		terminal.Group(d.Step), start, v.Kernels, d.Logged, d.Computed); err != nil {
 		return err
 	}
@@ -112,7 +114,8 @@ func (a *app) printVerdict(v *lead.Verdict) error {
 	case d.Suspects == nil:
 		return a.printf("  the log does not say how the checksums of the blocks were formed\n")
 	case len(d.Suspects) == 0:
-		return a.printf("  all blocks have the checksums of the log: the coordinator's update differs, or the log is damaged\n")
+		return a.printf("  all blocks have the checksums of the log: the coordinator's update differs, or the log is " +
+			"damaged\n")
 	}
 	for _, s := range d.Suspects {
 		if err := a.printf("  %s\n", s); err != nil {

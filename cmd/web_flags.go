@@ -22,7 +22,8 @@ type webFlags struct {
 
 func (f *webFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the page and the metrics; none for neither")
-	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on addresses that other machines reach, and to stop runs from the page")
+	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on "+
+		"addresses that other machines reach, and to stop runs from the page")
 }
 
 // open listens on the address of the page. It returns nil for --web none.
@@ -44,7 +45,10 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, config.Usage(err)
 		}
 	}
-	server, err := web.Listen(f.listen, web.Config{Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir, Token: token, Version: job.Version(), Log: log.Named("web")})
+	server, err := web.Listen(f.listen, web.Config{
+		Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir,
+		Token: token, Version: job.Version(), Log: log.Named("web"),
+	})
 	switch {
 	case errors.Is(err, web.ErrToken):
 		return nil, config.Usage(err)

@@ -41,7 +41,8 @@ func held(list []switchyard.Recording) switchyard.Recording {
 	case chosen.Part == files.Training:
 		chosen.Name = "training data, since nothing is held out"
 	case len(joined.Observations) > len(chosen.Observations):
-		joined.Name = fmt.Sprintf("%s, of which the last %d steps are held out", filepath.Base(joined.Name), len(chosen.Observations))
+		joined.Name = fmt.Sprintf("%s, of which the last %d steps are held out", filepath.Base(joined.Name),
+			len(chosen.Observations))
 		return joined
 	default:
 		chosen.Name = "held-out " + filepath.Base(chosen.Name)

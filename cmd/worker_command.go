@@ -61,7 +61,8 @@ when that one reaches no other. Who has the key of routes is trusted as the brok
 is; see docs/scaling.md and docs/security.md.`,
 		Example: "  " + a.invoked + " worker --nats nats://127.0.0.1:4222\n" +
 			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4\n" +
-			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --cluster 0.0.0.0:6222 --cluster-seed broker:6222 --keys routes",
+			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --cluster 0.0.0.0:6222 --cluster-seed " +
+			"broker:6222 --keys routes",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := flags.check(c, a.cores); err != nil {
@@ -72,14 +73,19 @@ is; see docs/scaling.md and docs/security.md.`,
 	}
 	flags.link.add(c, a)
 	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at the same time (default: one for each core)")
-	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable), "file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
+	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable),
+		"file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
 	c.Flags().Lookup("health-file").DefValue = ""
 	flags.serve.join.add(c, "carry a NATS server that joins others, and take their routes at this address")
-	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server takes clients that lost another one (default: none)")
-	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder with what init hands out as route: who may connect, and the certificate of routes (default: none, for a cluster without keys)")
-	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS of clients, with the certificate of a broker in the folder of keys")
+	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server takes clients that lost "+
+		"another one (default: none)")
+	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder with what init hands out as route: who may connect, and "+
+		"the certificate of routes (default: none, for a cluster without keys)")
+	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS of clients, with the certificate of a broker in the "+
+		"folder of keys")
 	flags.share.add(c)
-	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the machine's)")
+	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the "+
+		"machine's)")
 	return c
 }
 
@@ -110,7 +116,8 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 // checkServer checks how the worker reaches others.
 func (f *workerFlags) checkServer(c *cobra.Command) error {
 	if f.serve.join.listen == "" && (f.serve.listen != "" || f.serve.keys != "" || f.serve.tls) {
-		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which --cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
+		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which "+
+			"--cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
 	}
 	if err := f.serve.join.check(); err != nil {
 		return err
@@ -143,7 +150,8 @@ func (a *app) work(flags workerFlags) error {
 			return err
 		}
 		defer flags.own.Retire()
-		log.Info("the worker carries a server", "routes", flags.own.Routes(), "clients", flags.own.URL(), "keys", flags.serve.keys != "")
+		log.Info("the worker carries a server", "routes", flags.own.Routes(), "clients", flags.own.URL(), "keys",
+			flags.serve.keys != "")
 	}
 	return a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error {
 		if flags.own != nil {
@@ -174,8 +182,9 @@ func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.In
 	defer bus.Close()
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
-		ID: flags.id, Slots: flags.slots, Info: job.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults), Trouble: bus.Trouble,
-		Alive: flags.sign(log), Memory: flags.share.host(),
+		ID: flags.id, Slots: flags.slots, Info: job.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults),
+		Trouble: bus.Trouble,
+		Alive:   flags.sign(log), Memory: flags.share.host(),
 	}, faults.Bus(bus), log)
 	if err != nil {
 		return err

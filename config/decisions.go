@@ -56,7 +56,8 @@ func (r *resolver) decide(base layer, back bool) {
 		if c.unused(k) && r.changed(k, base) {
 			r.faulty[k.Path] = true
 			r.problems = append(r.problems, Problem{
-				Origin: r.origins[k.Path], Key: k.Path, Message: fmt.Sprintf("model.kind=%s has no use for it", kind.Name), Hint: "leave it out",
+				Origin: r.origins[k.Path], Key: k.Path, Message: fmt.Sprintf("model.kind=%s has no use for it", kind.Name),
+				Hint: "leave it out",
 			})
 		}
 	}
@@ -70,20 +71,22 @@ func (r *resolver) settle(k Key, d Decision) {
 		return
 	}
 	if fault, _ := k.assign(&r.config, d.Value); fault != "" {
-		r.fault(setting.Fault{Keys: []string{d.By, k.Path}, Message: fmt.Sprintf("%s would be %s: %s", k.Path, d.Value, fault)})
+		r.fault(setting.Fault{Keys: []string{d.By, k.Path}, Message: fmt.Sprintf("%s would be %s: %s", k.Path, d.Value,
+			fault)})
 		return
 	}
 	if value := k.format(&r.config); written && was != value {
 		r.faulty[k.Path] = true
 		r.problems = append(r.problems, Problem{
-			Origin: at, Key: k.Path, Message: fmt.Sprintf("%s decides it: it is %s with model.kind=%s", d.By, value, r.config.Model.Kind),
+			Origin: at, Key: k.Path, Message: fmt.Sprintf("%s decides it: it is %s with model.kind=%s", d.By, value,
+				r.config.Model.Kind),
 			Hint: fmt.Sprintf("leave it out, and set %s", d.By),
 		})
 	}
 }
 
-// changed reports whether a user wrote another value of a key than the base has, and for a key of a kind another one than
-// its default.
+// changed reports whether a user wrote another value of a key than the base has, and for a key of a kind another one
+// than its default.
 func (r *resolver) changed(k Key, base layer) bool {
 	at := r.origins[k.Path]
 	if at == (Origin{}) || at.fromPreset() || r.faulty[k.Path] {
@@ -122,9 +125,11 @@ func (r *resolver) ignored(base layer) {
 		switch other, _, _ := strings.Cut(k.Only, "="); {
 		case k.matters(c, keys) || c.unused(k):
 		case k.Only == "":
-			faults = append(faults, setting.Faultf([]string{k.Path}, "leave it out", "it has no effect: no schedule of this run ends"))
+			faults = append(faults, setting.Faultf([]string{k.Path}, "leave it out",
+				"it has no effect: no schedule of this run ends"))
 		default:
-			faults = append(faults, setting.Faultf([]string{k.Path, other}, "leave it out, or set "+k.Only, "it has no effect without %s", k.Only))
+			faults = append(faults, setting.Faultf([]string{k.Path, other}, "leave it out, or set "+k.Only,
+				"it has no effect without %s", k.Only))
 		}
 	}
 	for _, f := range faults {

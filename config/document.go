@@ -35,7 +35,8 @@ type document struct {
 func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
 	d := &document{kinds: k, name: name, text: string(data), seen: map[string]Origin{}}
 	if len(data) > maxDocument {
-		d.add(Origin{Name: name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument), "")
+		d.add(Origin{Name: name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument),
+			"")
 		return nil, d.problems
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())

@@ -67,7 +67,8 @@ func faultOfFactors(c *Config) (message, hint string) {
 
 func faultOfClipFactor(c *Config) (message, hint string) {
 	if f := c.Optim.ClipFactor; f != 0 && f < 1 || math.IsNaN(f) {
-		return fmt.Sprintf("%g is below 1: every gradient would be cut, and the running norm with it", f), "e.g. 3, or 0 for no such limit"
+		return fmt.Sprintf("%g is below 1: every gradient would be cut, and the running norm with it", f),
+			"e.g. 3, or 0 for no such limit"
 	}
 	return "", ""
 }

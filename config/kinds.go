@@ -81,7 +81,8 @@ func (a axis) check() error {
 			fault("the name must be a word of its own: a letter, then letters, digits, - or _")
 		}
 		seen[kind.Name] = true
-		if t := reflect.TypeOf(kind.Settings()); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		if t := reflect.TypeOf(kind.Settings()); t == nil || t.Kind() != reflect.Pointer ||
+			t.Elem().Kind() != reflect.Struct {
 			fault("its settings are of type %v: they must be a pointer to a struct", t)
 			continue
 		}
@@ -153,7 +154,8 @@ func (a axis) choice(k Key) Key {
 
 // commonKeys lists the keys that every configuration has.
 func commonKeys() (keys []Key, sections []Section) {
-	setting.Walk(new(Config), "", func(k setting.Key) { keys = append(keys, Key{Key: k}) }, func(s Section) { sections = append(sections, s) })
+	setting.Walk(new(Config), "", func(k setting.Key) { keys = append(keys, Key{Key: k}) },
+		func(s Section) { sections = append(sections, s) })
 	return keys, sections
 }
 
@@ -220,7 +222,8 @@ func (k *Kinds) foreign(c *Config, path, text string) []foreigner {
 				}
 				written, usual := kind.Settings(), kind.Settings()
 				fault, _ := key.Assign(written, text)
-				list = append(list, foreigner{key, a.path + "=" + kind.Name, a.path + "=" + chosen, fault == "" && key.Format(written) == key.Format(usual)})
+				list = append(list, foreigner{key, a.path + "=" + kind.Name, a.path + "=" + chosen, fault == "" &&
+					key.Format(written) == key.Format(usual)})
 			}
 		}
 	}

@@ -48,7 +48,8 @@ func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 }
 
 // Parse reads a resolved configuration that YAML has written. A key that is missing, because it is younger than the
-// file, gets the value that runs had before it, if it tells one, or its default. The name of the preset is not looked up.
+// file, gets the value that runs had before it, if it tells one, or its default. The name of the preset is not looked
+// up.
 func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 	r := k.resolver()
 	var base, written layer
@@ -63,7 +64,10 @@ func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 		if e.path == presetKey {
 			r.config.Preset = e.text
 			if setting.Quote(e.text) != e.text {
-				written.problems = append(written.problems, Problem{Origin: e.origin, Key: presetKey, Message: fmt.Sprintf("%q is not the name of a preset", e.text)})
+				written.problems = append(written.problems, Problem{
+					Origin: e.origin, Key: presetKey,
+					Message: fmt.Sprintf("%q is not the name of a preset", e.text),
+				})
 			}
 		}
 	}
@@ -121,7 +125,8 @@ func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 	return &Resolved{Config: r.config, origins: r.origins, environment: r.used}, nil
 }
 
-// asBefore gives each key that a configuration lacks, because it is younger than its run, the value that runs had before.
+// asBefore gives each key that a configuration lacks, because it is younger than its run, the value that runs had
+// before.
 func (r *resolver) asBefore() {
 	for _, k := range r.config.keys() {
 		if _, written := r.origins[k.Path]; !written && k.Was != "" {
@@ -149,7 +154,8 @@ func (r *resolver) base(name string, files []entry) layer {
 		}
 		if name != "" && name != s.text {
 			base.problems = append(base.problems, Problem{
-				Origin: s.origin, Key: presetKey, Message: fmt.Sprintf("%q, but %q is named already", s.text, name), Hint: "keep one base",
+				Origin: s.origin, Key: presetKey, Message: fmt.Sprintf("%q, but %q is named already", s.text, name),
+				Hint: "keep one base",
 			})
 			continue
 		}
@@ -216,7 +222,8 @@ func (r *resolver) applyAll(entries []entry) {
 // contain it, and so may a file that has every key at its default.
 func (r *resolver) applyForeign(e entry, keys []Key) {
 	others := r.config.kinds.foreign(&r.config, e.path, e.text)
-	if len(others) > 0 && (e.origin.fromPreset() || slices.ContainsFunc(others, func(o foreigner) bool { return o.same })) {
+	if len(others) > 0 && (e.origin.fromPreset() || slices.ContainsFunc(others,
+		func(o foreigner) bool { return o.same })) {
 		return
 	}
 	if len(others) == 0 {
@@ -233,7 +240,8 @@ func (r *resolver) applyForeign(e entry, keys []Key) {
 		words = append(words, name)
 	}
 	r.problems = append(r.problems, Problem{
-		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key", Hint: "leave it out, or choose " + strings.Join(words, " or "),
+		Origin: e.keyAt, Key: e.path, Message: others[0].chosen + " has no such key",
+		Hint: "leave it out, or choose " + strings.Join(words, " or "),
 	})
 }
 
@@ -290,7 +298,10 @@ func (r *resolver) environment(variables []string) layer {
 		near := setting.Nearest(name, words)
 		switch path, known := paths[name]; {
 		case path == presetKey:
-			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is named by the command or the file", Hint: "unset it"})
+			l.problems = append(l.problems, Problem{
+				Origin: at, Message: "the preset is named by the command or the file",
+				Hint: "unset it",
+			})
 		case known:
 			l.entries = append(l.entries, entry{path: path, text: text, origin: at, keyAt: at})
 			r.used = append(r.used, v)
@@ -310,7 +321,10 @@ func (r *resolver) arguments(arguments []string) layer {
 		case !found:
 			l.problems = append(l.problems, Problem{Origin: at, Message: "expected key=value", Hint: "e.g. optim.rate=1e-3"})
 		case path == presetKey:
-			l.problems = append(l.problems, Problem{Origin: at, Message: "the preset is the first argument", Hint: "write " + text + " alone, before the others"})
+			l.problems = append(l.problems, Problem{
+				Origin: at, Message: "the preset is the first argument",
+				Hint: "write " + text + " alone, before the others",
+			})
 		default:
 			l.entries = append(l.entries, entry{path: path, text: text, origin: at, keyAt: at})
 		}

@@ -50,7 +50,8 @@ type nodes struct{ document }
 
 func (r *nodes) file(data []byte) Node {
 	if len(data) > maxDocument {
-		r.add(Origin{Name: r.name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument), "")
+		r.add(Origin{Name: r.name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data),
+			maxDocument), "")
 		return Node{}
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())

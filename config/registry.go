@@ -44,8 +44,14 @@ type Own struct {
 // builtin is all that comes with Switchyard.
 func builtin() Own {
 	return Own{
-		Environments: []envs.Kind{fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(), noise.Kind()},
-		Families:     []model.Family{slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(), pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS()},
+		Environments: []envs.Kind{
+			fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(),
+			noise.Kind(),
+		},
+		Families: []model.Family{
+			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),
+			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(),
+		},
 	}
 }
 
@@ -53,7 +59,10 @@ func builtin() Own {
 // key of an own kind is taken, or if a key is described wrongly.
 func New(own Own) (*Registry, error) {
 	all := builtin()
-	r := &Registry{environments: append(all.Environments, own.Environments...), families: append(all.Families, own.Families...)}
+	r := &Registry{
+		environments: append(all.Environments, own.Environments...),
+		families:     append(all.Families, own.Families...),
+	}
 	var env, families []Kind
 	for _, k := range r.environments {
 		if k.Settings == nil {
@@ -102,7 +111,8 @@ func (r *Registry) environment(k envs.Kind) Kind {
 			if !recorded {
 				return nil
 			}
-			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"}, "leave it out; eval --prefix says how many steps are seen",
+			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"},
+				"leave it out; eval --prefix says how many steps are seen",
 				"predictions of recordings begin after half a training window")}
 		},
 	}
@@ -229,8 +239,8 @@ func Describe(c Config) model.Description {
 	return s.Describe()
 }
 
-// Data returns what a model has to know of a configuration's data, and the environment that simulates them; the environment is
-// nil for recorded data.
+// Data returns what a model has to know of a configuration's data, and the environment that simulates them; the
+// environment is nil for recorded data.
 func Data(c Config) (model.Data, envs.Env, error) {
 	if s, ok := c.Env.Settings.(*files.Settings); ok {
 		return model.Data{NX: s.Observations, NU: s.Controls, Horizon: c.Train.Horizon}, nil, nil

@@ -12,7 +12,8 @@ import (
 // byGradient are the keys of training by gradient, which mean nothing to a model that fits itself.
 func byGradient() []string {
 	return []string{
-		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.parameters", "train.validate_every", "train.validation_episodes",
+		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.parameters", "train.validate_every",
+		"train.validation_episodes",
 		"train.method", "train.replicas", "train.local_steps", "train.outer_rate", "train.outer_momentum",
 	}
 }
@@ -44,11 +45,13 @@ func multiples(c *Config, s model.Sweeps) []setting.Fault {
 	}
 	var faults []setting.Fault
 	if s.Total%s.Exchange != 0 {
-		faults = append(faults, setting.Faultf([]string{"model.exchange", "model.sweeps"}, fmt.Sprintf("e.g. model.exchange=%d", divisor(s.Total, s.Exchange)),
+		faults = append(faults, setting.Faultf([]string{"model.exchange", "model.sweeps"},
+			fmt.Sprintf("e.g. model.exchange=%d", divisor(s.Total, s.Exchange)),
 			"model.sweeps=%d is not a multiple of the %d sweeps between two exchanges", s.Total, s.Exchange))
 	}
 	if every := c.Train.CheckpointEvery; every%uint64(s.Exchange) != 0 {
-		faults = append(faults, setting.Faultf([]string{"train.checkpoint_every", "model.exchange"}, "0 writes one at the end only",
+		faults = append(faults, setting.Faultf([]string{"train.checkpoint_every", "model.exchange"},
+			"0 writes one at the end only",
 			"%d is not a multiple of model.exchange (%d): checkpoints are written where chains exchange", every, s.Exchange))
 	}
 	return faults
@@ -75,7 +78,8 @@ func Sweeps(c Config) (model.Sweeps, bool) {
 func Fitter(c Config, m model.Model) (model.Fitter, error) {
 	f, ok := m.(model.Fitter)
 	if !ok {
-		return nil, fmt.Errorf("%w: the settings of model.kind=%s have sweeps, but its model does not fit itself", ErrKind, c.Model.Kind)
+		return nil, fmt.Errorf("%w: the settings of model.kind=%s have sweeps, but its model does not fit itself", ErrKind,
+			c.Model.Kind)
 	}
 	return f, nil
 }

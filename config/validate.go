@@ -19,7 +19,8 @@ var rules = []rule{
 	{[]string{"optim.clip_factor"}, faultOfClipFactor},
 	{[]string{"train.shards"}, func(c *Config) (string, string) {
 		if n := c.Train.Shards; n&(n-1) != 0 {
-			return fmt.Sprintf("%d is not a power of two", n), fmt.Sprintf("gradients are summed in a complete binary tree; use %d or %d", powerBelow(n), 2*powerBelow(n))
+			return fmt.Sprintf("%d is not a power of two", n), fmt.Sprintf("gradients are summed in a complete binary tree; "+
+				"use %d or %d", powerBelow(n), 2*powerBelow(n))
 		}
 		return "", ""
 	}},
@@ -31,13 +32,15 @@ var rules = []rule{
 	}},
 	{[]string{"train.gradients", "train.method"}, func(c *Config) (string, string) {
 		if c.Train.Gradients != "float32" && c.Train.Method == "diloco" {
-			return "what replicas have moved (train.method=diloco) travels as float32 only", "set train.gradients=float32, or train.method=synchronous"
+			return "what replicas have moved (train.method=diloco) travels as float32 only",
+				"set train.gradients=float32, or train.method=synchronous"
 		}
 		return "", ""
 	}},
 	{[]string{"train.gradients", "train.shards"}, func(c *Config) (string, string) {
 		if most := mostShards(c.Train.Gradients); c.Train.Shards > most {
-			return fmt.Sprintf("sums in %s have room for %d shards, not for train.shards=%d", c.Train.Gradients, most, c.Train.Shards),
+			return fmt.Sprintf("sums in %s have room for %d shards, not for train.shards=%d", c.Train.Gradients, most,
+					c.Train.Shards),
 				"use fewer shards, or float32"
 		}
 		return "", ""
@@ -52,7 +55,8 @@ var rules = []rule{
 		case k&(k-1) != 0:
 			return fmt.Sprintf("%d is not a power of two", k), fmt.Sprintf("use %d or %d", powerBelow(k), 2*powerBelow(k))
 		case k > c.Train.Shards:
-			return fmt.Sprintf("%d replicas for the %d shards of a batch (train.shards): each needs one", k, c.Train.Shards), fmt.Sprintf("use at most %d", c.Train.Shards)
+			return fmt.Sprintf("%d replicas for the %d shards of a batch (train.shards): each needs one", k, c.Train.Shards),
+				fmt.Sprintf("use at most %d", c.Train.Shards)
 		}
 		return "", ""
 	}},
@@ -66,17 +70,27 @@ var rules = []rule{
 		return "", ""
 	}},
 	{[]string{"train.steps", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.Steps) }},
-	{[]string{"train.validate_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.ValidateEvery) }},
+	{[]string{"train.validate_every", "train.local_steps"}, func(c *Config) (string,
+		string,
+	) {
+		return c.rounds(c.Train.ValidateEvery)
+	}},
 	{[]string{"train.patience", "train.validate_every"}, func(c *Config) (string, string) {
 		if c.Train.Patience > 0 && c.Train.ValidateEvery == 0 {
-			return fmt.Sprintf("%d validations without a better one: there is only the one at the end (train.validate_every=0)", c.Train.Patience), "e.g. train.validate_every=100"
+			return fmt.Sprintf("%d validations without a better one: there is only the one at the end (train.validate_every=0)",
+				c.Train.Patience), "e.g. train.validate_every=100"
 		}
 		return "", ""
 	}},
-	{[]string{"train.checkpoint_every", "train.local_steps"}, func(c *Config) (string, string) { return c.rounds(c.Train.CheckpointEvery) }},
+	{[]string{"train.checkpoint_every", "train.local_steps"}, func(c *Config) (string,
+		string,
+	) {
+		return c.rounds(c.Train.CheckpointEvery)
+	}},
 	{[]string{"env.window", "env.length"}, func(c *Config) (string, string) {
 		if !c.Recorded() && c.Env.Window > c.Env.Length {
-			return fmt.Sprintf("%d is longer than an episode (env.length=%d)", c.Env.Window, c.Env.Length), "0 takes the whole episode"
+			return fmt.Sprintf("%d is longer than an episode (env.length=%d)", c.Env.Window, c.Env.Length),
+				"0 takes the whole episode"
 		}
 		return "", ""
 	}},
@@ -98,7 +112,8 @@ var messageRules = []rule{
 			return fmt.Sprintf("%d is less than one chunk (cluster.chunk=%d)", c.Cluster.Credit, c.Cluster.Chunk), ""
 		}
 		if c.Recorded() && c.Cluster.Credit < 2*c.Cluster.Chunk {
-			return fmt.Sprintf("%d is less than two chunks (cluster.chunk=%d), one for gradients and one for the data set", c.Cluster.Credit, c.Cluster.Chunk), ""
+			return fmt.Sprintf("%d is less than two chunks (cluster.chunk=%d), one for gradients and one for the data set",
+				c.Cluster.Credit, c.Cluster.Chunk), ""
 		}
 		return "", ""
 	}},
@@ -161,7 +176,10 @@ func (r *resolver) fault(f setting.Fault) {
 			return
 		}
 	}
-	r.problems = append(r.problems, Problem{Origin: r.origins[r.culprit(f.Keys)], Key: f.Keys[0], Message: f.Message, Hint: f.Hint})
+	r.problems = append(r.problems, Problem{
+		Origin: r.origins[r.culprit(f.Keys)], Key: f.Keys[0], Message: f.Message,
+		Hint: f.Hint,
+	})
 }
 
 func (r *resolver) culprit(keys []string) string {

@@ -86,7 +86,9 @@ func (r *Resolved) comment(k Key) string {
 	return strings.Join(parts, " · ")
 }
 
-func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*bytes.Buffer, Section), comment func(Key) string) {
+func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*bytes.Buffer, Section),
+	comment func(Key) string,
+) {
 	keys, sections := c.tree()
 	open := ""
 	for _, k := range keys {

@@ -62,7 +62,8 @@ func (a *account) allow(messages int) { a.allowed += messages }
 func (a *account) excess() string {
 	switch {
 	case a.offences > offencesBorne+a.accepted/offencesPer:
-		return fmt.Sprintf("%d of its messages cannot come from a sound worker; %d of its blocks were accepted", a.offences, a.accepted)
+		return fmt.Sprintf("%d of its messages cannot come from a sound worker; %d of its blocks were accepted", a.offences,
+			a.accepted)
 	case a.noise > noiseBorne+noisePer*a.allowed:
 		return fmt.Sprintf("%d of its messages were refused", a.noise)
 	}

@@ -135,10 +135,12 @@ func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, de
 		return ReasonLength, fmt.Sprintf("the worker's program has %d parameters and terms %q, the run %d and %q",
 			msg.Size, msg.Terms, size, c.TermNames), sameRelease
 	case job != "" && msg.Job != job:
-		return ReasonJob, fmt.Sprintf("the worker has built the program of job %.8s, the run's is %.8s", msg.Job+"(none)", job),
+		return ReasonJob, fmt.Sprintf("the worker has built the program of job %.8s, the run's is %.8s", msg.Job+"(none)",
+				job),
 			"start the worker anew; " + sameRelease
 	case c.Golden != "" && msg.Golden != c.Golden:
-		return ReasonGolden, fmt.Sprintf("the worker's golden shard, the first gradient at the initial parameters, has hash %.8s, the run's %.8s",
+		return ReasonGolden, fmt.Sprintf("the worker's golden shard, the first gradient at the initial parameters, has "+
+			"hash %.8s, the run's %.8s",
 			msg.Golden+"(none)", c.Golden), sameRelease + "; if they are, check the machine's memory"
 	}
 	return "", "", ""

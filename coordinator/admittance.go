@@ -12,8 +12,8 @@ import (
 // workers of others.
 const maxMembersOfKey = maxMembers / 4
 
-// welcome reports whether a message goes to the machine: all do, but for the Hello of one more worker with a key that has
-// too many. It may come in later.
+// welcome reports whether a message goes to the machine: all do, but for the Hello of one more worker with a key that
+// has too many. It may come in later.
 func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 	hello, ok := msg.(*wire.Hello)
 	if !ok || key == wire.NoKey || c.machine.members.get(hello.From, hello.Token) != nil {
@@ -58,7 +58,8 @@ func (c *Coordinator) inspect(now time.Duration) {
 	}
 	for key, n := range idle {
 		if n >= crowd && n > mostly*crew[key] {
-			c.gate.Ban(key, fmt.Sprintf("%d workers with it were given blocks of run %s and delivered none", n, c.machine.cfg.Run))
+			c.gate.Ban(key, fmt.Sprintf("%d workers with it were given blocks of run %s and delivered none", n,
+				c.machine.cfg.Run))
 		}
 	}
 	c.gate.Crew(c.machine.cfg.Run, crew)

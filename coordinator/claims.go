@@ -23,8 +23,10 @@ type claim struct {
 
 // agrees reports whether two claims may be about the same bits.
 func (c *claim) agrees(o *claim) bool {
-	same := slices.EqualFunc(c.terms, o.terms, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
-	return same && (!c.summed || !o.summed || c.checksum == o.checksum) && (c.digest == "" || o.digest == "" || c.digest == o.digest)
+	same := slices.EqualFunc(c.terms, o.terms,
+		func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+	return same && (!c.summed || !o.summed || c.checksum == o.checksum) &&
+		(c.digest == "" || o.digest == "" || c.digest == o.digest)
 }
 
 // text is what stands in an error about the claim.
@@ -64,7 +66,10 @@ func (t *task) inconsistent() *account {
 
 // confirmed reports whether another worker than the one whose copy is here has computed the block to the same digest.
 func (t *task) confirmed() bool {
-	return slices.ContainsFunc(t.claims, func(c *claim) bool { return c.digest != "" && c.account != t.copy.owner.account })
+	return slices.ContainsFunc(t.claims, func(c *claim) bool {
+		return c.digest != "" &&
+			c.account != t.copy.owner.account
+	})
 }
 
 // unsay drops claims that are known to be worth nothing.
@@ -89,8 +94,8 @@ type truth struct {
 	lease *lease // which it was announced for; nil: the referee computed it
 }
 
-// claim is the truth in the form of a claim. The checksum is formed over chunks of the given length. What a holder keeps
-// is what it said.
+// claim is the truth in the form of a claim. The checksum is formed over chunks of the given length. What a holder
+// keeps is what it said.
 func (p truth) claim(r *round, chunks wire.Chunking) *claim {
 	if p.lease != nil && r.shared() {
 		return p.lease.said

@@ -42,9 +42,9 @@ type (
 		first, count int
 		base         version
 	}
-	// relayCommand sends each section of the current parameters to one worker, the one with its number in to, and tells all
-	// of these who hands it on to the others. Those in direct are sent all of them. The base is as in thetaCommand, for
-	// those in to.
+	// relayCommand sends each section of the current parameters to one worker, the one with its number in to, and tells
+	// all of these who hands it on to the others. Those in direct are sent all of them. The base is as in thetaCommand,
+	// for those in to.
 	relayCommand struct {
 		to       []recipient
 		direct   []string

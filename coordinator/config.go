@@ -45,8 +45,9 @@ type Config struct {
 
 	Exchange Exchange // how gradients get here
 
-	Job       []byte   // what workers build the program from; not looked into
-	Data      []byte   // data set for the program, fetched by workers that lack it; not looked into, not copied; empty: none
+	Job []byte // what workers build the program from; not looked into
+	// data set for the program, fetched by workers that lack it; not looked into, not copied; empty: none
+	Data      []byte
 	TermNames []string // names of the loss terms; the first is the loss
 	Layout    []Tensor // names and places of the tensors in the parameters, without gaps; empty: one tensor "theta"
 	Dir       string   // folder of the checkpoints; made if missing
@@ -76,7 +77,8 @@ type Config struct {
 
 // Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted. It returns
 // values and loss terms as a worker delivers them; the values of a validation are empty.
-type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values, terms []float32, err error)
+type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values,
+	terms []float32, err error)
 
 // Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
 type Optimizer = vector.Schedule
@@ -110,11 +112,13 @@ func (c *Config) validate(size int) error {
 	}
 	check(size > 0, "there are no parameters")
 	check(vector.PowerOfTwo(c.Shards), "shards: %d is not a power of two", c.Shards)
-	check(c.ValidationShards == 0 || vector.PowerOfTwo(c.ValidationShards), "validation shards: %d is not a power of two", c.ValidationShards)
+	check(c.ValidationShards == 0 || vector.PowerOfTwo(c.ValidationShards), "validation shards: %d is not a power of two",
+		c.ValidationShards)
 	check(c.FailureDetection >= 20*time.Millisecond, "failure detection: %v is below 20ms", c.FailureDetection)
 	check(c.Chunk >= 64, "chunk: %d bytes are below 64", c.Chunk)
 	check(c.Credit >= c.Chunk, "credit: %d bytes are below one chunk of %d", c.Credit, c.Chunk)
-	check(len(c.Data) == 0 || c.Credit >= 2*c.Chunk, "credit: %d bytes are below two chunks of %d, which a data set needs", c.Credit, c.Chunk)
+	check(len(c.Data) == 0 || c.Credit >= 2*c.Chunk, "credit: %d bytes are below two chunks of %d, which a data set needs",
+		c.Credit, c.Chunk)
 	c.limits(size, check)
 	check(c.Exchange <= Auto, "exchange: %d is not known", c.Exchange)
 	check(c.Dir != "", "checkpoint folder is not set")
@@ -136,7 +140,8 @@ func (c *Config) validate(size int) error {
 	if _, err := c.changes(size); err != nil {
 		errs = append(errs, err)
 	}
-	check(c.Gradients == wire.Float32 || c.Outer.Every == 0, "gradients as integers: what replicas of local steps exchange is no gradient")
+	check(c.Gradients == wire.Float32 || c.Outer.Every == 0, "gradients as integers: what replicas of local steps "+
+		"exchange is no gradient")
 	check(c.Gradients <= wire.Int8, "gradients: coding %d is not known", c.Gradients)
 	check(c.Parameters <= wire.Int8, "parameters: coding %d is not known", c.Parameters)
 	check(len(c.Layout) <= wire.MaxTensors, "layout: %d tensors exceed %d", len(c.Layout), wire.MaxTensors)
@@ -157,7 +162,8 @@ func (c *Config) rounds() error {
 		errs = append(errs, errors.New("what replicas have gone travels as float32 only"))
 	}
 	if c.Outer.Rate <= 0 || c.Outer.Momentum < 0 || c.Outer.Momentum >= 1 {
-		errs = append(errs, fmt.Errorf("outer rate %g and momentum %g: want a positive one and one in [0,1)", c.Outer.Rate, c.Outer.Momentum))
+		errs = append(errs, fmt.Errorf("outer rate %g and momentum %g: want a positive one and one in [0,1)", c.Outer.Rate,
+			c.Outer.Momentum))
 	}
 	for _, n := range []struct {
 		what  string
@@ -172,15 +178,19 @@ func (c *Config) rounds() error {
 
 // limits checks what messages and checkpoints can hold.
 func (c *Config) limits(size int, check func(ok bool, format string, args ...any)) {
-	check(size <= checkpoint.MaxParameters, "%d parameters exceed %d, the most that a checkpoint holds", size, checkpoint.MaxParameters)
+	check(size <= checkpoint.MaxParameters, "%d parameters exceed %d, the most that a checkpoint holds", size,
+		checkpoint.MaxParameters)
 	check(int64(c.Shards) <= wire.MaxCount, "shards: %d exceed %d", c.Shards, int64(wire.MaxCount))
-	check(int64(c.ValidationShards) <= wire.MaxCount, "validation shards: %d exceed %d", c.ValidationShards, int64(wire.MaxCount))
-	check(len(c.TermNames) > 0 && len(c.TermNames) <= wire.MaxTerms, "term names: %d, want 1 to %d", len(c.TermNames), wire.MaxTerms)
+	check(int64(c.ValidationShards) <= wire.MaxCount, "validation shards: %d exceed %d", c.ValidationShards,
+		int64(wire.MaxCount))
+	check(len(c.TermNames) > 0 && len(c.TermNames) <= wire.MaxTerms, "term names: %d, want 1 to %d", len(c.TermNames),
+		wire.MaxTerms)
 	for _, name := range c.TermNames {
 		check(len(name) <= wire.MaxText, "term name %.20q...: %d bytes exceed %d", name, len(name), wire.MaxText)
 	}
 	check(len(c.Job) <= wire.MaxJob, "job: %d bytes exceed %d", len(c.Job), wire.MaxJob)
-	check(len(c.Data) <= wire.MaxData, "data set: %d bytes exceed %d, the most that is sent to workers", len(c.Data), wire.MaxData)
+	check(len(c.Data) <= wire.MaxData, "data set: %d bytes exceed %d, the most that is sent to workers", len(c.Data),
+		wire.MaxData)
 }
 
 var (

@@ -68,14 +68,16 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	}
 	chunk := min(cfg.Chunk, bus.MaxPayload()-headroom, wire.MaxChunk)
 	if chunk < 64 {
-		return nil, fmt.Errorf("%w: the broker's payload limit of %d bytes leaves no room for chunks", ErrConfig, bus.MaxPayload())
+		return nil, fmt.Errorf("%w: the broker's payload limit of %d bytes leaves no room for chunks", ErrConfig,
+			bus.MaxPayload())
 	}
 	job := len(cfg.Job) + headroom
 	for _, name := range cfg.TermNames {
 		job += len(name)
 	}
 	if job > bus.MaxPayload() {
-		return nil, fmt.Errorf("%w: the job of %d bytes does not fit the broker's payload limit of %d bytes, %d of which are needed beside it",
+		return nil, fmt.Errorf("%w: the job of %d bytes does not fit the broker's payload limit of %d bytes, %d of which "+
+			"are needed beside it",
 			ErrConfig, len(cfg.Job), bus.MaxPayload(), job-len(cfg.Job))
 	}
 	if cfg.Disk == nil {
@@ -86,10 +88,14 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	if obs == nil {
 		obs = Silent{}
 	}
-	store := &checkpoint.Store{Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(), Data: m.transfer.data.hash}
+	store := &checkpoint.Store{
+		Dir: cfg.Dir, Layout: cfg.Layout, Disk: cfg.Disk, Identity: cfg.identity(),
+		Data: m.transfer.data.hash,
+	}
 	return &Coordinator{
 		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
-		intake: newIntake(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1), closing: make(chan struct{}),
+		intake: newIntake(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
+		closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: newReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
 	}, nil
@@ -100,18 +106,22 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 	m := c.machine
 	switch {
 	case cp.Run != m.cfg.Run || cp.Seed != m.cfg.Seed:
-		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run, m.cfg.Seed)
+		return fmt.Errorf("%w: it is of run %s with seed %d, this is %s with %d", ErrMismatch, cp.Run, cp.Seed, m.cfg.Run,
+			m.cfg.Seed)
 	case len(cp.Theta) != len(m.run.opt.theta):
 		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.run.opt.theta))
 	case len(cp.Levels) != m.run.integers.peaks():
-		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels), m.run.integers.peaks())
+		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels),
+			m.run.integers.peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
-		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run %.12s)",
+		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run "+
+			"%.12s)",
 			ErrMismatch, cp.Identity, m.cfg.identity())
 	case cp.Identity != "" && cp.Data != m.transfer.data.hash:
-		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data, m.transfer.data.hash)
+		return fmt.Errorf("%w: it was trained on other data (hash %.12q, this run %.12q)", ErrMismatch, cp.Data,
+			m.transfer.data.hash)
 	}
 	if err := m.run.opt.fits(cp); err != nil {
 		return fmt.Errorf("%w: %w", ErrMismatch, err)
@@ -205,8 +215,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	return c.err
 }
 
-// Checkpoint asks for a checkpoint of the parameters after the step under way. It may be called at any time, and does not
-// wait. It changes no bit of the run.
+// Checkpoint asks for a checkpoint of the parameters after the step under way. It may be called at any time, and does
+// not wait. It changes no bit of the run.
 func (c *Coordinator) Checkpoint() {
 	select {
 	case c.asked <- struct{}{}:
@@ -260,5 +270,6 @@ func (c *Coordinator) refuseVersion(key string, data []byte) {
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {
 		return
 	}
-	c.machine.members.turnAwayStranger(wire.Name(p.From, key), p.Token, fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", p.Version, wire.Version))
+	c.machine.members.turnAwayStranger(wire.Name(p.From, key), p.Token, fmt.Sprintf("the worker speaks protocol "+
+		"version %d, the coordinator %d", p.Version, wire.Version))
 }

@@ -115,9 +115,10 @@ func (f *fetch) next() (int, bool) {
 }
 
 // deliver sends pieces as far as the credit allows. The data set uses at most half of the credit, so that it never
-// delays a step. A piece that was held back for long goes out all the same, alone: members that never send the gradients
-// that they were asked for use up the credit, and must not keep out others. The member with the fewest pieces in flight comes first, and among equals the one that has waited
-// longest: a member that receives nothing does not delay the others.
+// delays a step. A piece that was held back for long goes out all the same, alone: members that never send the
+// gradients that they were asked for use up the credit, and must not keep out others. The member with the fewest pieces
+// in flight comes first, and among equals the one that has waited longest: a member that receives nothing does not
+// delay the others.
 func (x *transfer) deliver(now time.Duration, members []*member) {
 	d := &x.data
 	for {
@@ -149,8 +150,8 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 	}
 }
 
-// overdue notes that the credit holds back a piece. It reports whether it has done so for long, and no other piece is on
-// its way.
+// overdue notes that the credit holds back a piece. It reports whether it has done so for long, and no other piece is
+// on its way.
 func (x *transfer) overdue(now time.Duration) bool {
 	d := &x.data
 	if !d.held {

@@ -14,12 +14,13 @@ import (
 // updates exact parameters, which stay here, and the run's parameters are those that workers have: they are validated,
 // logged, saved and exported. Who gets them whole gets the same bits.
 //
-// Differences go out once, to all, when a step is closed: its blocks were computed at the parameters before, so workers have
-// these. Where a gradient does not fit its scales, workers keep the parameters and get new scales: see wire.Stay. All else is
-// sent whole: to who joins, who asks, in any other further pass, after a restart or a rollback, and the average.
+// Differences go out once, to all, when a step is closed: its blocks were computed at the parameters before, so workers
+// have these. Where a gradient does not fit its scales, workers keep the parameters and get new scales: see wire.Stay.
+// All else is sent whole: to who joins, who asks, in any other further pass, after a restart or a rollback, and the
+// average.
 
-// differences is how the parameters of a run follow the exact ones. It is nil in runs whose parameters travel whole, and
-// its methods do nothing then.
+// differences is how the parameters of a run follow the exact ones. It is nil in runs whose parameters travel whole,
+// and its methods do nothing then.
 type differences struct {
 	coding wire.Coding
 	grid   *vector.Grid

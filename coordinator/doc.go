@@ -17,8 +17,8 @@
 //	judgement    which bits are right where workers are not simply believed
 //
 // The work on one block is a task, and the phase of the task says where it stands: see task.go. The way of a block from
-// its announcement to the tree stands in results.go; that of a gradient which workers sum in sums.go; that of parameters
-// which workers hand on in relaying.go.
+// its announcement to the tree stands in results.go; that of a gradient which workers sum in sums.go; that of
+// parameters which workers hand on in relaying.go.
 //
 // The type Coordinator is the shell around the machine: it has the bus, the clock, the disk and the observer.
 //

@@ -43,12 +43,12 @@ func exchangeOf(sharded bool) Exchange {
 	return Star
 }
 
-// exchange decides how the gradient of a step gets here. What workers sum is used as it is while nobody doubts it. A sum
-// that somebody doubts, or that does not come, is not argued about: the coordinator pulls the blocks from their holders,
-// as in a star, and sums them itself. Then it is known what the sums were to be: see trial.
+// exchange decides how the gradient of a step gets here. What workers sum is used as it is while nobody doubts it. A
+// sum that somebody doubts, or that does not come, is not argued about: the coordinator pulls the blocks from their
+// holders, as in a star, and sums them itself. Then it is known what the sums were to be: see trial.
 //
-// So whoever lies to others, withholds what he keeps, or accuses others falsely can make a run do what it does in a star,
-// and nothing worse.
+// So whoever lies to others, withholds what he keeps, or accuses others falsely can make a run do what it does in a
+// star, and nothing worse.
 type exchange struct {
 	mode     Exchange
 	chooser  scaling.Chooser // of Auto
@@ -136,7 +136,8 @@ func (x *exchange) succeed() {
 // learn tells the chooser what was measured of a step, if it was an ordinary one: one pass, and nothing validated.
 func (r *run) learn(now time.Duration, g *round) {
 	x := r.exchange
-	if x.mode != Auto || x.auditing.here || r.leasing.pass > 0 || r.leasing.roundOf(wire.Validate) != nil || g.sections.Count > 0 && g.star {
+	if x.mode != Auto || x.auditing.here || r.leasing.pass > 0 || r.leasing.roundOf(wire.Validate) != nil ||
+		g.sections.Count > 0 && g.star {
 		return
 	}
 	why, chosen := x.chooser.Step(scaling.Exchanged{

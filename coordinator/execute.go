@@ -62,11 +62,14 @@ func (c *Coordinator) execute() {
 		case refereeCommand:
 			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
-			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step, "blocks", cmd.blocks)
+			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step,
+				"blocks", cmd.blocks)
 		case exchangeCommand:
-			c.log.Warn("the sum of the workers is not used: the coordinator sums itself, and in some steps more", "step", c.machine.run.next(), "reason", cmd.why)
+			c.log.Warn("the sum of the workers is not used: the coordinator sums itself, and in some steps more", "step",
+				c.machine.run.next(), "reason", cmd.why)
 		case chosenCommand:
-			c.log.Info("the run has chosen how gradients get here", "exchange", exchangeOf(cmd.sharded), "step", c.machine.run.next(), "reason", cmd.why)
+			c.log.Info("the run has chosen how gradients get here", "exchange", exchangeOf(cmd.sharded), "step",
+				c.machine.run.next(), "reason", cmd.why)
 		case rollbackCommand:
 			c.back = &cmd
 		case finishCommand:
@@ -111,7 +114,10 @@ func (c *Coordinator) goBack(ctx context.Context) {
 	c.referee.queue = nil
 	c.sender.forgetState()
 	c.machine.rewind(c.now(), cp)
-	c.note(Event{Kind: EventOpen, Step: cp.Step, Chunk: c.machine.transfer.chunks.Elements, Identity: c.machine.cfg.identity(), Data: c.machine.transfer.data.hash})
+	c.note(Event{
+		Kind: EventOpen, Step: cp.Step, Chunk: c.machine.transfer.chunks.Elements,
+		Identity: c.machine.cfg.identity(), Data: c.machine.transfer.data.hash,
+	})
 	c.execute()
 }
 

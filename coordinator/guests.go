@@ -12,7 +12,8 @@ func (c *Coordinator) openMemory() {
 		return
 	}
 	chunks := c.machine.transfer.chunks
-	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)), wire.MaxShared*chunks.Coding.Width()*chunks.Size)
+	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)),
+		wire.MaxShared*chunks.Coding.Width()*chunks.Size)
 	if err != nil {
 		c.log.Info("no memory is shared with workers of this host: vectors go through the broker", "reason", err)
 		return
@@ -97,7 +98,8 @@ func (c *Coordinator) receiveShared(in incoming) {
 	}
 }
 
-// claimed reports whether what a message says of shared memory is so. If not, its worker is told that nothing is shared.
+// claimed reports whether what a message says of shared memory is so. If not, its worker is told that nothing is
+// shared.
 func (c *Coordinator) claimed(msg wire.Message) bool {
 	share, ok := msg.(*wire.Share)
 	if !ok || !share.On || c.guest(share.Token) != nil {
@@ -113,5 +115,6 @@ func (c *Coordinator) logShared(cmd sharedCommand) {
 		c.log.Info("the worker is on this host: parameters and gradients go by shared memory", "worker", cmd.worker)
 		return
 	}
-	c.log.Warn("parameters and gradients of the worker go through the broker from now on, no longer by shared memory", "worker", cmd.worker, "reason", cmd.why)
+	c.log.Warn("parameters and gradients of the worker go through the broker from now on, no longer by shared memory",
+		"worker", cmd.worker, "reason", cmd.why)
 }

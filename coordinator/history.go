@@ -82,7 +82,8 @@ func (h *history) troubled() <-chan struct{} {
 // close writes what is left of the log.
 func (h *history) close() {
 	if err := h.journal.close(); err != nil {
-		h.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error", err)
+		h.log.Error("the end of the log is not written: the steps it lacks are recomputed when the run is resumed", "error",
+			err)
 	}
 	if n := h.journal.dropped; n > 0 {
 		h.log.Error("steps have no line in the log", "lines", n)

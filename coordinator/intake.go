@@ -81,7 +81,8 @@ func (in *intake) store(msg *wire.Chunk) (stored, bool) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	b := in.boxes[msg.Lease]
-	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Index >= len(b.states) || len(msg.Data) != b.chunks.Bytes(msg.Index) {
+	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Index >= len(b.states) ||
+		len(msg.Data) != b.chunks.Bytes(msg.Index) {
 		return stored{}, false
 	}
 	state := &b.states[msg.Index]
@@ -100,13 +101,14 @@ func (in *intake) store(msg *wire.Chunk) (stored, bool) {
 	return stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
 }
 
-// read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if they
-// were not all expected, and an error if what lies there is not what the message says.
+// read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if
+// they were not all expected, and an error if what lies there is not what the message says.
 func (in *intake) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	b := in.boxes[msg.Lease]
-	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Count == 0 || msg.First > len(b.states) || msg.Count > len(b.states)-msg.First {
+	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Count == 0 || msg.First > len(b.states) ||
+		msg.Count > len(b.states)-msg.First {
 		return nil, nil
 	}
 	first, end := msg.First, msg.First+msg.Count
@@ -142,7 +144,8 @@ func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 				return
 			}
 			list[at] = stored{
-				&wire.Chunk{Header: msg.Header, Lease: msg.Lease, Step: msg.Step, Index: i, CRC: crcs[at]}, b.opening, kernel.Finite(b.values[from:to]),
+				&wire.Chunk{Header: msg.Header, Lease: msg.Lease, Step: msg.Step, Index: i, CRC: crcs[at]}, b.opening,
+				kernel.Finite(b.values[from:to]),
 			}
 		}
 	})
@@ -150,7 +153,8 @@ func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 		return nil, fmt.Errorf("shared memory of %s: %w", msg.From, err)
 	}
 	if wire.Combine(crcs) != msg.Sum {
-		return nil, fmt.Errorf("shared memory of %s: chunks %d+%d of its lease %d do not have the checksum that it says", msg.From, msg.First, msg.Count, msg.Lease)
+		return nil, fmt.Errorf("shared memory of %s: chunks %d+%d of its lease %d do not have the checksum that it says",
+			msg.From, msg.First, msg.Count, msg.Lease)
 	}
 	return list, nil
 }

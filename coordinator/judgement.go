@@ -142,7 +142,8 @@ func (j *judgement) check(t *task, v verdict) error {
 	case v.err != nil:
 		return v.err
 	case len(v.values) != want || len(v.terms) != j.terms:
-		return fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms), want, j.terms)
+		return fmt.Errorf("the referee returned %d parameters and %d terms, want %d and %d", len(v.values), len(v.terms),
+			want, j.terms)
 	case !kernel.Finite(v.values) || !kernel.Finite(v.terms):
 		return errors.New("gradient or terms hold a NaN or an infinity")
 	}
@@ -207,7 +208,8 @@ func (j *judgement) convict(t *task, p truth, known *claim) ([]*account, error) 
 		}
 	}
 	if p.judge != "" && len(agreed) < 2 { // nobody says what the third worker says
-		return nil, fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, j.run.opt.step, t.round.work, t.block, t.positions())
+		return nil, fmt.Errorf("%w: at step %d the %s of shards %s: %s: no two agree", ErrDisputed, j.run.opt.step,
+			t.round.work, t.block, t.positions())
 	}
 	t.decide()
 	t.round.disputes = slices.DeleteFunc(t.round.disputes, func(o *task) bool { return o == t })

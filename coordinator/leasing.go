@@ -62,7 +62,10 @@ func (s *leasing) assign(now time.Duration) {
 
 // choose finds work for a worker: what has to be done again, then what is to be confirmed, then a free block.
 func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *task, audit bool) {
-	if r.work == wire.Sum && slices.ContainsFunc(r.leases, func(l *lease) bool { return l.owner == w && l.state == leased }) {
+	if r.work == wire.Sum && slices.ContainsFunc(r.leases, func(l *lease) bool {
+		return l.owner == w &&
+			l.state == leased
+	}) {
 		return nil, false // one after the other, so that each has its share
 	}
 	if t := r.next(now, w, f.workers == 1, s.timing.patienceFor(r)); t != nil {

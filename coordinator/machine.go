@@ -63,14 +63,16 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		exchange: &m.exchange, accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
 	}
 	m.run = run{
-		cfg: &m.cfg, life: &m.life, opt: opt, exchange: &m.exchange, integers: newIntegers(grid, state[len(theta):]), chunks: chunks, state: state, shown: state,
+		cfg: &m.cfg, life: &m.life, opt: opt, exchange: &m.exchange, integers: newIntegers(grid, state[len(theta):]),
+		chunks: chunks, state: state, shown: state,
 		milestones: newMilestones(&cfg), members: &m.members, timing: &m.timing, transfer: &m.transfer,
 		leasing: &m.leasing, out: &m.out, figures: &m.figures,
 	}
 	m.judgement = judgement{
 		hasReferee: cfg.Referee != nil, terms: len(cfg.TermNames), life: &m.life, accounts: &m.accounts,
-		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, exchange: &m.exchange, leasing: &m.leasing,
-		run: &m.run, out: &m.out, figures: &m.figures,
+		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, exchange: &m.exchange,
+		leasing: &m.leasing,
+		run:     &m.run, out: &m.out, figures: &m.figures,
 	}
 	return m
 }

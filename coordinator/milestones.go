@@ -29,7 +29,8 @@ const never = math.MaxUint64
 func newMilestones(cfg *Config) milestones {
 	return milestones{
 		steps: cfg.Steps, validates: cfg.ValidationShards > 0, validateEvery: cfg.ValidateEvery,
-		checkpointEvery: cfg.CheckpointEvery, patience: uint64(cfg.Patience) * cfg.ValidateEvery, best: math.Inf(1), saved: never,
+		checkpointEvery: cfg.CheckpointEvery, patience: uint64(cfg.Patience) * cfg.ValidateEvery, best: math.Inf(1),
+		saved: never,
 	}
 }
 

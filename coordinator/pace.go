@@ -71,7 +71,8 @@ func (f *field) counts(w *member) bool {
 
 // field adds up those that are given leases.
 func (ms *members) field(now time.Duration, calm bool) field {
-	f := field{mean: 1, now: now, calm: calm, choosy: slices.ContainsFunc(ms.list, func(w *member) bool { return w.ready && !w.doubted() })}
+	f := field{mean: 1, now: now, calm: calm, choosy: slices.ContainsFunc(ms.list,
+		func(w *member) bool { return w.ready && !w.doubted() })}
 	for _, w := range ms.list {
 		if w.ready && !w.doubted() && w.sound(now) {
 			f.sound++

@@ -98,8 +98,8 @@ type letters struct {
 	room     []byte
 }
 
-// sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do. Their
-// checksums are formed once per step.
+// sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do.
+// Their checksums are formed once per step.
 func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 	subject := s.subject(cmd.to, s.subjects.Theta)
 	known := s.summed == what.version
@@ -111,8 +111,8 @@ func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 	}
 }
 
-// relayTheta sends each section of the parameters to one worker, after all were told who hands it on. The sections go out
-// side by side, so that all are handed on from the beginning.
+// relayTheta sends each section of the parameters to one worker, after all were told who hands it on. The sections go
+// out side by side, so that all are handed on from the beginning.
 func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Header, what sight) {
 	digests, names := make([]string, cmd.sections.Count), make([]string, len(cmd.to))
 	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) {
@@ -125,10 +125,14 @@ func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Head
 		names[i] = to.id
 	}
 	for _, to := range cmd.to {
-		s.send(to.id, header(to.mark), &wire.Relay{Step: what.step - 1, Pass: what.pass, Names: names, Digests: strings.Join(digests, "")})
+		s.send(to.id, header(to.mark), &wire.Relay{
+			Step: what.step - 1, Pass: what.pass, Names: names,
+			Digests: strings.Join(digests, ""),
+		})
 	}
 	h, known := header(0), s.summed == what.version
-	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) { // each section in order: what comes late shows what was lost
+	// each section in order: what comes late shows what was lost
+	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) {
 		s.stream(sideBySide(cmd.sections, begin, end), cmd.base, h, what, known, func(chunk int) string {
 			return s.subjects.Worker(names[cmd.sections.Of(chunk)])
 		})
@@ -175,9 +179,11 @@ func (s *sender) chunk(what sight, i int, known bool) []byte {
 	return data
 }
 
-// stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may do
-// so at a time, for different chunks. known: the checksums are those of these parameters.
-func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what sight, known bool, to func(chunk int) (subject string)) {
+// stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may
+// do so at a time, for different chunks. known: the checksums are those of these parameters.
+func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what sight, known bool,
+	to func(chunk int) (subject string),
+) {
 	chunks := what.chunks
 	use := s.letters.Get().(*letters)
 	defer s.letters.Put(use)

@@ -10,9 +10,9 @@ import (
 
 // Where workers sum the gradient they hand on the parameters, too: the coordinator sends each section of them to one
 // worker, who sends it to all others, so that one copy leaves the coordinator's link and about one that of each worker.
-// Everybody is told the SHA-256 of each section, so that whoever hands on something else, or nothing, is found out by those
-// who hear it: they ask with a Need as for what was lost, and get it from the coordinator. What follows from that decides
-// who hands on, and no bit:
+// Everybody is told the SHA-256 of each section, so that whoever hands on something else, or nothing, is found out by
+// those who hear it: they ask with a Need as for what was lost, and get it from the coordinator. What follows from that
+// decides who hands on, and no bit:
 //
 //   - who asks is sent the parameters by the coordinator itself for some steps, so that nobody can slow down one other;
 //   - who was asked about by two in a step, or by the only other one, hands nothing on for some steps;
@@ -40,8 +40,8 @@ func (a *aside) extend(step uint64) {
 	a.times = min(a.times+1, maxAside)
 }
 
-// relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list, each
-// of which hands a section on to all others in it.
+// relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list,
+// each of which hands a section on to all others in it.
 type relays struct {
 	step     uint64
 	sections wire.Sections
@@ -93,8 +93,8 @@ func (r *run) handOut(base version) {
 	r.figures.Relayed++
 }
 
-// relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them. In it
-// are those who are known to hear other workers. nil: it does not pay.
+// relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them. In
+// it are those who are known to hear other workers. nil: it does not pay.
 func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) *relays {
 	var able, others []*member
 	for _, w := range ms.list {
@@ -146,7 +146,8 @@ func (r *run) accuse(x *relays, w *member, section int) {
 		by.mute.extend(r.opt.step)
 		r.out.add(eventCommand{Event{
 			Kind: EventAside, Step: x.step, Worker: by.id,
-			Reason: fmt.Sprintf("it was to hand on parameters, which others asked for; until step %d it hands on none", by.mute.until),
+			Reason: fmt.Sprintf("it was to hand on parameters, which others asked for; until step %d it hands on none",
+				by.mute.until),
 		}})
 		fallthrough
 	case len(x.about[section]) > n:

@@ -7,9 +7,9 @@ import (
 )
 
 // What was lost is looked for many times in each tick, so that a lost message costs a small part of the failure
-// detection. A worker says soon after it was told something what it has in hand: a lease that is not in the list is sent
-// once more, for the Lease was lost, or the Result, and either is a few hundred bytes. Which chunks were lost package loss
-// tells; a worker sends them in the order in which they were asked for.
+// detection. A worker says soon after it was told something what it has in hand: a lease that is not in the list is
+// sent once more, for the Lease was lost, or the Result, and either is a few hundred bytes. Which chunks were lost
+// package loss tells; a worker sends them in the order in which they were asked for.
 
 // remind looks after what cannot wait for a tick. It is called much more often, and does little. since is from when on
 // messages were read as soon as they came.
@@ -27,7 +27,8 @@ func (s *leasing) remind(now, since time.Duration) {
 	for _, l := range s.leases {
 		sent := max(l.sentAt, l.nudgedAt)
 		switch {
-		case l.state == leased && l.lackedAt > sent && now-max(since, sent) >= max(s.timing.prompt(), l.owner.lag.Limit())<<min(l.reminded, maxDoublings):
+		case l.state == leased && l.lackedAt > sent && now-max(since, sent) >= max(s.timing.prompt(),
+			l.owner.lag.Limit())<<min(l.reminded, maxDoublings):
 			l.nudgedAt = now
 			l.reminded++
 			l.owner.echoes++
@@ -59,7 +60,8 @@ func (x *transfer) remind(now, since time.Duration, l *lease) {
 
 // refuse refuses a message of a member, unless it can be the second answer to what was asked twice.
 func (m *machine) refuse(w *member, reason Reason, offence bool, detail string) {
-	if w.echoes > 0 && !offence && (reason == ReasonDuplicate || reason == ReasonStep || reason == ReasonLease || reason == ReasonUnrequested) {
+	if w.echoes > 0 && !offence && (reason == ReasonDuplicate || reason == ReasonStep || reason == ReasonLease ||
+		reason == ReasonUnrequested) {
 		w.echoes--
 		return
 	}

@@ -18,11 +18,14 @@ type ReplayError struct {
 
 // Error says which step it is, and what can be the reason.
 func (e *ReplayError) Error() string {
-	text := fmt.Sprintf("%v: step %d gave parameters with hash %s, the log says %s", ErrReplay, e.Step, e.Computed.Theta, e.Logged.Theta)
+	text := fmt.Sprintf("%v: step %d gave parameters with hash %s, the log says %s", ErrReplay, e.Step, e.Computed.Theta,
+		e.Logged.Theta)
 	if block, logged, computed, ok := e.culprits(); ok {
-		text += fmt.Sprintf("; shards %s differ: worker %s computed them for the log, worker %s once more", block, logged, computed)
+		text += fmt.Sprintf("; shards %s differ: worker %s computed them for the log, worker %s once more", block, logged,
+			computed)
 	}
-	return text + "; one of the two has other arithmetic, damaged memory, or a damaged log or checkpoint: verify recomputes the" +
+	return text + "; one of the two has other arithmetic, damaged memory, or a damaged log or checkpoint: verify " +
+		"recomputes the" +
 		" step and says which; without the file log.jsonl the run goes on as it computes it now"
 }
 
@@ -77,7 +80,10 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if rolledBack != nil {
 		c.note(*rolledBack)
 	}
-	c.note(Event{Kind: EventOpen, Step: step, Chunk: m.transfer.chunks.Elements, Identity: m.cfg.identity(), Data: m.transfer.data.hash})
+	c.note(Event{
+		Kind: EventOpen, Step: step, Chunk: m.transfer.chunks.Elements, Identity: m.cfg.identity(),
+		Data: m.transfer.data.hash,
+	})
 	if n := len(c.history.expected.Entries); n > 0 {
 		c.log.Info("logged steps are made again and compared", "from", step+1, "to", c.history.expected.Last)
 	}

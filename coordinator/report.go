@@ -12,10 +12,10 @@ type Observer interface {
 
 // StepReport is about an update. Step counts updates, 1 after the first. Loss holds the mean of each term over the
 // shards; the slice belongs to the observer. GradNorm is the norm before clipping, Seconds the time since the step
-// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say. Of
-// the Workers so many are Sharing memory with the coordinator: their vectors are not in BytesIn and BytesOut.
-// With local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm
-// that of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
+// before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
+// Of the Workers so many are Sharing memory with the coordinator: their vectors are not in BytesIn and BytesOut. With
+// local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm that
+// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32
@@ -77,18 +77,19 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonMalformed   Reason = "malformed"   // no message of this protocol, or one beyond its bounds
-	ReasonVersion     Reason = "version"     // another protocol version
-	ReasonRun         Reason = "run"         // another run
-	ReasonTerm        Reason = "term"        // another incarnation of the coordinator
-	ReasonWorker      Reason = "worker"      // the sender is no member
-	ReasonStep        Reason = "step"        // another step than the one under way
-	ReasonLease       Reason = "lease"       // no lease, or not the sender's
-	ReasonBlock       Reason = "block"       // not the block, the attempt or the work that was leased
-	ReasonLength      Reason = "length"      // wrong number of parameters, terms or bytes
-	ReasonChecksum    Reason = "checksum"    // the bytes are not those that were announced
-	ReasonDuplicate   Reason = "duplicate"   // already there
-	ReasonData        Reason = "data"        // a request for another data set, or for pieces or chunks that are not there or listed twice
+	ReasonMalformed Reason = "malformed" // no message of this protocol, or one beyond its bounds
+	ReasonVersion   Reason = "version"   // another protocol version
+	ReasonRun       Reason = "run"       // another run
+	ReasonTerm      Reason = "term"      // another incarnation of the coordinator
+	ReasonWorker    Reason = "worker"    // the sender is no member
+	ReasonStep      Reason = "step"      // another step than the one under way
+	ReasonLease     Reason = "lease"     // no lease, or not the sender's
+	ReasonBlock     Reason = "block"     // not the block, the attempt or the work that was leased
+	ReasonLength    Reason = "length"    // wrong number of parameters, terms or bytes
+	ReasonChecksum  Reason = "checksum"  // the bytes are not those that were announced
+	ReasonDuplicate Reason = "duplicate" // already there
+	// a request for another data set, or for pieces or chunks that are not there or listed twice
+	ReasonData        Reason = "data"
 	ReasonUnrequested Reason = "unrequested" // a chunk that was not asked for
 	ReasonNonFinite   Reason = "nonfinite"   // a NaN or an infinity
 	ReasonFault       Reason = "fault"       // the worker could not compute the block

@@ -93,7 +93,8 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 // complete checks a block of which all chunks are here.
 func (m *machine) complete(now time.Duration, l *lease) {
 	switch {
-	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" && l.round.digest(vector.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
+	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" &&
+		l.round.digest(vector.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
 		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
 		l.task.unsay(func(c *claim) bool { return c == l.said })
 		m.leasing.lose(now, l, l.owner.account)
@@ -120,8 +121,8 @@ func (m *machine) accept(now time.Duration, l *lease) {
 	m.judgement.submit(l.task)
 }
 
-// accuse handles a sum that a worker could not form, because of what another sent it, as it says. It is not known which of
-// the two is to blame, so the coordinator sums itself.
+// accuse handles a sum that a worker could not form, because of what another sent it, as it says. It is not known which
+// of the two is to blame, so the coordinator sums itself.
 func (m *machine) accuse(now time.Duration, l *lease, detail string) {
 	m.exchange.doubt(fmt.Sprintf("worker %s: %s", l.owner.id, detail))
 	l.state = announced // it is no longer in the worker's hands

@@ -156,7 +156,8 @@ func (j *judgement) dismissSource(now time.Duration, t *task) {
 		j.leasing.lose(now, l, nil)
 	}
 	t.unsay(func(c *claim) bool { return c.account == a })
-	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", j.run.opt.step, t.round.work, t.block)
+	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", j.run.opt.step, t.round.work,
+		t.block)
 	if j.quarantine(now, []*account{a}, why) {
 		return
 	}
@@ -166,7 +167,8 @@ func (j *judgement) dismissSource(now time.Duration, t *task) {
 }
 
 // quarantineRemedy is what helps a worker whose bits differ.
-const quarantineRemedy = "check the machine's memory and that the worker's binary is of the same release; then start it anew"
+const quarantineRemedy = "check the machine's memory and that the worker's binary is of the same release; then " +
+	"start it anew"
 
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
 // anew, or the run goes back to before that, and true is returned: all tasks are void.

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// round is one sum over shards at the current parameters: the gradient of a step, or a validation. Where workers sum the
-// gradient there is a further round, whose shards are sections of the gradient: see exchange.go.
+// round is one sum over shards at the current parameters: the gradient of a step, or a validation. Where workers sum
+// the gradient there is a further round, whose shards are sections of the gradient: see exchange.go.
 //
 // Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
 // Invariant: open is the number of shards that are not in the tree.

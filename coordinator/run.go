@@ -220,9 +220,13 @@ func (r *run) closeStep(now time.Duration) {
 	}
 	mean(sum.Terms, r.cfg.Shards)
 	if r.cfg.Log != "" {
-		r.out.add(logCommand{r.entry(gradient, norm, rate)}) // before the messages: a step that does not replay is not sent out
+		// before the messages: a step that does not replay is not sent out
+		r.out.add(logCommand{r.entry(gradient, norm, rate)})
 	}
-	report := StepReport{Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, Workers: r.members.ready(), Sharing: r.members.sharing()}
+	report := StepReport{
+		Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate,
+		Workers: r.members.ready(), Sharing: r.members.sharing(),
+	}
 	report.Compute, report.Work = r.members.worked()
 	r.life.waitSince = now
 	r.learn(now, gradient)
@@ -243,7 +247,8 @@ func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 	r.transfer.recycle(sum)
 	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
 	if n := r.integers.misfit; n > maxPasses {
-		r.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time", ErrDisputed, r.next(), n))
+		r.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time",
+			ErrDisputed, r.next(), n))
 		return
 	}
 	r.out.add(widenCommand{step: r.next(), blocks: blocks})

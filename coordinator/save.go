@@ -11,7 +11,8 @@ import (
 )
 
 // diskRemedy is what helps when a file cannot be written.
-const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is tried again every few seconds"
+const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is " +
+	"tried again every few seconds"
 
 // saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that
 // cannot be written waits. It is tried again after a pause, and when the next one is due. A later checkpoint replaces

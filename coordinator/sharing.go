@@ -6,11 +6,12 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Vectors of workers on the coordinator's host go by memory that both share, see package shm: the parameters are written
-// once for all of them, and gradients are read where their workers have put them. Only what says where they lie is a
-// message. The machine knows who shares; the shell reads and writes. Whose memory does not hold what he says, once, shares
-// no more in this run: his vectors travel as chunks, and everything that is decided about chunks is decided about them.
-// What was read counts as if chunks with these bytes had come, so that he who shares can do no more than he who does not.
+// Vectors of workers on the coordinator's host go by memory that both share, see package shm: the parameters are
+// written once for all of them, and gradients are read where their workers have put them. Only what says where they lie
+// is a message. The machine knows who shares; the shell reads and writes. Whose memory does not hold what he says,
+// once, shares no more in this run: his vectors travel as chunks, and everything that is decided about chunks is
+// decided about them. What was read counts as if chunks with these bytes had come, so that he who shares can do no more
+// than he who does not.
 
 // offer tells a worker where memory is shared.
 func (m *machine) offer(w *member) {
@@ -59,7 +60,8 @@ func (m *machine) distrust(h wire.Header, why string) {
 func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason == "" {
-		reason, detail = ReasonUnrequested, fmt.Sprintf("chunks %d+%d of shards %s in shared memory were not asked for, or are there already", msg.First, msg.Count, l.block)
+		reason, detail = ReasonUnrequested, fmt.Sprintf("chunks %d+%d of shards %s in shared memory were not asked for, "+
+			"or are there already", msg.First, msg.Count, l.block)
 	}
 	m.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
 	if w.unshared { // which it has not heard
@@ -67,8 +69,8 @@ func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
 	}
 }
 
-// publish sends the parameters to all that are ready: by memory to those who share it, and as chunks to all if there are
-// others.
+// publish sends the parameters to all that are ready: by memory to those who share it, and as chunks to all if there
+// are others.
 func (r *run) publish(base version) {
 	remote := false
 	for _, w := range r.members.list {
@@ -97,8 +99,8 @@ func (r *run) publish(base version) {
 	}
 }
 
-// stays reports whether the parameters are those of the base, and only the exponents behind them are not: no update has been
-// made since.
+// stays reports whether the parameters are those of the base, and only the exponents behind them are not: no update has
+// been made since.
 func (r *run) stays(base version) bool { return base.step == r.opt.step+1 }
 
 // sendTo sends the parameters to one worker.

@@ -43,8 +43,8 @@ func (s *standing) untried() bool { return !s.proven && s.misses == 0 }
 // idle reports whether a member was given blocks, several times, and never delivered one.
 func (s *standing) idle() bool { return !s.proven && s.misses >= chances }
 
-// delivers notes that a member has delivered. What a proven member let wait before is not forgotten: it could deliver in
-// order to let the next block wait.
+// delivers notes that a member has delivered. What a proven member let wait before is not forgotten: it could deliver
+// in order to let the next block wait.
 func (s *standing) delivers() {
 	if !s.proven {
 		*s = standing{proven: true}
@@ -198,7 +198,8 @@ func (s *leasing) wanted(l *lease, f *field) int {
 func (s *leasing) substitute(now time.Duration, l *lease, f *field) *member {
 	var best *member
 	for _, w := range s.members.list {
-		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.sound(now) || f.sound == 0 && w.asked {
+		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.sound(now) ||
+			f.sound == 0 && w.asked {
 			continue
 		}
 		if best == nil || f.speed(w) > f.speed(best) {

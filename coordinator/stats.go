@@ -93,7 +93,10 @@ func (m *machine) stats() *Stats {
 			state = "idle"
 		}
 		rate, _ := w.pace.rate()
-		s.Members = append(s.Members, MemberStats{ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy, Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state, Shares: w.shares})
+		s.Members = append(s.Members, MemberStats{
+			ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy,
+			Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state, Shares: w.shares,
+		})
 	}
 	return &s
 }

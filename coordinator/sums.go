@@ -10,9 +10,9 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Where a gradient is shared out, the way of a block ends when it is announced: its holder keeps it. When all blocks are
-// kept, workers are leased the sections of their sum: keep, sum, gather. If the sum is doubted, the round turns into a
-// star: turn, try.
+// Where a gradient is shared out, the way of a block ends when it is announced: its holder keeps it. When all blocks
+// are kept, workers are leased the sections of their sum: keep, sum, gather. If the sum is doubted, the round turns
+// into a star: turn, try.
 
 // maxReissues is how often a section may be given to a further worker because the first took too long.
 const maxReissues = 2
@@ -23,7 +23,8 @@ const maxReplaced = 2
 // keep leaves a block that is announced with its holder.
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
-	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.terms)}, Contribution{l.block, l.said.checksum, l.owner.id})
+	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.terms)},
+		Contribution{l.block, l.said.checksum, l.owner.id})
 }
 
 // put adds a task to those whose bits are known and not here.
@@ -76,8 +77,8 @@ func (r *run) gather(g, s *round) {
 	r.figures.Summed++
 }
 
-// turn makes a star of a round whose sum is doubted, or cannot be formed by workers: the coordinator pulls all blocks that
-// are kept.
+// turn makes a star of a round whose sum is doubted, or cannot be formed by workers: the coordinator pulls all blocks
+// that are kept.
 func (r *run) turn(now time.Duration) {
 	g, s := r.leasing.gradientRound(), r.leasing.sum()
 	if why := r.exchange.doubted; why != "" {
@@ -125,11 +126,14 @@ func newTrial(g, s *round) *trial {
 
 // holds reports whether the blocks of the gradient's round are those of the sum.
 func (tr *trial) holds() bool {
-	return !slices.ContainsFunc(tr.basis, func(e evidence) bool { return !e.task.phase.inTree() || e.task.digest != e.digest })
+	return !slices.ContainsFunc(tr.basis, func(e evidence) bool {
+		return !e.task.phase.inTree() ||
+			e.task.digest != e.digest
+	})
 }
 
-// try compares what workers said of a sum with what it is, and closes the step. Nobody can be blamed if other blocks were
-// used than those who summed were told.
+// try compares what workers said of a sum with what it is, and closes the step. Nobody can be blamed if other blocks
+// were used than those who summed were told.
 func (j *judgement) try(now time.Duration) {
 	tr, g := j.exchange.trial, j.leasing.gradientRound()
 	j.exchange.trial = nil
@@ -149,7 +153,8 @@ func (j *judgement) try(now time.Duration) {
 	}
 	if len(liars) > 0 {
 		j.figures.Disputes++
-		if j.quarantine(now, liars, fmt.Sprintf("at step %d its sum of a part of the gradient is not that of the blocks", j.run.opt.step)) {
+		if j.quarantine(now, liars, fmt.Sprintf("at step %d its sum of a part of the gradient is not that of the blocks",
+			j.run.opt.step)) {
 			return
 		}
 	}
@@ -161,7 +166,8 @@ func (r *round) known(sections vector.Block, gradient []float32) *claim {
 	from, to := r.sections.Span(sections.First, sections.Count)
 	part := gradient[from:to]
 	return &claim{
-		checksum: r.sections.Cut(sections.First, sections.Count).ChecksumOf(part), summed: true, digest: wire.DigestPartial(part, nil),
+		checksum: r.sections.Cut(sections.First, sections.Count).ChecksumOf(part), summed: true,
+		digest: wire.DigestPartial(part, nil),
 	}
 }
 
@@ -181,8 +187,8 @@ func (m *machine) settle(now time.Duration) {
 	}
 }
 
-// promote uses blocks that were announced and not used, because one better known to deliver was about to have them, if it
-// is so no longer.
+// promote uses blocks that were announced and not used, because one better known to deliver was about to have them, if
+// it is so no longer.
 func (m *machine) promote(now time.Duration, g *round) {
 	for i := 0; i < len(g.leases) && m.life.active() && m.leasing.shared() == g; i++ {
 		l := g.leases[i]
@@ -206,7 +212,8 @@ func (m *machine) watch(now time.Duration) {
 			moved = max(moved, l.grewAt)
 		}
 		if l.reissued > maxReissues && !l.phase.inTree() {
-			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.block, l.reissued+1, owners(l.task.leases)))
+			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.block,
+				l.reissued+1, owners(l.task.leases)))
 		}
 	}
 	if now-moved > m.timing.soon() && m.leasing.replaceSilent(now, s) {
@@ -217,9 +224,10 @@ func (m *machine) watch(now time.Duration) {
 	}
 }
 
-// replaceSilent gives the blocks of holders out again of whom nothing was heard for as long as two heartbeats take, while
-// others are heard: they may be dead, and nothing comes of the sum without them. It reports whether there are any. It does so
-// maxReplaced times in a pass; what is slow for other reasons is left to those who notice the loss of a worker.
+// replaceSilent gives the blocks of holders out again of whom nothing was heard for as long as two heartbeats take,
+// while others are heard: they may be dead, and nothing comes of the sum without them. It reports whether there are
+// any. It does so maxReplaced times in a pass; what is slow for other reasons is left to those who notice the loss of a
+// worker.
 func (s *leasing) replaceSilent(now time.Duration, sum *round) bool {
 	silence, heard := 2*s.timing.heartbeat(), false
 	var gone []*lease
@@ -293,8 +301,8 @@ func (s *leasing) endSum(now time.Duration) {
 	s.rounds = slices.DeleteFunc(s.rounds, func(r *round) bool { return r == sum })
 }
 
-// unkeep gives a block out again whose holder is gone before anybody else had it. Who sums is to hear of another holder:
-// the sum begins anew.
+// unkeep gives a block out again whose holder is gone before anybody else had it. Who sums is to hear of another
+// holder: the sum begins anew.
 func (s *leasing) unkeep(now time.Duration, l *lease) {
 	t := l.task
 	if t.phase == contested {

@@ -33,8 +33,8 @@ func readTerm(dir string) (uint64, error) {
 	return term, nil
 }
 
-// writeTerm puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator that
-// was believed dead, and comes back, is not heard by those that its successor has spoken to.
+// writeTerm puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator
+// that was believed dead, and comes back, is not heard by those that its successor has spoken to.
 func writeTerm(d disk.Disk, dir string, term uint64) error {
 	err := disk.MakeFolder(d, dir)
 	if err == nil {

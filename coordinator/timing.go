@@ -33,8 +33,8 @@ func (g *timing) soon() time.Duration { return g.detection / 20 }
 // prompt is the least time after which it is looked whether an answer is missing.
 func (g *timing) prompt() time.Duration { return g.detection / 125 }
 
-// parts is how many steps of computation a lease has: one for each shard, one for each local step of each replica, or one
-// for each block that is summed.
+// parts is how many steps of computation a lease has: one for each shard, one for each local step of each replica, or
+// one for each block that is summed.
 func (g *timing) parts(l *lease) int {
 	if l.round.work == wire.Sum {
 		return len(l.round.of.kept)

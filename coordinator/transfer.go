@@ -169,7 +169,8 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
 	case len(msg.Data) != l.chunks.Bytes(msg.Index):
-		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data), l.chunks.Bytes(msg.Index))
+		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data),
+			l.chunks.Bytes(msg.Index))
 	case wire.Checksum(msg.Data) != msg.CRC:
 		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
 	}

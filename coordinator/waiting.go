@@ -41,15 +41,18 @@ func (s *leasing) waitingFor(now time.Duration, l *lease) string {
 		return ""
 	}
 	detection := s.timing.detection
-	who := fmt.Sprintf("%s %s of step %d at worker %s for %.1f s", l.what(), l.block, s.opt.step, l.owner.id, (now - l.givenAt).Seconds())
+	who := fmt.Sprintf("%s %s of step %d at worker %s for %.1f s", l.what(), l.block, s.opt.step, l.owner.id,
+		(now - l.givenAt).Seconds())
 	silent := now - l.owner.lastSeen
 	switch {
 	case silent > detection/2:
 		return fmt.Sprintf("%s, silent for %.1f s; after %v others get them", who, silent.Seconds(), detection)
 	case l.state == leased && now-l.grewAt > s.timing.stuck(l):
-		return fmt.Sprintf("%s: %d of %d done, none for %.0f s; %s", who, l.done, s.timing.parts(l), (now - l.grewAt).Seconds(), s.helpFor(l))
+		return fmt.Sprintf("%s: %d of %d done, none for %.0f s; %s", who, l.done, s.timing.parts(l),
+			(now - l.grewAt).Seconds(), s.helpFor(l))
 	case l.state == pulling && now-l.movedAt > detection/2:
-		return fmt.Sprintf("%s: done, but nothing arrived for %.1f s; check the network to it", who, (now - l.movedAt).Seconds())
+		return fmt.Sprintf("%s: done, but nothing arrived for %.1f s; check the network to it", who,
+			(now - l.movedAt).Seconds())
 	}
 	return ""
 }

@@ -26,13 +26,21 @@ func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
 	for _, c := range []struct {
 		name     string
 		v, least int
-	}{{"Episodes", o.Episodes, 1}, {"Length", o.Length, 4}, {"Horizon", o.Horizon, 1}, {"Samples", o.Samples, 1}, {"Window", o.Window, 0}, {"Threads", o.Threads, 0}} {
+	}{
+		{"Episodes", o.Episodes, 1},
+		{"Length", o.Length, 4},
+		{"Horizon", o.Horizon, 1},
+		{"Samples", o.Samples, 1},
+		{"Window", o.Window, 0},
+		{"Threads", o.Threads, 0},
+	} {
 		if c.v < c.least {
 			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, c.name, c.v, c.least))
 		}
 	}
 	if d.NX != s.Observation || d.NU != s.Control {
-		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name, s.Observation, s.Control))
+		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name,
+			s.Observation, s.Control))
 	}
 	return errors.Join(errs...)
 }
@@ -108,7 +116,8 @@ func (r AheadReport) Table() Table {
 		}
 	}
 	t.Rows = rows
-	t.Notes = []string{fmt.Sprintf("%d trajectories that training never saw, filtered to step %d; mean of %d rollouts unless it says one draw.",
+	t.Notes = []string{fmt.Sprintf("%d trajectories that training never saw, filtered to step %d; mean of %d rollouts "+
+		"unless it says one draw.",
 		r.Options.Episodes, r.Options.Length, r.Options.Samples)}
 	return t
 }
@@ -134,8 +143,10 @@ func (r AheadReport) curves() [][]float64 {
 func (r AheadReport) Report() Report {
 	o := r.Options
 	return Report{Protocol: "ahead", Metrics: []Metric{
-		count("episodes", o.Episodes), count("length", o.Length), count("horizon", o.Horizon), count("samples", o.Samples), count("window", o.Window),
+		count("episodes", o.Episodes), count("length", o.Length), count("horizon", o.Horizon), count("samples", o.Samples),
+		count("window", o.Window),
 		value("r2_final", r.Model.Mean[o.Horizon-1]),
-		list("r2", r.Model.Mean), list("r2_draw", r.Model.Draw), list("r2_linear", r.Linear), list("r2_persistence", r.Persistence),
+		list("r2", r.Model.Mean), list("r2_draw", r.Model.Draw), list("r2_linear", r.Linear),
+		list("r2_persistence", r.Persistence),
 	}}
 }

@@ -69,7 +69,8 @@ func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error)
 		return ContactReport{}, err
 	}
 	if task.Episodes < contactHoldout {
-		return ContactReport{}, fmt.Errorf("%w: Episodes = %d, want at least %d: one of %d is scored", ErrOptions, task.Episodes, contactHoldout, contactHoldout)
+		return ContactReport{}, fmt.Errorf("%w: Episodes = %d, want at least %d: one of %d is scored", ErrOptions,
+			task.Episodes, contactHoldout, contactHoldout)
 	}
 	test := task.test(env, task.Length)
 	r := ContactReport{Task: task, Environment: spec.Name, Scored: test.N / contactHoldout}
@@ -133,7 +134,9 @@ func (r *ContactReport) chances(labels [][]bool, steps int) {
 }
 
 // classify fits a classifier for a label and enters its hits on the scored episodes.
-func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]float64) bool, x []float64, y []bool, m, steps, fitted int) {
+func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]float64) bool, x []float64, y []bool, m,
+	steps, fitted int,
+) {
 	called := fit(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m)
 	for n := range hits.n {
 		row := hits.row(n)[3*label:]

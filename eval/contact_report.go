@@ -7,7 +7,10 @@ import (
 
 // Table shows F1 by label, and the mean over bodies with its standard error.
 func (r ContactReport) Table() Table {
-	t := Table{Title: r.Environment + ", F1 of contacts told from the switch", Corner: "classifier", Columns: append([]string{"mean", "± SE"}, r.Labels...), Decimals: 3}
+	t := Table{
+		Title: r.Environment + ", F1 of contacts told from the switch", Corner: "classifier",
+		Columns: append([]string{"mean", "± SE"}, r.Labels...), Decimals: 3,
+	}
 	for _, p := range r.Probes {
 		t.Rows = append(t.Rows, Row{p.Name, append([]float64{p.Mean.Value, p.Mean.SE}, values(p.F1)...)})
 	}
@@ -16,11 +19,16 @@ func (r ContactReport) Table() Table {
 		t.Rows = append(t.Rows, Row{}, Row{"paper", append([]float64{f1}, missing(1+len(r.Labels))...)})
 	}
 	t.Notes = append([]string{
-		fmt.Sprintf("Seen: the mixing weights of a step, along one path of draws from the posterior (sample) or averaged over %d (mean).", filterPaths),
-		fmt.Sprintf("Fitted on %d test episodes, scored on %d others; the mean is over bodies. Standard errors are over scored episodes.", r.Fitted, r.Scored),
+		fmt.Sprintf("Seen: the mixing weights of a step, along one path of draws from the posterior (sample) or averaged "+
+			"over %d (mean).", filterPaths),
+		fmt.Sprintf("Fitted on %d test episodes, scored on %d others; the mean is over bodies. Standard errors are over "+
+			"scored episodes.", r.Fitted, r.Scored),
 	}, r.Notes...)
 	if _, key := ContactPaper(r.Environment); key != "" {
-		t.Notes = append(t.Notes, "The paper's classifier is a "+map[string]string{"tree": "tree", "logistic": "logistic regression"}[key]+".")
+		t.Notes = append(t.Notes, "The paper's classifier is a "+map[string]string{
+			"tree":     "tree",
+			"logistic": "logistic regression",
+		}[key]+".")
 	}
 	return t
 }
@@ -48,7 +56,8 @@ func (r ContactReport) CurveTable() Table {
 	}
 	chance, share := Row{"chance", []float64{r.meanChance(), math.NaN()}}, Row{"share", []float64{math.NaN(), math.NaN()}}
 	for i := range r.Labels {
-		chance.Values, share.Values = append(chance.Values, r.Chance[i], math.NaN()), append(share.Values, r.Share[i], math.NaN())
+		chance.Values, share.Values = append(chance.Values, r.Chance[i], math.NaN()),
+			append(share.Values, r.Share[i], math.NaN())
 	}
 	t.Rows = append(t.Rows, chance, share)
 	return t
@@ -57,13 +66,16 @@ func (r ContactReport) CurveTable() Table {
 // Report returns the figures in the form that scripts read: f1_CLASSIFIER and its standard errors, by label and "mean".
 func (r ContactReport) Report() Report {
 	out := Report{Protocol: "contact", Metrics: []Metric{
-		count("episodes", r.Task.Episodes), count("fitted_episodes", r.Fitted), count("scored_episodes", r.Scored), count("paths", filterPaths),
-		object("share", r.Labels, r.Share), object("chance", append([]string{"mean"}, r.Labels...), append([]float64{r.meanChance()}, r.Chance...)),
+		count("episodes", r.Task.Episodes), count("fitted_episodes", r.Fitted), count("scored_episodes", r.Scored),
+		count("paths", filterPaths),
+		object("share", r.Labels, r.Share), object("chance", append([]string{"mean"}, r.Labels...),
+			append([]float64{r.meanChance()}, r.Chance...)),
 	}}
 	keys := append([]string{"mean"}, r.Labels...)
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.F1...)
-		out.Metrics = append(out.Metrics, object("f1_"+p.Key, keys, values(all)), object("f1_"+p.Key+"_standard_error", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, object("f1_"+p.Key, keys, values(all)),
+			object("f1_"+p.Key+"_standard_error", keys, errorsOf(all)))
 	}
 	if f1, key := ContactPaper(r.Environment); f1 > 0 {
 		out.Paper = []Metric{value("f1_"+key, f1)}

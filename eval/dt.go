@@ -103,7 +103,10 @@ func (r DTReport) Table() Table {
 	for _, p := range r.published() {
 		t.Rows = append(t.Rows, Row{"paper: " + p.Name, append([]float64{p.Error[0]}, missing(1)...)})
 	}
-	t.Notes = []string{r.Task.note(), "One run is one point of the curve over the duration of a step; a report joins them."}
+	t.Notes = []string{
+		r.Task.note(),
+		"One run is one point of the curve over the duration of a step; a report joins them.",
+	}
 	return t
 }
 

@@ -56,8 +56,9 @@ type ModelR2 struct {
 
 // FHNReading is what one choice of starts gives. Element k−1 of a list belongs to horizon k.
 type FHNReading struct {
-	Unknown     ModelR2   // the model is given u = 0 at every step; comparable with the literature
-	Drawn       ModelR2   // the model is given draws from the stimulus' distribution, after the start others in every rollout
+	Unknown ModelR2 // the model is given u = 0 at every step; comparable with the literature
+	// the model is given draws from the stimulus' distribution, after the start others in every rollout
+	Drawn       ModelR2
 	Known       ModelR2   // the model is given the true stimulus, in the prefix and after it
 	Ceiling     []float64 // the true system under the mean stimulus
 	Linear      []float64 // global linear least squares on the training part, iterated

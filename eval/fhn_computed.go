@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// fhnComputed holds what this program has computed for the models that the paper compares with: one row per run, with the
-// arguments of the command, the identity of the configuration and the hash of the parameters, by which the run can be
-// made again, and R² at horizons 1, 2, … with the stimulus unknown. See docs/results/gibbs.md.
+// fhnComputed holds what this program has computed for the models that the paper compares with: one row per run, with
+// the arguments of the command, the identity of the configuration and the hash of the parameters, by which the run can
+// be made again, and R² at horizons 1, 2, … with the stimulus unknown. See docs/results/gibbs.md.
 //
 //go:embed fhn_computed.csv
 var fhnComputed string
@@ -20,9 +20,10 @@ var fhnComputed string
 type FHNComputed struct {
 	Name      string // of the model, as FHNPublished has it
 	Arguments string // of the command train fhn
-	Identity  string // of the configuration, with all zero of optimiser, training loop and windows, for which the model has no use
-	Hash      string // SHA-256 of the parameters
-	R2        []float64
+	// of the configuration, with all zero of optimiser, training loop and windows, for which the model has no use
+	Identity string
+	Hash     string // SHA-256 of the parameters
+	R2       []float64
 }
 
 // FHNComputedRuns returns the runs, those of one model one after the other.

@@ -150,7 +150,8 @@ func (o FHNOptions) portrait(f model.Forecaster, d trials, env *fhn.Env) FHNPort
 	forEach(f, o.Threads, len(work), func(f model.Forecaster, i int) {
 		c := work[i]
 		prefix := d.batch(c.first, c.n, 0, o.Length, f.Dims().NU, false)
-		f.(model.Filterer).Filter(&filtered[i], prefix, rng.New(o.Seed, rng.Evaluation).At(uint64(c.start), uint32(c.index), 3))
+		f.(model.Filterer).Filter(&filtered[i], prefix, rng.New(o.Seed, rng.Evaluation).At(uint64(c.start), uint32(c.index),
+			3))
 	})
 	m := f.Dims().M
 	for i, c := range work {

@@ -55,8 +55,10 @@ func (r FHNReport) Table() Table {
 	t.Notes = []string{
 		fmt.Sprintf("%d %s, filtered to step %d; mean of %d rollouts unless it says one draw.",
 			r.Options.Episodes, kind, r.Options.Length, r.Options.Samples),
-		"Stimulus unknown: u = 0 at every step. Drawn: draws from N(0,1), after the start others in every rollout; not known either.",
-		"True system: the true equations at u = 0. The paper's model is its Concrete variant. Computed: means over runs of train fhn with model.kind=rslds and trslds.",
+		"Stimulus unknown: u = 0 at every step. Drawn: draws from N(0,1), after the start others in every rollout; not " +
+			"known either.",
+		"True system: the true equations at u = 0. The paper's model is its Concrete variant. Computed: means over runs " +
+			"of train fhn with model.kind=rslds and trslds.",
 	}
 	return t
 }

@@ -56,7 +56,8 @@ type stimulus uint8
 const (
 	known    stimulus = iota // the true ones, before and after the start
 	withheld                 // u = 0, their mean, at every step
-	drawn                    // draws from their distribution N(0, 1): one for the prefix of a trial, others for every rollout
+	// draws from their distribution N(0, 1): one for the prefix of a trial, others for every rollout
+	drawn
 )
 
 // A forecastPlan says how trials are to be forecast.

@@ -65,7 +65,8 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	}
 	r.M = hidden.M
 	for _, c := range probes.Limited {
-		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, &test, hidden, func(x []float32) float64 { return float64(x[c.Index]) }))
+		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, &test, hidden,
+			func(x []float32) float64 { return float64(x[c.Index]) }))
 	}
 	if a := probes.Turned; len(a) == 2 {
 		r.Curves = append(r.Curves, activation("θ (rad)", -math.Pi, math.Pi, &test, hidden, func(x []float32) float64 {
@@ -78,7 +79,10 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	correlations := make([]float64, f.NZ)
 	for j := range correlations {
-		correlations[j] = correlation(d, func(n, t int) (float64, float64) { return f.state(n, t)[j], float64(d.state(n, t)[rate.Index]) })
+		correlations[j] = correlation(d, func(n, t int) (float64, float64) {
+			return f.state(n, t)[j],
+				float64(d.state(n, t)[rate.Index])
+		})
 	}
 	order := make([]int, f.NZ)
 	for j := range order {
@@ -126,7 +130,9 @@ func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 
 // activation bins steps by a coordinate in [lo, hi]. A row of the tally holds the steps of each bin, then the weight of
 // each system in each bin, then for each system its square.
-func activation(over string, lo, hi float64, d *trials, f *filtered, coordinate func(x []float32) float64) ActivationCurve {
+func activation(over string, lo, hi float64, d *trials, f *filtered,
+	coordinate func(x []float32) float64,
+) ActivationCurve {
 	const B = activationBins
 	m := f.M
 	sums := newTally(d.N, B+B*m+m)
@@ -171,17 +177,24 @@ func activation(over string, lo, hi float64, d *trials, f *filtered, coordinate 
 
 // Table shows the correlations, and how much of the switch each coordinate explains.
 func (r LatentReport) Table() Table {
-	t := Table{Title: r.Environment + ", what the latent state and the switch show", Corner: "", Columns: []string{"value", "± SE"}, Decimals: 3}
+	t := Table{
+		Title: r.Environment + ", what the latent state and the switch show", Corner: "",
+		Columns: []string{"value", "± SE"}, Decimals: 3,
+	}
 	for _, p := range r.Planes {
 		for i, c := range p.Correlations {
-			t.Rows = append(t.Rows, Row{fmt.Sprintf("correlation of z%d with %s", p.Dimensions[i]+1, p.Rate.Name), []float64{c, math.NaN()}})
+			t.Rows = append(t.Rows, Row{
+				fmt.Sprintf("correlation of z%d with %s", p.Dimensions[i]+1, p.Rate.Name),
+				[]float64{c, math.NaN()},
+			})
 		}
 	}
 	for _, c := range r.Curves {
 		best := largest([][]Estimate{c.Ratios})
 		t.Rows = append(t.Rows, Row{"largest correlation ratio of a weight with " + c.Over, []float64{best.Value, best.SE}})
 	}
-	t.Notes = append([]string{fmt.Sprintf("%d test episodes that training never saw; z is the posterior mean given the whole episode, weights are of one draw.", r.Task.Episodes)}, r.Notes...)
+	t.Notes = append([]string{fmt.Sprintf("%d test episodes that training never saw; z is the posterior mean given the "+
+		"whole episode, weights are of one draw.", r.Task.Episodes)}, r.Notes...)
 	return t
 }
 
@@ -193,7 +206,8 @@ func (r LatentReport) CurveTable() Table {
 	}
 	for k, c := range r.Curves {
 		for bin, at := range c.At {
-			t.Rows = append(t.Rows, Row{strconv.Itoa(bin), append([]float64{float64(k + 1), at, float64(c.Count[bin])}, c.Mean[bin]...)})
+			t.Rows = append(t.Rows, Row{strconv.Itoa(bin), append([]float64{float64(k + 1), at, float64(c.Count[bin])},
+				c.Mean[bin]...)})
 		}
 	}
 	return t

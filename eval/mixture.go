@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Mixture is a predictive distribution: equally likely Gaussians, one for each path of a forecast. A deviation of zero is a
-// point.
+// Mixture is a predictive distribution: equally likely Gaussians, one for each path of a forecast. A deviation of zero
+// is a point.
 type Mixture struct{ Means, Deviations []float64 }
 
-// Quantile is the smallest value such that at least this share of the distribution does not exceed it. Of points alone it
-// is one of them.
+// Quantile is the smallest value such that at least this share of the distribution does not exceed it. Of points alone
+// it is one of them.
 func (m Mixture) Quantile(level float64) float64 {
 	if !slices.ContainsFunc(m.Deviations, func(sd float64) bool { return sd > 0 }) {
 		values := slices.Sorted(slices.Values(m.Means))
@@ -53,8 +53,8 @@ func (m Mixture) cumulative(x float64) float64 {
 	return sum / float64(len(m.Means))
 }
 
-// CRPS is the continuous ranked probability score of the distribution for the value x, in the unit of x; less is better,
-// and of a point it is the absolute error. With A(m, s) = E|N(m, s²)| it is (Grimit et al. 2006)
+// CRPS is the continuous ranked probability score of the distribution for the value x, in the unit of x; less is
+// better, and of a point it is the absolute error. With A(m, s) = E|N(m, s²)| it is (Grimit et al. 2006)
 //
 //	(1/n)·Σᵢ A(x − μᵢ, σᵢ) − (1/2n²)·Σᵢⱼ A(μᵢ − μⱼ, √(σᵢ² + σⱼ²))
 func (m Mixture) CRPS(x float64) float64 {

@@ -60,9 +60,13 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 	}
 	const K = PixelHorizon
 	test := task.test(env, task.Prefix+K+1)
-	r := PixelReport{Task: task, Environment: spec.Name, Image: pictured.Image(), Strips: make([]PixelStrip, min(pixelStrips, test.N))}
+	r := PixelReport{
+		Task: task, Environment: spec.Name, Image: pictured.Image(),
+		Strips: make([]PixelStrip, min(pixelStrips, test.N)),
+	}
 	start := task.Prefix - 1
-	byMean, single, static, blank := newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K)
+	byMean, single, static, blank := newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K),
+		newTally(test.N, 1+K)
 	nothing := make([]float32, test.NX)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
@@ -94,7 +98,8 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 			r.Rows = append(r.Rows, r.smoothed(f, test, s))
 		}
 	} else {
-		r.Notes = append(r.Notes, "This family of models does not smooth from both sides: nothing is predicted from an image after the gap.")
+		r.Notes = append(r.Notes, "This family of models does not smooth from both sides: nothing is predicted from an "+
+			"image after the gap.")
 	}
 	r.Rows = append(r.Rows, pixelRow("last image seen", "static", static), pixelRow("blank image", "blank", blank))
 	return r, nil
@@ -213,7 +218,8 @@ func (r PixelReport) Table() Table {
 		}
 		t.Rows = append(t.Rows, Row{"paper: " + p.Name, append(append([]float64{}, p.Wrong...), missing(len(p.Wrong))...)})
 	}
-	t.Notes = append([]string{r.Task.note(), "A pixel is wrong if its probability is on the other side of 1/2. n: mean over the n images; n-th: the last of them alone."}, r.Notes...)
+	t.Notes = append([]string{r.Task.note(), "A pixel is wrong if its probability is on the other side of 1/2. n: mean " +
+		"over the n images; n-th: the last of them alone."}, r.Notes...)
 	return t
 }
 

@@ -14,25 +14,27 @@ type Recording struct {
 	Name                   string
 	T                      int
 	Observations, Controls []float32
-	Seen                   []float32 // 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
+	// 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
+	Seen []float32
 }
 
 // RecordedOptions say how a model of recordings is measured.
 type RecordedOptions struct {
 	Seed           uint64
 	Training, Test []Recording
-	Prefix         int       // steps filtered before a prediction
-	Horizon        int       // steps predicted, unless all test recordings are too short for it
-	Stride         int       // steps from one start of a prediction to the next; 0: a horizon, or less where that gives few starts
-	Season         int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
-	Calendar       int       // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
-	Samples        int       // latent rollouts whose average is the predictive mean
-	Names          []string  // of the channels
-	Means          []float64 // of each channel, which were taken off it; nil: 0
-	Deviations     []float64 // unit of each channel in the data's own; nil: 1
-	DT             float64   // time between two steps; 0: unknown
-	TimeUnit       string    // of DT; empty: unknown
-	Threads        int       // never changes a result
+	Prefix         int // steps filtered before a prediction
+	Horizon        int // steps predicted, unless all test recordings are too short for it
+	// steps from one start of a prediction to the next; 0: a horizon, or less where that gives few starts
+	Stride     int
+	Season     int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
+	Calendar   int       // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
+	Samples    int       // latent rollouts whose average is the predictive mean
+	Names      []string  // of the channels
+	Means      []float64 // of each channel, which were taken off it; nil: 0
+	Deviations []float64 // unit of each channel in the data's own; nil: 1
+	DT         float64   // time between two steps; 0: unknown
+	TimeUnit   string    // of DT; empty: unknown
+	Threads    int       // never changes a result
 
 	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.
 	Untransformed *Untransformed
@@ -94,8 +96,8 @@ type Fan struct {
 // mostDistributed is the largest number of channels whose predictive distributions are scored.
 const mostDistributed = 64
 
-// The sums of a tally, for each horizon and channel: what was measured, then for each predictor its squared, absolute and
-// ranked errors and how often the intervals held the value.
+// The sums of a tally, for each horizon and channel: what was measured, then for each predictor its squared, absolute
+// and ranked errors and how often the intervals held the value.
 const (
 	recordedCount = iota
 	recordedFirst
@@ -111,9 +113,9 @@ const (
 var recordedSums = sumCovered + len(Levels)
 
 // Recorded measures predictions of recordings that training never saw: from starts all along them the model filters the
-// steps before and predicts those after under the controls that were applied, beside persistence, the last season, linear
-// least squares and an autoregression with controls, all fitted to the training recordings. Missing observations are
-// neither shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
+// steps before and predicts those after under the controls that were applied, beside persistence, the last season,
+// linear least squares and an autoregression with controls, all fitted to the training recordings. Missing observations
+// are neither shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
 func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	d := f.Dims()
 	longest := 0
@@ -122,7 +124,8 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	}
 	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
 	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
-		return r, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d", ErrOptions, o.Prefix, o.Horizon, len(o.Test), longest)
+		return r, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d", ErrOptions,
+			o.Prefix, o.Horizon, len(o.Test), longest)
 	}
 	b, err := fitBaselines(o, r.Horizon, d)
 	if err != nil {
@@ -239,7 +242,9 @@ func ones(n int) []float32 {
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
 // score enters the errors of all predictors from one start.
-func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction, b *baselines) {
+func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction,
+	b *baselines,
+) {
 	_, test := r.Options.scored()
 	e := &test[s.recording]
 	all := []func(k, c int) prediction{of}

@@ -131,7 +131,8 @@ func (m seasonal) predict(dst []float64, _ *Recording, held []float64, at int, d
 	}
 }
 
-// lagged is linear in the last observations and controls: x_t = Σᵢ Aᵢ x_{t−i} + Σⱼ Bⱼ u_{t−j} + c, i = 1 … p, j = 0 … p−1.
+// lagged is linear in the last observations and controls: x_t = Σᵢ Aᵢ x_{t−i} + Σⱼ Bⱼ u_{t−j} + c, i = 1 … p, j = 0 …
+// p−1.
 type lagged struct {
 	affine
 	lags  int
@@ -259,10 +260,11 @@ const seasonPeak = 0.3
 // mostSeason is the longest season that is looked for.
 const mostSeason = 400
 
-// findSeason is the season of the calendar if the autocorrelation of the training recordings, averaged over channels, has a
-// peak there; else the lag of its highest peak behind its first fall below zero, or the part of this lag that is as high a
-// peak, for a trend can keep the first seasons above zero. Where a trend hides it, the same of the changes from step to
-// step. It is 0 if there is no peak of seasonPeak within a third of the longest recording. calendar 0: it is not known.
+// findSeason is the season of the calendar if the autocorrelation of the training recordings, averaged over channels,
+// has a peak there; else the lag of its highest peak behind its first fall below zero, or the part of this lag that is
+// as high a peak, for a trend can keep the first seasons above zero. Where a trend hides it, the same of the changes
+// from step to step. It is 0 if there is no peak of seasonPeak within a third of the longest recording. calendar 0: it
+// is not known.
 func findSeason(training []Recording, nx, calendar int) int {
 	channels := min(nx, mostDistributed)
 	var values, changes [][]float64 // by recording and channel; NaN: missing
@@ -339,7 +341,8 @@ func highestPeak(correlation []float64) int {
 	return fundamental(correlation, best)
 }
 
-// fundamental is the smallest divisor of a lag whose correlation is a peak as high, up to 0.05, behind a dip; else the lag.
+// fundamental is the smallest divisor of a lag whose correlation is a peak as high, up to 0.05, behind a dip; else the
+// lag.
 func fundamental(correlation []float64, lag int) int {
 	lowest := math.Inf(1)
 	for part := 2; part <= lag/2; part++ {

@@ -26,8 +26,8 @@ func modelPredictions(a *model.Forecast, n, nx int) func(k, c int) prediction {
 	}
 }
 
-// noiseDraws is how many times the noise of the observations is drawn for each path, where predictions are scored in other
-// units than those of the model.
+// noiseDraws is how many times the noise of the observations is drawn for each path, where predictions are scored in
+// other units than those of the model.
 const noiseDraws = 8
 
 // predictions are those of sequence n of a forecast, which begins at a start, in the units in which they are scored.

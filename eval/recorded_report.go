@@ -155,8 +155,10 @@ func (r RecordedReport) Table() Table {
 		in = "in standard deviations of the data, after transforms were undone"
 	}
 	t.Notes = []string{
-		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.", terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " + season,
+		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.",
+			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " +
+			season,
 	}
 	if len(o.Test) > 1 {
 		t.Notes = append(t.Notes, "Standard errors are over recordings.")
@@ -166,7 +168,10 @@ func (r RecordedReport) Table() Table {
 
 // ScoreTable has a row for each predictor: its scores averaged over horizons.
 func (r RecordedReport) ScoreTable() Table {
-	t := Table{Title: fmt.Sprintf("scores, averaged over %d horizons and all channels", r.Horizon), Corner: "predictor", Digits: 3, Columns: []string{"MAE", "RMSE", "MASE", "CRPS"}}
+	t := Table{
+		Title: fmt.Sprintf("scores, averaged over %d horizons and all channels", r.Horizon), Corner: "predictor",
+		Digits: 3, Columns: []string{"MAE", "RMSE", "MASE", "CRPS"},
+	}
 	for _, level := range Levels {
 		t.Columns = append(t.Columns, fmt.Sprintf("in %g %%", 100*level))
 	}
@@ -178,7 +183,8 @@ func (r RecordedReport) ScoreTable() Table {
 		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{
-		"MAE, RMSE and CRPS in units of a channel's standard deviation. MASE: MAE over that of the last season, or of the last step, in training.",
+		"MAE, RMSE and CRPS in units of a channel's standard deviation. MASE: MAE over that of the last season, or of the " +
+			"last step, in training.",
 		"in 50 %: share of what was observed that lay in the central 50 % of the predicted distribution, in per cent.",
 	}
 	return t
@@ -191,10 +197,13 @@ func (s Score) column() string {
 	return word
 }
 
-// CurveTable holds every horizon: the squared error with its standard error, the scores of every predictor, and the error of
-// each channel in the data's own units.
+// CurveTable holds every horizon: the squared error with its standard error, the scores of every predictor, and the
+// error of each channel in the data's own units.
 func (r RecordedReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{"error", "error_se", "persistence", "persistence_se", "linear", "linear_se", "over_persistence", "over_persistence_se"}, Decimals: 6}
+	t := Table{Corner: "k", Columns: []string{
+		"error", "error_se", "persistence", "persistence_se", "linear", "linear_se",
+		"over_persistence", "over_persistence_se",
+	}, Decimals: 6}
 	for _, s := range r.Scores {
 		for _, what := range []string{"mae", "rmse", "mase", "crps"} {
 			t.Columns = append(t.Columns, what+"_"+s.column())
@@ -227,13 +236,19 @@ func (r RecordedReport) CurveTable() Table {
 func (r RecordedReport) Report() Report {
 	o := r.Options
 	out := Report{Protocol: "recordings", Metrics: []Metric{
-		count("recordings", len(o.Test)), count("starts", r.Starts), count("prefix", o.Prefix), count("horizon", r.Horizon), count("samples", o.Samples),
+		count("recordings", len(o.Test)), count("starts", r.Starts), count("prefix", o.Prefix), count("horizon", r.Horizon),
+		count("samples", o.Samples),
 		count("season", r.Season), count("arx_order", r.Order),
 	}}
 	for _, m := range []struct {
 		name string
 		e    []Estimate
-	}{{"error", r.Model}, {"error_persistence", r.Persistence}, {"error_linear", r.Linear}, {"ratio_to_persistence", r.OverPersistence}} {
+	}{
+		{"error", r.Model},
+		{"error_persistence", r.Persistence},
+		{"error_linear", r.Linear},
+		{"ratio_to_persistence", r.OverPersistence},
+	} {
 		out.Metrics = append(out.Metrics, list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e)))
 	}
 	for i, s := range r.Scores {
@@ -241,7 +256,8 @@ func (r RecordedReport) Report() Report {
 		if i == 0 {
 			suffix = ""
 		}
-		out.Metrics = append(out.Metrics, list("mae"+suffix, s.MAE), list("rmse"+suffix, s.RMSE), list("mase"+suffix, s.MASE), list("crps"+suffix, s.CRPS))
+		out.Metrics = append(out.Metrics, list("mae"+suffix, s.MAE), list("rmse"+suffix, s.RMSE), list("mase"+suffix, s.MASE),
+			list("crps"+suffix, s.CRPS))
 		for l, level := range Levels {
 			out.Metrics = append(out.Metrics, list(fmt.Sprintf("coverage%g%s", 100*level, suffix), s.Coverage[l]))
 		}

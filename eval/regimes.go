@@ -67,8 +67,9 @@ func Transitions(sequences [][]int, m int) [][]int {
 // Mode is an eigenvalue of a linear system x_t = A x_{t−1} and what it means in time.
 type Mode struct {
 	Real, Imaginary, Modulus float64
-	TimeConstant             float64 // −dt/ln|λ|: the time to shrink to 1/e; negative: it grows to e times; infinite: neither
-	Period                   float64 // 2π dt/|arg λ|; infinite if it does not turn
+	// −dt/ln|λ|: the time to shrink to 1/e; negative: it grows to e times; infinite: neither
+	TimeConstant float64
+	Period       float64 // 2π dt/|arg λ|; infinite if it does not turn
 }
 
 // Modes are the eigenvalues of A [n,n], row-major, the largest modulus first; dt is the time between two steps.
@@ -89,7 +90,8 @@ func Modes(a []float64, n int, dt float64) ([]Mode, error) {
 		modes = append(modes, m)
 	}
 	slices.SortFunc(modes, func(a, b Mode) int {
-		return cmp.Or(-cmp.Compare(a.Modulus, b.Modulus), -cmp.Compare(a.Real, b.Real), -cmp.Compare(a.Imaginary, b.Imaginary))
+		return cmp.Or(-cmp.Compare(a.Modulus, b.Modulus), -cmp.Compare(a.Real, b.Real),
+			-cmp.Compare(a.Imaginary, b.Imaginary))
 	})
 	return modes, nil
 }

@@ -125,7 +125,8 @@ func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contact
 		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 { return s[all+i] / total(s[all:]) }))
 	}
 	for c := range r.Contacts {
-		r.InformationOfSystem = append(r.InformationOfSystem, sums.estimate(func(s []float64) float64 { return information(s[c*m:(c+1)*m], s[all:]) }))
+		r.InformationOfSystem = append(r.InformationOfSystem,
+			sums.estimate(func(s []float64) float64 { return information(s[c*m:(c+1)*m], s[all:]) }))
 	}
 	return labels
 }
@@ -144,7 +145,8 @@ func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	if fitted == trials {
 		return Estimate{math.NaN(), math.NaN()}
 	}
-	tree := growTree(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m, boundDepth, boundLeaf)
+	tree := growTree(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m, boundDepth,
+		boundLeaf)
 	sums := newTally(trials-fitted, 3) // steps, steps with the contact, nats
 	for n := range sums.n {
 		row := sums.row(n)

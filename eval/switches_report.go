@@ -21,9 +21,11 @@ func (r SwitchReport) Table() Table {
 		add("largest correlation ratio with being near a vertical wall", w.LargestVertical)
 		add("largest correlation ratio with being near a horizontal wall", w.LargestHorizontal)
 	}
-	t.Notes = append([]string{fmt.Sprintf("%d test episodes that training never saw; weights of one draw from the posterior given the whole episode, all steps but the first.", r.Task.Episodes)}, r.Notes...)
+	t.Notes = append([]string{fmt.Sprintf("%d test episodes that training never saw; weights of one draw from the "+
+		"posterior given the whole episode, all steps but the first.", r.Task.Episodes)}, r.Notes...)
 	if w := r.Walls; w != nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("Near: the centre within %.3f of a wall, the radius of a body and its mean step. The largest is over bodies and systems.", w.Reach))
+		t.Notes = append(t.Notes, fmt.Sprintf("Near: the centre within %.3f of a wall, the radius of a body and its mean "+
+			"step. The largest is over bodies and systems.", w.Reach))
 	}
 	return t
 }
@@ -64,7 +66,10 @@ func (r SwitchReport) MapTable() Table {
 			if n == 0 {
 				continue
 			}
-			row := Row{strconv.Itoa(bin), []float64{float64(m.Body + 1), middle(bin % MapBins), middle(bin / MapBins), float64(n)}}
+			row := Row{strconv.Itoa(bin), []float64{
+				float64(m.Body + 1), middle(bin % MapBins), middle(bin / MapBins),
+				float64(n),
+			}}
 			for _, v := range m.Mean[bin*r.M : (bin+1)*r.M] {
 				row.Values = append(row.Values, math.Round(v*1e4)/1e4)
 			}
@@ -86,8 +91,10 @@ func (r SwitchReport) Report() Report {
 	add("perplexity", r.Perplexity)
 	out.Metrics = append(
 		out.Metrics, list("share", values(r.Share)),
-		object("information", r.Contacts, values(r.Information)), object("information_standard_error", r.Contacts, errorsOf(r.Information)),
-		object("information_of_system", r.Contacts, values(r.InformationOfSystem)), object("information_of_system_standard_error", r.Contacts, errorsOf(r.InformationOfSystem)),
+		object("information", r.Contacts, values(r.Information)), object("information_standard_error", r.Contacts,
+			errorsOf(r.Information)),
+		object("information_of_system", r.Contacts, values(r.InformationOfSystem)),
+		object("information_of_system_standard_error", r.Contacts, errorsOf(r.InformationOfSystem)),
 	)
 	if r.Walls != nil {
 		add("correlation_ratio_vertical", r.Walls.LargestVertical)

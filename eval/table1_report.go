@@ -102,11 +102,13 @@ func (r Table1Report) Table() Table {
 	}
 	t.Notes = []string{
 		r.Task.note(),
-		"Errors are summed over dimensions. /Static: over the error of x_P, the last observation seen; Σ: of the sums to step k.",
+		"Errors are summed over dimensions. /Static: over the error of x_P, the last observation seen; Σ: of the sums to " +
+			"step k.",
 		"Standard errors are over episodes. The paper does not say how its errors add up over steps: compare ratios.",
 	}
 	if r.Contact != nil {
-		t.Notes = append(t.Notes, "Met a wall: between the steps seen and step k. Their share of bodies stands under k, of the error under /Static k.")
+		t.Notes = append(t.Notes, "Met a wall: between the steps seen and step k. Their share of bodies stands under k, "+
+			"of the error under /Static k.")
 	}
 	return t
 }
@@ -195,7 +197,8 @@ func (r Table1Report) Report() Report {
 		add(c.name+"_standard_error", errorsOf(at(c.value)))
 	}
 	for _, p := range Table1Paper(r.Environment) {
-		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Error), object("ratio_to_static_"+p.Key, keys, p.ratios(Table1Paper(r.Environment)[0])))
+		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Error),
+			object("ratio_to_static_"+p.Key, keys, p.ratios(Table1Paper(r.Environment)[0])))
 	}
 	return out
 }

@@ -29,13 +29,21 @@ func (t Task) validate(d model.Dims, s envs.Spec) error {
 	for _, c := range []struct {
 		name     string
 		v, least int
-	}{{"Training", t.Training, 1}, {"Length", t.Length, 4}, {"Episodes", t.Episodes, 1}, {"Prefix", t.Prefix, 1}, {"Samples", t.Samples, 1}, {"Threads", t.Threads, 0}} {
+	}{
+		{"Training", t.Training, 1},
+		{"Length", t.Length, 4},
+		{"Episodes", t.Episodes, 1},
+		{"Prefix", t.Prefix, 1},
+		{"Samples", t.Samples, 1},
+		{"Threads", t.Threads, 0},
+	} {
 		if c.v < c.least {
 			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, c.name, c.v, c.least))
 		}
 	}
 	if d.NX != s.Observation || d.NU != s.Control && d.NU != 0 {
-		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name, s.Observation, s.Control))
+		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name,
+			s.Observation, s.Control))
 	}
 	return errors.Join(errs...)
 }
@@ -77,7 +85,8 @@ func (t Task) forecasts(f model.Forecaster, d trials, horizon int, use func(c ch
 
 // note says what the numbers of a protocol are averages of.
 func (t Task) note() string {
-	return fmt.Sprintf("%d test episodes that training never saw, %d steps seen; mean of %d rollouts unless it says one.", t.Episodes, t.Prefix, t.Samples)
+	return fmt.Sprintf("%d test episodes that training never saw, %d steps seen; mean of %d rollouts unless it says one.",
+		t.Episodes, t.Prefix, t.Samples)
 }
 
 func (t Task) metrics() []Metric {

@@ -44,7 +44,8 @@ func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport
 	}
 	r := TrajectoryReport{
 		Task: task, Environment: spec.Name, Bodies: probesOf(env).Bodies, DT: spec.DT,
-		Horizon: min(max(task.Length-task.Prefix, Table1Horizon), longestTrajectories), Shown: make([]Trajectory, task.Episodes),
+		Horizon: min(max(task.Length-task.Prefix, Table1Horizon), longestTrajectories),
+		Shown:   make([]Trajectory, task.Episodes),
 	}
 	test := task.test(env, task.Prefix+r.Horizon)
 	task.forecasts(f, test, r.Horizon, func(c chunk, a *model.Forecast) {
@@ -104,7 +105,8 @@ func (r TrajectoryReport) Table() Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{fmt.Sprintf("The first %d test episodes, %d steps seen; mean of %d rollouts. Single episodes measure nothing: see table1.", r.Task.Episodes, r.Task.Prefix, r.Task.Samples)}
+	t.Notes = []string{fmt.Sprintf("The first %d test episodes, %d steps seen; mean of %d rollouts. Single episodes "+
+		"measure nothing: see table1.", r.Task.Episodes, r.Task.Prefix, r.Task.Samples)}
 	return t
 }
 

@@ -101,7 +101,8 @@ func velocityFeatures(p envs.Probes, latent, pictures bool) []features {
 }
 
 // turned multiplies features by 1 and by observed cosines and sines.
-func turned(of func([]float64, *trials, *filtered, int, int) []float64, columns []int) func([]float64, *trials, *filtered, int, int) []float64 {
+func turned(of func([]float64, *trials, *filtered, int, int) []float64, columns []int) func([]float64, *trials,
+	*filtered, int, int) []float64 {
 	return func(dst []float64, d *trials, f *filtered, n, t int) []float64 {
 		from := len(dst)
 		dst = of(dst, d, f, n, t)
@@ -181,7 +182,10 @@ const VelocityPaper = 0.92
 
 // Table shows R² by rate, and the mean with its standard error.
 func (r VelocityReport) Table() Table {
-	t := Table{Title: r.Environment + ", R² of velocities read out of the latent state", Corner: "linear in", Columns: []string{"mean", "± SE"}, Decimals: 3}
+	t := Table{
+		Title: r.Environment + ", R² of velocities read out of the latent state", Corner: "linear in",
+		Columns: []string{"mean", "± SE"}, Decimals: 3,
+	}
 	for _, c := range r.Rates {
 		t.Columns = append(t.Columns, c.Name)
 	}
@@ -192,8 +196,10 @@ func (r VelocityReport) Table() Table {
 		t.Rows = append(t.Rows, Row{}, Row{"paper: z", append([]float64{VelocityPaper}, missing(1+len(r.Rates))...)})
 	}
 	t.Notes = append([]string{
-		fmt.Sprintf("z is the posterior mean given the whole episode (of %d paths of draws), from step %d on; fitted on %d training episodes,", filterPaths, probeFrom+1, r.Fitted),
-		fmt.Sprintf("scored on %d test episodes that training never saw. Standard errors are over test episodes.", r.Task.Episodes),
+		fmt.Sprintf("z is the posterior mean given the whole episode (of %d paths of draws), from step %d on; fitted on "+
+			"%d training episodes,", filterPaths, probeFrom+1, r.Fitted),
+		fmt.Sprintf("scored on %d test episodes that training never saw. Standard errors are over test episodes.",
+			r.Task.Episodes),
 	}, r.Notes...)
 	return t
 }
@@ -216,14 +222,18 @@ func (r VelocityReport) CurveTable() Table {
 
 // Report returns the figures in the form that scripts read: r2_PROBE and its standard errors, by rate and "mean".
 func (r VelocityReport) Report() Report {
-	out := Report{Protocol: "velocity", Metrics: []Metric{count("episodes", r.Task.Episodes), count("fitted_episodes", r.Fitted), count("paths", filterPaths)}}
+	out := Report{Protocol: "velocity", Metrics: []Metric{
+		count("episodes", r.Task.Episodes),
+		count("fitted_episodes", r.Fitted), count("paths", filterPaths),
+	}}
 	keys := []string{"mean"}
 	for _, c := range r.Rates {
 		keys = append(keys, c.Name)
 	}
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.R2...)
-		out.Metrics = append(out.Metrics, object("r2_"+p.Key, keys, values(all)), object("r2_"+p.Key+"_standard_error", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, object("r2_"+p.Key, keys, values(all)),
+			object("r2_"+p.Key+"_standard_error", keys, errorsOf(all)))
 	}
 	if r.Environment == "maze" {
 		out.Paper = []Metric{value("r2_z", VelocityPaper)}

@@ -1,7 +1,7 @@
-// Package export writes a trained model for other programs: its tensors as safetensors or npz, and its steps as graphs, in
-// ONNX files or in a description that a short interpreter runs (deploy/python/switchyard.py). Graphs take and give the
-// units of the data. ONNX files are of opset 13 and IR version 8, and can be read back. The package does not know runs or
-// families.
+// Package export writes a trained model for other programs: its tensors as safetensors or npz, and its steps as graphs,
+// in ONNX files or in a description that a short interpreter runs (deploy/python/switchyard.py). Graphs take and give
+// the units of the data. ONNX files are of opset 13 and IR version 8, and can be read back. The package does not know
+// runs or families.
 package export
 
 import (
@@ -77,7 +77,8 @@ type File struct {
 	Data []byte
 }
 
-// Files are those of a model in a format: model.json with weights.npz or model.safetensors, or an ONNX file for each graph.
+// Files are those of a model in a format: model.json with weights.npz or model.safetensors, or an ONNX file for each
+// graph.
 func Files(m Model, f Format) ([]File, error) {
 	if !slices.Contains(Formats, f) {
 		return nil, fmt.Errorf("%w: %q", ErrFormat, f)
@@ -241,8 +242,12 @@ func inUnits(g model.Graph, m Model) model.Graph {
 		}
 		rename[in.Name] = in.Name + ".scaled"
 		before = append(before,
-			model.Node{Op: "Sub", Inputs: []string{in.Name, constant(fmt.Sprintf("scale.%s%d.mean", in.Name, in.Width), mean)}, Output: in.Name + ".centred"},
-			model.Node{Op: "Mul", Inputs: []string{in.Name + ".centred", constant(fmt.Sprintf("scale.%s%d.inverse", in.Name, in.Width), inverse)}, Output: in.Name + ".scaled"})
+			model.Node{
+				Op: "Sub", Inputs: []string{in.Name, constant(fmt.Sprintf("scale.%s%d.mean", in.Name, in.Width), mean)},
+				Output: in.Name + ".centred",
+			},
+			model.Node{Op: "Mul", Inputs: []string{in.Name + ".centred", constant(fmt.Sprintf("scale.%s%d.inverse", in.Name,
+				in.Width), inverse)}, Output: in.Name + ".scaled"})
 	}
 	nodes := make([]model.Node, 0, len(g.Nodes))
 	for _, n := range g.Nodes {
@@ -258,10 +263,14 @@ func inUnits(g model.Graph, m Model) model.Graph {
 				mean, sd = append(mean, float32(x[i%m.NX].mean)), append(sd, float32(x[i%m.NX].sd))
 			}
 			width := len(sd)
-			y := model.Node{Op: "Mul", Inputs: []string{n.Inputs[0], constant(fmt.Sprintf("scale.out%d.sd.%s", width, n.Output), sd)}, Output: n.Output}
+			y := model.Node{Op: "Mul", Inputs: []string{n.Inputs[0], constant(fmt.Sprintf("scale.out%d.sd.%s", width, n.Output),
+				sd)}, Output: n.Output}
 			if shift {
 				y.Output = "x.wide"
-				after = append(after, y, model.Node{Op: "Add", Inputs: []string{"x.wide", constant(fmt.Sprintf("scale.out%d.mean", width), mean)}, Output: "x"})
+				after = append(after, y, model.Node{Op: "Add", Inputs: []string{
+					"x.wide",
+					constant(fmt.Sprintf("scale.out%d.mean", width), mean),
+				}, Output: "x"})
 			} else {
 				after = append(after, y)
 			}

@@ -62,7 +62,8 @@ func Encode(g model.Graph) []byte {
 		}
 		node = node.text(nodeOutput, n.Output).text(nodeName, fmt.Sprintf("%s_%d", n.Op, i)).text(nodeOp, n.Op)
 		if n.Op == "Concat" || n.Op == "Softmax" {
-			node = node.bytes(nodeAttribute, message(nil).text(attributeName, "axis").number(attributeInt, 1).number(attributeType, typeInt))
+			node = node.bytes(nodeAttribute, message(nil).text(attributeName, "axis").number(attributeInt,
+				1).number(attributeType, typeInt))
 		}
 		y = y.bytes(graphNode, node)
 	}
@@ -96,7 +97,8 @@ func tensor(w model.Weight) message {
 
 // info is the type of an input or output: [batch, width] of float32.
 func info(v model.Value) message {
-	shape := message(nil).bytes(shapeDim, message(nil).text(dimParam, "batch")).bytes(shapeDim, message(nil).number(dimValue, v.Width))
+	shape := message(nil).bytes(shapeDim, message(nil).text(dimParam, "batch")).bytes(shapeDim,
+		message(nil).number(dimValue, v.Width))
 	of := message(nil).number(tensorElement, float32Type).bytes(tensorShape, shape)
 	return message(nil).text(infoName, v.Name).bytes(infoType, message(nil).bytes(typeTensor, of)).text(infoDoc, v.Doc)
 }

@@ -10,8 +10,8 @@ import (
 // ErrMessage is returned for bytes that are no message, and for fields that are neither numbers nor bytes.
 var ErrMessage = errors.New("protobuf: not a message")
 
-// Fields calls visit for each field of a message, in its order; b is nil for a number. It returns what visit returns, or
-// ErrMessage.
+// Fields calls visit for each field of a message, in its order; b is nil for a number. It returns what visit returns,
+// or ErrMessage.
 func Fields(data []byte, visit func(field protowire.Number, v uint64, b []byte) error) error {
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeTag(data)

@@ -41,7 +41,8 @@ func (s *Session) worker(number int) (*worker.Worker, error) {
 		return nil, err
 	}
 	return worker.New(worker.Config{
-		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(), Build: s.build, DataSet: s.dataSet,
+		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(),
+		Build: s.build, DataSet: s.dataSet,
 	}, bus, s.WorkerLog.Named("worker"))
 }
 

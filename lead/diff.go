@@ -48,7 +48,10 @@ type Parting struct {
 
 // Diff finds the first step after which two runs have different parameters, and the reason.
 func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error) {
-	d := &Comparison{with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name, Keys: config.Differences(ra.plan.Config, rb.plan.Config)}
+	d := &Comparison{
+		with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name,
+		Keys: config.Differences(ra.plan.Config, rb.plan.Config),
+	}
 	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
 		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.Theta), coordinator.HashTheta(rb.plan.Theta)
 		return d, nil
@@ -59,7 +62,8 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 	}
 	d.HashA, d.HashB = ea.Theta, eb.Theta
 	if d.before() > d.Common {
-		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1, d.before())
+		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1,
+			d.before())
 		return d, nil
 	}
 	return d, d.explain(ctx, ra, rb)
@@ -123,8 +127,10 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 		return err
 	}
 	ca, cb := ra.plan.Config, rb.plan.Config
-	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch || job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
-		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared one by one"
+	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch ||
+		job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
+		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared " +
+			"one by one"
 		return nil
 	}
 	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
@@ -171,7 +177,8 @@ func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Ch
 	cp, err := best.run(ctx)
 	var replay *coordinator.ReplayError
 	if errors.As(err, &replay) {
-		d.Note = fmt.Sprintf("this machine computes other bits than both runs from step %d on (hash %s, logged %s), so it cannot say who is wrong",
+		d.Note = fmt.Sprintf("this machine computes other bits than both runs from step %d on (hash %s, logged %s), so it "+
+			"cannot say who is wrong",
 			replay.Step, replay.Computed.Theta, replay.Logged.Theta)
 		return nil, nil
 	}

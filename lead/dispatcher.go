@@ -174,7 +174,8 @@ func (d *Dispatcher) receive(key string, data []byte) {
 	}
 	if kernel := differing(d.cfg.Numerics, seek.Numerics); kernel != "" {
 		d.refuse(seek.From, seek.Token, fmt.Sprintf("its arithmetic differs from the coordinator's: %s", kernel),
-			"run coordinator and workers from the same release; if they are, this machine computes wrongly: switchyard bench kernels")
+			"run coordinator and workers from the same release; if they are, this machine computes wrongly: switchyard bench "+
+				"kernels")
 		return
 	}
 	d.answer(seek)
@@ -183,13 +184,17 @@ func (d *Dispatcher) receive(key string, data []byte) {
 func (d *Dispatcher) answer(seek *wire.Seek) {
 	mark := wire.Mark(seek.Token)
 	known := d.pool.Knows(seek.From, mark)
-	answer, err := d.pool.Seek(d.now(), Call{ID: seek.From, Mark: mark, Number: seek.Number, Slots: seek.Slots, Serving: seek.Serving})
+	answer, err := d.pool.Seek(d.now(), Call{
+		ID: seek.From, Mark: mark, Number: seek.Number, Slots: seek.Slots,
+		Serving: seek.Serving,
+	})
 	switch {
 	case errors.Is(err, ErrOld):
 		d.log.Debug("message dropped", "worker", seek.From, "error", err)
 		return
 	case errors.Is(err, ErrBanned):
-		d.refuse(seek.From, seek.Token, "its results were found to be wrong", "check the machine (memory, cooling) before its worker is started again; the coordinator's log names shard and step")
+		d.refuse(seek.From, seek.Token, "its results were found to be wrong",
+			"check the machine (memory, cooling) before its worker is started again; the coordinator's log names shard and step")
 		return
 	case err != nil: // it asks again, and there may be room then
 		d.logRefusal(seek.From, err.Error())
@@ -236,7 +241,8 @@ func otherVersion(version uint64) string {
 // here: the worker says that its key is not allowed to.
 func (d *Dispatcher) refuseOld(data []byte) {
 	p, err := wire.Peek(data)
-	if err != nil || p.Version >= wire.FirstKeyed || p.Kind != wire.KindSeek || p.Run != wire.Pool || wire.CheckName(p.From) != nil {
+	if err != nil || p.Version >= wire.FirstKeyed || p.Kind != wire.KindSeek || p.Run != wire.Pool ||
+		wire.CheckName(p.From) != nil {
 		return
 	}
 	d.mu.Lock()

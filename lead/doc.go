@@ -1,5 +1,5 @@
-// Package lead leads runs. Everything that trains does it through this package: train and resume, hosts, sweeps, the paper,
-// verify and benchmarks.
+// Package lead leads runs. Everything that trains does it through this package: train and resume, hosts, sweeps, the
+// paper, verify and benchmarks.
 //
 //	Session      one run in this process: a broker, a coordinator and workers, and a watch that turns the coordinator's
 //	             reports into metrics, run.json and progress
@@ -13,6 +13,6 @@
 //	             whether the bits are the same and whose results are not; Diff finds where two runs begin to differ. Both
 //	             change no run, and the runs may be running.
 //
-// The package does not know how progress is shown, nor how the program was called; it knows neither command lines nor exit
-// codes.
+// The package does not know how progress is shown, nor how the program was called; it knows neither command lines nor
+// exit codes.
 package lead

@@ -17,7 +17,8 @@ func (w *Watch) events(do func(*store.Live) error) {
 		return
 	}
 	if err := do(w.live); err != nil {
-		w.log.Warn("no more event files for TensorBoard are written", "error", err, "remedy", "runs export NAME --to tensorboard makes them anew")
+		w.log.Warn("no more event files for TensorBoard are written", "error", err, "remedy",
+			"runs export NAME --to tensorboard makes them anew")
 		_ = w.live.Close() // what failed before may fail again
 		w.live = nil
 	}

@@ -104,5 +104,6 @@ func sameRun(o Order, c config.Config) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return config.Hint(config.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")), "choose another --name")
+	return config.Hint(config.Usagef("run %s: %w: %s", o.Name, errOtherConfig, strings.Join(differences, ", ")),
+		"choose another --name")
 }

@@ -161,10 +161,14 @@ func Live(lead *coordinator.Coordinator) *web.Live {
 		Term: s.Term, Waiting: s.Waiting, Exchange: s.Exchange, Workers: []web.Worker{},
 		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
 		Reissued: int64(s.Reissued), Summed: int64(s.Summed), Repeated: int64(s.Repeated),
-		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined, Rejections: map[string]int64{},
+		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks), Quarantined: s.Quarantined,
+		Rejections: map[string]int64{},
 	}
 	for _, m := range s.Members {
-		live.Workers = append(live.Workers, web.Worker{ID: m.ID, Slots: m.Slots, Busy: m.Busy, Speed: m.Speed, LastSeen: m.LastSeen, State: m.State, Shares: m.Shares})
+		live.Workers = append(live.Workers, web.Worker{
+			ID: m.ID, Slots: m.Slots, Busy: m.Busy, Speed: m.Speed,
+			LastSeen: m.LastSeen, State: m.State, Shares: m.Shares,
+		})
 	}
 	slices.SortFunc(live.Workers, func(a, b web.Worker) int { return strings.Compare(a.ID, b.ID) })
 	for _, j := range lead.Rejections() {

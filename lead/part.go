@@ -20,9 +20,9 @@ var (
 	ErrPartInterrupted = errors.New("host: the run was interrupted")
 )
 
-// Advance leads a run of this process from its last checkpoint, or from the beginning, to an update, and returns when it
-// is there, with what run.json holds. At the update the parameters are validated and saved. They are the same bits as
-// those of a run that does not pause there. Nobody but the sweep of the order continues the run.
+// Advance leads a run of this process from its last checkpoint, or from the beginning, to an update, and returns when
+// it is there, with what run.json holds. At the update the parameters are validated and saved. They are the same bits
+// as those of a run that does not pause there. Nobody but the sweep of the order continues the run.
 func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, error) {
 	r, err := h.part(o, until)
 	if err != nil || r == nil {

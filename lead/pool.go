@@ -37,8 +37,8 @@ const (
 	maxWorkers = 1024
 )
 
-// Member is a worker that is a member of a run. ID is its wire.Name and Mark that of its token. A Proven one has delivered
-// what the run could use.
+// Member is a worker that is a member of a run. ID is its wire.Name and Mark that of its token. A Proven one has
+// delivered what the run could use.
 type Member struct {
 	Run, ID string
 	Mark    uint64
@@ -46,8 +46,8 @@ type Member struct {
 	Proven  bool
 }
 
-// Call is what a worker says of itself. ID is its wire.Name and Mark that of its token. Number counts its calls. Serving
-// is the run that it serves, empty if it seeks one.
+// Call is what a worker says of itself. ID is its wire.Name and Mark that of its token. Number counts its calls.
+// Serving is the run that it serves, empty if it seeks one.
 type Call struct {
 	ID      string
 	Mark    uint64

@@ -39,7 +39,8 @@ func (l *ProgressLog) Show(p terminal.Progress) {
 func progressFields(p terminal.Progress) []any {
 	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
 	if p.StepRate > 0 { // the run has made steps
-		fields = append(fields, "objective", rounded(p.Objective), "steps_per_second", rounded(p.StepRate), "bytes_per_worker", math.Round(p.WorkerBytes))
+		fields = append(fields, "objective", rounded(p.Objective), "steps_per_second", rounded(p.StepRate),
+			"bytes_per_worker", math.Round(p.WorkerBytes))
 	}
 	if p.Note != "" {
 		fields = append(fields, "waiting_for", p.Note)

@@ -86,7 +86,8 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 	}
 	defer transport.Close()
 	s := &Session{
-		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Version: r.with.Version, Log: r.with.Log, WorkerLog: r.with.Log,
+		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Version: r.with.Version,
+		Log: r.with.Log, WorkerLog: r.with.Log,
 	}
 	if r.lead, err = s.Prepare(cfg, r); err != nil {
 		return nil, err

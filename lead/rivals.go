@@ -96,13 +96,17 @@ func (h *Host) watchRivals(ctx context.Context, own ops.Identity) error {
 var errRival = errors.New("a broker can have only one coordinator")
 
 func (h *Host) rival(i ops.Identity) error {
-	return config.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version, i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, and start this one again")
+	return config.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version,
+		i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, "+
+		"and start this one again")
 }
 
 // WrongRole returns an error if the connection uses the key of another role.
 func WrongRole(bus *natsbus.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
-		return config.Hint(config.Usage(err), "give the key of the right role with --nkey, the one that switchyard init calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it anew, and the broker has to read it again", role)
+		return config.Hint(config.Usage(err), "give the key of the right role with --nkey, the one that switchyard init "+
+			"calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it "+
+			"anew, and the broker has to read it again", role)
 	}
 	return nil
 }

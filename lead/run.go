@@ -59,7 +59,10 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true, Sweep: o.Sweep})
+	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{
+		Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true,
+		Sweep: o.Sweep,
+	})
 	if err != nil {
 		return nil, DiskHint(err, nil, h.cfg.Command)
 	}
@@ -104,7 +107,9 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	return r, nil
 }
 
-func (h *Host) reopen(run *store.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error, until uint64) (*hosted, error) {
+func (h *Host) reopen(run *store.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error,
+	until uint64,
+) (*hosted, error) {
 	for _, s := range skipped {
 		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
 	}
@@ -157,7 +162,8 @@ func (h *Host) begin(r *hosted) error {
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
 	r.watch = &hostWatch{Watch: NewWatch(WatchConfig{
-		Plan: r.plan, Run: r.run, From: r.from, Show: NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0, Advise: true, Log: log,
+		Plan: r.plan, Run: r.run, From: r.from, Show: NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0,
+		Advise: true, Log: log,
 	})}
 	bus, err := h.cfg.Connect("run " + r.name)
 	if err != nil {
@@ -204,7 +210,8 @@ func (h *Host) conduct(r *hosted) {
 		if state == store.Finished {
 			i.ExitReason = i.Early()
 		}
-		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful) // of this coordinator
+		// of this coordinator
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful)
 	})
 	info := r.watch.Info()
 	log := h.log.With("run", r.name)
@@ -216,11 +223,13 @@ func (h *Host) conduct(r *hosted) {
 	}
 	switch state {
 	case store.Finished:
-		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time", terminal.Short(time.Since(began)))
+		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time",
+			terminal.Short(time.Since(began)))
 	case store.Interrupted:
 		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint", config.HintOf(DiskHint(err, r.run, h.cfg.Command)))
+		log.Error("run failed", "step", info.Step, "reason", reason, "hint",
+			config.HintOf(DiskHint(err, r.run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)

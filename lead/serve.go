@@ -41,7 +41,8 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if h.bans, err = cluster.NewKeeper(h.cfg.RunsDir, h.bus, h.log); err != nil {
 		return err
 	}
-	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log}, h.cfg.Faults.Bus(h.bus))
+	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log},
+		h.cfg.Faults.Bus(h.bus))
 	server, err := h.alone(ctx)
 	if err != nil || server == nil {
 		return err
@@ -89,7 +90,8 @@ func (h *Host) openFirst(o Order) error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
 	if h.stopped(o.Name) {
-		h.log.Warn("the run of --config was stopped on request and is left alone", "run", o.Name, "next", "submit it under this name to continue it")
+		h.log.Warn("the run of --config was stopped on request and is left alone", "run", o.Name, "next",
+			"submit it under this name to continue it")
 		return nil
 	}
 	result, err := h.open(o)
@@ -130,7 +132,8 @@ func (h *Host) awaitBroker(ctx context.Context) bool {
 type interruptedRuns []string
 
 func (e interruptedRuns) Error() string {
-	return fmt.Sprintf("interrupted with a checkpoint: %s; they continue when the coordinator is started again", strings.Join(e, ", "))
+	return fmt.Sprintf("interrupted with a checkpoint: %s; they continue when the coordinator is started again",
+		strings.Join(e, ", "))
 }
 
 func (interruptedRuns) Unwrap() error { return coordinator.ErrInterrupted }

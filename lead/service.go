@@ -28,7 +28,10 @@ func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 	h.opening.Lock()
 	defer h.opening.Unlock()
 	if h.life.Err() != nil {
-		return ops.Submitted{}, &ops.Error{Code: ops.Unavailable, Text: "the coordinator is being stopped", Hint: "submit the run again when it is back"}
+		return ops.Submitted{}, &ops.Error{
+			Code: ops.Unavailable, Text: "the coordinator is being stopped",
+			Hint: "submit the run again when it is back",
+		}
 	}
 	o := Order{Name: r.Name, Config: c, Overrides: r.Overrides, Command: r.Command, Scale: r.Normalisation}
 	if name := h.requests[r.Request]; name != "" {
@@ -86,7 +89,10 @@ func (s service) Run(name string) (ops.Run, error) {
 func (s service) Stop(name string) error {
 	err := source(s).Stop(name)
 	if errors.Is(err, web.ErrNotRunning) {
-		return &ops.Error{Code: ops.Conflict, Text: fmt.Sprintf("run %s is not under way here", name), Hint: "`runs ls` shows which are"}
+		return &ops.Error{
+			Code: ops.Conflict, Text: fmt.Sprintf("run %s is not under way here", name),
+			Hint: "`runs ls` shows which are",
+		}
 	}
 	return s.missing(name, err)
 }
@@ -94,7 +100,10 @@ func (s service) Stop(name string) error {
 // Sweep implements ops.Host.
 func (s service) Sweep(r ops.SweepRequest) (ops.SweepAnswer, error) {
 	if s.host.cfg.Sweep == nil {
-		return ops.SweepAnswer{}, &ops.Error{Code: ops.Conflict, Text: "this process leads one sweep of its own", Hint: "sweep submit needs a coordinator"}
+		return ops.SweepAnswer{}, &ops.Error{
+			Code: ops.Conflict, Text: "this process leads one sweep of its own",
+			Hint: "sweep submit needs a coordinator",
+		}
 	}
 	answer, err := s.host.cfg.Sweep(r)
 	return answer, s.answered(err)
@@ -120,7 +129,10 @@ func (s service) changeBan(text string, change func(key string) (bool, error)) (
 		return ops.Changed{}, &ops.Error{Code: ops.BadRequest, Text: err.Error()}
 	}
 	if key == s.host.bus.Key() {
-		return ops.Changed{}, &ops.Error{Code: ops.Conflict, Text: "that is the coordinator's own key", Hint: "make a new one, see docs/security.md"}
+		return ops.Changed{}, &ops.Error{
+			Code: ops.Conflict, Text: "that is the coordinator's own key",
+			Hint: "make a new one, see docs/security.md",
+		}
 	}
 	changed, err := change(key)
 	return ops.Changed{Changed: changed}, s.answered(err)

@@ -49,7 +49,10 @@ var ErrNoWorkers = errors.New("all workers ended")
 // coordinator.ErrInterrupted.
 func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
-	w := NewWatch(WatchConfig{Plan: s.Plan, Run: run, From: s.From, Show: show, Events: s.Events, Advise: s.Transport.Open(), Log: s.Log})
+	w := NewWatch(WatchConfig{
+		Plan: s.Plan, Run: run, From: s.From, Show: show, Events: s.Events,
+		Advise: s.Transport.Open(), Log: s.Log,
+	})
 	lead, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w)
 	if err != nil {
 		return err
@@ -87,7 +90,10 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 			s.pool.Close(s.run)
 		}
 	}
-	s.lead, err = NewCoordinator(Leadership{Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o, Log: s.Log.Named("coordinator")})
+	s.lead, err = NewCoordinator(Leadership{
+		Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o,
+		Log: s.Log.Named("coordinator"),
+	})
 	return s.lead, err
 }
 

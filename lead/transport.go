@@ -62,8 +62,8 @@ func NewTransport(b *cluster.Broker, carrier Carrier, keys string, log hclog.Log
 // Open reports whether parties outside this process can connect.
 func (t *Transport) Open() bool { return t.broker.URL() != "" }
 
-// Connect opens a connection for one party. All of them have the coordinator's key: a worker of this process has none that
-// was given to anybody else, who could have it banned.
+// Connect opens a connection for one party. All of them have the coordinator's key: a worker of this process has none
+// that was given to anybody else, who could have it banned.
 func (t *Transport) Connect(party string) (wire.Bus, error) {
 	bus, err := t.Plain(party)
 	if err != nil {

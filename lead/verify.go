@@ -60,7 +60,10 @@ func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Ver
 	var replay *coordinator.ReplayError
 	if errors.As(err, &replay) {
 		v.Equal, err = false, nil
-		v.Differs = &Difference{Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta, Term: replay.Logged.Term}
+		v.Differs = &Difference{
+			Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta,
+			Term: replay.Logged.Term,
+		}
 		if again.step+h == replay.Step {
 			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
 		}

@@ -116,13 +116,17 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	}
 	values["step_seconds"] = measured(r.Seconds / float64(r.Updates))
 	values["compute_seconds"] = measured(r.Compute / float64(r.Updates))
-	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn), float64(r.BytesOut)
+	values["workers"], values["bytes_in"], values["bytes_out"] = float64(r.Workers), float64(r.BytesIn),
+		float64(r.BytesOut)
 	p.WorkerBytes = r.WorkerBytes()
 	values["bytes_per_worker"] = math.Round(p.WorkerBytes)
 	w.moved, w.steps = w.moved+p.WorkerBytes, w.steps+1
 	w.latest["bytes_per_worker"] = math.Round(w.moved / float64(w.steps)) // the last step sends no parameters
 	w.advise(r)
-	w.record(store.Record{Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
+	w.record(store.Record{
+		Step: r.Step, Split: "train", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(),
+		Values: values,
+	})
 	if now.Sub(w.saved) > saveInterval {
 		w.events((*store.Live).Flush)
 		w.save(func(*store.Info) {})
@@ -143,7 +147,8 @@ func measured(seconds float64) float64 {
 // newAdviser returns an adviser for a run of this configuration.
 func newAdviser(c config.Config) *scaling.Adviser {
 	return &scaling.Adviser{Habits: scaling.Habits{
-		Int16: c.Train.Gradients == "int16", Differences: job.ParametersCoding(c) != wire.Float32, LocalSteps: job.Stride(c) > 1,
+		Int16: c.Train.Gradients == "int16", Differences: job.ParametersCoding(c) != wire.Float32,
+		LocalSteps: job.Stride(c) > 1,
 	}}
 }
 
@@ -153,7 +158,8 @@ func (w *Watch) advise(r coordinator.StepReport) {
 		return
 	}
 	advice, ok := w.adviser.Step(scaling.Sample{
-		Seconds: r.Seconds, Compute: r.Compute, Work: r.Work, BytesIn: float64(r.BytesIn), BytesOut: float64(r.BytesOut), Workers: r.Workers,
+		Seconds: r.Seconds, Compute: r.Compute, Work: r.Work, BytesIn: float64(r.BytesIn), BytesOut: float64(r.BytesOut),
+		Workers: r.Workers,
 	})
 	if ok {
 		w.log.Info(advice)
@@ -178,7 +184,10 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 			fields = append(fields, t.Name, rounded(float64(r.Loss[i])))
 		}
 	}
-	w.record(store.Record{Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(), Values: values})
+	w.record(store.Record{
+		Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(),
+		Values: values,
+	})
 	w.events((*store.Live).Flush)
 	if r.Best {
 		w.progress.Best, w.progress.BestStep = values["objective"], r.Step
@@ -246,7 +255,8 @@ func (w *Watch) doubt(r coordinator.StepReport) {
 			continue
 		}
 		w.doubted = true
-		w.log.Warn(fmt.Sprintf("%s is estimated at %.3g in the mean of a batch, but a divergence is never negative: the objective is not to be trusted", t.Label, r.Loss[i]),
+		w.log.Warn(fmt.Sprintf("%s is estimated at %.3g in the mean of a batch, but a divergence is never negative: the "+
+			"objective is not to be trusted", t.Label, r.Loss[i]),
 			"term", t.Name, "step", r.Step, "do", t.Remedy)
 	}
 }
@@ -336,7 +346,8 @@ func (t *trouble) note(log hclog.Logger, err error) {
 	switch {
 	case err != nil && time.Since(t.logged) > saveInterval:
 		t.logged = time.Now()
-		log.Error("record not written", "error", err, "remedy", "free space on the disk; training continues, and the records are written later")
+		log.Error("record not written", "error", err, "remedy", "free space on the disk; training continues, and the "+
+			"records are written later")
 	case err == nil && t.err != nil:
 		log.Info("records are written again")
 		t.logged = time.Time{}

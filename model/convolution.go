@@ -11,9 +11,11 @@ type Convolution struct {
 	Map      Dense // from a patch to the channels of a pixel
 }
 
-// NewConvolution declares the parameters of a convolutional layer with so many output channels, drawn from U(±1/√inputs)
-// for the inputs of an output value.
-func NewConvolution(p *autodiff.Params, name string, g autodiff.Convolution, channels int, draws *rng.Stream) Convolution {
+// NewConvolution declares the parameters of a convolutional layer with so many output channels, drawn from
+// U(±1/√inputs) for the inputs of an output value.
+func NewConvolution(p *autodiff.Params, name string, g autodiff.Convolution, channels int,
+	draws *rng.Stream,
+) Convolution {
 	return Convolution{g, NewDense(p, name, g.Inputs(), channels, draws)}
 }
 

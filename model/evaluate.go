@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Evaluate computes the outputs of a graph for so many rows, plainly and in float64: what an exporter writes is compared
-// with it. It returns an error for an input that is missing or has another size, and for an operation that is not known.
+// Evaluate computes the outputs of a graph for so many rows, plainly and in float64: what an exporter writes is
+// compared with it. It returns an error for an input that is missing or has another size, and for an operation that is
+// not known.
 func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]float32, error) {
 	values := map[string]matrix{}
 	for _, w := range g.Weights {
@@ -15,7 +16,8 @@ func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]fl
 	for _, in := range g.Inputs {
 		x, ok := inputs[in.Name]
 		if !ok || len(x) != rows*in.Width {
-			return nil, fmt.Errorf("graph %s: input %s has %d values, want %d rows of %d", g.Name, in.Name, len(x), rows, in.Width)
+			return nil, fmt.Errorf("graph %s: input %s has %d values, want %d rows of %d", g.Name, in.Name, len(x), rows,
+				in.Width)
 		}
 		values[in.Name] = newMatrix(rows, in.Width, x)
 	}
@@ -63,7 +65,8 @@ func newMatrix(rows, cols int, x []float32) matrix {
 // unary and binary operations of elements.
 func unary(op string) func(x float64) float64 {
 	return map[string]func(x float64) float64{
-		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt, "Identity": func(x float64) float64 { return x },
+		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt,
+		"Identity": func(x float64) float64 { return x },
 		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
 		"Softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
 	}[op]

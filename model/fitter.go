@@ -71,7 +71,9 @@ type Diagnosed interface {
 // Diagnosis says how well the chains agree about one quantity, after Vehtari et al. (2021).
 type Diagnosis struct {
 	Name string
-	RHat float64 // rank-normalised split R̂; 1 for chains that cannot be told apart, above 1.01 they are too short, or in different modes
+	// rank-normalised split R̂; 1 for chains that cannot be told apart, above 1.01 they are too short, or in different
+	// modes
+	RHat float64
 	Bulk float64 // effective sample size for the centre; at least 400 is asked for
 	Tail float64 // for the 5 and 95 per cent quantiles, whichever is less
 	Size int     // sweeps of each chain that were compared

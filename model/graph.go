@@ -52,7 +52,10 @@ type Builder struct {
 
 // New begins a graph over the parameters of a model.
 func New(name, doc string, p *autodiff.Params) *Builder {
-	b := &Builder{graph: Graph{Name: name, Doc: doc}, params: p, known: map[string]autodiff.Named{}, used: map[string]bool{}}
+	b := &Builder{
+		graph: Graph{Name: name, Doc: doc}, params: p, known: map[string]autodiff.Named{},
+		used: map[string]bool{},
+	}
 	for _, w := range p.Layout() {
 		b.known[w.Name] = w
 	}
@@ -168,8 +171,8 @@ func (b *Builder) Choose(seen, a, other string) string {
 	return b.Op("Add", b.Op("Mul", seen, a), b.Op("Mul", b.Op("Sub", b.Scalar(1), seen), other))
 }
 
-// Mixture is Σᵢ wᵢ (x·Aᵢ), with the Aᵢ of so many rows below each other in a parameter [M·rows, cols] of which they are the
-// rows from the given one on in each block of stride rows.
+// Mixture is Σᵢ wᵢ (x·Aᵢ), with the Aᵢ of so many rows below each other in a parameter [M·rows, cols] of which they are
+// the rows from the given one on in each block of stride rows.
 func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) string {
 	v, all, cols := b.values(name)
 	stride := all / systems
@@ -211,7 +214,8 @@ func (b *Builder) LSTM(x, name string) string {
 		for i := range rows {
 			copy(w[i*units:], input[i*cols+k*units:][:units])
 		}
-		return b.Op("Gemm", x, b.Constant(name+".input."+word, rows, units, w), b.Constant(name+".bias."+word, 0, units, bias[k*units:(k+1)*units]))
+		return b.Op("Gemm", x, b.Constant(name+".input."+word, rows, units, w),
+			b.Constant(name+".bias."+word, 0, units, bias[k*units:(k+1)*units]))
 	}
 	cell := b.Op("Mul", b.Op("Sigmoid", gate(0, "input")), b.Op("Tanh", gate(2, "cell")))
 	return b.Op("Mul", b.Op("Sigmoid", gate(3, "output")), b.Op("Tanh", cell))
@@ -235,8 +239,8 @@ func (b *Builder) Concat(parts ...string) string {
 	return b.Op("Concat", parts...)
 }
 
-// BackwardLSTM runs a body over each of k parts of x of the given width, then an LSTM from the last to the first, and is its
-// output there.
+// BackwardLSTM runs a body over each of k parts of x of the given width, then an LSTM from the last to the first, and
+// is its output there.
 func (b *Builder) BackwardLSTM(x, body, name string, k, width int) string {
 	recurrent, _, cols := b.values(name + ".recurrent")
 	units := cols / 4
@@ -250,7 +254,8 @@ func (b *Builder) BackwardLSTM(x, body, name string, k, width int) string {
 			}
 			return p
 		}
-		out := b.Op("Gemm", y, b.Constant(name+".input."+word, rows, units, part(input, rows)), b.Constant(name+".bias."+word, 0, units, bias[g*units:(g+1)*units]))
+		out := b.Op("Gemm", y, b.Constant(name+".input."+word, rows, units, part(input, rows)),
+			b.Constant(name+".bias."+word, 0, units, bias[g*units:(g+1)*units]))
 		if h == "" {
 			return out
 		}

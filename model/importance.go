@@ -28,7 +28,9 @@ type Importance struct {
 
 // Bound returns the mean over the sequences of a batch, in nats per sequence and time step, with the given number of
 // draws; draw k uses noise(k). The bits are the same on every machine.
-func (i *Importance) Bound(m Weighing, tape *autodiff.Tape, b Batch, samples int, noise func(k int) rng.Stream) float64 {
+func (i *Importance) Bound(m Weighing, tape *autodiff.Tape, b Batch, samples int,
+	noise func(k int) rng.Stream,
+) float64 {
 	for len(i.weights) < samples {
 		i.weights = append(i.weights, nil)
 	}

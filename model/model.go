@@ -67,9 +67,11 @@ type Query struct {
 type Forecast struct {
 	Horizon, B, Samples, NX, M int
 
-	Mean     []float32 // [Horizon,B,NX] decoder mean, averaged over the rollouts, or its expectation where the model knows it
-	Paths    []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
-	SD       []float32 // [Samples,Horizon,B,NX] standard deviation of p(x | z) along each rollout; zeros where the paths are draws
+	// [Horizon,B,NX] decoder mean, averaged over the rollouts, or its expectation where the model knows it
+	Mean  []float32
+	Paths []float32 // [Samples,Horizon,B,NX] decoder mean of each rollout
+	// [Samples,Horizon,B,NX] standard deviation of p(x | z) along each rollout; zeros where the paths are draws
+	SD       []float32
 	Draw     []float32 // [Horizon,B,NX] draws from the decoder along the first rollout
 	Switches []float32 // [Horizon,B,M] mixing weights, averaged over the rollouts
 }
@@ -85,9 +87,9 @@ func (f *Forecast) Resize(horizon, b, samples, nx, m int) {
 	f.Switches = resize(f.Switches, horizon*b*m)
 }
 
-// Filtering is the posterior along one path of draws over a prefix: row t is q(z_t) given the drawn
-// z_{t−1} and s_t. The first step is a draw of z_1, with a standard deviation of zero and no switch. A model whose filter
-// is exact draws nothing: its rows are q(z_t) given what was observed up to t, the first like the others.
+// Filtering is the posterior along one path of draws over a prefix: row t is q(z_t) given the drawn z_{t−1} and s_t.
+// The first step is a draw of z_1, with a standard deviation of zero and no switch. A model whose filter is exact draws
+// nothing: its rows are q(z_t) given what was observed up to t, the first like the others.
 type Filtering struct {
 	T, B, NZ, M int
 
@@ -144,8 +146,8 @@ func (s *Smoothing) Resize(t, b, nx, nz int) {
 	s.SD = resize(s.SD, t*b*nz)
 }
 
-// Smoother is a Forecaster that infers every time step from all observations, as far as its inference reads them: where a
-// batch marks observations as missing, it fills them in.
+// Smoother is a Forecaster that infers every time step from all observations, as far as its inference reads them: where
+// a batch marks observations as missing, it fills them in.
 type Smoother interface {
 	// Smooth infers states and observations of all time steps.
 	Smooth(dst *Smoothing, b Batch)

@@ -28,8 +28,8 @@ type SampleQuery struct {
 	Noise    rng.Stream
 }
 
-// Sampler is a Forecaster whose model says how a sequence begins, so that it can make up whole ones. (A model of the next
-// observation alone has no first one.)
+// Sampler is a Forecaster whose model says how a sequence begins, so that it can make up whole ones. (A model of the
+// next observation alone has no first one.)
 type Sampler interface {
 	// Sample draws initial states from the prior, then every transition and observation.
 	Sample(dst *Sampling, q SampleQuery)

@@ -23,8 +23,8 @@ type Segmenter interface {
 	Segment(dst *Segmentation, b Batch, paths int, noise rng.Stream)
 }
 
-// SegmentByFilter segments by the average of the mixing weights that a filter infers. Weights that do not sum to 1 count
-// by their share of the sum.
+// SegmentByFilter segments by the average of the mixing weights that a filter infers. Weights that do not sum to 1
+// count by their share of the sum.
 func SegmentByFilter(dst *Segmentation, f Filterer, b Batch, paths int, noise rng.Stream) {
 	var answer Filtering
 	for path := range paths {

@@ -22,8 +22,9 @@ func (b *Belief) Resize(n, nz, m int, switched bool) {
 	}
 }
 
-// Disturbance is the noise of a step: of the state [B,NZ], standard normal, and of the switch [B,M], in the distribution of
-// its kind (Gumbel, logistic or standard normal). The zero Disturbance has none, so that a step follows the means.
+// Disturbance is the noise of a step: of the state [B,NZ], standard normal, and of the switch [B,M], in the
+// distribution of its kind (Gumbel, logistic or standard normal). The zero Disturbance has none, so that a step follows
+// the means.
 type Disturbance struct{ State, Switch []float32 }
 
 // Stepper is a Forecaster that filters sequences one observation at a time, in the same time for every step: each step
@@ -42,8 +43,9 @@ type Stepper interface {
 	Emit(mean, sd, z []float32)
 }
 
-// Exporter is a Stepper whose steps can be written as graphs, in the units of the model: encoder, initial, first_step (if the
-// first switch has a network of its own), filter_step, first_transition and transition, predict (so many steps) and emission.
+// Exporter is a Stepper whose steps can be written as graphs, in the units of the model: encoder, initial, first_step
+// (if the first switch has a network of its own), filter_step, first_transition and transition, predict (so many steps)
+// and emission.
 type Exporter interface {
 	Stepper
 	Graphs(horizon int) []Graph

@@ -46,7 +46,8 @@ func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int
 	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 	each := (c.conn.MaxPayload() - overhead) / 4 * 3 // base64 makes four characters of three bytes
 	if each < 1 {
-		return fmt.Errorf("bring the data set to the host: the broker's payload limit of %d bytes leaves no room", c.conn.MaxPayload())
+		return fmt.Errorf("bring the data set to the host: the broker's payload limit of %d bytes leaves no room",
+			c.conn.MaxPayload())
 	}
 	for stuck := 0; ; {
 		s, err := ask[Stored](ctx, c, uploadSubject, p)

@@ -103,7 +103,10 @@ func (s *Store) complete(f *os.File, path, hash string) error {
 		return fmt.Errorf("check the data set: %w", err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
-		return errors.Join(&Error{Code: BadRequest, Text: fmt.Sprintf("the data set has the hash %s, not %s", got, hash), Hint: "send it again"}, os.Remove(path))
+		return errors.Join(&Error{
+			Code: BadRequest, Text: fmt.Sprintf("the data set has the hash %s, not %s", got, hash),
+			Hint: "send it again",
+		}, os.Remove(path))
 	}
 	if err := os.Rename(path, filepath.Join(s.dir, hash)); err != nil {
 		return fmt.Errorf("keep the data set: %w", err)

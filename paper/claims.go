@@ -82,30 +82,43 @@ func Claims() []Claim {
 
 func table1Claims() []Claim {
 	return []Claim{
-		{"best-maze", Table1, "Maze: Normal predicts best, 1, 5 and 10 steps ahead.", func(r *Results) Verdict { return r.best("maze") }},
-		{"best-reacher", Table1, "Reacher: Normal predicts best, 1, 5 and 10 steps ahead.", func(r *Results) Verdict { return r.best("reacher") }},
-		{"order-maze", Table1, "Maze: Normal below Concrete below Fusion below DVBF below LSTM below Static, 5 and 10 steps ahead.", func(r *Results) Verdict {
+		{
+			"best-maze", Table1, "Maze: Normal predicts best, 1, 5 and 10 steps ahead.",
+			func(r *Results) Verdict { return r.best("maze") },
+		},
+		{
+			"best-reacher", Table1, "Reacher: Normal predicts best, 1, 5 and 10 steps ahead.",
+			func(r *Results) Verdict { return r.best("reacher") },
+		},
+		{"order-maze", Table1, "Maze: Normal below Concrete below Fusion below DVBF below LSTM below Static, 5 and 10 " +
+			"steps ahead.", func(r *Results) Verdict {
 			return r.order("maze", []string{"normal", "concrete", "fusion", "dvbf", "lstm", "static"}, []int{5, 10})
 		}},
-		{"order-reacher", Table1, "Reacher: Normal below Fusion below Concrete below DVBF below LSTM below Static, 5 and 10 steps ahead.", func(r *Results) Verdict {
+		{"order-reacher", Table1, "Reacher: Normal below Fusion below Concrete below DVBF below LSTM below Static, 5 and " +
+			"10 steps ahead.", func(r *Results) Verdict {
 			return r.order("reacher", []string{"normal", "fusion", "concrete", "dvbf", "lstm", "static"}, []int{5, 10})
 		}},
-		{"switch-maze", Table1, "Maze: the error of Normal is about 0.27 of that of Fusion, 5 and 10 steps ahead (within a factor of 1.5).", func(r *Results) Verdict {
+		{"switch-maze", Table1, "Maze: the error of Normal is about 0.27 of that of Fusion, 5 and 10 steps ahead (within " +
+			"a factor of 1.5).", func(r *Results) Verdict {
 			return r.share("maze", 0.27)
 		}},
-		{"switch-reacher", Table1, "Reacher: the error of Normal is about 0.6 of that of Fusion, 5 and 10 steps ahead (within a factor of 1.5).", func(r *Results) Verdict {
+		{"switch-reacher", Table1, "Reacher: the error of Normal is about 0.6 of that of Fusion, 5 and 10 steps ahead " +
+			"(within a factor of 1.5).", func(r *Results) Verdict {
 			return r.share("reacher", 0.6)
 		}},
-		{"tenth", Table1, "Normal and Fusion have less than a tenth of the error of Static 10 steps ahead.", func(r *Results) Verdict {
-			v := Verdict{Judgement: Holds}
-			for _, env := range []string{"maze", "reacher"} {
-				for _, key := range []string{"normal", "fusion"} {
-					values := negative(r.values(r.group(Table1, env, key), "table1", "ratio_to_static.10"))
-					v = v.and(Verdict{atLeast(values, -0.1), fmt.Sprintf("%s %s %s", env, key, spreadOf(negative(values)))})
+		{
+			"tenth", Table1, "Normal and Fusion have less than a tenth of the error of Static 10 steps ahead.",
+			func(r *Results) Verdict {
+				v := Verdict{Judgement: Holds}
+				for _, env := range []string{"maze", "reacher"} {
+					for _, key := range []string{"normal", "fusion"} {
+						values := negative(r.values(r.group(Table1, env, key), "table1", "ratio_to_static.10"))
+						v = v.and(Verdict{atLeast(values, -0.1), fmt.Sprintf("%s %s %s", env, key, spreadOf(negative(values)))})
+					}
 				}
-			}
-			return v
-		}},
+				return v
+			},
+		},
 	}
 }
 
@@ -148,7 +161,8 @@ func (r *Results) best(env string) Verdict {
 		if next == nil {
 			return Verdict{Judgement: NotMeasured}
 		}
-		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next.Label, spreadOf(r.values(next, "table1", metric)))})
+		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next.Label,
+			spreadOf(r.values(next, "table1", metric)))})
 	}
 	return v
 }
@@ -195,30 +209,46 @@ func (r *Results) reaches(part Part, env, key, protocol, metric string, limit fl
 
 func probeClaims() []Claim {
 	return []Claim{
-		{"velocity", Table1, "Maze: velocities can be read linearly out of z with R² 0.92 (at least 0.90).", func(r *Results) Verdict {
-			return r.reaches(Table1, "maze", "normal", "velocity", "r2_z.mean", 0.90)
-		}},
-		{"wall", Table1, "Maze: a tree tells contacts with walls from the switch with F1 0.46, which is above chance.", func(r *Results) Verdict {
-			chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance.mean")
-			v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree.mean", 0.46)
-			return v.and(Verdict{Holds, "every step called a contact " + spreadOf(chance).String()})
-		}},
-		{"limit", Table1, "Reacher: a logistic regression tells contacts with the joint's limit from the switch with F1 0.53.", func(r *Results) Verdict {
-			return r.reaches(Table1, "reacher", "concrete", "contact", "f1_logistic.mean", 0.53)
-		}},
-		{"maps", Table1, "Maze: the switch of Concrete follows the nearness of walls more than the weights of Fusion do.", func(r *Results) Verdict {
-			v := Verdict{Judgement: Holds}
-			for _, side := range []string{"vertical", "horizontal"} {
-				metric := "correlation_ratio_" + side
-				ours := r.values(r.group(Table1, "maze", "concrete"), "switches", metric)
-				fusion := r.values(r.group(Table1, "maze", "fusion"), "switches", metric)
-				v = v.and(Verdict{below(fusion, ours), fmt.Sprintf("%s walls: Concrete %s, Fusion %s", side, spreadOf(ours), spreadOf(fusion))})
-			}
-			return v
-		}},
-		{"activation", Table1, "Reacher: a system's weight depends on the angle of the limited joint more than on that of the free one.", func(r *Results) Verdict {
+		{
+			"velocity", Table1, "Maze: velocities can be read linearly out of z with R² 0.92 (at least 0.90).",
+			func(r *Results) Verdict {
+				return r.reaches(Table1, "maze", "normal", "velocity", "r2_z.mean", 0.90)
+			},
+		},
+		{
+			"wall", Table1, "Maze: a tree tells contacts with walls from the switch with F1 0.46, which is above chance.",
+			func(r *Results) Verdict {
+				chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance.mean")
+				v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree.mean", 0.46)
+				return v.and(Verdict{Holds, "every step called a contact " + spreadOf(chance).String()})
+			},
+		},
+		{
+			"limit", Table1,
+			"Reacher: a logistic regression tells contacts with the joint's limit from the switch with F1 0.53.",
+			func(r *Results) Verdict {
+				return r.reaches(Table1, "reacher", "concrete", "contact", "f1_logistic.mean", 0.53)
+			},
+		},
+		{
+			"maps", Table1, "Maze: the switch of Concrete follows the nearness of walls more than the weights of Fusion do.",
+			func(r *Results) Verdict {
+				v := Verdict{Judgement: Holds}
+				for _, side := range []string{"vertical", "horizontal"} {
+					metric := "correlation_ratio_" + side
+					ours := r.values(r.group(Table1, "maze", "concrete"), "switches", metric)
+					fusion := r.values(r.group(Table1, "maze", "fusion"), "switches", metric)
+					v = v.and(Verdict{below(fusion, ours), fmt.Sprintf("%s walls: Concrete %s, Fusion %s", side, spreadOf(ours),
+						spreadOf(fusion))})
+				}
+				return v
+			},
+		},
+		{"activation", Table1, "Reacher: a system's weight depends on the angle of the limited joint more than on that of " +
+			"the free one.", func(r *Results) Verdict {
 			g := r.group(Table1, "reacher", "normal")
-			limited, free := r.values(g, "latent", "correlation_ratio.elbow angle (3 rad)"), r.values(g, "latent", "correlation_ratio.θ (rad)")
+			limited, free := r.values(g, "latent", "correlation_ratio.elbow angle (3 rad)"),
+				r.values(g, "latent", "correlation_ratio.θ (rad)")
 			return Verdict{below(free, limited), fmt.Sprintf("limited %s, free %s", spreadOf(limited), spreadOf(free))}
 		}},
 	}
@@ -244,18 +274,25 @@ func fhnClaims() []Claim {
 		{"fhn-level", FHN, "Oscillator: R² of Concrete 30 steps ahead is 0.956 (at least 0.946).", func(r *Results) Verdict {
 			return Verdict{atLeast(r2(r, "concrete", 30), 0.946), "Concrete " + spreadOf(r2(r, "concrete", 30)).String()}
 		}},
-		{"fhn-trslds", FHN, "Oscillator: Concrete is not more than 0.02 below TrSLDS at any horizon.", func(r *Results) Verdict {
-			return compare(r, "trslds", "concrete", 0.02, eval.FHNHorizons())
-		}},
-		{"fhn-rslds", FHN, "Oscillator: Concrete and TrSLDS are better than rSLDS from 25 steps on.", func(r *Results) Verdict {
-			return compare(r, "rslds", "concrete", 0, []int{25, 30}).and(compare(r, "rslds", "trslds", 0, []int{25, 30}))
-		}},
+		{
+			"fhn-trslds", FHN, "Oscillator: Concrete is not more than 0.02 below TrSLDS at any horizon.",
+			func(r *Results) Verdict {
+				return compare(r, "trslds", "concrete", 0.02, eval.FHNHorizons())
+			},
+		},
+		{
+			"fhn-rslds", FHN, "Oscillator: Concrete and TrSLDS are better than rSLDS from 25 steps on.",
+			func(r *Results) Verdict {
+				return compare(r, "rslds", "concrete", 0, []int{25, 30}).and(compare(r, "rslds", "trslds", 0, []int{25, 30}))
+			},
+		},
 		{"fhn-linear", FHN, "Oscillator: every model is better than a linear one from 5 steps on.", func(r *Results) Verdict {
 			v := Verdict{Judgement: Holds}
 			for _, key := range []string{"concrete", "trslds", "rslds"} {
 				for _, k := range []int{5, 30} {
 					linear := r.values(r.group(FHN, "fhn", key), "fhn", fmt.Sprintf("r2_linear.%d", k-1))
-					v = v.and(Verdict{below(linear, r2(r, key, k)), fmt.Sprintf("k = %d: linear %s, %s %s", k, spreadOf(linear), key, spreadOf(r2(r, key, k)))})
+					v = v.and(Verdict{below(linear, r2(r, key, k)), fmt.Sprintf("k = %d: linear %s, %s %s", k, spreadOf(linear), key,
+						spreadOf(r2(r, key, k)))})
 				}
 			}
 			return v
@@ -276,15 +313,24 @@ func ballClaims() []Claim {
 		return v
 	}
 	return []Claim{
-		{"ball-smoothed", Ball, "Ball: KVAE smoothed has fewer wrong pixels than ours after 1 and 5 images.", func(r *Results) Verdict {
-			return compare(r, "kvae", "error_smoothed", "normal", "error", []int{1, 5})
-		}},
-		{"ball-generative", Ball, "Ball: ours has fewer wrong pixels than KVAE's generation from 5 images on.", func(r *Results) Verdict {
-			return compare(r, "normal", "error", "kvae", "error", []int{5, 10, 15})
-		}},
-		{"ball-long", Ball, "Ball: ours has fewer wrong pixels than KVAE smoothed after 15 images.", func(r *Results) Verdict {
-			return compare(r, "normal", "error", "kvae", "error_smoothed", []int{15})
-		}},
+		{
+			"ball-smoothed", Ball, "Ball: KVAE smoothed has fewer wrong pixels than ours after 1 and 5 images.",
+			func(r *Results) Verdict {
+				return compare(r, "kvae", "error_smoothed", "normal", "error", []int{1, 5})
+			},
+		},
+		{
+			"ball-generative", Ball, "Ball: ours has fewer wrong pixels than KVAE's generation from 5 images on.",
+			func(r *Results) Verdict {
+				return compare(r, "normal", "error", "kvae", "error", []int{5, 10, 15})
+			},
+		},
+		{
+			"ball-long", Ball, "Ball: ours has fewer wrong pixels than KVAE smoothed after 15 images.",
+			func(r *Results) Verdict {
+				return compare(r, "normal", "error", "kvae", "error_smoothed", []int{15})
+			},
+		},
 	}
 }
 
@@ -293,17 +339,21 @@ func dtClaims() []Claim {
 		return r.values(r.group(DT, "maze", dtKey(key, dt)), "dt", "error")
 	}
 	return []Claim{
-		{"dt-growth", DT, "The error grows with the duration of a step, for Normal and for Concrete.", func(r *Results) Verdict {
-			v := Verdict{Judgement: Holds}
-			for _, key := range []string{"normal", "concrete"} {
-				steps := eval.DTPaperSteps()
-				for i := 1; i < len(steps); i++ {
-					v.Judgement = v.both(below(at(r, key, steps[i-1]), at(r, key, steps[i])))
+		{
+			"dt-growth", DT, "The error grows with the duration of a step, for Normal and for Concrete.",
+			func(r *Results) Verdict {
+				v := Verdict{Judgement: Holds}
+				for _, key := range []string{"normal", "concrete"} {
+					steps := eval.DTPaperSteps()
+					for i := 1; i < len(steps); i++ {
+						v.Judgement = v.both(below(at(r, key, steps[i-1]), at(r, key, steps[i])))
+					}
+					v = v.and(Verdict{v.Judgement, fmt.Sprintf("%s: %s at %g s, %s at %g s", key, spreadOf(at(r, key, steps[0])),
+						steps[0], spreadOf(at(r, key, steps[5])), steps[5])})
 				}
-				v = v.and(Verdict{v.Judgement, fmt.Sprintf("%s: %s at %g s, %s at %g s", key, spreadOf(at(r, key, steps[0])), steps[0], spreadOf(at(r, key, steps[5])), steps[5])})
-			}
-			return v
-		}},
+				return v
+			},
+		},
 		{"dt-short", DT, "Concrete is better than Normal at steps of 2 and 5 ms.", func(r *Results) Verdict {
 			return dtCompare(r, at, "concrete", "normal", []float64{.002, .005})
 		}},
@@ -316,7 +366,8 @@ func dtClaims() []Claim {
 func dtCompare(r *Results, at func(*Results, string, float64) []float64, a, b string, steps []float64) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, dt := range steps {
-		v = v.and(Verdict{below(at(r, a, dt), at(r, b, dt)), fmt.Sprintf("%g s: %s %s, %s %s", dt, a, spreadOf(at(r, a, dt)), b, spreadOf(at(r, b, dt)))})
+		v = v.and(Verdict{below(at(r, a, dt), at(r, b, dt)), fmt.Sprintf("%g s: %s %s, %s %s", dt, a, spreadOf(at(r, a, dt)),
+			b, spreadOf(at(r, b, dt)))})
 	}
 	return v
 }

@@ -1,5 +1,5 @@
-// Package paper is the paper as one program: its experiments as a list of runs, the claims that they decide, and the report with
-// tables, figures and the paper's own numbers beside them.
+// Package paper is the paper as one program: its experiments as a list of runs, the claims that they decide, and the
+// report with tables, figures and the paper's own numbers beside them.
 //
 //	study       trains the list, some runs at a time, and measures each by protocols; it goes on where it was stopped
 //	plan        which runs there are, at which size

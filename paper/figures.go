@@ -39,10 +39,19 @@ func floats(n []int) []float64 {
 }
 
 func (r *Results) errors(env string) figure.Comparison {
-	ratio := figure.ComparisonPanel{Name: "ratio", Title: env + ": squared error over Static", X: "steps ahead, k", Y: "squared error / Static", LogY: true}
-	calibration := figure.ComparisonPanel{Name: "calibration", Title: "error over predicted variance", X: "steps ahead, k", Y: "squared error / variance", LogY: true}
+	ratio := figure.ComparisonPanel{
+		Name: "ratio", Title: env + ": squared error over Static", X: "steps ahead, k",
+		Y: "squared error / Static", LogY: true,
+	}
+	calibration := figure.ComparisonPanel{
+		Name: "calibration", Title: "error over predicted variance", X: "steps ahead, k",
+		Y: "squared error / variance", LogY: true,
+	}
 	for _, g := range r.of(Table1, env) {
-		line := figure.ComparisonLine{Name: g.Label, X: upTo(eval.Table1Horizon), Seeds: r.column(g, "table1", "ratio_to_static"), Reference: g.Key == "static"}
+		line := figure.ComparisonLine{
+			Name: g.Label, X: upTo(eval.Table1Horizon),
+			Seeds: r.column(g, "table1", "ratio_to_static"), Reference: g.Key == "static",
+		}
 		for _, p := range eval.Table1Ratios(env) {
 			if p.Key == g.Key && p.Key != "static" {
 				line.PaperX, line.PaperY = floats(eval.Table1Horizons()), p.Error
@@ -50,14 +59,20 @@ func (r *Results) errors(env string) figure.Comparison {
 		}
 		ratio.Lines = append(ratio.Lines, line)
 		if g.Key != "static" {
-			calibration.Lines = append(calibration.Lines, figure.ComparisonLine{Name: g.Label, X: upTo(eval.Table1Horizon), Seeds: r.column(g, "table1", "calibration")})
+			calibration.Lines = append(calibration.Lines, figure.ComparisonLine{
+				Name: g.Label, X: upTo(eval.Table1Horizon),
+				Seeds: r.column(g, "table1", "calibration"),
+			})
 		}
 	}
 	return figure.Comparison{Name: "table1-" + env, Panels: []figure.ComparisonPanel{ratio, calibration}}
 }
 
 func (r *Results) r2() figure.Comparison {
-	panel := figure.ComparisonPanel{Name: "r2", Title: "oscillator: R² of predictions, stimulus unknown", X: "steps ahead, k", Y: "R²"}
+	panel := figure.ComparisonPanel{
+		Name: "r2", Title: "oscillator: R² of predictions, stimulus unknown",
+		X: "steps ahead, k", Y: "R²",
+	}
 	horizons := eval.FHNHorizons()
 	last := horizons[len(horizons)-1]
 	keys := map[string]string{"concrete": "ours", "trslds": "TrSLDS", "rslds": "rSLDS"}
@@ -70,7 +85,10 @@ func (r *Results) r2() figure.Comparison {
 		}
 		panel.Lines = append(panel.Lines, line)
 		if i == 0 {
-			panel.Lines = append(panel.Lines, figure.ComparisonLine{Name: "true equations", X: upTo(last), Seeds: cut(r.column(g, "fhn", "true_system"), last), Reference: true})
+			panel.Lines = append(panel.Lines, figure.ComparisonLine{
+				Name: "true equations", X: upTo(last),
+				Seeds: cut(r.column(g, "fhn", "true_system"), last), Reference: true,
+			})
 		}
 	}
 	return figure.Comparison{Name: "fhn-r2", Panels: []figure.ComparisonPanel{panel}}
@@ -88,13 +106,19 @@ func cut(lists [][]float64, n int) [][]float64 {
 }
 
 func (r *Results) wrongPixels() figure.Comparison {
-	panel := figure.ComparisonPanel{Name: "pixels", Title: "ball: wrong pixels in n predicted images", X: "images, n", Y: "share of wrong pixels"}
+	panel := figure.ComparisonPanel{
+		Name: "pixels", Title: "ball: wrong pixels in n predicted images", X: "images, n",
+		Y: "share of wrong pixels",
+	}
 	for _, g := range r.of(Ball, "ball") {
 		for _, kind := range []struct{ suffix, label, paper string }{
 			{"", "", map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]},
 			{"_smoothed", ", smoothed", map[string]string{"kvae": "kvae_smoothed"}[g.Key]},
 		} {
-			line := figure.ComparisonLine{Name: g.Label + kind.label, X: floats(eval.PixelHorizons()), Seeds: r.bySeed(g, "pixels", "error"+kind.suffix, eval.PixelHorizons())}
+			line := figure.ComparisonLine{
+				Name: g.Label + kind.label, X: floats(eval.PixelHorizons()),
+				Seeds: r.bySeed(g, "pixels", "error"+kind.suffix, eval.PixelHorizons()),
+			}
 			if len(line.Seeds) == 0 {
 				continue
 			}
@@ -127,8 +151,14 @@ func (r *Results) bySeed(g *Group, protocol, metric string, members []int) [][]f
 }
 
 func (r *Results) overDurations() figure.Comparison {
-	absolute := figure.ComparisonPanel{Name: "error", Title: "one agent: absolute error per dimension", X: "duration of a step (s)", Y: "absolute error", LogX: true, LogY: true}
-	ratio := figure.ComparisonPanel{Name: "ratio", Title: "over that of Static", X: "duration of a step (s)", Y: "absolute error / Static", LogX: true, LogY: true}
+	absolute := figure.ComparisonPanel{
+		Name: "error", Title: "one agent: absolute error per dimension",
+		X: "duration of a step (s)", Y: "absolute error", LogX: true, LogY: true,
+	}
+	ratio := figure.ComparisonPanel{
+		Name: "ratio", Title: "over that of Static", X: "duration of a step (s)",
+		Y: "absolute error / Static", LogX: true, LogY: true,
+	}
 	byLabel := map[string][]*Group{}
 	var labels []string
 	for _, g := range r.of(DT, "maze") {

@@ -16,8 +16,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Kept are the numbers of a trained and measured trial, in a file of their own, that count in place of its run when that
-// is gone. They count for one configuration and one arithmetic, whose bits they would be again.
+// Kept are the numbers of a trained and measured trial, in a file of their own, that count in place of its run when
+// that is gone. They count for one configuration and one arithmetic, whose bits they would be again.
 type Kept struct {
 	Run        string              `json:"run"`
 	Config     string              `json:"config"`     // YAML, all keys
@@ -37,7 +37,8 @@ type Findings struct {
 
 // whole reports whether there are numbers of every protocol of a trial.
 func (k *Kept) whole(t Trial) bool {
-	return k != nil && !slices.ContainsFunc(t.Protocols, func(name string) bool { return k.Protocols[name].Numbers == nil })
+	return k != nil &&
+		!slices.ContainsFunc(t.Protocols, func(name string) bool { return k.Protocols[name].Numbers == nil })
 }
 
 // arithmetic is a hash of the bits that this build computes for a trial: those of every kernel, and those of the
@@ -98,8 +99,9 @@ func (s *Study) keep(t Trial) error {
 		return err
 	}
 	k := &Kept{
-		Run: t.Name, Config: string(t.Config.YAML()), Version: s.Version, Updates: info.Step, Parameters: info.ParametersSHA256,
-		Episodes: s.Episodes, Protocols: map[string]Findings{},
+		Run: t.Name, Config: string(t.Config.YAML()), Version: s.Version, Updates: info.Step,
+		Parameters: info.ParametersSHA256,
+		Episodes:   s.Episodes, Protocols: map[string]Findings{},
 	}
 	if k.Arithmetic, err = arithmetic(t); err != nil {
 		return err

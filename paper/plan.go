@@ -113,9 +113,9 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 }
 
 // at are the settings of a group that a size has beside its preset: at Smoke chains that last seconds, at Quick short
-// trainings where a part has very many runs and of KVAE without images, which has no row in the paper and gets no better by
-// more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a quarter
-// of the updates (docs/results/kvae.md).
+// trainings where a part has very many runs and of KVAE without images, which has no row in the paper and gets no
+// better by more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a
+// quarter of the updates (docs/results/kvae.md).
 func (g *Group) at(size Size) []string {
 	switch chains := g.Key == "rslds" || g.Key == "trslds"; {
 	case chains && size == Smoke:
@@ -136,7 +136,8 @@ func (g *Group) at(size Size) []string {
 func kvaeSchedule() []string {
 	return []string{
 		"model.latent=4", "model.switches=3", "train.batch=32", "train.shards=2",
-		"optim.schedule=exponential", "optim.rate=7e-3", "optim.decay=0.85", "optim.warmup=0", "optim.clip=150", "optim.clip_factor=0",
+		"optim.schedule=exponential", "optim.rate=7e-3", "optim.decay=0.85", "optim.warmup=0", "optim.clip=150",
+		"optim.clip_factor=0",
 	}
 }
 
@@ -170,14 +171,38 @@ func groups() []*Group {
 	}
 	list = append(
 		list,
-		&Group{Part: FHN, Environment: "fhn", Key: "concrete", Label: "Ours (Concrete)", Settings: []string{"model.switching=concrete"}, Protocols: []string{"fhn"}},
-		&Group{Part: FHN, Environment: "fhn", Key: "normal", Label: "Ours (Normal)", Settings: []string{"model.switching=normal"}, Protocols: []string{"fhn"}},
-		&Group{Part: FHN, Environment: "fhn", Key: "trslds", Label: "TrSLDS", Settings: []string{"model.kind=trslds"}, Protocols: []string{"fhn"}},
-		&Group{Part: FHN, Environment: "fhn", Key: "rslds", Label: "rSLDS", Settings: []string{"model.kind=rslds"}, Protocols: []string{"fhn"}},
-		&Group{Part: Ball, Environment: "ball", Key: "normal", Label: "Ours (Normal)", Settings: []string{"model.switching=normal"}, Protocols: []string{"pixels"}},
-		&Group{Part: Ball, Environment: "ball", Key: "concrete", Label: "Ours (Concrete)", Settings: []string{"model.switching=concrete"}, Protocols: []string{"pixels"}},
-		&Group{Part: Ball, Environment: "ball", Key: "deterministic", Label: "Ours (deterministic)", Settings: []string{"model.switching=deterministic"}, Protocols: []string{"pixels"}},
-		&Group{Part: Ball, Environment: "ball", Key: "kvae", Label: "KVAE", Settings: []string{"model.kind=kvae"}, Protocols: []string{"pixels"}},
+		&Group{
+			Part: FHN, Environment: "fhn", Key: "concrete", Label: "Ours (Concrete)",
+			Settings: []string{"model.switching=concrete"}, Protocols: []string{"fhn"},
+		},
+		&Group{
+			Part: FHN, Environment: "fhn", Key: "normal", Label: "Ours (Normal)",
+			Settings: []string{"model.switching=normal"}, Protocols: []string{"fhn"},
+		},
+		&Group{
+			Part: FHN, Environment: "fhn", Key: "trslds", Label: "TrSLDS", Settings: []string{"model.kind=trslds"},
+			Protocols: []string{"fhn"},
+		},
+		&Group{
+			Part: FHN, Environment: "fhn", Key: "rslds", Label: "rSLDS", Settings: []string{"model.kind=rslds"},
+			Protocols: []string{"fhn"},
+		},
+		&Group{
+			Part: Ball, Environment: "ball", Key: "normal", Label: "Ours (Normal)",
+			Settings: []string{"model.switching=normal"}, Protocols: []string{"pixels"},
+		},
+		&Group{
+			Part: Ball, Environment: "ball", Key: "concrete", Label: "Ours (Concrete)",
+			Settings: []string{"model.switching=concrete"}, Protocols: []string{"pixels"},
+		},
+		&Group{
+			Part: Ball, Environment: "ball", Key: "deterministic", Label: "Ours (deterministic)",
+			Settings: []string{"model.switching=deterministic"}, Protocols: []string{"pixels"},
+		},
+		&Group{
+			Part: Ball, Environment: "ball", Key: "kvae", Label: "KVAE", Settings: []string{"model.kind=kvae"},
+			Protocols: []string{"pixels"},
+		},
 	)
 	return append(list, dtGroups()...)
 }
@@ -188,7 +213,10 @@ func table1Groups(env string) []*Group {
 		if key != "normal" && key != "linear" {
 			settings = append(settings, usualEpsilon(env)...)
 		}
-		return &Group{Part: Table1, Environment: env, Key: key, Label: label, Settings: settings, Protocols: append([]string{"table1"}, protocols...)}
+		return &Group{
+			Part: Table1, Environment: env, Key: key, Label: label, Settings: settings,
+			Protocols: append([]string{"table1"}, protocols...),
+		}
 	}
 	ours := []string{"velocity", "contact", "switches", "latent", "trajectories"}
 	return []*Group{
@@ -215,7 +243,11 @@ func usualEpsilon(env string) []string {
 // ablationGroups vary the switch and the weights of ours.
 func ablationGroups(env string) []*Group {
 	var list []*Group
-	for _, s := range []struct{ key, label string }{{"normal", "Normal"}, {"concrete", "Concrete"}, {"deterministic", "deterministic"}} {
+	for _, s := range []struct{ key, label string }{
+		{"normal", "Normal"},
+		{"concrete", "Concrete"},
+		{"deterministic", "deterministic"},
+	} {
 		for _, weights := range []string{"softmax", "sigmoid"} {
 			settings := []string{"model.switching=" + s.key, "model.weights=" + weights}
 			if s.key != "normal" {
@@ -242,7 +274,10 @@ func dtGroups() []*Group {
 			text := strconv.FormatFloat(dt, 'g', -1, 64)
 			list = append(list, &Group{
 				Part: DT, Environment: "maze", Key: dtKey(s.key, dt), Label: s.label, X: dt,
-				Settings:  []string{"env.balls=1", "env.dt=" + text, "model.switching=" + s.switching, "model.weights=" + s.weights},
+				Settings: []string{
+					"env.balls=1", "env.dt=" + text, "model.switching=" + s.switching,
+					"model.weights=" + s.weights,
+				},
 				Protocols: []string{"dt"},
 			})
 		}

@@ -61,7 +61,10 @@ func (b *board) change(i int, f func(*Active)) {
 	at := slices.IndexFunc(b.progress.Active, func(a Active) bool { return a.Trial == i })
 	if at < 0 {
 		at = len(b.progress.Active)
-		b.progress.Active = append(b.progress.Active, Active{Trial: i, Name: b.study.Trials[i].Name, Steps: b.study.Trials[i].Config.Train.Steps})
+		b.progress.Active = append(b.progress.Active, Active{
+			Trial: i, Name: b.study.Trials[i].Name,
+			Steps: b.study.Trials[i].Config.Train.Steps,
+		})
 	}
 	f(&b.progress.Active[at])
 	b.tell(i)

@@ -69,11 +69,15 @@ func Write(dir, runsDir string, list []Run) error {
 }
 
 func settings(list []Run) *Table {
-	t := &Table{Columns: []string{"run", "preset and settings", "seed", "state", "updates", "parameters", "SHA-256 of the parameters"}, Words: true}
+	t := &Table{Columns: []string{
+		"run", "preset and settings", "seed", "state", "updates", "parameters",
+		"SHA-256 of the parameters",
+	}, Words: true}
 	for _, r := range list {
 		i := r.Info
 		t.Rows = append(t.Rows, []string{
-			i.Name, strings.TrimSpace(i.Preset + " " + strings.Join(r.Overrides, " ")), strconv.FormatUint(i.Seed, 10), string(i.State),
+			i.Name, strings.TrimSpace(i.Preset + " " + strings.Join(r.Overrides, " ")), strconv.FormatUint(i.Seed, 10),
+			string(i.State),
 			terminal.Group(i.Step), terminal.Group(i.Parameters), i.ParametersSHA256,
 		})
 	}
@@ -116,7 +120,8 @@ func curves(figures, runsDir string, names []string) (Section, error) {
 	if _, err := c.Figure().Write(figures); err != nil {
 		return s, err
 	}
-	s.Blocks = []Block{Picture("training", "Loss over updates. Losses of different families are of different quantities: compare them within a family.")}
+	s.Blocks = []Block{Picture("training", "Loss over updates. Losses of different families are of different "+
+		"quantities: compare them within a family.")}
 	return s, nil
 }
 

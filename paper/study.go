@@ -69,7 +69,8 @@ func (s *Study) state(t Trial) (store.Info, error) {
 		return store.Info{}, err
 	}
 	if !c.Equal(t.Config) {
-		return store.Info{}, config.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers, job.Differences(c, t.Config)),
+		return store.Info{}, config.Hint(fmt.Errorf("run %s in %s: %w: %v", t.Name, s.RunsDir, ErrDiffers,
+			job.Differences(c, t.Config)),
 			"choose another folder, or remove %s", t.Name)
 	}
 	return info, nil

@@ -65,7 +65,10 @@ func (r *Results) tables(part Part) []table {
 	case FHN:
 		return []table{r.oscillator()}
 	case Ball:
-		return []table{r.pixels("frames", "Mean share of wrong pixels in n predicted images", "error", true), r.pixels("last", "Share of wrong pixels in the n-th image alone", "error_last", false)}
+		return []table{
+			r.pixels("frames", "Mean share of wrong pixels in n predicted images", "error", true),
+			r.pixels("last", "Share of wrong pixels in the n-th image alone", "error_last", false),
+		}
 	case DT:
 		return []table{r.durations()}
 	}
@@ -74,33 +77,44 @@ func (r *Results) tables(part Part) []table {
 
 func (r *Results) ratios(env string) table {
 	t := table{
-		name: "table1-" + env, caption: "Squared error of predictions k steps ahead over that of Static, " + env, groups: r.of(Table1, env),
-		notes: []string{"Static repeats the last observation seen. The paper does not say how its errors add up over steps: compare ratios."},
+		name: "table1-" + env, caption: "Squared error of predictions k steps ahead over that of Static, " + env,
+		groups: r.of(Table1, env),
+		notes: []string{"Static repeats the last observation seen. The paper does not say how its errors add up over " +
+			"steps: compare ratios."},
 	}
 	if r.Plan.Size == Quick {
-		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 10,000 updates, the others 30,000: it gets no better by more.")
+		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 10,000 updates, the others 30,000: it "+
+			"gets no better by more.")
 	}
 	for i, k := range eval.Table1Horizons() {
-		t.columns = append(t.columns, column{fmt.Sprintf("k = %d", k), "table1", horizon("ratio_to_static", k), func(g *Group) (float64, bool) {
-			for _, p := range eval.Table1Ratios(env) {
-				if p.Key == g.Key && p.Key != "static" {
-					return p.Error[i], true
+		t.columns = append(t.columns, column{
+			fmt.Sprintf("k = %d", k), "table1", horizon("ratio_to_static", k),
+			func(g *Group) (float64, bool) {
+				for _, p := range eval.Table1Ratios(env) {
+					if p.Key == g.Key && p.Key != "static" {
+						return p.Error[i], true
+					}
 				}
-			}
-			return 0, false
-		}})
+				return 0, false
+			},
+		})
 	}
 	return t
 }
 
 func (r *Results) errorsOf(env string) table {
 	t := table{
-		name: "errors-" + env, caption: "Squared error, and the same over the predicted variance, " + env, groups: r.of(Table1, env),
-		notes: []string{"Predictive mean of the rollouts after four observations, with true controls. Error over variance: 1 is right, more is too sure."},
+		name: "errors-" + env, caption: "Squared error, and the same over the predicted variance, " + env,
+		groups: r.of(Table1, env),
+		notes: []string{"Predictive mean of the rollouts after four observations, with true controls. Error over " +
+			"variance: 1 is right, more is too sure."},
 	}
 	for _, c := range []struct{ heading, metric string }{{"error", "error"}, {"over variance", "calibration"}} {
 		for _, k := range eval.Table1Horizons() {
-			t.columns = append(t.columns, column{heading: fmt.Sprintf("%s, k = %d", c.heading, k), protocol: "table1", metric: horizon(c.metric, k)})
+			t.columns = append(t.columns, column{
+				heading: fmt.Sprintf("%s, k = %d", c.heading, k), protocol: "table1",
+				metric: horizon(c.metric, k),
+			})
 		}
 	}
 	return t
@@ -125,15 +139,24 @@ func (r *Results) probes(env string) table {
 	t := table{name: "probes-" + env, caption: "What states and switches hold, " + env, groups: groups, columns: []column{
 		{"velocity R², from z", "velocity", "r2_z.mean", only("normal", velocity)},
 		{"velocity R², from x and the x before", "velocity", "r2_xx.mean", nil},
-		{"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact", "f1_" + classifier + ".mean", only("concrete", f1)},
+		{
+			"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact",
+			"f1_" + classifier + ".mean", only("concrete", f1),
+		},
 		{"chance", "contact", "chance.mean", nil},
 		{"systems in use (perplexity)", "switches", "perplexity", nil},
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
 	if env == "reacher" {
-		t.columns = append(t.columns[:1:1], append([]column{{"velocity R², from z × (1, cos θ, sin θ)", "velocity", "r2_z_turned.mean", nil}}, t.columns[1:]...)...)
+		t.columns = append(t.columns[:1:1], append([]column{{
+			"velocity R², from z × (1, cos θ, sin θ)", "velocity",
+			"r2_z_turned.mean", nil,
+		}}, t.columns[1:]...)...)
 		return t
 	}
-	t.columns = append(t.columns, column{"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical", nil},
+	t.columns = append(t.columns, column{
+		"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical",
+		nil,
+	},
 		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil})
 	return t
 }
@@ -141,7 +164,10 @@ func (r *Results) probes(env string) table {
 func (r *Results) ablation(env string) table {
 	t := table{name: "ablation-" + env, caption: "Switches and weights of ours, " + env, groups: r.of(Ablation, env)}
 	for _, k := range eval.Table1Horizons() {
-		t.columns = append(t.columns, column{heading: fmt.Sprintf("ratio to Static, k = %d", k), protocol: "table1", metric: horizon("ratio_to_static", k)})
+		t.columns = append(t.columns, column{
+			heading: fmt.Sprintf("ratio to Static, k = %d", k), protocol: "table1",
+			metric: horizon("ratio_to_static", k),
+		})
 	}
 	t.columns = append(t.columns, column{"systems in use (perplexity)", "switches", "perplexity", nil})
 	return t
@@ -154,14 +180,17 @@ func (r *Results) oscillator() table {
 	}
 	keys := map[string]string{"ours": "concrete", "TrSLDS": "trslds", "rSLDS": "rslds"}
 	for i, k := range eval.FHNHorizons() {
-		t.columns = append(t.columns, column{fmt.Sprintf("k = %d", k), "fhn", "r2_unknown." + strconv.Itoa(k-1), func(g *Group) (float64, bool) {
-			for _, p := range eval.FHNPaper() {
-				if keys[p.Name] == g.Key {
-					return p.R2[i], true
+		t.columns = append(t.columns, column{
+			fmt.Sprintf("k = %d", k), "fhn", "r2_unknown." + strconv.Itoa(k-1),
+			func(g *Group) (float64, bool) {
+				for _, p := range eval.FHNPaper() {
+					if keys[p.Name] == g.Key {
+						return p.R2[i], true
+					}
 				}
-			}
-			return 0, false
-		}})
+				return 0, false
+			},
+		})
 	}
 	return t
 }
@@ -199,7 +228,8 @@ func (r *Results) pixels(name, caption, metric string, published bool) table {
 }
 
 // pixelBound says what package ball measures in TestBound.
-const pixelBound = "Nobody who sees four images can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and 0.0170 in the next 1, 5, 10 and 15: a ball at its nearest pixel leaves its velocity open."
+const pixelBound = "Nobody who sees four images can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and " +
+	"0.0170 in the next 1, 5, 10 and 15: a ball at its nearest pixel leaves its velocity open."
 
 // durations has a row for each model and duration.
 func (r *Results) durations() table {
@@ -210,7 +240,8 @@ func (r *Results) durations() table {
 		t.groups = append(t.groups, &row)
 	}
 	if r.Plan.Size == Quick {
-		t.notes = []string{"These runs make 5,000 updates, which is not enough where a step is short: an error over Static of 1 means that nothing was learned."}
+		t.notes = []string{"These runs make 5,000 updates, which is not enough where a step is short: an error over " +
+			"Static of 1 means that nothing was learned."}
 	}
 	t.columns = []column{
 		{"error", "dt", "error", func(g *Group) (float64, bool) {

@@ -66,7 +66,10 @@ func (s *Study) lead(ctx context.Context, r *lead.Reopened, show func(terminal.P
 	if err != nil {
 		return errors.Join(err, r.Run.Close())
 	}
-	one := &lead.Session{Plan: r.Plan, Transport: transport, From: r.From, Workers: 1, Slots: 1, Version: s.Version, Log: s.Log, WorkerLog: s.Log}
+	one := &lead.Session{
+		Plan: r.Plan, Transport: transport, From: r.From, Workers: 1, Slots: 1, Version: s.Version,
+		Log: s.Log, WorkerLog: s.Log,
+	}
 	err = one.Train(ctx, r.Run, show)
 	return errors.Join(err, lead.End(r.Run, err), r.Run.Close())
 }

@@ -173,7 +173,10 @@ func (r *Results) Judge(c Claim) Verdict {
 }
 
 func (r *Results) runTable() *Table {
-	t := &Table{Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"}, Words: true}
+	t := &Table{
+		Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"},
+		Words:   true,
+	}
 	for _, row := range r.runRows() {
 		t.Rows = append(t.Rows, []string{row[0], row[1] + ": " + row[2], row[4], row[5], row[6]})
 	}
@@ -184,7 +187,10 @@ func (r *Results) runTable() *Table {
 func (r *Results) runRows() [][]string {
 	var rows [][]string
 	for i, t := range r.Plan.Trials {
-		row := []string{t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0", "not run", ""}
+		row := []string{
+			t.Name, t.Config.Preset, strings.Join(t.Overrides, " "), strconv.FormatUint(t.Config.Seed, 10), "0",
+			"not run", "",
+		}
 		if k := r.kept[i]; k != nil {
 			row[4], row[5], row[6] = strconv.FormatUint(k.Updates, 10), "kept from earlier", k.Parameters
 		} else if info, err := store.Load(r.runsDir, t.Name); err == nil {

@@ -1,5 +1,5 @@
-// Package serving answers questions to a trained model for many clients: it filters their observations as they come, with a
-// state for each client, and forecasts. Requests that wait at the same time are computed together. They come over HTTP, as
-// JSON, and over NATS as a micro service that the standard tools find: the same requests and answers on the subjects
-// switchyard.model.RUN.filter, .forecast and .forget. The package does not know how a model was trained.
+// Package serving answers questions to a trained model for many clients: it filters their observations as they come,
+// with a state for each client, and forecasts. Requests that wait at the same time are computed together. They come
+// over HTTP, as JSON, and over NATS as a micro service that the standard tools find: the same requests and answers on
+// the subjects switchyard.model.RUN.filter, .forecast and .forget. The package does not know how a model was trained.
 package serving

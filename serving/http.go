@@ -175,11 +175,13 @@ func (s *Service) Describe() Description {
 // write writes the metrics in the text format of Prometheus.
 func (m *Metrics) write(w io.Writer) {
 	one := func(name, kind, help string, v int64) {
-		fmt.Fprintf(w, "# HELP switchyard_model_%s %s\n# TYPE switchyard_model_%s %s\nswitchyard_model_%s %d\n", name, help, name, kind, name, v)
+		fmt.Fprintf(w, "# HELP switchyard_model_%s %s\n# TYPE switchyard_model_%s %s\nswitchyard_model_%s %d\n", name, help,
+			name, kind, name, v)
 	}
 	one("filter_steps_total", "counter", "Observations that were filtered.", m.steps.Load())
 	one("forecasts_total", "counter", "Forecasts that were made.", m.forecasts.Load())
-	one("refused_total", "counter", "Requests that were refused because too many waited, or too many clients were there.", m.refused.Load())
+	one("refused_total", "counter", "Requests that were refused because too many waited, or too many clients were there.",
+		m.refused.Load())
 	one("failed_total", "counter", "Requests that were answered with an error.", m.failed.Load())
 	one("clients", "gauge", "Clients whose state is held.", m.clients.Load())
 	m.mu.Lock()

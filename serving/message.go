@@ -168,14 +168,18 @@ func (s *Service) Forecast(ctx context.Context, r ForecastRequest) (ForecastAnsw
 	case r.PastControls != nil && len(r.PastControls) != len(r.Observations):
 		return ForecastAnswer{}, wrong("past_controls: %d rows for %d observations", len(r.PastControls), len(r.Observations))
 	case r.Samples < 0 || r.Samples > maxSamples || len(r.Quantiles) > maxQuantiles:
-		return ForecastAnswer{}, wrong("samples: %d, want at most %d; quantiles: %d, want at most %d", r.Samples, maxSamples, len(r.Quantiles), maxQuantiles)
+		return ForecastAnswer{}, wrong("samples: %d, want at most %d; quantiles: %d, want at most %d", r.Samples, maxSamples,
+			len(r.Quantiles), maxQuantiles)
 	}
 	for _, q := range r.Quantiles {
 		if !(q > 0 && q < 1) {
 			return ForecastAnswer{}, wrong("quantiles: %v does not lie between 0 and 1", q)
 		}
 	}
-	for _, check := range []error{rows("observations", r.Observations, s.nx), rows("controls", r.Controls, s.nu), rows("past_controls", r.PastControls, s.nu)} {
+	for _, check := range []error{
+		rows("observations", r.Observations, s.nx), rows("controls", r.Controls, s.nu),
+		rows("past_controls", r.PastControls, s.nu),
+	} {
 		if check != nil {
 			return ForecastAnswer{}, check
 		}

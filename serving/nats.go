@@ -20,7 +20,8 @@ func Subject(run, question string) string { return "switchyard.model." + run + "
 // Serve answers on a connection until the context ends.
 func Serve(ctx context.Context, conn *nats.Conn, s *Service, run string) error {
 	service, err := micro.AddService(conn, micro.Config{
-		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run, Metadata: map[string]string{"run": run},
+		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run,
+		Metadata: map[string]string{"run": run},
 	})
 	if err != nil {
 		return fmt.Errorf("offer the service %s: %w", Name, err)

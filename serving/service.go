@@ -33,7 +33,10 @@ type Limits struct {
 
 // DefaultLimits suit a machine of a few cores.
 func DefaultLimits() Limits {
-	return Limits{Clients: 10_000, Idle: 10 * time.Minute, Observations: 10_000, Horizon: 10_000, History: 256, Waiting: 1024, Batch: 64, Bytes: 8 << 20}
+	return Limits{
+		Clients: 10_000, Idle: 10 * time.Minute, Observations: 10_000, Horizon: 10_000, History: 256,
+		Waiting: 1024, Batch: 64, Bytes: 8 << 20,
+	}
 }
 
 // Service answers requests for one run.
@@ -73,7 +76,10 @@ type job struct {
 
 // New returns a service for a run, which must not be used for anything else. Close ends it.
 func New(run *trained.Run, limits Limits) (*Service, error) {
-	s := &Service{run: run, limits: limits, queue: make(chan *job, limits.Waiting), done: make(chan struct{}), clients: map[string]*client{}}
+	s := &Service{
+		run: run, limits: limits, queue: make(chan *job, limits.Waiting), done: make(chan struct{}),
+		clients: map[string]*client{},
+	}
 	var err error
 	if s.nx, s.nu, err = run.Dims(); err != nil {
 		return nil, err
@@ -284,7 +290,10 @@ func (s *Service) predict(j *job) error {
 			series.Controls = series.Controls[n-s.limits.History:]
 		}
 	}
-	f, err := s.run.Forecast(series, trained.Query{Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples, Seed: q.Seed})
+	f, err := s.run.Forecast(series, trained.Query{
+		Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples,
+		Seed: q.Seed,
+	})
 	if err != nil {
 		return err
 	}

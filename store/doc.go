@@ -8,7 +8,7 @@
 //	runs/NAME/log.jsonl       written by the coordinator: every step with the hash of its parameters
 //	runs/NAME/figures/ tables/
 //
-// Only one process at a time holds a run; the lock ends with the process. The metrics of a run can be handed to programs that
-// compare experiments: as event files of TensorBoard, and to a server that speaks the REST protocol of MLflow. The package
-// does not know the content of checkpoints, nor how runs are made.
+// Only one process at a time holds a run; the lock ends with the process. The metrics of a run can be handed to
+// programs that compare experiments: as event files of TensorBoard, and to a server that speaks the REST protocol of
+// MLflow. The package does not know the content of checkpoints, nor how runs are made.
 package store

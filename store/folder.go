@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Remove removes the folder of the named run with all that it holds. It returns ErrHeld while a process works on the run.
+// Remove removes the folder of the named run with all that it holds. It returns ErrHeld while a process works on the
+// run.
 func Remove(dir, name string) error {
 	r, err := Open(dir, name)
 	if err != nil {

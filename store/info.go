@@ -59,7 +59,8 @@ func (i *Info) Early() string {
 	if i.Step >= i.Steps {
 		return ""
 	}
-	return fmt.Sprintf("stopped early: no validation was better than that of step %d (train.patience)", uint64(i.Metrics["best_step"]))
+	return fmt.Sprintf("stopped early: no validation was better than that of step %d (train.patience)",
+		uint64(i.Metrics["best_step"]))
 }
 
 // Term describes one of the values of a loss.
@@ -125,7 +126,10 @@ func (v Values) upgrade() {
 	if _, present := v["validation_objective"]; present {
 		return
 	}
-	for old, name := range map[string]string{"validation_elbo": "validation_objective", "best_validation_elbo": "best_validation_objective"} {
+	for old, name := range map[string]string{
+		"validation_elbo":      "validation_objective",
+		"best_validation_elbo": "best_validation_objective",
+	} {
 		if x, found := v[old]; found {
 			v[name] = x
 			delete(v, old)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Live writes event files of TensorBoard while a run goes on: every validation, and as many updates as TensorBoard shows.
-// Its methods are not safe for concurrent use.
+// Live writes event files of TensorBoard while a run goes on: every validation, and as many updates as TensorBoard
+// shows. Its methods are not safe for concurrent use.
 type Live struct {
 	folder  string // of the event files
 	every   uint64 // updates between two records of training
@@ -26,7 +26,10 @@ const mostRecords = 2000
 // NewLive returns a writer for the run in a folder that makes so many updates, the first after update from. Nothing is
 // written before the first record. The records of an earlier part of the run stay in files of their own.
 func NewLive(run string, steps, from uint64) *Live {
-	return &Live{folder: filepath.Join(run, Folder), every: max(1, steps/mostRecords), restart: from, now: time.Now, boards: map[string]*board{}}
+	return &Live{
+		folder: filepath.Join(run, Folder), every: max(1, steps/mostRecords), restart: from, now: time.Now,
+		boards: map[string]*board{},
+	}
 }
 
 // Add writes a record, unless it is one of training in between.

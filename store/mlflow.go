@@ -54,7 +54,10 @@ type (
 )
 
 // states are MLflow's words for those of a run.
-var states = map[State]string{Finished: "FINISHED", Failed: "FAILED", Running: "RUNNING", Interrupted: "KILLED", Lost: "FAILED"}
+var states = map[State]string{
+	Finished: "FINISHED", Failed: "FAILED", Running: "RUNNING", Interrupted: "KILLED",
+	Lost: "FAILED",
+}
 
 // Send makes a run of the server out of the named run of a folder: its configuration as parameters, its metrics as
 // SPLIT/NAME, its state. It returns the server's id of the run. Values that are not finite are left out, as JSON has no
@@ -84,7 +87,10 @@ func (m *MLflow) Send(ctx context.Context, dir, name string, c config.Config) (i
 				leftOut++
 				continue
 			}
-			if points = append(points, point{r.Split + "/" + key, v, r.Time.UnixMilli(), r.Step}); len(points) == metricsOfBatch {
+			if points = append(points, point{
+				r.Split + "/" + key, v, r.Time.UnixMilli(),
+				r.Step,
+			}); len(points) == metricsOfBatch {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -113,7 +119,8 @@ func (m *MLflow) create(ctx context.Context, info Info) (string, error) {
 		} `json:"experiment"`
 		ID string `json:"experiment_id"`
 	}
-	err := m.call(ctx, http.MethodGet, "experiments/get-by-name?experiment_name="+url.QueryEscape(m.Experiment), nil, &found)
+	err := m.call(ctx, http.MethodGet, "experiments/get-by-name?experiment_name="+url.QueryEscape(m.Experiment), nil,
+		&found)
 	experiment := found.Experiment.ID
 	if experiment == "" && (err == nil || errors.Is(err, ErrServer)) {
 		err = m.post(ctx, "experiments/create", map[string]string{"name": m.Experiment}, &found)
@@ -129,7 +136,11 @@ func (m *MLflow) create(ctx context.Context, info Info) (string, error) {
 			} `json:"info"`
 		} `json:"run"`
 	}
-	tags := []pair{{"mlflow.runName", info.Name}, {"switchyard.params_sha256", info.ParametersSHA256}, {"switchyard.config_sha256", info.ConfigSHA256}}
+	tags := []pair{
+		{"mlflow.runName", info.Name},
+		{"switchyard.params_sha256", info.ParametersSHA256},
+		{"switchyard.config_sha256", info.ConfigSHA256},
+	}
 	err = m.post(ctx, "runs/create", map[string]any{
 		"experiment_id": experiment, "run_name": info.Name, "start_time": info.Started.UnixMilli(), "tags": tags,
 	}, &made)
@@ -159,7 +170,8 @@ func (m *MLflow) call(ctx context.Context, method, path string, body, answer any
 	if err != nil {
 		return fmt.Errorf("ask MLflow for %s: %w", path, err)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(m.URL, "/")+"/api/2.0/mlflow/"+path, bytes.NewReader(data))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(m.URL, "/")+"/api/2.0/mlflow/"+path,
+		bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("ask MLflow for %s: %w", path, err)
 	}

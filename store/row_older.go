@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// older reads a record of the form that was written before rows, {"step":…,"split":…,"time":…,"seconds":…,"values":{…}},
-// several times as fast as package json. It returns false for what it does not know at a glance, which is then read at
-// leisure.
+// older reads a record of the form that was written before rows,
+// {"step":…,"split":…,"time":…,"seconds":…,"values":{…}}, several times as fast as package json. It returns false for
+// what it does not know at a glance, which is then read at leisure.
 func (d *decoder) older(line []byte) bool {
 	s := scanner{rest: line}
 	if !s.skip(`{"step":`) {

@@ -97,7 +97,8 @@ func unborn(folder string) bool {
 		case name == lockFile:
 			locked = true
 		case !slices.ContainsFunc([]string{configFile, overridesFile, infoFile}, func(file string) bool {
-			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".") // a temporary file that was not renamed
+			// a temporary file that was not renamed
+			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".")
 		}):
 			return false
 		}

@@ -224,7 +224,8 @@ func (e *Engine) propose() ([]Record, error) {
 		return nil, err
 	}
 	return []Record{{
-		Kind: KindTrial, Trial: id, Cohort: cohort, First: first, Draw: p.draw, Settings: p.settings, Steps: steps, Seeds: s.Spec.Replicates.Seeds,
+		Kind: KindTrial, Trial: id, Cohort: cohort, First: first, Draw: p.draw, Settings: p.settings, Steps: steps,
+		Seeds: s.Spec.Replicates.Seeds,
 	}}, nil
 }
 
@@ -235,7 +236,10 @@ func (e *Engine) valid(c Settings) error {
 
 // judged reports whether a cohort was judged before it was full, because the sweep was to end there.
 func (s *State) judged(cohort int) bool {
-	return slices.ContainsFunc(s.Trials, func(t *Trial) bool { return t.Cohort == cohort && (t.Passed > 0 || t.Status.Final()) })
+	return slices.ContainsFunc(s.Trials, func(t *Trial) bool {
+		return t.Cohort == cohort &&
+			(t.Passed > 0 || t.Status.Final())
+	})
 }
 
 func (s *State) members(cohort int) int {
@@ -341,7 +345,8 @@ func (s *State) finish() []Record {
 	var list []Record
 	for i, t := range best[:min(c.Top, len(best))] {
 		list = append(list, Record{
-			Kind: KindTrial, Trial: len(s.Trials) + 1 + i, Cohort: cohort + 1, First: len(t.Steps) - 1, Settings: t.Settings, Steps: t.Steps, Of: t.ID, Seeds: seeds,
+			Kind: KindTrial, Trial: len(s.Trials) + 1 + i, Cohort: cohort + 1, First: len(t.Steps) - 1, Settings: t.Settings,
+			Steps: t.Steps, Of: t.ID, Seeds: seeds,
 		})
 	}
 	return list

@@ -266,7 +266,10 @@ func (e *Engine) start(ctx context.Context, l leg) error {
 	}
 	work := Leg{
 		Trial: t.ID, Replicate: l.replicate + 1, Replicates: len(t.Runs), Rung: rung, Step: t.Steps[rung], Last: t.last(rung),
-		Settings: append(append(Settings(nil), t.Settings...), Setting{e.state.Spec.Replicates.Key, fmt.Sprint(t.Seeds[l.replicate])}),
+		Settings: append(append(Settings(nil), t.Settings...), Setting{
+			e.state.Spec.Replicates.Key,
+			fmt.Sprint(t.Seeds[l.replicate]),
+		}),
 	}
 	e.running++
 	go func() {
@@ -318,6 +321,7 @@ func (e *Engine) measured(r Result) error {
 func (e *Engine) fault(l leg, fate Fate, reason string) Record {
 	t := l.trial
 	return Record{
-		Kind: KindFault, Trial: t.ID, Replicate: l.replicate + 1, Rung: t.First + len(t.Runs[l.replicate].Results), Fate: fate, Reason: reason,
+		Kind: KindFault, Trial: t.ID, Replicate: l.replicate + 1, Rung: t.First + len(t.Runs[l.replicate].Results),
+		Fate: fate, Reason: reason,
 	}
 }

@@ -44,7 +44,10 @@ func (s *State) WriteOptuna(w io.Writer, name string) error {
 		}
 	}
 	o.put(map[string]any{"op_code": optunaCreateStudy, "study_name": name, "directions": directions})
-	o.put(map[string]any{"op_code": optunaSystemAttr, "study_id": 0, "system_attr": map[string]any{"study:metric_names": names}})
+	o.put(map[string]any{
+		"op_code": optunaSystemAttr, "study_id": 0,
+		"system_attr": map[string]any{"study:metric_names": names},
+	})
 	for i, t := range s.Trials {
 		o.trial(i, t)
 	}
@@ -70,18 +73,27 @@ func (o *optunaWriter) trial(id int, t *Trial) {
 	if !t.Runs[0].Began.IsZero() {
 		began = t.Runs[0].Began
 	}
-	o.put(map[string]any{"op_code": optunaCreateTrial, "study_id": 0, "datetime_start": optunaTime(began), "state": optunaRunning})
+	o.put(map[string]any{
+		"op_code": optunaCreateTrial, "study_id": 0, "datetime_start": optunaTime(began),
+		"state": optunaRunning,
+	})
 	for i := range s.Spec.Parameters {
 		p := &s.Spec.Parameters[i]
 		if value, ok := t.Settings.Get(p.Key); ok {
 			distribution, internal := p.optuna(value)
-			o.put(map[string]any{"op_code": optunaParam, "trial_id": id, "param_name": p.Key, "param_value_internal": internal, "distribution": distribution})
+			o.put(map[string]any{
+				"op_code": optunaParam, "trial_id": id, "param_name": p.Key, "param_value_internal": internal,
+				"distribution": distribution,
+			})
 		}
 	}
 	if len(s.Spec.Metrics) == 1 {
 		for n := 1; n <= t.Reached(); n++ {
 			v := s.Spec.Replicates.Aggregate.of(t.Values(s.Spec.Metrics[0].Name, n), s.Spec.Metrics[0].Goal)
-			o.put(map[string]any{"op_code": optunaIntermediate, "trial_id": id, "step": t.Steps[t.First+n-1], "intermediate_value": v})
+			o.put(map[string]any{
+				"op_code": optunaIntermediate, "trial_id": id, "step": t.Steps[t.First+n-1],
+				"intermediate_value": v,
+			})
 		}
 	}
 	if t.Of > 0 {
@@ -103,7 +115,10 @@ func (o *optunaWriter) end(id int, t *Trial) {
 		}
 	case StatusDiverged, StatusFailed:
 		op["state"] = optunaFail
-		o.put(map[string]any{"op_code": optunaUserAttr, "trial_id": id, "user_attr": map[string]any{"reason": string(t.Status) + ": " + t.Reason}})
+		o.put(map[string]any{
+			"op_code": optunaUserAttr, "trial_id": id,
+			"user_attr": map[string]any{"reason": string(t.Status) + ": " + t.Reason},
+		})
 	case StatusRunning:
 		return
 	default:

@@ -72,8 +72,10 @@ type ReportImportant struct {
 // Report makes the report of a sweep. run names the run of a replicate of a trial, both from 1.
 func (s *State) Report(name string, run func(trial, replicate, replicates int) string) *Report {
 	r := &Report{
-		Name: name, Method: s.Spec.Method, Metrics: s.Spec.Metrics, Stop: s.Spec.Stop, Timed: s.Spec.Stop.Type.Timed(), Cap: s.Spec.Trials,
-		Replicates: s.Spec.Replicates, Began: s.Began, Updated: s.Ended, Trials: []ReportTrial{}, Best: []int{}, State: s.Word(), Notes: s.notes(),
+		Name: name, Method: s.Spec.Method, Metrics: s.Spec.Metrics, Stop: s.Spec.Stop, Timed: s.Spec.Stop.Type.Timed(),
+		Cap:        s.Spec.Trials,
+		Replicates: s.Spec.Replicates, Began: s.Began, Updated: s.Ended, Trials: []ReportTrial{}, Best: []int{},
+		State: s.Word(), Notes: s.notes(),
 	}
 	for i := range s.Spec.Parameters {
 		r.Parameters = append(r.Parameters, s.axis(&s.Spec.Parameters[i]))
@@ -92,7 +94,8 @@ func (s *State) Report(name string, run func(trial, replicate, replicates int) s
 		keys, explained := s.Importances(m)
 		r.Importance = append(r.Importance, ReportImportant{m.Name, explained, keys})
 		if keys == nil && len(s.Trials) >= leastTrials {
-			r.Notes = append(r.Notes, "Nothing can be said about which parameter matters to "+m.Name+": the forest does not explain it.")
+			r.Notes = append(r.Notes, "Nothing can be said about which parameter matters to "+
+				m.Name+": the forest does not explain it.")
 		}
 	}
 	return r
@@ -115,10 +118,12 @@ func (s *State) Word() string {
 func (s *State) notes() []string {
 	list := []string{}
 	if s.Spec.Stop.Type.Timed() {
-		list = append(list, "Early stopping by "+string(s.Spec.Stop.Type)+" depends on the order in which results arrive: another sweep of this spec can end otherwise.")
+		list = append(list, "Early stopping by "+string(s.Spec.Stop.Type)+" depends on the order in which results arrive: "+
+			"another sweep of this spec can end otherwise.")
 	}
 	if best, confirmed := s.Best(); len(best) > 0 && !confirmed && s.Done {
-		list = append(list, "The best of many trials is better than it will be with other seeds (the winner's curse). confirm: {top: 3, seeds: 5} runs the best again with fresh ones.")
+		list = append(list, "The best of many trials is better than it will be with other seeds (the winner's curse). "+
+			"confirm: {top: 3, seeds: 5} runs the best again with fresh ones.")
 	}
 	if len(s.Spec.Replicates.Seeds) < 3 && s.Spec.Confirm.Top == 0 {
 		list = append(list, "Trials ran with so few seeds that differences between them may be chance.")
@@ -137,7 +142,8 @@ func (s *State) axis(p *Parameter) ReportParameter {
 
 func (s *State) reportTrial(t *Trial, run func(trial, replicate, replicates int) string) ReportTrial {
 	row := ReportTrial{
-		ID: t.ID, Cohort: t.Cohort, Confirms: t.Of, State: t.Status, Rung: t.First + t.Reached(), First: t.First, Update: t.Step(),
+		ID: t.ID, Cohort: t.Cohort, Confirms: t.Of, State: t.Status, Rung: t.First + t.Reached(), First: t.First,
+		Update:   t.Step(),
 		Settings: map[string]string{}, Seconds: t.Seconds(), Seeds: t.Seeds, Reason: t.Reason,
 	}
 	if t.Reached() == 0 {

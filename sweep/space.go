@@ -13,10 +13,11 @@ type Distribution string
 
 // The distributions. Each is a monotone map of a coordinate u in [0,1) to a value.
 const (
-	Categorical Distribution = "categorical"            // one of Values
-	Uniform     Distribution = "uniform"                // min + u·(max − min)
-	LogUniform  Distribution = "log_uniform_values"     // exp(ln min + u·(ln max − ln min))
-	InvUniform  Distribution = "inv_log_uniform_values" // 1/x is log-uniform between 1/max and 1/min: the same law as LogUniform
+	Categorical Distribution = "categorical"        // one of Values
+	Uniform     Distribution = "uniform"            // min + u·(max − min)
+	LogUniform  Distribution = "log_uniform_values" // exp(ln min + u·(ln max − ln min))
+	// 1/x is log-uniform between 1/max and 1/min: the same law as LogUniform
+	InvUniform  Distribution = "inv_log_uniform_values"
 	IntUniform  Distribution = "int_uniform"            // every integer from min to max
 	IntLog      Distribution = "int_log_uniform_values" // integers, log-uniform
 	QUniform    Distribution = "q_uniform"              // multiples of Q
@@ -30,7 +31,8 @@ const (
 // Distributions lists all distributions.
 func Distributions() []Distribution {
 	return []Distribution{
-		Categorical, Uniform, LogUniform, InvUniform, IntUniform, IntLog, QUniform, QLogUniform, Normal, LogNormal, QNormal, QLogNormal,
+		Categorical, Uniform, LogUniform, InvUniform, IntUniform, IntLog, QUniform, QLogUniform, Normal, LogNormal, QNormal,
+		QLogNormal,
 	}
 }
 
@@ -170,33 +172,42 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 	case p.Distribution == Categorical:
 		p.categoricalFaults(check)
 	case p.normal():
-		check(finite(p.Mu) && finite(p.Sigma) && p.Sigma > 0, ".sigma", "", "mean %g and standard deviation %g: want a positive one", p.Mu, p.Sigma)
+		check(finite(p.Mu) && finite(p.Sigma) && p.Sigma > 0, ".sigma", "",
+			"mean %g and standard deviation %g: want a positive one", p.Mu, p.Sigma)
 	default:
-		check(finite(p.Min) && finite(p.Max) && p.Min < p.Max, ".min", "min is below max", "%g to %g is no range", p.Min, p.Max)
-		check(!p.logarithmic() || p.Min > 0, ".min", "use uniform, or a min above 0", "a logarithm of %g does not exist", p.Min)
+		check(finite(p.Min) && finite(p.Max) && p.Min < p.Max, ".min", "min is below max", "%g to %g is no range", p.Min,
+			p.Max)
+		check(!p.logarithmic() || p.Min > 0, ".min", "use uniform, or a min above 0", "a logarithm of %g does not exist",
+			p.Min)
 		if p.Distribution == IntUniform || p.Distribution == IntLog {
-			whole := p.Min == math.Trunc(p.Min) && p.Max == math.Trunc(p.Max) && math.Abs(p.Min) < 1<<53 && math.Abs(p.Max) < 1<<53
-			check(whole, ".min", "use uniform for numbers with a fraction", "%g to %g: both ends of integers are integers", p.Min, p.Max)
+			whole := p.Min == math.Trunc(p.Min) && p.Max == math.Trunc(p.Max) && math.Abs(p.Min) < 1<<53 &&
+				math.Abs(p.Max) < 1<<53
+			check(whole, ".min", "use uniform for numbers with a fraction", "%g to %g: both ends of integers are integers",
+				p.Min, p.Max)
 		}
 	}
 	check(!p.stepped() || finite(p.Q) && p.Q > 0, ".q", "e.g. q: 0.5", "multiples of %g", p.Q)
 	if method == Grid && len(list) == 0 {
 		n := p.Cells()
-		check(n > 0, "", "list its values, or use random, sobol or tpe", "a grid needs a list of values, and %s has infinitely many", p.Distribution)
+		check(n > 0, "", "list its values, or use random, sobol or tpe", "a grid needs a list of values, and %s has "+
+			"infinitely many", p.Distribution)
 		check(n <= maxCells, "", "list the values that matter", "%d values are too many for a grid", n)
 	}
 	for _, c := range p.When {
 		if c.Fixed != "" {
-			check(slices.Contains(c.Values, c.Fixed), ".when", "remove the parameter, or the condition", "%s is %s: the parameter never exists", c.Key, c.Fixed)
+			check(slices.Contains(c.Values, c.Fixed), ".when", "remove the parameter, or the condition",
+				"%s is %s: the parameter never exists", c.Key, c.Fixed)
 			continue
 		}
 		o := before[c.Key]
 		if o == nil {
-			check(false, ".when", "a condition names a parameter above this one, or a key that is fixed", "%s is not known here", c.Key)
+			check(false, ".when", "a condition names a parameter above this one, or a key that is fixed", "%s is not known here",
+				c.Key)
 			continue
 		}
 		for _, v := range c.Values {
-			check(o.Distribution != Categorical || slices.Contains(o.Values, v), ".when", "its values are "+strings.Join(o.Values, ", "), "%s is never %s", c.Key, v)
+			check(o.Distribution != Categorical || slices.Contains(o.Values, v), ".when",
+				"its values are "+strings.Join(o.Values, ", "), "%s is never %s", c.Key, v)
 		}
 	}
 	return list
@@ -210,7 +221,8 @@ func (p *Parameter) categoricalFaults(check func(ok bool, at, hint, format strin
 	if p.Weights == nil {
 		return
 	}
-	check(len(p.Weights) == len(p.Values), ".probabilities", "", "%d probabilities for %d values", len(p.Weights), len(p.Values))
+	check(len(p.Weights) == len(p.Values), ".probabilities", "", "%d probabilities for %d values", len(p.Weights),
+		len(p.Values))
 	sum := 0.0
 	for _, w := range p.Weights {
 		check(w > 0, ".probabilities", "leave the value out", "%g is no probability of a value", w)

@@ -118,14 +118,18 @@ func (s *Spec) Faults() []Fault {
 			list = append(list, Fault{path, fmt.Sprintf(format, args...), hint})
 		}
 	}
-	check(slices.Contains([]Method{Grid, Random, Sobol, TPE}, s.Method), "method", "it takes grid, random, sobol or tpe", "%q is no method", s.Method)
+	check(slices.Contains([]Method{Grid, Random, Sobol, TPE}, s.Method), "method", "it takes grid, random, sobol or tpe",
+		"%q is no method", s.Method)
 	check(len(s.Parameters) > 0, "parameters", "", "nothing to search: there is no parameter with more than one value")
 	check(len(s.Metrics) > 0, "metric", "", "nothing to optimise: there is no metric")
 	check(s.Trials > 0, "run_cap", "", "%d trials: at least one is needed", s.Trials)
 	check(len(s.Replicates.Seeds) > 0, "parameters."+s.Replicates.Key, "", "no seed")
-	check(s.Confirm.Top >= 0 && s.Confirm.Seeds >= 0, "confirm", "", "%d trials with %d seeds: neither is negative", s.Confirm.Top, s.Confirm.Seeds)
-	check(s.Confirm.Top == 0 || s.Confirm.Seeds > 0, "confirm.seeds", "e.g. seeds: 5", "the best trials are to run again with no seed")
-	check(s.Method != Sobol || len(s.Parameters) <= maxSobol, "method", "use random or tpe", "a Sobol sequence has at most %d dimensions, there are %d parameters", maxSobol, len(s.Parameters))
+	check(s.Confirm.Top >= 0 && s.Confirm.Seeds >= 0, "confirm", "", "%d trials with %d seeds: neither is negative",
+		s.Confirm.Top, s.Confirm.Seeds)
+	check(s.Confirm.Top == 0 || s.Confirm.Seeds > 0, "confirm.seeds", "e.g. seeds: 5",
+		"the best trials are to run again with no seed")
+	check(s.Method != Sobol || len(s.Parameters) <= maxSobol, "method", "use random or tpe",
+		"a Sobol sequence has at most %d dimensions, there are %d parameters", maxSobol, len(s.Parameters))
 	s.stopFaults(check)
 	seen := map[string]*Parameter{}
 	for i := range s.Parameters {
@@ -143,15 +147,19 @@ func (s *Spec) Faults() []Fault {
 func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ...any)) {
 	t := s.Stop
 	types := []StopType{NoStop, Halving, Hyperband, ASHA, MedianStop}
-	check(slices.Contains(types, t.Type), "early_terminate.type", "it takes none, halving, hyperband, asha or median", "%q is no type", t.Type)
+	check(slices.Contains(types, t.Type), "early_terminate.type", "it takes none, halving, hyperband, asha or median",
+		"%q is no type", t.Type)
 	check(len(t.Rungs) > 0, "early_terminate", "", "there are no rungs")
 	for i := 1; i < len(t.Rungs); i++ {
-		check(t.Rungs[i] > t.Rungs[i-1], "early_terminate.rungs", "", "rungs ascend: %d comes after %d", t.Rungs[i], t.Rungs[i-1])
+		check(t.Rungs[i] > t.Rungs[i-1], "early_terminate.rungs", "", "rungs ascend: %d comes after %d", t.Rungs[i],
+			t.Rungs[i-1])
 	}
 	check(len(t.Rungs) == 0 || t.Rungs[0] > 0, "early_terminate.rungs", "", "a rung at update 0 says nothing")
 	check(t.Cohort > 0, "early_terminate.cohort", "", "a cohort has at least one trial")
-	check(t.Type == NoStop || t.Type == MedianStop || t.Eta >= 2, "early_terminate.eta", "e.g. 3: one of three goes on", "eta is %d, less than 2", t.Eta)
-	check(len(s.Metrics) < 2 || t.Type != MedianStop, "early_terminate.type", "use halving or asha", "the median of several metrics is not defined")
+	check(t.Type == NoStop || t.Type == MedianStop || t.Eta >= 2, "early_terminate.eta", "e.g. 3: one of three goes on",
+		"eta is %d, less than 2", t.Eta)
+	check(len(s.Metrics) < 2 || t.Type != MedianStop, "early_terminate.type", "use halving or asha",
+		"the median of several metrics is not defined")
 }
 
 // Difference is a part of two specs that differs.
@@ -188,13 +196,17 @@ func (s *Spec) lines() [][2]string {
 		list = append(list, [2]string{fmt.Sprintf("metric %d", i+1), fmt.Sprintf("%s %s", m.Goal, m.Name)})
 	}
 	for i := range s.Parameters {
-		list = append(list, [2]string{"parameters." + s.Parameters[i].Key, fmt.Sprintf("%d. %s", i+1, s.Parameters[i].String())})
+		list = append(list, [2]string{
+			"parameters." + s.Parameters[i].Key,
+			fmt.Sprintf("%d. %s", i+1, s.Parameters[i].String()),
+		})
 	}
 	r, t := s.Replicates, s.Stop
 	seeds := strings.Trim(fmt.Sprint(r.Seeds), "[]")
 	return append(list,
 		[2]string{"parameters." + r.Key, fmt.Sprintf("seeds %s, %s", seeds, r.Aggregate)},
-		[2]string{"early_terminate", fmt.Sprintf("%s at %v, eta %d, cohorts of %d, grace %d", t.Type, t.Rungs, t.Eta, t.Cohort, t.Grace)},
+		[2]string{"early_terminate", fmt.Sprintf("%s at %v, eta %d, cohorts of %d, grace %d", t.Type, t.Rungs, t.Eta,
+			t.Cohort, t.Grace)},
 		[2]string{"confirm", fmt.Sprintf("%d trials with %d seeds", s.Confirm.Top, s.Confirm.Seeds)},
 		[2]string{"invalid", fmt.Sprintf("skip %t", s.SkipInvalid)},
 	)

@@ -390,7 +390,8 @@ func (s *State) cohorts() int {
 	return n
 }
 
-// Ranked are all trials, the best first: confirmations, then those that got farther before others, and failed ones last.
+// Ranked are all trials, the best first: confirmations, then those that got farther before others, and failed ones
+// last.
 func (s *State) Ranked() []*Trial {
 	var regular []*Trial
 	for _, t := range s.Trials {

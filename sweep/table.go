@@ -47,7 +47,10 @@ func (s *State) row(t *Trial) []string {
 	if n := t.Reached(); n > 0 {
 		rung = strconv.Itoa(t.First + n)
 	}
-	row := []string{strconv.Itoa(t.ID), strconv.Itoa(t.Cohort), confirms, string(t.Status), rung, strconv.FormatUint(t.Step(), 10)}
+	row := []string{
+		strconv.Itoa(t.ID), strconv.Itoa(t.Cohort), confirms, string(t.Status), rung,
+		strconv.FormatUint(t.Step(), 10),
+	}
 	for i := range s.Spec.Parameters {
 		value, _ := t.Settings.Get(s.Spec.Parameters[i].Key)
 		row = append(row, value)

@@ -19,10 +19,16 @@ var (
 	Segments   = Ability[model.Segmenter]{"divide a series into regimes", latentFamilies}
 	Samples    = Ability[model.Sampler]{"make up whole series, as it does not say how one begins", latentFamilies}
 	Decomposes = Ability[model.Systematic]{"give base systems", latentFamilies}
-	Smooths    = Ability[model.Smoother]{"smooth, as it infers a state from what came before it alone", []string{"slds", "kvae", "rslds", "trslds"}}
-	Steps      = Ability[model.Stepper]{"filter one observation at a time", []string{"slds", "fusion"}}
-	Exports    = Ability[model.Exporter]{"write its steps as graphs", []string{"slds", "fusion"}}
-	Decodes    = Ability[model.Emitter]{"decode an observation from a latent state alone", []string{"slds", "fusion", "dvbf", "rslds", "trslds"}}
+	Smooths    = Ability[model.Smoother]{
+		"smooth, as it infers a state from what came before it alone",
+		[]string{"slds", "kvae", "rslds", "trslds"},
+	}
+	Steps   = Ability[model.Stepper]{"filter one observation at a time", []string{"slds", "fusion"}}
+	Exports = Ability[model.Exporter]{"write its steps as graphs", []string{"slds", "fusion"}}
+	Decodes = Ability[model.Emitter]{
+		"decode an observation from a latent state alone",
+		[]string{"slds", "fusion", "dvbf", "rslds", "trslds"},
+	}
 )
 
 // latentFamilies are the families with a latent state and base systems.
@@ -37,7 +43,8 @@ func Ask[Q any](r *Opened, a Ability[Q]) (Q, error) {
 	q, ok := a.of(f)
 	if !ok {
 		n := len(a.Families) - 1
-		return q, fmt.Errorf("%w: model.kind=%s does not %s; %s and %s do", ErrUnable, r.Config.Model.Kind, a.Does, strings.Join(a.Families[:n], ", "), a.Families[n])
+		return q, fmt.Errorf("%w: model.kind=%s does not %s; %s and %s do", ErrUnable, r.Config.Model.Kind, a.Does,
+			strings.Join(a.Families[:n], ", "), a.Families[n])
 	}
 	return q, nil
 }

@@ -49,7 +49,8 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 		}
 		lines.Columns = append(lines.Columns, fan(past[i], f.Mean, quantiles, c))
 	}
-	a.Arrays = append(all.arrays, Array{Name: "levels", Shape: []int{len(levels)}, Values: levels}, Array{Name: "names", Text: c.Observations})
+	a.Arrays = append(all.arrays, Array{Name: "levels", Shape: []int{len(levels)}, Values: levels},
+		Array{Name: "names", Text: c.Observations})
 	a.Table = forecastTable(past[0], list[0], c, levels)
 	if len(list) > 1 {
 		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("The first of %d recordings; --out has all.", len(list)))
@@ -68,7 +69,10 @@ func fan(past Recording, mean [][]float64, quantiles [][][]float64, c Columns) f
 	from := max(0, len(past.Observations)-max(2*len(mean), 40))
 	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT, Of: c.TimeUnit}
 	for channel, name := range c.Observations {
-		k := figure.Track{Name: name, Truth: column(past.Observations[from:], channel), Start: len(past.Observations) - from, Mean: column(mean, channel)}
+		k := figure.Track{
+			Name: name, Truth: column(past.Observations[from:], channel), Start: len(past.Observations) - from,
+			Mean: column(mean, channel),
+		}
 		if len(quantiles) > 1 {
 			k.Lower, k.Upper = column(quantiles[0], channel), column(quantiles[len(quantiles)-1], channel)
 		}
@@ -93,7 +97,8 @@ func caption(list []Recording) string {
 }
 
 func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval.Table {
-	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean), len(past.Observations)), Corner: "step", Digits: 5}
+	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean),
+		len(past.Observations)), Corner: "step", Digits: 5}
 	channels := c.Observations[:min(len(c.Observations), shownChannels)]
 	for _, name := range channels {
 		t.Columns = append(t.Columns, name)

@@ -9,9 +9,9 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/figure"
 )
 
-// Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each. Arrays
-// are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q, eigenvalues
-// (real, imaginary), time_constants and periods, and transitions [M,M].
+// Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each.
+// Arrays are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q,
+// eigenvalues (real, imaginary), time_constants and periods, and transitions [M,M].
 func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
 	m := len(list[0].Probability[0])
 	T, lengths := longest(of)
@@ -80,7 +80,8 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 				B.Shape, B.Values = []int{m, nz, len(s.B[0])}, append(B.Values, s.B[i]...)
 			}
 			values.Values = append(values.Values, s.Modes[i].Real, s.Modes[i].Imaginary)
-			constants.Values, periods.Values = append(constants.Values, s.Modes[i].TimeConstant), append(periods.Values, s.Modes[i].Period)
+			constants.Values, periods.Values = append(constants.Values, s.Modes[i].TimeConstant),
+				append(periods.Values, s.Modes[i].Period)
 		}
 		bias.Values = append(bias.Values, s.Bias...)
 	}
@@ -91,8 +92,8 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 	return list
 }
 
-// regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning mode,
-// and what follows it.
+// regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning
+// mode, and what follows it.
 func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Columns) eval.Table {
 	unit, name := c.DT, "time"
 	switch c.TimeUnit {
@@ -115,7 +116,8 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 	}
 	for k, d := range dwells {
 		row := eval.Row{Name: strconv.Itoa(k), Values: []float64{
-			100 * float64(d.Steps) / float64(max(total, 1)), float64(d.Visits), unit * d.Mean, unit * float64(d.Longest), math.NaN(), math.NaN(), math.NaN(), math.NaN(),
+			100 * float64(d.Steps) / float64(max(total, 1)), float64(d.Visits), unit * d.Mean, unit * float64(d.Longest),
+			math.NaN(), math.NaN(), math.NaN(), math.NaN(),
 		}}
 		if len(systems) > 0 {
 			slow := systems[k].Modes[0]
@@ -136,7 +138,8 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{
-		fmt.Sprintf("Dwell, time constant and period in %s. |λ| max: the slowest mode of the base system; a negative time constant grows.", name),
+		fmt.Sprintf("Dwell, time constant and period in %s. |λ| max: the slowest mode of the base system; a negative time "+
+			"constant grows.", name),
 	}
 	return t
 }

@@ -28,7 +28,10 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	}
 	var answer model.Filtering
 	f.Filter(&answer, prefix, rng.New(seed, rng.Evaluation).At(0, 0, 0))
-	return Filtering{Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: rows(answer.Switches, answer.M)}, nil
+	return Filtering{
+		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ),
+		Weights: rows(answer.Switches, answer.M),
+	}, nil
 }
 
 // Smoothing is what a whole series tells about each of its time steps.
@@ -139,7 +142,10 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 		before = r.origin(d.NX)
 	}
 	var a model.Sampling
-	f.Sample(&a, model.SampleQuery{T: q.Steps, B: q.Episodes, Controls: all, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0)})
+	f.Sample(&a, model.SampleQuery{
+		T: q.Steps, B: q.Episodes, Controls: all,
+		Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
+	})
 	list := make([]Simulation, q.Episodes)
 	for i := range list {
 		of := func(x []float32, width int) []float32 {
@@ -150,8 +156,9 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 			return one
 		}
 		list[i] = Simulation{
-			Observations: r.undone(r.scaled(of(a.Draw, a.NX), a.NX), before), Mean: r.undone(r.scaled(of(a.Mean, a.NX), a.NX), before),
-			States: rows(of(a.States, a.NZ), a.NZ), Weights: rows(of(a.Switches, a.M), a.M),
+			Observations: r.undone(r.scaled(of(a.Draw, a.NX), a.NX), before),
+			Mean:         r.undone(r.scaled(of(a.Mean, a.NX), a.NX), before),
+			States:       rows(of(a.States, a.NZ), a.NZ), Weights: rows(of(a.Switches, a.M), a.M),
 		}
 	}
 	return list, nil
@@ -174,7 +181,8 @@ func (r *Run) origin(width int) [][]float64 {
 	return rows
 }
 
-// System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the data.
+// System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the
+// data.
 type System struct {
 	A, B [][]float64 // [state][state] and [state][control]
 	Bias []float64
@@ -183,8 +191,8 @@ type System struct {
 	Modes []eval.Mode
 }
 
-// Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between two
-// steps; 0: times are in steps.
+// Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between
+// two steps; 0: times are in steps.
 func (r *Run) Systems(dt float64) ([]System, error) {
 	f, err := Ask(r.trained, Decomposes)
 	if err != nil {
@@ -238,9 +246,10 @@ func square(x []float64, width int) [][]float64 {
 // Linearization is the linear system that leads to a time step of a series, and what the latent state shows.
 type Linearization struct {
 	System
-	State   []float64   // the latent state that the filter infers at the step
-	Weights []float64   // of the base systems
-	C       [][]float64 // [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data; nil: the model has none
+	State   []float64 // the latent state that the filter infers at the step
+	Weights []float64 // of the base systems
+	// [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data; nil: the model has none
+	C [][]float64
 }
 
 // Linearize filters a series and returns the system that leads to each step but the first: that of the mixing weights

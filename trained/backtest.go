@@ -21,18 +21,20 @@ type BacktestOptions struct {
 }
 
 // Backtest predicts recordings from starts all along them (a rolling origin) and scores the model and the baselines:
-// persistence, the last season, linear least squares and an autoregression with controls, which are fitted to the training
-// recordings. Nothing is fitted to what is predicted.
+// persistence, the last season, linear least squares and an autoregression with controls, which are fitted to the
+// training recordings. Nothing is fitted to what is predicted.
 func (r *Run) Backtest(o BacktestOptions) (eval.RecordedReport, error) {
 	if o.Horizon < 0 || o.Prefix < 0 || o.Stride < 0 || o.Season < 0 {
-		return eval.RecordedReport{}, fmt.Errorf("%w: horizon %d, prefix %d, stride %d, season %d; none is negative", ErrSeries, o.Horizon, o.Prefix, o.Stride, o.Season)
+		return eval.RecordedReport{}, fmt.Errorf("%w: horizon %d, prefix %d, stride %d, season %d; none is negative",
+			ErrSeries, o.Horizon, o.Prefix, o.Stride, o.Season)
 	}
 	own, err := job.Recordings(r.trained.Config, r.trained.Folder)
 	if err != nil {
 		return eval.RecordedReport{}, err
 	}
 	if own == nil {
-		return eval.RecordedReport{}, fmt.Errorf("%w: env.kind=%s is simulated, eval measures it; backtest is for recordings", ErrUnable, r.trained.Config.Env.Kind)
+		return eval.RecordedReport{}, fmt.Errorf("%w: env.kind=%s is simulated, eval measures it; backtest is for recordings",
+			ErrUnable, r.trained.Config.Env.Kind)
 	}
 	if o.Data != nil {
 		if err := r.Fits(columnsOf(o.Data)); err != nil {

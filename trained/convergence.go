@@ -24,12 +24,18 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 	table := eval.Table{Corner: "quantity", Columns: []string{"rhat", "ess_bulk", "ess_tail", "chains", "sweeps"}}
 	var parts []string
 	for _, d := range m.Diagnose() {
-		table.Rows = append(table.Rows, eval.Row{Name: d.Name, Values: []float64{d.RHat, d.Bulk, d.Tail, float64(sweeps.Chains), float64(d.Size)}})
+		table.Rows = append(table.Rows, eval.Row{Name: d.Name, Values: []float64{
+			d.RHat, d.Bulk, d.Tail,
+			float64(sweeps.Chains), float64(d.Size),
+		}})
 		for _, v := range []struct {
 			name  string
 			value float64
 		}{{"rhat", d.RHat}, {"ess_bulk", d.Bulk}, {"ess_tail", d.Tail}} {
-			found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: v.name + "_" + d.Name, Values: []float64{v.value}})
+			found.Report.Metrics = append(found.Report.Metrics, eval.Metric{
+				Name:   v.name + "_" + d.Name,
+				Values: []float64{v.value},
+			})
 		}
 		if !math.IsNaN(d.RHat) {
 			parts = append(parts, fmt.Sprintf("%s %.2f, %.0f and %.0f", d.Name, d.RHat, d.Bulk, d.Tail))
@@ -37,7 +43,8 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 	}
 	note := fmt.Sprintf("%d chains: too few sweeps after the burn-in to compare them.", sweeps.Chains)
 	if len(parts) > 0 {
-		note = fmt.Sprintf("%d chains, R̂ with effective sample sizes of centre and tails: %s (at most 1.01 and at least 400 are asked for).",
+		note = fmt.Sprintf("%d chains, R̂ with effective sample sizes of centre and tails: %s (at most 1.01 and at least "+
+			"400 are asked for).",
 			sweeps.Chains, strings.Join(parts, "; "))
 	}
 	found.Table.Notes = append(found.Table.Notes, note)
@@ -60,5 +67,6 @@ func weigh(found *protocol.Findings, m model.Model) {
 		words = append(words, fmt.Sprintf("%.2f", w))
 	}
 	found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: "chain_weights", Values: weighted.Weights()})
-	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Weights of the chains, by how well they forecast the recordings that they were fitted to: %s.", strings.Join(words, ", ")))
+	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Weights of the chains, by how well they forecast the "+
+		"recordings that they were fitted to: %s.", strings.Join(words, ", ")))
 }

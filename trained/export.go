@@ -18,8 +18,8 @@ type ExportOptions struct {
 }
 
 // Export writes the model into a folder and returns the paths of the files: the tensors as safetensors or npz with
-// model.json, which describes the steps of the model as graphs that deploy/python/switchyard.py runs; or an ONNX file for
-// each graph. Graphs take and give the units of the data. Not every family has graphs.
+// model.json, which describes the steps of the model as graphs that deploy/python/switchyard.py runs; or an ONNX file
+// for each graph. Graphs take and give the units of the data. Not every family has graphs.
 func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	if o.Horizon < 0 {
 		return nil, fmt.Errorf("%w: a horizon of %d steps; it takes at least one", ErrSeries, o.Horizon)
@@ -60,7 +60,8 @@ func (r *Run) exported(horizon int) (export.Model, error) {
 	}
 	d := f.Dims()
 	m := export.Model{Description: export.Description{
-		Family: r.trained.Config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ, M: d.M, Horizon: horizon,
+		Family: r.trained.Config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ,
+		M: d.M, Horizon: horizon,
 	}, Scale: r.trained.Scale, Tensors: export.Parameters(r.trained.Model)}
 	if columns, err := r.Columns(); err == nil { // names are a convenience: the files of training may be gone
 		m.Observations, m.Controls, m.DT = columns.Observations, columns.Controls, columns.DT
@@ -74,7 +75,12 @@ func (r *Run) exported(horizon int) (export.Model, error) {
 			name  string
 			shape []int
 			of    []float64
-		}{{"systems.A", []int{y.M, y.NZ, y.NZ}, y.A}, {"systems.B", []int{y.M, y.NZ, y.NU}, y.B}, {"systems.bias", []int{y.M, y.NZ}, y.Bias}, {"systems.Q", []int{y.M, y.NZ, y.NZ}, y.Q}} {
+		}{
+			{"systems.A", []int{y.M, y.NZ, y.NZ}, y.A},
+			{"systems.B", []int{y.M, y.NZ, y.NU}, y.B},
+			{"systems.bias", []int{y.M, y.NZ}, y.Bias},
+			{"systems.Q", []int{y.M, y.NZ, y.NZ}, y.Q},
+		} {
 			values := make([]float32, len(t.of))
 			for i, v := range t.of {
 				values[i] = float32(v)

@@ -38,9 +38,9 @@ func (f Forecast) At(step, channel int) eval.Mixture {
 	return m
 }
 
-// Quantile is the level's quantile of what will be observed, for each step and channel: of the mixture of a Gaussian for
-// each path. Where the paths have no deviation it is the smallest of their values such that at least this share of the
-// paths does not exceed it.
+// Quantile is the level's quantile of what will be observed, for each step and channel: of the mixture of a Gaussian
+// for each path. Where the paths have no deviation it is the smallest of their values such that at least this share of
+// the paths does not exceed it.
 func (f Forecast) Quantile(level float64) [][]float64 {
 	q := make([][]float64, len(f.Mean))
 	for t := range q {
@@ -59,7 +59,8 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 		return Forecast{}, err
 	}
 	if q.Horizon < 1 || q.Samples < 0 {
-		return Forecast{}, fmt.Errorf("%w: a horizon of %d steps with %d samples; it takes at least one step", ErrSeries, q.Horizon, q.Samples)
+		return Forecast{}, fmt.Errorf("%w: a horizon of %d steps with %d samples; it takes at least one step", ErrSeries,
+			q.Horizon, q.Samples)
 	}
 	if q.Samples == 0 {
 		q.Samples = r.trained.Config.Eval.Samples
@@ -74,7 +75,8 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	}
 	var answer model.Forecast
 	f.Forecast(&answer, model.Query{
-		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples, Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
+		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples,
+		Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
 	})
 	out := r.forecast(&answer)
 	if r.transforms() {

@@ -47,7 +47,8 @@ func (r *Run) Online() (*Online, error) {
 	return &Online{run: r, stepper: f, dims: f.Dims()}, nil
 }
 
-// Observation is the next observation of a series. A NaN is missing; controls act since the last one, and none are zeros.
+// Observation is the next observation of a series. A NaN is missing; controls act since the last one, and none are
+// zeros.
 type Observation struct{ Values, Controls []float64 }
 
 // Step filters the next observation of each of several series, all at once. No state may be there twice. The first
@@ -143,7 +144,10 @@ func (o *Online) begin(s *State, x, u []float32) {
 	o.stepper.Begin(&o.to, whole)
 	for t := 1; t < whole.T; t++ {
 		o.from, o.to = o.to, o.from
-		one := model.Batch{T: 1, B: 1, NX: d.NX, NU: d.NU, Observations: whole.Observations[t*d.NX:][:d.NX], Controls: whole.Controls[t*d.NU:][:d.NU]}
+		one := model.Batch{
+			T: 1, B: 1, NX: d.NX, NU: d.NU, Observations: whole.Observations[t*d.NX:][:d.NX],
+			Controls: whole.Controls[t*d.NU:][:d.NU],
+		}
 		if whole.Seen != nil {
 			one.Seen = whole.Seen[t*d.NX:][:d.NX]
 		}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the model
-// cannot do is left out.
+// Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the
+// model cannot do is left out.
 type Portrait struct {
 	Step     uint64      `json:"step"`
 	Family   string      `json:"family"`
@@ -118,7 +118,8 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 		return nil
 	}
 	p.Fan = &Fan{
-		Begin: begin, Series: finiteRows(s.Observations), Mean: finiteRows(f.Mean), Low: finiteRows(f.Quantile(0.05)), High: finiteRows(f.Quantile(0.95)),
+		Begin: begin, Series: finiteRows(s.Observations), Mean: finiteRows(f.Mean), Low: finiteRows(f.Quantile(0.05)),
+		High:     finiteRows(f.Quantile(0.95)),
 		InnerLow: finiteRows(f.Quantile(0.25)), InnerHigh: finiteRows(f.Quantile(0.75)),
 	}
 	for i := range min(len(s.Observations[0]), portraitChannels) {

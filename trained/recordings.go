@@ -19,7 +19,8 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 		return nil, Columns{}, err
 	}
 	if data == nil {
-		return nil, Columns{}, fmt.Errorf("%w: env.kind=%s is simulated, the run has no recordings", ErrUnable, r.trained.Config.Env.Kind)
+		return nil, Columns{}, fmt.Errorf("%w: env.kind=%s is simulated, the run has no recordings", ErrUnable,
+			r.trained.Config.Env.Kind)
 	}
 	list, columns := RecordingsOf(data.Scale.Invert(data.Set))
 	for i := range data.Set.Episodes {
@@ -80,7 +81,10 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	var list []Recording
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
-		r := Recording{Name: e.Source, Part: e.Part, Series: Series{Observations: rows(e.Observations, d.Spec.Observation), Controls: rows(e.Controls, d.Spec.Control)}}
+		r := Recording{Name: e.Source, Part: e.Part, Series: Series{
+			Observations: rows(e.Observations, d.Spec.Observation),
+			Controls:     rows(e.Controls, d.Spec.Control),
+		}}
 		for j, v := range e.Levels { // with all digits, before transforms
 			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = v
 		}
@@ -140,5 +144,6 @@ func (r *Run) Fits(c Columns) error {
 		return nil
 	}
 	return fmt.Errorf("%w: it has %d observed columns (%v) and %d controls (%v), the model takes %d (%v) and %d (%v)",
-		ErrSeries, len(c.Observations), c.Observations, len(c.Controls), c.Controls, len(own.Observations), own.Observations, len(own.Controls), own.Controls)
+		ErrSeries, len(c.Observations), c.Observations, len(c.Controls), c.Controls, len(own.Observations), own.Observations,
+		len(own.Controls), own.Controls)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of their
-// steps and its place there. It is empty for other models, and where regimes were not kept. own are the recordings of a
-// run that did not simulate them.
+// Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of
+// their steps and its place there. It is empty for other models, and where regimes were not kept. own are the
+// recordings of a run that did not simulate them.
 func (r *Opened) Regimes(own *protocol.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
 	m, ok := r.Model.(model.Remembering)
 	if !ok || r.Env == nil && own == nil {

@@ -79,7 +79,8 @@ func (r *Run) Evaluate(name string) (*Evaluation, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return nil, fmt.Errorf("%w: no protocol %q for env.kind=%s; it has %s", ErrUnable, name, r.trained.Config.Env.Kind, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: no protocol %q for env.kind=%s; it has %s", ErrUnable, name, r.trained.Config.Env.Kind,
+		strings.Join(names, ", "))
 }
 
 // Skipped says why newer checkpoints were skipped.

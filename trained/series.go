@@ -29,7 +29,8 @@ type Recording struct {
 type Columns struct {
 	Observations, Controls []string
 	DT                     float64 // time between two steps; 0: unknown
-	TimeUnit               string  // of DT, where the files have dates: s, min, h, day, business day, month or year; empty: unknown
+	// of DT, where the files have dates: s, min, h, day, business day, month or year; empty: unknown
+	TimeUnit string
 }
 
 // batch is a series in the form that the model needs: scaled, with a mask if observations are missing.

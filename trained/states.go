@@ -49,14 +49,19 @@ func (a *Answer) short(title string) {
 	a.Table = eval.Table{Title: title, Corner: "step", Columns: a.Rows.Columns[1:columns], Digits: 4}
 	for _, t := range shown(n) {
 		row := a.Rows.Rows[t]
-		a.Table.Rows = append(a.Table.Rows, eval.Row{Name: strconv.FormatFloat(row.Values[0], 'g', -1, 64), Values: row.Values[1:columns]})
+		a.Table.Rows = append(a.Table.Rows, eval.Row{
+			Name:   strconv.FormatFloat(row.Values[0], 'g', -1, 64),
+			Values: row.Values[1:columns],
+		})
 	}
 	if columns < len(a.Rows.Columns) || n > shownRows {
-		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("%d of %d steps, %d of %d columns; --out has all.", min(n, shownRows), n, columns-1, len(a.Rows.Columns)-1))
+		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("%d of %d steps, %d of %d columns; --out has all.",
+			min(n, shownRows), n, columns-1, len(a.Rows.Columns)-1))
 	}
 }
 
-// Filterings are what recordings tell about the latent state as they go on. Arrays are mean and sd [T,nz] and weights [T,M].
+// Filterings are what recordings tell about the latent state as they go on. Arrays are mean and sd [T,nz] and weights
+// [T,M].
 func Filterings(of []Recording, list []Filtering) *Answer {
 	nz, m := len(list[0].Mean[0]), 0
 	if len(list[0].Weights) > 0 {
@@ -66,7 +71,10 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step"}, numbered("z", nz)...)}}
 	a.Rows.Columns = append(append(a.Rows.Columns, numbered("sd_z", nz)...), numbered("w", m)...)
 	all := stack{series: len(list)}
-	lines := figure.Timelines{Name: "filter", Caption: caption(of), Regimes: m, Means: "latent state", Bands: "± 2 standard deviations"}
+	lines := figure.Timelines{
+		Name: "filter", Caption: caption(of), Regimes: m, Means: "latent state",
+		Bands: "± 2 standard deviations",
+	}
 	for i, f := range list {
 		all.add(i, "mean", f.Mean, T, nz)
 		all.add(i, "sd", f.SD, T, nz)
@@ -131,7 +139,10 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 		a.states(of[i].Name, len(s.Mean), s.Observations, s.Mean, s.SD)
 		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j, name := range c.Observations {
-			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j), Mean: column(s.Observations, j)})
+			line.Tracks = append(line.Tracks, figure.Track{
+				Name: name, Truth: column(of[i].Observations, j),
+				Mean: column(s.Observations, j),
+			})
 		}
 		lines.Columns = append(lines.Columns, line)
 	}
@@ -184,13 +195,16 @@ func Simulations(list []Simulation, c Columns) *Answer {
 	return a
 }
 
-// Linearizations are the systems along recordings. Arrays are A [T,nz,nz], B [T,nz,nu], bias [T,nz], C [T,nx,nz] and state
-// [T,nz]; the first row of A, B, bias and C, to whose step no system leads, is NaN.
+// Linearizations are the systems along recordings. Arrays are A [T,nz,nz], B [T,nz,nu], bias [T,nz], C [T,nx,nz] and
+// state [T,nz]; the first row of A, B, bias and C, to whose step no system leads, is NaN.
 func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	T, lengths := longest(of)
 	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
 	all := stack{series: len(list)}
-	lines := figure.Timelines{Name: "linearize", Caption: "moduli of the eigenvalues of A", Means: "modulus of an eigenvalue"}
+	lines := figure.Timelines{
+		Name: "linearize", Caption: "moduli of the eigenvalues of A",
+		Means: "modulus of an eigenvalue",
+	}
 	for i, series := range list {
 		l := series[0]
 		nz := len(l.A)
@@ -238,7 +252,10 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 		a.states(of[i].Name, len(of[i].Observations), lists...)
 		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j := range nz {
-			line.Tracks = append(line.Tracks, figure.Track{Name: "|λ" + strconv.Itoa(j+1) + "|", Start: 1, Mean: column(moduli, j)[1:]})
+			line.Tracks = append(line.Tracks, figure.Track{
+				Name: "|λ" + strconv.Itoa(j+1) + "|", Start: 1,
+				Mean: column(moduli, j)[1:],
+			})
 		}
 		lines.Columns = append(lines.Columns, line)
 	}

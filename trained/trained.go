@@ -78,7 +78,8 @@ func (r *Opened) install() error {
 	}
 	layout, ok := vector.Of(len(r.Checkpoint.Theta), s.Chains)
 	if !ok {
-		return fmt.Errorf("%w: %d parameters are not the states of %d chains", store.ErrDamaged, len(r.Checkpoint.Theta), s.Chains)
+		return fmt.Errorf("%w: %d parameters are not the states of %d chains", store.ErrDamaged, len(r.Checkpoint.Theta),
+			s.Chains)
 	}
 	states := make([][]float64, s.Chains)
 	for i := range states {

@@ -23,7 +23,8 @@ func (r *Run) lag() int {
 
 // transforms reports whether any channel is transformed.
 func (r *Run) transforms() bool {
-	return slices.ContainsFunc(r.trained.Scale.Observations.Transforms, func(t files.Transform) bool { return t != files.Transform{} })
+	return slices.ContainsFunc(r.trained.Scale.Observations.Transforms,
+		func(t files.Transform) bool { return t != files.Transform{} })
 }
 
 // transformed does to observations what training did before it scaled them.
@@ -38,7 +39,8 @@ func (r *Run) transformed(rows [][]float64) ([][]float64, error) {
 	for c := range rows[0] {
 		changed, bad := r.transform(c).Apply(channel(rows, c))
 		if bad >= 0 {
-			return nil, fmt.Errorf("%w: row %d of the observations holds %v, and the model was trained on logarithms", ErrSeries, bad, rows[bad][c])
+			return nil, fmt.Errorf("%w: row %d of the observations holds %v, and the model was trained on logarithms", ErrSeries,
+				bad, rows[bad][c])
 		}
 		for t, v := range changed {
 			list[t][c] = v

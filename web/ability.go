@@ -37,7 +37,8 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	_, checkpoints := s.config.Source.(Checkpointer)
 	_, resumes := s.config.Source.(Resumer)
 	writeJSON(w, r, about{
-		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && !s.guard.open, CanResume: resumes && !s.guard.open,
+		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && !s.guard.open, CanResume: resumes &&
+			!s.guard.open,
 		CanModel: s.config.Model != nil,
 	})
 }

@@ -32,8 +32,8 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	writeFresh(w, r, "application/json", append(data, '\n'))
 }
 
-// writeFresh answers with a text under its hash as ETag, which lets a client that has it keep it. It is compressed if the
-// client takes that.
+// writeFresh answers with a text under its hash as ETag, which lets a client that has it keep it. It is compressed if
+// the client takes that.
 func writeFresh(w http.ResponseWriter, r *http.Request, media string, data []byte) {
 	h, sum := w.Header(), sha256.Sum256(data)
 	tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`

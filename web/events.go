@@ -16,8 +16,9 @@ import (
 const (
 	eventTimeout = 10 * time.Second // for the client to accept an event
 	aliveEvery   = 15 * time.Second // between comments, which keep proxies from closing the connection
-	maxBacklog   = 5000             // most records that are sent after a reconnection; if there are more, the client loads the metrics again
-	eventRecords = 200              // records per event
+	// most records that are sent after a reconnection; if there are more, the client loads the metrics again
+	maxBacklog   = 5000
+	eventRecords = 200 // records per event
 )
 
 // stream is a client of server-sent events.
@@ -119,7 +120,8 @@ func (s *Server) tableEvents() func(*stream) error {
 		}
 		names, err := json.Marshal(changed.Order)
 		of, errKeys := json.Marshal(changed.Keys)
-		if err := errors.Join(err, errKeys); err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) && bytes.Equal(of, keys) {
+		if err := errors.Join(err, errKeys); err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) &&
+			bytes.Equal(of, keys) {
 			return err
 		}
 		order, keys = names, of

@@ -80,7 +80,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	}
 	defer file.Close()
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": run.Name + "-" + strings.ReplaceAll(name, "/", "-")}))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
+		map[string]string{"filename": run.Name + "-" + strings.ReplaceAll(name, "/", "-")}))
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	http.ServeContent(w, r, "", info.ModTime(), file)
 }
@@ -94,7 +95,8 @@ func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string)
 		return
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + "-" + csvFile}))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
+		map[string]string{"filename": name + "-" + csvFile}))
 	if err := store.WriteCSV(w, s.config.Dir, name); err != nil {
 		s.log.Debug("metrics were not sent to the end", "run", name, "err", err)
 	}

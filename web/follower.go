@@ -189,7 +189,8 @@ type Summary struct {
 
 // size measures the folder now and then; that of a run that has ended when it has changed.
 func (f *follower) size(run Run) int64 {
-	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery && (run.State == store.Running || run.Updated.After(f.measured)) {
+	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery &&
+		(run.State == store.Running || run.Updated.After(f.measured)) {
 		f.measured = now
 		if size, err := store.Size(f.dir, f.name); err == nil { // otherwise the last one
 			f.disk = size

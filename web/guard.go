@@ -24,7 +24,8 @@ func ReadToken(path string) (string, error) {
 	case token == "":
 		return "", fmt.Errorf("%w: %s is empty; it should hold one line, e.g. 32 random hexadecimal digits", ErrToken, path)
 	case len(token) < minToken || strings.ContainsAny(token, " \t\r\n"):
-		return "", fmt.Errorf("%w: %s should hold one line of at least %d characters without spaces", ErrToken, path, minToken)
+		return "", fmt.Errorf("%w: %s should hold one line of at least %d characters without spaces", ErrToken, path,
+			minToken)
 	}
 	return token, nil
 }
@@ -65,7 +66,8 @@ func (g guard) harden(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if g.open && !localHost(r.Host) {
 			// A foreign page could read this one through another name for this address (DNS rebinding).
-			writeError(w, http.StatusMisdirectedRequest, "without a token this server answers to localhost and loopback addresses only")
+			writeError(w, http.StatusMisdirectedRequest, "without a token this server answers to localhost and loopback "+
+				"addresses only")
 			return
 		}
 		if err := g.origin.Check(r); err != nil {

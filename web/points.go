@@ -13,7 +13,8 @@ type points struct {
 	splits        map[string]*splitPoints
 }
 
-// splitPoints are the points of one split. The lists of its columns may be shorter than step: what follows has no value.
+// splitPoints are the points of one split. The lists of its columns may be shorter than step: what follows has no
+// value.
 type splitPoints struct {
 	bucket  []uint64
 	step    []uint64  // the last of each point

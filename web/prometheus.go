@@ -28,14 +28,15 @@ func newMeasures() *measures {
 		return prometheus.NewDesc("switchyard_"+name, help, labels, nil)
 	}
 	return &measures{
-		info:         desc("info", "Version of the program; always 1.", "version"),
-		ready:        desc("ready", "1 while the broker is connected."),
-		runs:         desc("runs", "Runs by state.", "state"),
-		running:      desc("running", "1 while the run is under way.", "run"),
-		step:         desc("step", "Updates of the parameters done.", "run"),
-		steps:        desc("steps", "Updates of the parameters that the run is to do.", "run"),
-		objective:    desc("objective", "Latest value of what training maximises: minus the loss.", "run", "split"),
-		elbo:         desc("elbo", "Evidence lower bound of the latest validation, in nats: every divergence with weight 1, schedules at their end.", "run"),
+		info:      desc("info", "Version of the program; always 1.", "version"),
+		ready:     desc("ready", "1 while the broker is connected."),
+		runs:      desc("runs", "Runs by state.", "state"),
+		running:   desc("running", "1 while the run is under way.", "run"),
+		step:      desc("step", "Updates of the parameters done.", "run"),
+		steps:     desc("steps", "Updates of the parameters that the run is to do.", "run"),
+		objective: desc("objective", "Latest value of what training maximises: minus the loss.", "run", "split"),
+		elbo: desc("elbo", "Evidence lower bound of the latest validation, in nats: every divergence with weight "+
+			"1, schedules at their end.", "run"),
 		importance:   desc("importance_elbo", "Importance-weighted bound of the latest validation, in nats.", "run"),
 		loss:         desc("loss", "Latest loss and its terms, in nats.", "run", "split", "term"),
 		norm:         desc("gradient_norm", "Norm of the latest gradient before clipping.", "run"),
@@ -65,8 +66,10 @@ type collector struct {
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate, c.seconds, c.workers, c.bytes,
-		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined, c.rejections,
+		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate,
+		c.seconds, c.workers, c.bytes,
+		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined,
+		c.rejections,
 	} {
 		out <- d
 	}
@@ -83,7 +86,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	c.server.forget(list)
-	states := map[store.State]int{store.Running: 0, store.Finished: 0, store.Interrupted: 0, store.Failed: 0, store.Lost: 0}
+	states := map[store.State]int{
+		store.Running: 0, store.Finished: 0, store.Interrupted: 0, store.Failed: 0,
+		store.Lost: 0,
+	}
 	for _, run := range list {
 		states[run.State]++
 		if run.State == store.Running || run.Live != nil {
@@ -112,7 +118,9 @@ func (c collector) run(s sink, run Run) {
 
 // system are the metrics of a record that are not terms of the loss.
 var system = map[string]bool{
-	"objective": true, "elbo": true, "importance_elbo": true, "gradient_norm": true, "learning_rate": true, "step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true, "bytes_per_worker": true,
+	"objective": true, "elbo": true, "importance_elbo": true, "gradient_norm": true, "learning_rate": true,
+	"step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true,
+	"bytes_per_worker": true,
 }
 
 // recorded sends the recorded metrics of a run.

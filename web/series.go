@@ -47,7 +47,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	to, err2 := number(r, "to", math.MaxUint64)
 	points, err3 := number(r, "points", defaultPoints)
 	if err1 != nil || err2 != nil || err3 != nil || from > to || points < 1 {
-		writeError(w, http.StatusBadRequest, "from, to and points are whole numbers, from is not above to, and points is at least 1")
+		writeError(w, http.StatusBadRequest, "from, to and points are whole numbers, from is not above to, and points is "+
+			"at least 1")
 		return
 	}
 	select {

@@ -65,7 +65,8 @@ func Listen(address string, c Config) (*Server, error) {
 		return nil, fmt.Errorf("listen for the page on %s: %w (e.g. 127.0.0.1:8080)", address, err)
 	}
 	if c.Token == "" && !Loopback(host) {
-		return nil, fmt.Errorf("%w: other machines can reach %s; give a file with a token (--web-token-file), or listen on 127.0.0.1", ErrToken, address)
+		return nil, fmt.Errorf("%w: other machines can reach %s; give a file with a token (--web-token-file), or listen "+
+			"on 127.0.0.1", ErrToken, address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -83,7 +84,8 @@ func newServer(c Config) *Server {
 	}
 	return &Server{
 		config: c, guard: newGuard(c.Token), log: log,
-		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1), poll: pollInterval,
+		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1),
+		poll:      pollInterval,
 		followers: map[string]*follower{}, digests: map[string]*digest{},
 	}
 }

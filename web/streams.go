@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/crowd"
 )
 
-// streams are the clients of events. When there are too many, the oldest client of the address that has most makes room:
-// nobody can keep others from the page by opening it many times. A page whose events end asks for them again.
+// streams are the clients of events. When there are too many, the oldest client of the address that has most makes
+// room: nobody can keep others from the page by opening it many times. A page whose events end asks for them again.
 type streams struct {
 	most int
 

@@ -52,12 +52,16 @@ func SweepFile(title string, report any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"+
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s · sweep</title>\n<style>\n", html.EscapeString(title))
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "+
+		"content=\"light dark\">\n<title>%s · sweep</title>\n<style>\n", html.EscapeString(title))
 	for _, part := range []struct{ before, file, after string }{
 		{"", "style.css", ""},
 		{"", "sweep.css", "</style>\n</head>\n<body>\n<main id=\"main\"><div id=\"sweep\"></div></main>\n<script>\n"},
 		{"", "sweep-charts.js", ""},
-		{"", "sweep.js", "new SweepView(document.getElementById('sweep'), (run) => `runs/${encodeURIComponent(run)}/`).show("},
+		{
+			"", "sweep.js",
+			"new SweepView(document.getElementById('sweep'), (run) => `runs/${encodeURIComponent(run)}/`).show(",
+		},
 	} {
 		text, err := fs.ReadFile(page, "page/"+part.file)
 		if err != nil {

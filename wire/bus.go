@@ -92,7 +92,8 @@ const Pool = "-pool"
 // SeekSubject is where workers of the pool say that they serve no run; see By.
 const SeekSubject = "sypool.seek"
 
-// BansSubject is where brokers of ours hear, from a coordinator, the names of the keys to let in no more, as a JSON list.
+// BansSubject is where brokers of ours hear, from a coordinator, the names of the keys to let in no more, as a JSON
+// list.
 const BansSubject = "sybroker.bans"
 
 // AssignSubject is where a worker of the pool hears which run to serve. It is called by its Name.
@@ -107,8 +108,8 @@ func (s Subjects) Worker(name string) string { return direct(s.worker, name) }
 // Peer is the subject on which a worker, called by its Name, hears other workers; see By.
 func (s Subjects) Peer(name string) string { return direct(s.peer, name) }
 
-// direct is the subject of a worker. The key comes first, so that a key may subscribe to the subjects of its workers and
-// to no others.
+// direct is the subject of a worker. The key comes first, so that a key may subscribe to the subjects of its workers
+// and to no others.
 func direct(prefix, name string) string {
 	id, key := SplitName(name)
 	return prefix + key + "." + id

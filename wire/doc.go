@@ -13,8 +13,9 @@
 // the announcement of a vector carries the CRC32C of its chunks' CRC32Cs. If the Welcome says so, gradients travel as
 // int16 or int8 instead, with what their blocks need behind them, and behind the parameters are the exponents in force:
 // see package quantize. If it says so, parameters travel as differences to those of the step before, for whoever has
-// these; the values themselves follow on demand. A data set is an opaque byte string that travels likewise, and is named
-// by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is refused.
+// these; the values themselves follow on demand. A data set is an opaque byte string that travels likewise, and is
+// named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is
+// refused.
 //
 // # Flow
 //
@@ -52,9 +53,9 @@
 //	                    <--- Refusal -------   to a worker that is cut off: its bits are wrong, or its messages
 //	                    <--- End{reason} ---   to all, at the end of the run
 //
-// What does not lie in shared memory as it is announced, for whatever reason, travels as chunks: the worker asks with a Need,
-// the coordinator pulls again, and the two share no more. Programs that do not know these messages drop an Offer, and never
-// hear the others. Those that do not know a Stay ask with a Need, as for what was lost.
+// What does not lie in shared memory as it is announced, for whatever reason, travels as chunks: the worker asks with a
+// Need, the coordinator pulls again, and the two share no more. Programs that do not know these messages drop an Offer,
+// and never hear the others. Those that do not know a Stay ask with a Need, as for what was lost.
 //
 // A worker of the pool, who serves whichever run has work, says Seek{slots} to the host of the runs, often while it has
 // none and now and then while it serves one, and goes where an Assign{run} sends it, also away from the run that it
@@ -69,9 +70,9 @@
 // a worker delivered before cannot be trusted, the run goes back to parameters that it had no part in: the coordinator
 // raises its term and introduces itself, as if it had been started anew.
 //
-// Workers speak on subjects that end in the name of their key, and are addressed on subjects with that name, see By. At a
-// broker with keys, each key may use its own only: who hears a message knows which key spoke, whatever the message says.
-// So a worker is known by its Name, the id that it claims and the key that it has proved.
+// Workers speak on subjects that end in the name of their key, and are addressed on subjects with that name, see By. At
+// a broker with keys, each key may use its own only: who hears a message knows which key spoke, whatever the message
+// says. So a worker is known by its Name, the id that it claims and the key that it has proved.
 //
 // A token binds a worker's messages to the one who said Hello: under the same id, another token is another worker. What
 // the coordinator sends to one worker bears the mark of its token, so that another one under that id knows that it is

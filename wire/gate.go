@@ -10,12 +10,12 @@ import (
 )
 
 // Gate stands before all that hear workers in a process. It lets a key's messages in up to a rate for each kind, far
-// above what honest workers send, before anything of a message is decoded but its kind. What is beyond is dropped. A key
-// that goes on is banned: nothing that its holders say is heard until it is let in again. What was asked for, results of
-// leases and chunks that were pulled, is let in in addition.
+// above what honest workers send, before anything of a message is decoded but its kind. What is beyond is dropped. A
+// key that goes on is banned: nothing that its holders say is heard until it is let in again. What was asked for,
+// results of leases and chunks that were pulled, is let in in addition.
 //
-// Messages of NoKey, where nobody can be told apart, and of the keys of this process itself are always let in. A Gate is
-// safe for concurrent use; the nil Gate lets everything in.
+// Messages of NoKey, where nobody can be told apart, and of the keys of this process itself are always let in. A Gate
+// is safe for concurrent use; the nil Gate lets everything in.
 type Gate struct {
 	now     func() time.Time
 	changed chan struct{}
@@ -50,8 +50,8 @@ type conduct struct {
 	crew    int
 }
 
-// unsound takes the place of a kind for what is no message of a worker; state for parameters that are sent to one worker
-// on demand, in vectors.
+// unsound takes the place of a kind for what is no message of a worker; state for parameters that are sent to one
+// worker on demand, in vectors.
 const (
 	unsound Kind = 0
 	state   Kind = lastKind + 1

@@ -7,9 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Keys in subjects. A worker publishes on subjects that end in the name of its key, and the broker lets each key publish
-// on its own only. So who hears a message learns from the subject, and not from what the message claims, which key spoke.
-// Likewise a worker is addressed on subjects that only its key may subscribe to.
+// Keys in subjects. A worker publishes on subjects that end in the name of its key, and the broker lets each key
+// publish on its own only. So who hears a message learns from the subject, and not from what the message claims, which
+// key spoke. Likewise a worker is addressed on subjects that only its key may subscribe to.
 
 // NoKey takes the place of a key's name at a broker that asks for no keys.
 const NoKey = "open"

@@ -37,7 +37,8 @@ const (
 // String returns the name of the kind's type.
 func (k Kind) String() string {
 	names := [...]string{
-		"", "Introduce", "Hello", "Welcome", "Refusal", "Fetch", "Piece", "Ready", "Theta", "Need", "Lease", "Result", "Pull", "Chunk",
+		"", "Introduce", "Hello", "Welcome", "Refusal", "Fetch", "Piece", "Ready", "Theta", "Need", "Lease", "Result", "Pull",
+		"Chunk",
 		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay", "Offer", "Share", "ThetaAt", "ChunksAt", "Stay",
 	}
 	if k == 0 || int(k) >= len(names) {

@@ -39,8 +39,8 @@ func (q *Sequence) Asked(first, end int) {
 // Came notes that a part has come that was asked for.
 func (q *Sequence) Came(part int) { q.seen, q.probes = max(q.seen, q.place[part]+1), 0 }
 
-// Overtaken returns, in order and once for each time that it was asked for, every part that has not come although one has
-// that was asked for later. got says by part what has come.
+// Overtaken returns, in order and once for each time that it was asked for, every part that has not come although one
+// has that was asked for later. got says by part what has come.
 func (q *Sequence) Overtaken(got []bool) (lost []int) {
 	for ; q.sure < q.seen; q.sure++ {
 		if i := q.order[q.sure]; !got[i] && q.place[i] == q.sure {
@@ -82,8 +82,8 @@ func (q *Sequence) Probe(got []bool) int {
 // Probes is how often Probe has chosen a part since the last one came.
 func (q *Sequence) Probes() int { return q.probes }
 
-// Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older waits
-// count less. The zero Lag knows of no wait.
+// Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older
+// waits count less. The zero Lag knows of no wait.
 type Lag struct {
 	mean, deviation time.Duration
 	known           bool

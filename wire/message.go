@@ -85,12 +85,12 @@ type Numeric struct {
 // DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
 // there is none.
 //
-// Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package quantize: the seed, the
-// number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of parameters
-// and gradients are then longer by the number of blocks.
+// Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package quantize: the
+// seed, the number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of
+// parameters and gradients are then longer by the number of blocks.
 //
-// Parameters says how parameters can travel: as Float32, or, as Int16 or Int8, also as their differences to those of the
-// step before, with the tensors that they are made of. See Theta.
+// Parameters says how parameters can travel: as Float32, or, as Int16 or Int8, also as their differences to those of
+// the step before, with the tensors that they are made of. See Theta.
 type Welcome struct {
 	Header
 	Size      int
@@ -145,9 +145,9 @@ type Ready struct {
 // 0 how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
 //
 // With the Coding Float32 the data are the values. With another one they are quantize.Difference.Integers of the same
-// elements, to be added to the values of that chunk at BaseStep and BasePass, and to no others. CRC is always the checksum of
-// the values as Float32: of what comes out. Who does not have the base, or gets something else, asks with a Need, and
-// gets the values.
+// elements, to be added to the values of that chunk at BaseStep and BasePass, and to no others. CRC is always the
+// checksum of the values as Float32: of what comes out. Who does not have the base, or gets something else, asks with a
+// Need, and gets the values.
 type Theta struct {
 	Header
 	Step         uint64
@@ -160,8 +160,8 @@ type Theta struct {
 	Data         []byte // after decoding it aliases the message
 }
 
-// Stay says that the first Count chunks of the parameters of a step are at Pass what they were at BasePass. The others are
-// sent. Who does not have them of that pass asks with a Need.
+// Stay says that the first Count chunks of the parameters of a step are at Pass what they were at BasePass. The others
+// are sent. Who does not have them of that pass asks with a Need.
 type Stay struct {
 	Header
 	Step           uint64
@@ -169,9 +169,9 @@ type Stay struct {
 	Count          int
 }
 
-// Relay says that the chunks of the parameters of a step and pass come by way of workers. They are shared out in as many
-// sections as there are digests, see Sections; each is sent to the worker with its number among Names, who sends it to all
-// others that are named. A digest is the SHA-256 of the section's values as Float32, whatever comes.
+// Relay says that the chunks of the parameters of a step and pass come by way of workers. They are shared out in as
+// many sections as there are digests, see Sections; each is sent to the worker with its number among Names, who sends
+// it to all others that are named. A digest is the SHA-256 of the section's values as Float32, whatever comes.
 type Relay struct {
 	Header
 	Step    uint64
@@ -193,8 +193,8 @@ type Need struct {
 // Work says what a lease asks for.
 type Work uint8
 
-// Gradient asks for gradient and loss terms, Validate for the terms alone, Sum for the sum of some sections of a gradient
-// over the blocks of all workers.
+// Gradient asks for gradient and loss terms, Validate for the terms alone, Sum for the sum of some sections of a
+// gradient over the blocks of all workers.
 const (
 	Gradient Work = 1 + iota
 	Validate
@@ -216,8 +216,8 @@ func (w Work) String() string {
 
 // Lease gives the shards [First, First+Count) of a step to a worker. ID is unique within the term; Attempt counts from
 // 1 how often the block was given out. Pass is as in Theta. With Audit the result is not to be pulled: only its digest
-// is wanted, to be compared with what another worker delivered. Sections, if not 0, says that the gradient is shared out
-// in so many: the result says the digest of each, and its worker serves others who pull it.
+// is wanted, to be compared with what another worker delivered. Sections, if not 0, says that the gradient is shared
+// out in so many: the result says the digest of each, and its worker serves others who pull it.
 type Lease struct {
 	Header
 	ID           uint64
@@ -230,10 +230,10 @@ type Lease struct {
 	Sections     int
 }
 
-// Reduce gives the sections [First, First+Count) of a step's gradient to a worker, who pulls them from the holders of all
-// blocks, checks them, and adds them along the tree of package reduce. It is a Lease whose Work is Sum, and is answered
-// like one, without terms; the chunks of the result are those of the sections alone. Number counts the sums of this pass
-// that were begun: a greater one ends those before.
+// Reduce gives the sections [First, First+Count) of a step's gradient to a worker, who pulls them from the holders of
+// all blocks, checks them, and adds them along the tree of package reduce. It is a Lease whose Work is Sum, and is
+// answered like one, without terms; the chunks of the result are those of the sections alone. Number counts the sums of
+// this pass that were begun: a greater one ends those before.
 type Reduce struct {
 	Header
 	ID           uint64
@@ -257,9 +257,9 @@ type Source struct {
 }
 
 // Result announces the partial sum of a leased block: its loss terms, and the length (in elements) and checksum of the
-// gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. If the gradient is shared out,
-// Digests are those of its sections, see Sections, in the answer to an audit as well, which has no Digest then. A non-empty
-// Fault says why the block could not be computed. Took is how long it was computed, for people.
+// gradient to be pulled. Digest, see DigestPartial, is set only in the answer to an audit. If the gradient is shared
+// out, Digests are those of its sections, see Sections, in the answer to an audit as well, which has no Digest then. A
+// non-empty Fault says why the block could not be computed. Took is how long it was computed, for people.
 type Result struct {
 	Header
 	Lease        uint64
@@ -276,8 +276,8 @@ type Result struct {
 	Took         time.Duration
 }
 
-// Pull asks for the chunks [First, First+Count) of a lease's result. Workers ask each other, too, for what is shared out.
-// Between workers the header's token is 0.
+// Pull asks for the chunks [First, First+Count) of a lease's result. Workers ask each other, too, for what is shared
+// out. Between workers the header's token is 0.
 type Pull struct {
 	Header
 	Lease        uint64
@@ -328,8 +328,9 @@ type Seek struct {
 	Number   uint64
 }
 
-// Assign sends a worker of the pool to a run, away from the one that it serves. An empty To lets it rest. It answers the
-// Seek of that Number; Order counts the answers. A worker obeys only what answers its newest Seek, in ascending order.
+// Assign sends a worker of the pool to a run, away from the one that it serves. An empty To lets it rest. It answers
+// the Seek of that Number; Order counts the answers. A worker obeys only what answers its newest Seek, in ascending
+// order.
 type Assign struct {
 	Header
 	To     string
@@ -337,8 +338,9 @@ type Assign struct {
 	Order  uint64
 }
 
-// Offer tells a worker the place of the memory that the coordinator shares with processes of its host, see package shm. A
-// worker that does not know this message, or does not reach the place, does not answer. An empty Place ends what was shared.
+// Offer tells a worker the place of the memory that the coordinator shares with processes of its host, see package shm.
+// A worker that does not know this message, or does not reach the place, does not answer. An empty Place ends what was
+// shared.
 type Offer struct {
 	Header
 	Place string
@@ -364,15 +366,15 @@ type ThetaAt struct {
 	Sum  uint32
 }
 
-// MaxShared is how many results of a worker lie in its shared memory at a time, each in a place for a whole gradient as it
-// travels. What is pulled beyond comes as chunks.
+// MaxShared is how many results of a worker lie in its shared memory at a time, each in a place for a whole gradient as
+// it travels. What is pulled beyond comes as chunks.
 const MaxShared = 16
 
 // TurnLength is the number of bytes in the Turn before parameters in memory.
 const TurnLength = 8
 
-// ChunksAt answers a Pull of the coordinator in the place of the chunks [First, First+Count): they lie one behind the other
-// in the worker's shared memory, from At on. Sum is their Combine.
+// ChunksAt answers a Pull of the coordinator in the place of the chunks [First, First+Count): they lie one behind the
+// other in the worker's shared memory, from At on. Sum is their Combine.
 type ChunksAt struct {
 	Header
 	Lease        uint64

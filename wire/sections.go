@@ -6,8 +6,8 @@ import (
 )
 
 // Sections says how the vector of a gradient is shared out among those who sum it: section i of Count holds the chunks
-// [⌊i·n/Count⌋, ⌊(i+1)·n/Count⌋) of all n. A chunk belongs to one section, so that a section can be pulled chunk by chunk.
-// No bit depends on the number of sections. Count 0 means that the vector is not shared out.
+// [⌊i·n/Count⌋, ⌊(i+1)·n/Count⌋) of all n. A chunk belongs to one section, so that a section can be pulled chunk by
+// chunk. No bit depends on the number of sections. Count 0 means that the vector is not shared out.
 type Sections struct {
 	Chunks Chunking
 	Count  int
@@ -18,7 +18,8 @@ const MaxSections = 1024
 
 // Valid reports whether [first, first+count) are sections, each with a chunk at least.
 func (s Sections) Valid(first, count int) bool {
-	return s.Count > 0 && s.Count <= min(s.Chunks.Count(), MaxSections) && first >= 0 && count > 0 && first <= s.Count-count
+	return s.Count > 0 && s.Count <= min(s.Chunks.Count(), MaxSections) && first >= 0 && count > 0 &&
+		first <= s.Count-count
 }
 
 // First is the first chunk of section i, or the number of chunks if i is Count.

@@ -85,9 +85,12 @@ func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 	return room
 }
 
-// ReadAt reads chunk i of x from bytes that lie elsewhere, from a place on, and returns their checksum. It uses the room if
-// it has the capacity, and returns it. Others may change those bytes meanwhile: the checksum is that of what is in x.
-func (c Chunking) ReadAt(from io.ReaderAt, place int64, x []float32, i int, room []byte) (sum uint32, used []byte, err error) {
+// ReadAt reads chunk i of x from bytes that lie elsewhere, from a place on, and returns their checksum. It uses the
+// room if it has the capacity, and returns it. Others may change those bytes meanwhile: the checksum is that of what is
+// in x.
+func (c Chunking) ReadAt(from io.ReaderAt, place int64, x []float32, i int, room []byte) (sum uint32, used []byte,
+	err error,
+) {
 	begin, end := c.Span(i)
 	n, direct := c.Bytes(i), c.Coding == Float32 && littleEndian()
 	data := room

@@ -50,10 +50,10 @@ type AgentConfig struct {
 	Memory shm.Host
 }
 
-// Agent is a worker of the pool. It obeys the host only in what answers its newest Seek and bears the mark of its token,
-// which nobody can know who has not heard that Seek. It seeks a run, serves it, and seeks again when the run has ended; or it leaves for
-// the run that an Assign names. It is the same worker in all runs. It keeps data set and program for a run that needs
-// the same ones.
+// Agent is a worker of the pool. It obeys the host only in what answers its newest Seek and bears the mark of its
+// token, which nobody can know who has not heard that Seek. It seeks a run, serves it, and seeks again when the run has
+// ended; or it leaves for the run that an Assign names. It is the same worker in all runs. It keeps data set and
+// program for a run that needs the same ones.
 //
 // One goroutine owns an Agent; another one owns the worker of the run that it serves.
 type Agent struct {
@@ -90,7 +90,8 @@ type Agent struct {
 // NewAgent prepares an agent.
 func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	c := Config{
-		ID: cfg.ID, Slots: cfg.Slots, Info: cfg.Info, Token: cfg.Token, Numerics: cfg.Numerics, Build: cfg.Build, Memory: cfg.Memory,
+		ID: cfg.ID, Slots: cfg.Slots, Info: cfg.Info, Token: cfg.Token, Numerics: cfg.Numerics, Build: cfg.Build,
+		Memory: cfg.Memory,
 	}
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -102,7 +103,8 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 		cfg.Alive = func() {}
 	}
 	return &Agent{
-		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID), mark: wire.Mark(c.Token), encoder: wire.NewEncoder(),
+		cfg: c, trouble: cfg.Trouble, alive: cfg.Alive, bus: bus, plain: log, log: log.With("worker", c.ID),
+		mark: wire.Mark(c.Token), encoder: wire.NewEncoder(),
 		inbox: make(chan []byte, 16), closing: make(chan struct{}), left: make(chan struct{}), ended: make(chan error, 1),
 	}, nil
 }
@@ -115,7 +117,8 @@ func (a *Agent) ID() string { return a.cfg.ID }
 func (a *Agent) Left() <-chan struct{} { return a.left }
 
 // Run works until ctx ends and then returns nil. It must be called only once. It returns ErrRefused if the host refuses
-// the worker before it has worked in a run; later, a refusal is a pause. If there is no broker, host or run, it waits. All its goroutines have ended when it returns.
+// the worker before it has worked in a run; later, a refusal is a pause. If there is no broker, host or run, it waits.
+// All its goroutines have ended when it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	defer close(a.closing)
 	subject := wire.AssignSubject(wire.Name(a.cfg.ID, a.bus.Key()))
@@ -214,15 +217,16 @@ func (a *Agent) receive(data []byte) error {
 	return nil
 }
 
-// refuse handles a refusal of the host. It ends an agent that has never worked: its arithmetic or its release is not the
-// coordinator's. One that has worked goes on with what it does, and seeks later.
+// refuse handles a refusal of the host. It ends an agent that has never worked: its arithmetic or its release is not
+// the coordinator's. One that has worked goes on with what it does, and seeks later.
 func (a *Agent) refuse(msg *wire.Refusal) error {
 	if !a.worked && (a.worker == nil || !a.worker.used()) {
 		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
 	}
 	wait := min(hostPause<<min(a.refused, 10), longestPause)
 	if a.refused++; a.refused == 1 {
-		a.log.Warn("the host refuses this worker, which has worked before; it seeks again later", "reason", msg.Reason, "remedy", msg.Remedy, "pause", wait)
+		a.log.Warn("the host refuses this worker, which has worked before; it seeks again later", "reason", msg.Reason,
+			"remedy", msg.Remedy, "pause", wait)
 	}
 	if until := time.Now().Add(wait); until.After(a.resumes) {
 		a.resumes = until

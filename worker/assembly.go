@@ -52,8 +52,8 @@ func (a *assembly) sound(msg *wire.Theta, chunks wire.Chunking) bool {
 		len(msg.Data) == msg.Coding.Width()*a.changes.Integers(chunks.Span(msg.Index))
 }
 
-// store keeps the values of a sound chunk, or adds differences to them. It reports whether it could: differences belong to
-// the values of one step and pass, and to no others. If it could not, nothing is changed.
+// store keeps the values of a sound chunk, or adds differences to them. It reports whether it could: differences belong
+// to the values of one step and pass, and to no others. If it could not, nothing is changed.
 func (a *assembly) store(msg *wire.Theta, chunks wire.Chunking) bool {
 	i := msg.Index
 	if msg.Coding == wire.Float32 {

@@ -36,7 +36,8 @@ var _ Gradual = (*Chains)(nil)
 // it.
 func NewChains(m model.Fitter, recordings []model.Batch, s model.Sweeps, slots int) (*Chains, error) {
 	if s.Chains < 1 || s.Exchange < 1 || s.Total%s.Exchange != 0 || len(m.Terms()) == 0 {
-		return nil, fmt.Errorf("new program: %d chains with %d sweeps, exchanged every %d: want at least one chain, one sweep between exchanges, a multiple of them, and a loss",
+		return nil, fmt.Errorf("new program: %d chains with %d sweeps, exchanged every %d: want at least one chain, one "+
+			"sweep between exchanges, a multiple of them, and a loss",
 			s.Chains, s.Total, s.Exchange)
 	}
 	size := 0
@@ -103,7 +104,9 @@ func (p *Chains) GradientWhile(slot int, _ uint64, shard int, grad, terms []floa
 
 // round lets a chain make some sweeps from θ; nil: it has not begun. It enters what it has gone and its terms where
 // there are zeros.
-func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, grad, terms []float32, goOn func() bool) error {
+func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, grad, terms []float32,
+	goOn func() bool,
+) error {
 	chain, err := p.chain(s, index, theta)
 	if err != nil {
 		return fmt.Errorf("chain %d: %w", index, err)
@@ -160,8 +163,8 @@ func (p *Chains) Validate(int, uint64, int, []float32) error {
 	return errors.New("a model that fits itself has no validation")
 }
 
-// Memory is the memory of a worker with that many slots that is alone, as Shards.Memory. It is measured on slot 0, which
-// has to have computed a round before.
+// Memory is the memory of a worker with that many slots that is alone, as Shards.Memory. It is measured on slot 0,
+// which has to have computed a round before.
 func (p *Chains) Memory(slots int) Memory {
 	size, data := 4*p.Size(), 0
 	for _, r := range p.recordings {

@@ -10,12 +10,12 @@ import (
 // The broker says which key speaks, and what is said to a worker is heard by its key alone. So nobody can let a worker
 // send anything to somebody else, and what the holders of one key let it send is bounded.
 
-// servings is how often the holders of one key may pull what this worker keeps, in a pass of a step: once is usual; more
-// where messages are lost, or a sum is formed twice.
+// servings is how often the holders of one key may pull what this worker keeps, in a pass of a step: once is usual;
+// more where messages are lost, or a sum is formed twice.
 const servings = 4
 
-// meet lets other workers be heard. It is called when there is something to say to them: where keys are older than that,
-// the broker lets nobody hear others, and nobody needs it.
+// meet lets other workers be heard. It is called when there is something to say to them: where keys are older than
+// that, the broker lets nobody hear others, and nobody needs it.
 func (w *Worker) meet() {
 	if w.met != nil {
 		return

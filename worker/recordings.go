@@ -14,7 +14,10 @@ func SimulatedRecordings(env envs.Env, seed uint64, episodes, length int) []mode
 	for i := range list {
 		var e envs.Episode
 		env.Simulate(&e, key, uint32(i), length)
-		list[i] = model.Batch{T: length, B: 1, NX: spec.Observation, NU: spec.Control, Observations: e.Observations, Controls: e.Controls}
+		list[i] = model.Batch{
+			T: length, B: 1, NX: spec.Observation, NU: spec.Control, Observations: e.Observations,
+			Controls: e.Controls,
+		}
 	}
 	return list
 }
@@ -26,7 +29,8 @@ func StoredRecordings(d *files.Dataset, s files.Split) []model.Batch {
 	for _, i := range s.Training {
 		e := &d.Episodes[i]
 		list = append(list, model.Batch{
-			T: e.T, B: 1, NX: d.Spec.Observation, NU: d.Spec.Control, Observations: e.Observations, Controls: e.Controls, Seen: e.Mask,
+			T: e.T, B: 1, NX: d.Spec.Observation, NU: d.Spec.Control, Observations: e.Observations, Controls: e.Controls,
+			Seen: e.Mask,
 		})
 	}
 	return list

@@ -7,12 +7,13 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Parameters may come by way of other workers: the coordinator sends this worker a section of them, which it hands on to
-// all others, and the others do the same. What comes from another worker counts only if its section, once it is whole, has
-// the digest that the coordinator has told. If not, nothing of it is kept, and it is asked for as if it had been lost.
+// Parameters may come by way of other workers: the coordinator sends this worker a section of them, which it hands on
+// to all others, and the others do the same. What comes from another worker counts only if its section, once it is
+// whole, has the digest that the coordinator has told. If not, nothing of it is kept, and it is asked for as if it had
+// been lost.
 
-// maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what: twice
-// all parameters, as its own link may be the slow one.
+// maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what:
+// twice all parameters, as its own link may be the slow one.
 func (w *Worker) maxEarly() int { return max(4<<20, 2*4*w.chunks.Size) }
 
 // relay is what the coordinator has said of who hands on the parameters of the current pass. Without sections it has
@@ -39,7 +40,8 @@ func (r *relay) of(chunk int, name string) (section int, ok bool) {
 func (w *Worker) takeRelay(msg *wire.Relay) {
 	sections := wire.Sections{Chunks: w.chunks, Count: len(msg.Digests) / wire.DigestLength(1)}
 	n := sections.Count
-	if len(msg.Digests) != wire.DigestLength(n) || !sections.Valid(0, n) || n > len(msg.Names) || !w.turn(msg.Step, msg.Pass) || w.relay.sections.Count > 0 {
+	if len(msg.Digests) != wire.DigestLength(n) || !sections.Valid(0, n) || n > len(msg.Names) ||
+		!w.turn(msg.Step, msg.Pass) || w.relay.sections.Count > 0 {
 		return
 	}
 	w.meet()
@@ -76,7 +78,10 @@ func (w *Worker) handOnHeld() {
 	for i, got := range w.theta.got {
 		if got {
 			data := w.chunks.Encode(nil, w.theta.values, i)
-			w.handOn(&wire.Theta{Step: w.theta.step, Pass: w.theta.pass, Index: i, Count: len(w.theta.got), CRC: wire.Checksum(data), Data: data})
+			w.handOn(&wire.Theta{
+				Step: w.theta.step, Pass: w.theta.pass, Index: i, Count: len(w.theta.got),
+				CRC: wire.Checksum(data), Data: data,
+			})
 		}
 	}
 }
@@ -107,9 +112,9 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 	w.verify(msg.Index)
 }
 
-// overtaken returns the chunks of the parameters that were lost for certain where workers hand them on: those of its own
-// section, once the coordinator has said something later, and of each other one those before a chunk that has come. Those
-// who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take long.
+// overtaken returns the chunks of the parameters that were lost for certain where workers hand them on: those of its
+// own section, once the coordinator has said something later, and of each other one those before a chunk that has come.
+// Those who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take long.
 func (w *Worker) overtaken() (lost []wire.Range) {
 	r, t := &w.relay, &w.theta
 	self := w.name()
@@ -138,8 +143,8 @@ func (w *Worker) complain() {
 	}
 }
 
-// verify looks at the section that a chunk is in, if the chunk is the last of it and some of it came from another worker.
-// What is not as the coordinator has told is dropped and asked for.
+// verify looks at the section that a chunk is in, if the chunk is the last of it and some of it came from another
+// worker. What is not as the coordinator has told is dropped and asked for.
 func (w *Worker) verify(chunk int) {
 	r, t := &w.relay, &w.theta
 	if r.sections.Count == 0 {
@@ -157,7 +162,8 @@ func (w *Worker) verify(chunk int) {
 	}
 	r.refused[i] = true
 	t.drop(first, end)
-	w.log.Warn("a worker hands on other parameters than the coordinator has sent: they are asked for again", "step", t.step, "by", r.names[i])
+	w.log.Warn("a worker hands on other parameters than the coordinator has sent: they are asked for again", "step",
+		t.step, "by", r.names[i])
 	t.asked(time.Now())
 	w.publish(w.subjects.Control, &wire.Need{Step: t.step, Ranges: []wire.Range{{First: first, Count: end - first}}})
 }

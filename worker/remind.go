@@ -32,8 +32,8 @@ func latest(x, y time.Time) time.Time {
 	return x
 }
 
-// lacking returns the chunks of the parameters to ask for now; nil if there are none. Those that were lost for certain are
-// asked for soon; those that may just be slow, or that do not come for the asking, are not.
+// lacking returns the chunks of the parameters to ask for now; nil if there are none. Those that were lost for certain
+// are asked for soon; those that may just be slow, or that do not come for the asking, are not.
 func (w *Worker) lacking(now time.Time) []wire.Range {
 	t := &w.theta
 	missing, quiet := t.missingRanges(), now.Sub(t.movedAt)

@@ -48,7 +48,8 @@ var _ Gradual = (*Replicas)(nil)
 // Each of these has one slot and its own parameters. They belong to the result.
 func NewReplicas(programs []Program, l LocalSteps) (*Replicas, error) {
 	if !vector.PowerOfTwo(l.Replicas) || !vector.PowerOfTwo(l.Shards) || l.Replicas > l.Shards || l.Steps < 1 {
-		return nil, fmt.Errorf("new replicas: %d replicas with %d local steps for %d shards: want powers of two, the first not above the second, and at least one step",
+		return nil, fmt.Errorf("new replicas: %d replicas with %d local steps for %d shards: want powers of two, the "+
+			"first not above the second, and at least one step",
 			l.Replicas, l.Steps, l.Shards)
 	}
 	if err := l.Optimizer.Validate(); err != nil {
@@ -58,7 +59,8 @@ func NewReplicas(programs []Program, l LocalSteps) (*Replicas, error) {
 	for _, program := range programs {
 		n := program.Size()
 		p.slots = append(p.slots, replica{
-			program: program, adam: vector.NewAdam(l.Optimizer, n), theta: make([]float32, n), tree: vector.NewTree(vector.Block{Count: 1}),
+			program: program, adam: vector.NewAdam(l.Optimizer, n), theta: make([]float32, n),
+			tree: vector.NewTree(vector.Block{Count: 1}),
 		})
 	}
 	return p, nil

@@ -31,7 +31,8 @@ func (r *rounded) Size() int { return r.rounder.Grid.Len() }
 func (r *rounded) Load(step uint64, values []float32) error {
 	n := r.rounder.Grid.Parameters()
 	if len(values) != r.Size() {
-		return fmt.Errorf("load parameters: %d values for %d parameters in %d blocks", len(values), n, r.rounder.Grid.Blocks())
+		return fmt.Errorf("load parameters: %d values for %d parameters in %d blocks", len(values), n,
+			r.rounder.Grid.Blocks())
 	}
 	copy(r.exponents, values[n:])
 	return r.Program.Load(step, values[:n])

@@ -42,7 +42,8 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 	}
 	shards := 0
 	for _, s := range msg.Sources {
-		if b := (vector.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) || len(s.Digests) != wire.DigestLength(msg.Count) {
+		if b := (vector.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) ||
+			len(s.Digests) != wire.DigestLength(msg.Count) {
 			return
 		}
 		shards += s.Count
@@ -59,7 +60,8 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 	cut := sections.Cut(msg.First, msg.Count)
 	l := &lease{
 		Lease: wire.Lease{
-			ID: msg.ID, Step: msg.Step, Pass: msg.Pass, Attempt: msg.Attempt, Work: wire.Sum, First: msg.First, Count: msg.Count, Audit: msg.Audit,
+			ID: msg.ID, Step: msg.Step, Pass: msg.Pass, Attempt: msg.Attempt, Work: wire.Sum, First: msg.First, Count: msg.Count,
+			Audit: msg.Audit,
 		},
 		block: vector.Block{First: msg.First, Count: msg.Count}, memory: w.partsOf(cut.Size), chunks: cut,
 		tree: vector.NewTree(vector.Block{Count: shards}), began: now,

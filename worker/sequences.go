@@ -47,7 +47,8 @@ var _ Sequences = (*Simulated)(nil)
 // NewSimulated returns the sequences of the given numbers of training and validation episodes of the given length.
 func NewSimulated(env envs.Env, seed uint64, training, validation, length int) (*Simulated, error) {
 	if training < 1 || validation < 1 || length < 2 {
-		return nil, fmt.Errorf("simulate sequences: %d training and %d validation episodes of %d steps", training, validation, length)
+		return nil, fmt.Errorf("simulate sequences: %d training and %d validation episodes of %d steps", training, validation,
+			length)
 	}
 	return &Simulated{
 		spec: env.Spec(), length: length,

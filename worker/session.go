@@ -118,7 +118,8 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 		w.reset()
 	}
 	if msg.Chunk < 4 || msg.Heartbeat <= 0 || !offered(msg) {
-		w.log.Debug("welcome dropped", "chunk", msg.Chunk, "heartbeat", msg.Heartbeat, "data", msg.DataHash, "bytes", msg.DataSize)
+		w.log.Debug("welcome dropped", "chunk", msg.Chunk, "heartbeat", msg.Heartbeat, "data", msg.DataHash, "bytes",
+			msg.DataSize)
 		return
 	}
 	rounder, err := rounderOf(msg)
@@ -267,7 +268,8 @@ func (w *Worker) turn(step uint64, pass int) bool {
 // takeLease accepts a lease. A known lease was sent again because a message was lost.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := vector.Block{First: msg.First, Count: msg.Count}
-	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate || msg.Sections > w.sums.Count() || !w.turn(msg.Step, msg.Pass) {
+	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate ||
+		msg.Sections > w.sums.Count() || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
 	if msg.Sections > 0 {

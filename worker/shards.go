@@ -54,7 +54,8 @@ var (
 // NewShards returns the program with the given number of slots. The model belongs to it.
 func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shards, error) {
 	if s.Shards < 1 || s.Batch < 1 || s.Validation < 1 || s.Batch%s.Shards != 0 || s.Validation%s.Shards != 0 {
-		return nil, fmt.Errorf("new program: %d sequences and %d validation sequences do not divide into %d shards", s.Batch, s.Validation, s.Shards)
+		return nil, fmt.Errorf("new program: %d sequences and %d validation sequences do not divide into %d shards", s.Batch,
+			s.Validation, s.Shards)
 	}
 	if s.Window < 2 {
 		return nil, fmt.Errorf("new program: a sequence of %d steps; it needs at least 2", s.Window)
@@ -177,9 +178,10 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	s.tape.Evaluate()
 	p.model.Loss(s.tape, b.Batch, p.noise.At(0, uint32(shard), validationSample), model.EndOfSchedule, terms)
 	if p.weighing != nil {
-		terms[len(terms)-1] = float32(s.bound.Bound(p.weighing, s.tape, b.Batch, p.sampling.Importance, func(k int) rng.Stream {
-			return p.noise.At(0, uint32(shard), importanceSample+uint32(k))
-		}))
+		terms[len(terms)-1] = float32(s.bound.Bound(p.weighing, s.tape, b.Batch, p.sampling.Importance,
+			func(k int) rng.Stream {
+				return p.noise.At(0, uint32(shard), importanceSample+uint32(k))
+			}))
 	}
 	p.batches.release(b)
 	return fault(s.tape, nil, terms)

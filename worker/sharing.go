@@ -11,10 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-// Where the worker is on the coordinator's host, parameters and gradients go by memory that both share: see package shm.
-// The worker tries what the coordinator offers, and says when each of them has read what the other wrote. From then on it
-// reads parameters where it is told that they lie, and puts there what is pulled. Whatever goes wrong with that ends it for
-// good, and vectors travel as chunks: nothing waits for shared memory.
+// Where the worker is on the coordinator's host, parameters and gradients go by memory that both share: see package
+// shm. The worker tries what the coordinator offers, and says when each of them has read what the other wrote. From
+// then on it reads parameters where it is told that they lie, and puts there what is pulled. Whatever goes wrong with
+// that ends it for good, and vectors travel as chunks: nothing waits for shared memory.
 
 // sharing is the memory that the worker shares with one coordinator.
 type sharing struct {
@@ -179,13 +179,15 @@ func (a *assembly) read(memory shm.Link, msg *wire.ThetaAt, chunks wire.Chunking
 	return nil
 }
 
-// overtaken returns errOvertaken if other parameters are in the place of those that a message names: the worker was slow.
+// overtaken returns errOvertaken if other parameters are in the place of those that a message names: the worker was
+// slow.
 func overtaken(memory shm.Link, msg *wire.ThetaAt) error {
 	var turn [wire.TurnLength]byte
 	if msg.At < wire.TurnLength {
 		return nil
 	}
-	if _, err := memory.ReadAt(turn[:], int64(msg.At)-wire.TurnLength); err != nil || binary.LittleEndian.Uint64(turn[:]) <= msg.Turn {
+	if _, err := memory.ReadAt(turn[:], int64(msg.At)-wire.TurnLength); err != nil ||
+		binary.LittleEndian.Uint64(turn[:]) <= msg.Turn {
 		return nil
 	}
 	return errOvertaken
@@ -208,7 +210,8 @@ func (w *Worker) lay(l *lease, first, count int) bool {
 		}
 	}
 	w.publish(w.subjects.Data, &wire.ChunksAt{
-		Lease: l.ID, Step: l.Step, First: first, Count: count, At: uint64(at + width*begin), Sum: wire.Combine(l.crcs[first : first+count]),
+		Lease: l.ID, Step: l.Step, First: first, Count: count, At: uint64(at + width*begin),
+		Sum: wire.Combine(l.crcs[first : first+count]),
 	})
 	return true
 }
@@ -263,7 +266,8 @@ func (w *Worker) hearTheta() error {
 	return nil
 }
 
-// deafen lets no chunks of the parameters come any more: they lie in shared memory. What is asked for comes nevertheless.
+// deafen lets no chunks of the parameters come any more: they lie in shared memory. What is asked for comes
+// nevertheless.
 func (w *Worker) deafen() {
 	if w.hearing == nil {
 		return

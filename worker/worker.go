@@ -44,7 +44,8 @@ type Config struct {
 	// DataSet returns the data set with a hash (SHA-256, lower-case hexadecimal) if this process has it, so that the
 	// worker need not fetch it; otherwise nil. It should return quickly. DataSet may be nil.
 	DataSet func(hash string) []byte
-	// Memory is shared with the coordinator, if it is on this host, for parameters and gradients; nil: all go over the bus.
+	// Memory is shared with the coordinator, if it is on this host, for parameters and gradients; nil: all go over the
+	// bus.
 	Memory shm.Host
 }
 
@@ -158,10 +159,12 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	always := make(chan struct{})
 	close(always)
 	return &Worker{
-		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects.By(bus.Key()), mark: wire.Mark(cfg.Token), encoder: wire.NewEncoder(),
-		inbox: make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
-		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool), always: always,
-		gate: wire.NewPeerGate(), gave: make(map[string]int),
+		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects.By(bus.Key()), mark: wire.Mark(cfg.Token),
+		encoder: wire.NewEncoder(),
+		inbox:   make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
+		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool),
+		always: always,
+		gate:   wire.NewPeerGate(), gave: make(map[string]int),
 	}, nil
 }
 
@@ -308,8 +311,8 @@ func (w *Worker) publish(subject string, msg wire.Message) {
 	w.send(subject, wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}, msg)
 }
 
-// send sends a message with a header. A message that cannot be sent now counts as lost, which the protocol can repair. A
-// message that can never be sent would be waited for without end, so the first of each kind is logged.
+// send sends a message with a header. A message that cannot be sent now counts as lost, which the protocol can repair.
+// A message that can never be sent would be waited for without end, so the first of each kind is logged.
 func (w *Worker) send(subject string, h wire.Header, msg wire.Message) {
 	*msg.Head() = h
 	data, err := w.encoder.Encode(msg)

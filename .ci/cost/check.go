@@ -17,8 +17,8 @@ type test struct {
 	name    string // ./package TestName
 }
 
-// check holds a ledger against a budget. Each line of costly begins with the package and the name of a test that may cost
-// more, and gives the reason.
+// check holds a ledger against a budget. Each line of costly begins with the package and the name of a test that may
+// cost more, and gives the reason.
 func check(ledger, costly, budget string) error {
 	limit, err := strconv.ParseFloat(budget, 64)
 	if err != nil {

@@ -102,14 +102,15 @@ func (a *account) write(ledger string) error {
 // ticks is the unit of /proc/PID/stat, a hundredth of a second on every Linux that Go runs on.
 const ticks = 100
 
-// processorSeconds is the time in user and system mode of a process and of its children that have ended; 0 when the process
-// is gone.
+// processorSeconds is the time in user and system mode of a process and of its children that have ended; 0 when the
+// process is gone.
 func processorSeconds(pid int) float64 {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The name of the program stands in brackets and may hold spaces. utime, stime, cutime and cstime are the fields 14 to 17.
+	// The name of the program stands in brackets and may hold spaces. utime, stime, cutime and cstime are the fields 14 to
+	// 17.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 15 {
 		return 0

@@ -99,7 +99,11 @@ func probes() []probe {
 			p.PackTransposed(turned(b))
 			w.MulPacked(c, a, &p, e)
 		})},
-		{"Workspace.MulTransA", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) { w.MulTransA(c, turned(a), b, e) })},
+		{"Workspace.MulTransA", probeProduct(func(w *Workspace, c, a, b Matrix,
+			e Epilogue,
+		) {
+			w.MulTransA(c, turned(a), b, e)
+		})},
 	}
 }
 

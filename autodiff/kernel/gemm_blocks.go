@@ -110,8 +110,8 @@ func multiplyBlock(c *Matrix, a *left, b *right, e *Epilogue, g *geometry, k, j,
 	}
 }
 
-// place returns where element (i, j) of C lies, and the bias of its column. Without a bias that is C, too: it is not used,
-// but moved along, and must stay within something.
+// place returns where element (i, j) of C lies, and the bias of its column. Without a bias that is C, too: it is not
+// used, but moved along, and must stay within something.
 func place(c *Matrix, e *Epilogue, i, j int) (at, bias *float32) {
 	at = &c.Data[i*c.Stride+j]
 	if e.Bias != nil {
@@ -203,8 +203,8 @@ func multiplyTile(isa ISA, rows, n, panel int, a, b, c, bias *float32, g *geomet
 	tile(isa, rows, a, b, c, bias, g)
 }
 
-// apart reports whether the rows of A and B of a product Aᵀ·B lie so that few fit into the first-level cache, whose sets
-// repeat every 4 KiB, and whether there is enough to do for copying them. AVX-512 hides what that costs.
+// apart reports whether the rows of A and B of a product Aᵀ·B lie so that few fit into the first-level cache, whose
+// sets repeat every 4 KiB, and whether there is enough to do for copying them. AVX-512 hides what that costs.
 func apart(a *left, b *Matrix, isa ISA) bool {
 	const far, many, deep = 1024, 64, 64
 	return isa == AVX2 && a.col > 1 && a.col+b.Stride >= far && min(a.rows, b.Cols) >= many && b.Rows >= deep

@@ -1,12 +1,12 @@
 // Attack measures what the holder of one stolen worker key can do to a run. It starts a broker with keys, a coordinator
-// and honest workers, each a process with a key of its own, and then lets a thief, a process too, do one thing after the
-// other. For each it writes the run's speed before, from ten seconds after the beginning, and when it is over, and
+// and honest workers, each a process with a key of its own, and then lets a thief, a process too, do one thing after
+// the other. For each it writes the run's speed before, from ten seconds after the beginning, and when it is over, and
 // whether the thief was banned. At the end the run's parameters are compared with those of a run without a thief.
 //
 //	go build -o switchyard ./cmd/switchyard && go run ./deploy/_attack -binary ./switchyard
 //
-// The thief shares the machine with those whom it attacks. It runs under nice 19, so that the figures are of what they do
-// because of it, and not of the processor that it takes; -nice 0 gives it its share.
+// The thief shares the machine with those whom it attacks. It runs under nice 19, so that the figures are of what they
+// do because of it, and not of the processor that it takes; -nice 0 gives it its share.
 //
 // With -soak the thief does all of it in random order for that time, while honest workers come and go, and workers and
 // coordinators are killed.
@@ -42,7 +42,8 @@ func main() {
 	flag.IntVar(&o.nice, "nice", 19, "how far the thief stands back for the others, 0 to 19")
 	flag.DurationVar(&o.window, "window", 5*time.Second, "time over which a speed is measured")
 	flag.DurationVar(&o.wait, "wait", 10*time.Second, "time from the begin of an attack to its measurement")
-	flag.DurationVar(&o.soak, "soak", 0, "attack at random for that time instead, with faults, and workers that come and go")
+	flag.DurationVar(&o.soak, "soak", 0, "attack at random for that time instead, with faults, and workers that come "+
+		"and go")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the soak")
 	flag.StringVar(&as, "as", "", "be the thief of that attack; the flags that follow are for it")
 	flag.StringVar(&t.url, "url", "", "address of the broker")

@@ -79,7 +79,10 @@ func forgeSeeks(ctx context.Context, t *thief) error {
 }
 
 func phantom(ctx context.Context, t *thief) error {
-	return seeking(ctx, t, 700*time.Millisecond, func(n uint64, publish func([]byte)) { publish(encode(seek("phantom", 1, n, 1024))) })
+	return seeking(ctx, t, 700*time.Millisecond, func(n uint64, publish func([]byte)) {
+		publish(encode(seek("phantom", 1,
+			n, 1024)))
+	})
 }
 
 func phantoms(ctx context.Context, t *thief) error {
@@ -93,7 +96,10 @@ func phantoms(ctx context.Context, t *thief) error {
 // silent is members of the run that are what they should be, say that they compute their leases, and never deliver.
 func silent(members int) func(context.Context, *thief) error {
 	return func(ctx context.Context, t *thief) error {
-		bus, err := natsbus.Connect(natsbus.Config{URL: t.url, Name: "silent", NKeyFile: t.keyFile, Log: hclog.NewNullLogger()})
+		bus, err := natsbus.Connect(natsbus.Config{
+			URL: t.url, Name: "silent", NKeyFile: t.keyFile,
+			Log: hclog.NewNullLogger(),
+		})
 		if err != nil {
 			return err
 		}
@@ -103,7 +109,10 @@ func silent(members int) func(context.Context, *thief) error {
 			return &idler{Program: p, ctx: ctx}, err
 		}
 		for i := range members {
-			w, err := worker.New(worker.Config{Run: t.run, ID: fmt.Sprint("silent", i), Slots: 4, Numerics: job.Numerics(), Build: build}, bus, hclog.NewNullLogger())
+			w, err := worker.New(worker.Config{
+				Run: t.run, ID: fmt.Sprint("silent", i), Slots: 4, Numerics: job.Numerics(),
+				Build: build,
+			}, bus, hclog.NewNullLogger())
 			if err != nil {
 				return err
 			}

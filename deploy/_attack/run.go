@@ -139,7 +139,10 @@ func (y *yard) compare(ctx context.Context) error {
 	for _, name := range append(y.honest(), "late") { // they have had their time
 		y.end(name, os.Interrupt)
 	}
-	args := append([]string{"train", "--name", "quiet", "--runs-dir", filepath.Join(y.dir, "reference"), "--workers", "1", "--quiet"}, y.job(attacked.Step)...)
+	args := append([]string{
+		"train", "--name", "quiet", "--runs-dir", filepath.Join(y.dir, "reference"), "--workers", "1",
+		"--quiet",
+	}, y.job(attacked.Step)...)
 	if _, err := y.command(ctx, args...); err != nil {
 		return err
 	}
@@ -151,7 +154,8 @@ func (y *yard) compare(ctx context.Context) error {
 	if err := json.Unmarshal(data, &quiet); err != nil {
 		return err
 	}
-	fmt.Printf("\nSHA-256 of the parameters after %d steps: under attack %s, of `train` alone %s: the same: %v\n", attacked.Step, attacked.SHA, quiet.SHA, attacked.SHA == quiet.SHA)
+	fmt.Printf("\nSHA-256 of the parameters after %d steps: under attack %s, of `train` alone %s: the same: %v\n",
+		attacked.Step, attacked.SHA, quiet.SHA, attacked.SHA == quiet.SHA)
 	if attacked.SHA != quiet.SHA || attacked.Step != quiet.Step {
 		return errors.New("the thief changed bits")
 	}

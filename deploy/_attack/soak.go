@@ -63,9 +63,11 @@ func (y *yard) soakFor(ctx context.Context) error {
 }
 
 func (s *soak) String() string {
-	return fmt.Sprintf("%.0f s of attacks %v, %d bans; with and without them, workers left and came %d times, workers were killed %d times, the coordinator %d times: "+
+	return fmt.Sprintf("%.0f s of attacks %v, %d bans; with and without them, workers left and came %d times, workers "+
+		"were killed %d times, the coordinator %d times: "+
 		"%.0f steps/s that count; %.0f in %.0f s of the same faults without a thief: %.2f; %.0f in %.0f quiet seconds: %.2f",
-		s.attacked.seconds, s.acts, s.bans, s.replaced, s.killed, s.led, s.attacked.speed(), s.faulty.speed(), s.faulty.seconds, s.attacked.speed()/s.faulty.speed(),
+		s.attacked.seconds, s.acts, s.bans, s.replaced, s.killed, s.led, s.attacked.speed(), s.faulty.speed(),
+		s.faulty.seconds, s.attacked.speed()/s.faulty.speed(),
 		s.quiet.speed(), s.quiet.seconds, s.attacked.speed()/s.quiet.speed())
 }
 

@@ -39,7 +39,8 @@ func (y *yard) table(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
 			results[a.name] = append(results[a.name], r)
-			fmt.Fprintf(os.Stderr, "%s: %.0f, %.0f, %.0f steps/s, ratio %.2f, banned: %s\n", a.name, r.before, r.during, r.after, r.ratio(), r.reason)
+			fmt.Fprintf(os.Stderr, "%s: %.0f, %.0f, %.0f steps/s, ratio %.2f, banned: %s\n", a.name, r.before, r.during, r.after,
+				r.ratio(), r.reason)
 		}
 	}
 	y.print(chosen, results)
@@ -47,7 +48,8 @@ func (y *yard) table(ctx context.Context) error {
 }
 
 func (y *yard) print(chosen []attack, results map[string][]result) {
-	fmt.Printf("| attack | steps/s before | during, after %v | when it is over | during ÷ quiet: median (least, most) | thief banned |\n|---|---|---|---|---|---|\n", y.wait)
+	fmt.Printf("| attack | steps/s before | during, after %v | when it is over | during ÷ quiet: median (least, most) "+
+		"| thief banned |\n|---|---|---|---|---|---|\n", y.wait)
 	for _, a := range chosen {
 		all, cut := results[a.name], 0
 		for _, r := range all {
@@ -65,8 +67,10 @@ func (y *yard) print(chosen []attack, results map[string][]result) {
 		}
 		median := func(values []float64) float64 { return values[len(values)/2] }
 		ratios := column(result.ratio)
-		fmt.Printf("| %s | %.0f | %.0f | %.0f | %.2f (%.2f, %.2f) | %d of %d |\n", a.what, median(column(func(r result) float64 { return r.before })),
-			median(column(func(r result) float64 { return r.during })), median(column(func(r result) float64 { return r.after })),
+		fmt.Printf("| %s | %.0f | %.0f | %.0f | %.2f (%.2f, %.2f) | %d of %d |\n", a.what,
+			median(column(func(r result) float64 { return r.before })),
+			median(column(func(r result) float64 { return r.during })),
+			median(column(func(r result) float64 { return r.after })),
 			median(ratios), ratios[0], ratios[len(ratios)-1], cut, len(all))
 	}
 }

@@ -38,10 +38,14 @@ func attacks() []attack {
 		{"silent", "one worker that is ready and delivers nothing", false, silent(1)},
 		{"silents", "64 such workers", false, silent(64)},
 		{"hello", "flood of `Hello`", false, flood("sy.RUN.control", &wire.Hello{Slots: 1, Numerics: job.Numerics()})},
-		{"need", "flood of `Need`", false, flood("sy.RUN.control", &wire.Need{Step: 1, Ranges: []wire.Range{{First: 0, Count: 1}}})},
+		{"need", "flood of `Need`", false, flood("sy.RUN.control", &wire.Need{
+			Step:   1,
+			Ranges: []wire.Range{{First: 0, Count: 1}},
+		})},
 		{"result", "flood of `Result`", false, flood("sy.RUN.control", &wire.Result{Lease: 1, Step: 1, Count: 1})},
 		{"seek", "flood of `Seek`", false, flood(wire.SeekSubject, &wire.Seek{Slots: 1, Numerics: job.Numerics()})},
-		{"chunk", "flood of chunks that nobody asked for", false, flood("sy.RUN.data", &wire.Chunk{Data: make([]byte, 60_000)})},
+		{"chunk", "flood of chunks that nobody asked for", false, flood("sy.RUN.data",
+			&wire.Chunk{Data: make([]byte, 60_000)})},
 		{"noise", "flood of garbage, 16 bytes each", false, shout("sy.RUN.data", garbage[:16])},
 		{"garbage", "flood of garbage, 1 MiB each", false, shout("sy.RUN.control", garbage)},
 		{"knock", "connections without a key, as many as go", false, knock(1)},
@@ -81,8 +85,10 @@ func (t *thief) enter() (conn *nats.Conn, key string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	conn, err = nats.Connect(t.url, proof, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectWait(200*time.Millisecond), nats.ReconnectBufSize(-1), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	conn, err = nats.Connect(t.url, proof, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectWait(200*time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	return conn, key, err
 }
 

@@ -91,7 +91,8 @@ func (y *yard) honest() []string {
 func (y *yard) key(role string) string { return filepath.Join(y.keys, role+".nk") }
 
 func (y *yard) lead() error {
-	return y.start("coordinator", "coordinator", "--nats", y.url, "--nkey", y.key("coordinator"), "--runs-dir", y.runs, "--web", y.page)
+	return y.start("coordinator", "coordinator", "--nats", y.url, "--nkey", y.key("coordinator"), "--runs-dir", y.runs,
+		"--web", y.page)
 }
 
 func (y *yard) hire(name string) error {
@@ -145,7 +146,8 @@ func (y *yard) alive() error {
 	for name, p := range y.processes {
 		select {
 		case <-p.ended:
-			return fmt.Errorf("%s has ended: %v; its log is %s", name, p.command.ProcessState, filepath.Join(y.logs, name+".log"))
+			return fmt.Errorf("%s has ended: %v; its log is %s", name, p.command.ProcessState,
+				filepath.Join(y.logs, name+".log"))
 		default:
 		}
 	}
@@ -167,7 +169,10 @@ func (y *yard) letIn(a attack) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-n", fmt.Sprint(y.nice), self, "-as", a.name, "-url", y.url, "-key", y.key("worker-thief"), "-page", y.page, "-run", y.name}
+	args := []string{
+		"-n", fmt.Sprint(y.nice), self, "-as", a.name, "-url", y.url, "-key", y.key("worker-thief"), "-page",
+		y.page, "-run", y.name,
+	}
 	c := exec.Command("nice", append(args, y.honest()...)...)
 	c.Stderr = os.Stderr
 	if err := c.Start(); err != nil {

@@ -4,7 +4,10 @@ import "github.com/switchyard-ml/switchyard/envs"
 
 // Kind is the ball in its box as a value of env.kind.
 func Kind() envs.Kind {
-	return envs.Kind{Name: "ball", Doc: "images of a ball in a box", Unit: true, Settings: func() envs.Settings { return new(Settings) }}
+	return envs.Kind{
+		Name: "ball", Doc: "images of a ball in a box", Unit: true,
+		Settings: func() envs.Settings { return new(Settings) },
+	}
 }
 
 // Settings are the keys of the ball.

@@ -146,7 +146,8 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 			channels = steps[1]
 		}
 		if len(steps) > 0 && steps[0] > 1 {
-			b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s of shape %v is one recording of %s with %s; several have the shape [N,T,dy]",
+			b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s of shape %v is one recording of %s with %s; several have the "+
+				"shape [N,T,dy]",
 				name, steps, terminal.Count(steps[0], "step"), terminal.Count(channels, "channel")))
 		}
 	}
@@ -320,7 +321,8 @@ func (p *panel) width(i int) int {
 func (p *panel) sameWidth() error {
 	for i := range p.shapes {
 		if !slices.Equal(p.shapes[i][1:], p.shapes[0][1:]) {
-			return faultf(p.name, "give all episodes the same channels", "episode %d has steps of shape %v, episode 0 of %v", i, p.shapes[i][1:], p.shapes[0][1:])
+			return faultf(p.name, "give all episodes the same channels", "episode %d has steps of shape %v, episode 0 of %v", i,
+				p.shapes[i][1:], p.shapes[0][1:])
 		}
 	}
 	return nil

@@ -119,11 +119,15 @@ func Decode(data []byte) (*Dataset, error) {
 	if h.Observation < 1 || h.Control < 0 || h.State < 0 {
 		return nil, faultf("", "", "it has %d observations, %d controls and %d states", h.Observation, h.Control, h.State)
 	}
-	if hw, err := npy.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 && h.Image != [3]int{} {
+	if hw, err := npy.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 &&
+		h.Image != [3]int{} {
 		return nil, faultf("", "", "images of %v for %d observations", h.Image, h.Observation)
 	}
 	d := &Dataset{
-		Spec:  envs.Spec{Name: "files", Observation: h.Observation, Control: h.Control, State: h.State, Labels: h.Labels, DT: h.DT},
+		Spec: envs.Spec{
+			Name: "files", Observation: h.Observation, Control: h.Control, State: h.State, Labels: h.Labels,
+			DT: h.DT,
+		},
 		Image: h.Image, ObservationNames: h.ObservationNames, ControlNames: h.ControlNames, StateNames: h.StateNames,
 		TimeUnit: h.TimeUnit, Origins: h.Origins, Transforms: h.Transforms,
 	}
@@ -153,8 +157,10 @@ func (d *Dataset) checkNames() error {
 			return faultf("", "", "%d names for %s", len(n.names), terminal.Count(n.want, "channel"))
 		}
 	}
-	if d.Origins != nil && len(d.Origins) != d.Spec.Observation || d.Transforms != nil && len(d.Transforms) != d.Spec.Observation {
-		return faultf("", "", "%d origins and %d transforms for %s", len(d.Origins), len(d.Transforms), terminal.Count(d.Spec.Observation, "channel"))
+	if d.Origins != nil && len(d.Origins) != d.Spec.Observation || d.Transforms != nil &&
+		len(d.Transforms) != d.Spec.Observation {
+		return faultf("", "", "%d origins and %d transforms for %s", len(d.Origins), len(d.Transforms),
+			terminal.Count(d.Spec.Observation, "channel"))
 	}
 	return nil
 }

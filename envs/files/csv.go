@@ -81,10 +81,14 @@ func csvFault(err error) error {
 	var p *csv.ParseError
 	if errors.As(err, &p) {
 		if errors.Is(p.Err, csv.ErrFieldCount) {
-			return &Error{Place: fmt.Sprintf("line %d", p.Line), Problem: "it does not have as many cells as the header", Remedy: "give every line as many cells as the header", cause: err}
+			return &Error{
+				Place: fmt.Sprintf("line %d", p.Line), Problem: "it does not have as many cells as the header",
+				Remedy: "give every line as many cells as the header", cause: err,
+			}
 		}
 		return &Error{
-			Place: fmt.Sprintf("line %d, byte %d", p.Line, p.Column), Problem: p.Err.Error(), Remedy: "put it right, or leave the line out", cause: err,
+			Place: fmt.Sprintf("line %d, byte %d", p.Line, p.Column), Problem: p.Err.Error(),
+			Remedy: "put it right, or leave the line out", cause: err,
 		}
 	}
 	return &Error{Problem: err.Error(), cause: err}
@@ -125,5 +129,6 @@ func headerRemedy(header []string) string {
 			return "begin with a line of column names, e.g. t,y1,y2,u1"
 		}
 	}
-	return "say which are, e.g. --observe " + strings.Join(header[:min(1, len(header))], "") + " (env.observe), and see switchyard data info"
+	return "say which are, e.g. --observe " + strings.Join(header[:min(1, len(header))], "") +
+		" (env.observe), and see switchyard data info"
 }

@@ -99,7 +99,8 @@ func (d *Dataset) check() error {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		if e.T < minSteps {
-			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d", terminal.Count(e.T, "step"), minSteps)
+			return faultf(e.Source, "leave it out, or join it with another", "it has %s and needs at least %d",
+				terminal.Count(e.T, "step"), minSteps)
 		}
 		if err := e.maskMissing(d); err != nil {
 			return err
@@ -115,7 +116,8 @@ func (d *Dataset) check() error {
 		return faultf("y", "", "every value is missing")
 	}
 	if held > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%s: the control of the step before holds", terminal.Count(held, "missing control")))
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: the control of the step before holds",
+			terminal.Count(held, "missing control")))
 	}
 	if d.Spec.DT < 0 || math.IsNaN(d.Spec.DT) || math.IsInf(d.Spec.DT, 0) {
 		return faultf("dt", "give the time between two steps", "it is %v", d.Spec.DT)
@@ -148,10 +150,12 @@ func (e *Episode) maskMissing(d *Dataset) error {
 			continue
 		}
 		if math.IsInf(float64(v), 0) {
-			return e.value(d.observationName(), i, d.Spec.Observation, v, "beyond the range of float32", "mark it as missing with NaN, or scale the channel")
+			return e.value(d.observationName(), i, d.Spec.Observation, v, "beyond the range of float32",
+				"mark it as missing with NaN, or scale the channel")
 		}
 		if d.Images() && (v < 0 || v > 1) {
-			return e.value(d.observationName(), i, d.Spec.Observation, v, "and images have values in [0, 1]", "save bytes of 0 to 255, or divide by the largest value")
+			return e.value(d.observationName(), i, d.Spec.Observation, v, "and images have values in [0, 1]",
+				"save bytes of 0 to 255, or divide by the largest value")
 		}
 	}
 	if !missing {
@@ -160,8 +164,8 @@ func (e *Episode) maskMissing(d *Dataset) error {
 	return nil
 }
 
-// holdControls fills in missing controls: what acted before goes on. A control that is missing from the beginning is that
-// of the first step that has one. It returns the number of values that were filled in.
+// holdControls fills in missing controls: what acted before goes on. A control that is missing from the beginning is
+// that of the first step that has one. It returns the number of values that were filled in.
 func (e *Episode) holdControls(width int) (filled int) {
 	for c := range width {
 		first := -1
@@ -196,7 +200,10 @@ func (e *Episode) checkFinite(d *Dataset) error {
 		first  int // earlier values are not used
 		remedy string
 	}{
-		{"u", e.Controls, d.Spec.Control, d.Spec.Control, "a control that is never there cannot be used: leave the column out"},
+		{
+			"u", e.Controls, d.Spec.Control, d.Spec.Control,
+			"a control that is never there cannot be used: leave the column out",
+		},
 		{"states", e.States, d.Spec.State, 0, "leave states out, or fill them in"},
 		{"labels", e.Labels, len(d.Spec.Labels), 0, "leave labels out, or fill them in"},
 	} {
@@ -208,7 +215,8 @@ func (e *Episode) checkFinite(d *Dataset) error {
 	}
 	for i, v := range e.Labels {
 		if v != 0 && v != 1 {
-			return e.value("labels", i, len(d.Spec.Labels), v, "and labels are 0 or 1", "rename it to states if it is a quantity")
+			return e.value("labels", i, len(d.Spec.Labels), v, "and labels are 0 or 1",
+				"rename it to states if it is a quantity")
 		}
 	}
 	return nil
@@ -265,8 +273,8 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	return p
 }
 
-// Season is the number of steps of a usual season of the calendar: a year of weeks, months or quarters, a week of days, a
-// day of hours; 0 if there is none.
+// Season is the number of steps of a usual season of the calendar: a year of weeks, months or quarters, a week of days,
+// a day of hours; 0 if there is none.
 func (d *Dataset) Season() int {
 	of := map[string]float64{"month": 12, "week": 52, "day": 7, "h": 24, "business day": 5}
 	if d.TimeUnit == "day" && d.Spec.DT == 7 {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A dayClock reads times of the day: 14:30, 14:30:05 and 2:30 PM, or whole numbers. Numbers of which one is above 24 are
-// hours and minutes, as 1430; else they are hours.
+// A dayClock reads times of the day: 14:30, 14:30:05 and 2:30 PM, or whole numbers. Numbers of which one is above 24
+// are hours and minutes, as 1430; else they are hours.
 type dayClock struct {
 	known   bool // a text was read
 	colons  bool
@@ -85,8 +85,8 @@ func (t *table) join() {
 // enough is how many numbers have to be even as times of the day, and uneven as numbers, to be taken for such times.
 const enough = 6
 
-// hours finds times that are numbers such as 840, 850, 900, 910: no even grid of numbers, but ten minutes apart. They are
-// then times of day 0.
+// hours finds times that are numbers such as 840, 850, 900, 910: no even grid of numbers, but ten minutes apart. They
+// are then times of day 0.
 func (t *table) hours() {
 	if t.clock.dates {
 		return
@@ -117,7 +117,8 @@ func (t *table) hours() {
 		}
 	}
 	t.clock.numbered, t.clock.dates = true, true
-	t.data.Notes = append(t.data.Notes, "times are read as hours and minutes: as these they are even, as numbers they are not")
+	t.data.Notes = append(t.data.Notes, "times are read as hours and minutes: as these they are even, as numbers they "+
+		"are not")
 }
 
 func same(values []float64) bool { return slices.Min(values) == slices.Max(values) }
@@ -131,11 +132,12 @@ var (
 // regular is the share of equal steps above which numbers are taken for times of the day.
 const regular = 0.8
 
-// guessDays finds two columns, one of days and one of times of the day, that are a time together: growing, or within the
-// recordings that a third column tells apart.
+// guessDays finds two columns, one of days and one of times of the day, that are a time together: growing, or within
+// the recordings that a third column tells apart.
 func guessDays(columns []*sampled, taken map[string]bool) (both, id *sampled) {
 	for _, d := range columns {
-		if taken[d.name] || d.times == nil || len(d.times) < 2 || !d.dates && !slices.Contains(dayNames, strings.ToLower(d.name)) {
+		if taken[d.name] || d.times == nil || len(d.times) < 2 || !d.dates &&
+			!slices.Contains(dayNames, strings.ToLower(d.name)) {
 			continue
 		}
 		for _, c := range columns {

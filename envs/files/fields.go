@@ -18,7 +18,8 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 		return nil, err
 	}
 	if len(p.data) != len(b.data.Episodes) {
-		return nil, faultf(p.name, "", "it has %s, the observations have %d", terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
+		return nil, faultf(p.name, "", "it has %s, the observations have %d", terminal.Count(len(p.data), "episode"),
+			len(b.data.Episodes))
 	}
 	if err := p.sameWidth(); err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func (b *builder) lengths() error {
 		e := &b.data.Episodes[i]
 		n, ok := wholeNumber(values[i], 1, e.T)
 		if !ok {
-			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source, values[i], terminal.Count(e.T, "step"))
+			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source,
+				values[i], terminal.Count(e.T, "step"))
 		}
 		source := e.Source
 		*e = e.slice(b.data.Spec, 0, n)
@@ -160,7 +162,8 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 		return nil, faultf(b.found[key], "", "it is no array of numbers")
 	}
 	if f.array.Len() != n {
-		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape, terminal.Count(n, "episode"))
+		return nil, faultf(b.found[key], "give one number per episode", "shape %v for %s", f.array.Shape,
+			terminal.Count(n, "episode"))
 	}
 	return f.array.Float64s(), nil
 }
@@ -173,7 +176,8 @@ func (b *builder) splits() error {
 	for i, v := range values {
 		part, ok := wholeNumber(v, int(Training), int(Test))
 		if !ok {
-			return faultf(b.found["split"], "use 0 for training, 1 for validation and 2 for test", "%s: the part is %v", b.data.Episodes[i].Source, v)
+			return faultf(b.found["split"], "use 0 for training, 1 for validation and 2 for test", "%s: the part is %v",
+				b.data.Episodes[i].Source, v)
 		}
 		b.data.Episodes[i].Part = Part(part)
 	}
@@ -219,7 +223,8 @@ func (b *builder) columnNames() error {
 			names[i] = strings.TrimSpace(terminal.Plain(names[i]))
 		}
 		if len(names) != n.want || slices.Contains(names, "") {
-			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names), terminal.Count(n.want, "channel"))
+			return faultf(b.found[n.key], "give one text per channel, or leave it out", "%d names for %s", len(names),
+				terminal.Count(n.want, "channel"))
 		}
 		*n.dst = names
 	}

@@ -1,8 +1,8 @@
 // Package files holds a user's own trajectories: it reads them from .npz, .npy, .csv, .tsv, .parquet and .mat
 // files, from folders and globs of those, checks them, splits and normalises them, and writes them.
 //
-// A table whose columns have other names is read with Options: which column is observed, which one is the time, which one
-// tells recordings apart. Times may be dates; rows are put on an even grid, on which gaps are missing values.
+// A table whose columns have other names is read with Options: which column is observed, which one is the time, which
+// one tells recordings apart. Times may be dates; rows are put on an even grid, on which gaps are missing values.
 //
 // A Dataset is a list of episodes of unequal length. Values that were not measured are marked in a
 // mask and stored as zero, so that no NaN ever reaches a model. The same data have the same content

@@ -167,7 +167,8 @@ func (d *Dataset) join(o *Dataset) error {
 			if strings.HasPrefix(f.name, "names") || f.name == "labels" {
 				what = "columns"
 			}
-			return faultf(f.name, "give all files the same channels in the same order", "%s %s, in the files before %s", what, got, want)
+			return faultf(f.name, "give all files the same channels in the same order", "%s %s, in the files before %s", what,
+				got, want)
 		}
 	}
 	if d.Spec.DT == 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// jitter is the part of a step by which times may miss an even grid. Measured times are rounded; times that miss by more
-// are uneven.
+// jitter is the part of a step by which times may miss an even grid. Measured times are rounded; times that miss by
+// more are uneven.
 const jitter = 0.05
 
 // mostRounding is the part of a step that rounding to the decimals of the file may explain.
@@ -18,8 +18,9 @@ const mostRounding = 0.25
 // sparse is how many times the rows that are there a grid may have: beyond, times are not those of one recording.
 const sparse = 200
 
-// even finds the grid on which rows lie: the one of all recordings, or if that is not known yet, their own. times ascend.
-// It returns the step at which each row lies, counted from the first, or an error that says where the times are uneven.
+// even finds the grid on which rows lie: the one of all recordings, or if that is not known yet, their own. times
+// ascend. It returns the step at which each row lies, counted from the first, or an error that says where the times are
+// uneven.
 func (c *clock) even(times []float64, common calendar) (calendar, []int, error) {
 	if len(times) < 2 {
 		return calendar{}, make([]int, len(times)), nil
@@ -40,7 +41,10 @@ func (c *clock) even(times []float64, common calendar) (calendar, []int, error) 
 			row = bad
 		}
 	}
-	return calendar{}, nil, &unevenError{row: row, from: c.text(times[row-1]), to: c.text(times[row]), usual: c.gap(median(gaps(times)))}
+	return calendar{}, nil, &unevenError{
+		row: row, from: c.text(times[row-1]), to: c.text(times[row]),
+		usual: c.gap(median(gaps(times))),
+	}
 }
 
 // unevenError says which time is off every grid.

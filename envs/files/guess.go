@@ -16,9 +16,9 @@ import (
 const guessRows = 20000
 
 // Guess looks at the first file of paths for columns or arrays that the convention does not know, and completes options
-// by what they seem to be: from names that are usual, and from what the values do. Where the convention, or the options,
-// say already what is observed, it looks for times and recordings alone, so that a date beside y does not go unseen. What
-// it returns is a proposal: show it to the user.
+// by what they seem to be: from names that are usual, and from what the values do. Where the convention, or the
+// options, say already what is observed, it looks for times and recordings alone, so that a date beside y does not go
+// unseen. What it returns is a proposal: show it to the user.
 func Guess(paths []string, o Options) (Options, error) {
 	inputs, err := expand(paths)
 	if err != nil || len(inputs) == 0 {
@@ -58,7 +58,10 @@ func openTable(path string) (rowSource, func() error, error) {
 
 // arrayNames are the names that arrays with observations and with controls usually have.
 var (
-	arrayNames   = []string{"obs", "observation", "observations", "outputs", "output", "data", "x", "arr_0", "yest", "frames", "video", "values"}
+	arrayNames = []string{
+		"obs", "observation", "observations", "outputs", "output", "data", "x", "arr_0", "yest",
+		"frames", "video", "values",
+	}
 	controlNames = []string{"action", "actions", "act", "input", "inputs", "control", "controls", "uest"}
 )
 
@@ -87,7 +90,8 @@ func (o Options) guessArrays(path string) (Options, error) {
 		}
 	}
 	for _, n := range seen {
-		if lower := strings.ToLower(n); o.Observe != nil && o.Control == nil && !slices.Contains(o.Observe, n) && (lower == "u" && n != "u" || slices.Contains(controlNames, lower)) {
+		if lower := strings.ToLower(n); o.Observe != nil && o.Control == nil && !slices.Contains(o.Observe, n) &&
+			(lower == "u" && n != "u" || slices.Contains(controlNames, lower)) {
 			o.Control = []string{n}
 		}
 	}
@@ -109,7 +113,10 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 		name := columnName(cell, i)
 		r, _ := o.column(name)
 		observed = observed || r == observation && !plainTarget(name, header)
-		columns = append(columns, &sampled{name: name, unnamed: strings.TrimSpace(cell) == "", numeric: true, times: []float64{}})
+		columns = append(columns, &sampled{
+			name: name, unnamed: strings.TrimSpace(cell) == "", numeric: true,
+			times: []float64{},
+		})
 	}
 	clocks := make([]clock, len(columns))
 	for range guessRows {
@@ -130,7 +137,10 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 // plainTarget reports whether y is the target of a long table, beside an identity and a time that the convention does
 // not know.
 func plainTarget(name string, header []string) bool {
-	return name == "y" && slices.ContainsFunc(header, func(h string) bool { return slices.Contains(idNames, strings.ToLower(strings.TrimSpace(h))) })
+	return name == "y" && slices.ContainsFunc(header, func(h string) bool {
+		return slices.Contains(idNames,
+			strings.ToLower(strings.TrimSpace(h)))
+	})
 }
 
 func columnName(cell string, i int) string {
@@ -143,8 +153,14 @@ func columnName(cell string, i int) string {
 
 // Names that are usual.
 var (
-	timeNames = []string{"t", "time", "ds", "date", "datetime", "timestamp", "year", "month", "quarter", "week", "day", "hour", "age", "step", "index"}
-	idNames   = []string{"unique_id", "id", "series", "series_id", "item_id", "episode", "subject", "trial", "run", "group", "unit"}
+	timeNames = []string{
+		"t", "time", "ds", "date", "datetime", "timestamp", "year", "month", "quarter", "week", "day",
+		"hour", "age", "step", "index",
+	}
+	idNames = []string{
+		"unique_id", "id", "series", "series_id", "item_id", "episode", "subject", "trial", "run",
+		"group", "unit",
+	}
 	partNames = []string{"year", "month", "quarter", "week", "day", "hour", "minute", "second", "weekday", "index"}
 	onlyTimes = []string{"time", "ds", "date", "datetime", "timestamp"} // never observed
 	rowNames  = []string{"rownames", "unnamed: 0", "row", "x", "v1"}
@@ -158,7 +174,8 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 		taken[a.name] = true
 	}
 	number := columns[0] // rows are often numbered in front
-	if !taken[number.name] && (number.unnamed || number.counts() && slices.Contains(rowNames, strings.ToLower(number.name))) {
+	if !taken[number.name] && (number.unnamed || number.counts() && slices.Contains(rowNames,
+		strings.ToLower(number.name))) {
 		taken[number.name] = true
 	}
 	var time, id *sampled
@@ -255,13 +272,14 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 	return nil, id
 }
 
-// guessID finds a column within whose groups the times grow: one with a usual name, then one of texts, then one of whole
-// numbers.
+// guessID finds a column within whose groups the times grow: one with a usual name, then one of texts, then one of
+// whole numbers.
 func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled {
 	var best *sampled
 	rank := 0
 	for _, c := range columns {
-		if c == time || taken[c.name] || slices.Contains(partNames, strings.ToLower(c.name)) || c.groups() > len(c.texts)/2 || !time.grows(c) || !c.blocks() && !time.repeats() {
+		if c == time || taken[c.name] || slices.Contains(partNames, strings.ToLower(c.name)) || c.groups() > len(c.texts)/2 ||
+			!time.grows(c) || !c.blocks() && !time.repeats() {
 			continue
 		}
 		r := 1

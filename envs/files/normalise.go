@@ -60,8 +60,8 @@ func (s Scale) Transform(c int) Transform {
 
 // Units returns a path of channel c, which is in the units of the model, in the units of the files: it undoes the
 // scaling and then the transform. before are the values of the steps before the path in the units of the files, as
-// Dataset.Values returns them; at least Transform(c).Lag of them. A quantile of a sum is not the sum of quantiles: where
-// Lag is not zero, undo each sampled path, and take quantiles of the results.
+// Dataset.Values returns them; at least Transform(c).Lag of them. A quantile of a sum is not the sum of quantiles:
+// where Lag is not zero, undo each sampled path, and take quantiles of the results.
 func (s Scale) Units(c int, path, before []float64) []float64 {
 	values := slices.Clone(path)
 	if !s.identity() {
@@ -78,7 +78,11 @@ func (s Scale) Units(c int, path, before []float64) []float64 {
 func (d *Dataset) Measure(episodes []int) Normalisation {
 	var n Normalisation
 	if !d.Images() {
-		n.Observations = d.measure(d.Spec.Observation, episodes, func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
+		n.Observations = d.measure(d.Spec.Observation, episodes, func(e *Episode) ([]float32,
+			[]float32,
+		) {
+			return e.Observations, e.Mask
+		})
 		for c, origin := range d.Origins {
 			n.Observations.Mean[c] += origin
 		}
@@ -132,7 +136,10 @@ func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, e
 		return n, &Error{File: name, Problem: "not a normalisation: " + err.Error(), Remedy: normalisationForm, cause: err}
 	}
 	if d.Images() && !n.Observations.identity() {
-		return n, &Error{File: name, Place: "observations", Problem: "images keep their values in [0, 1]", Remedy: "leave observations out"}
+		return n, &Error{
+			File: name, Place: "observations", Problem: "images keep their values in [0, 1]",
+			Remedy: "leave observations out",
+		}
 	}
 	for _, s := range []struct {
 		name  string
@@ -214,7 +221,11 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 		nx := d.Spec.Observation
 		observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
 	}
-	scaled := d.mapped(observations, n.Controls, func(s Scale, data []float32, origins []float64) { s.apply(data, origins) })
+	scaled := d.mapped(observations, n.Controls, func(s Scale, data []float32,
+		origins []float64,
+	) {
+		s.apply(data, origins)
+	})
 	scaled.Origins = nil
 	return scaled
 }
@@ -225,7 +236,9 @@ func (n Normalisation) Invert(d *Dataset) *Dataset {
 }
 
 // mapped returns the data set with observations and controls changed by their scales.
-func (d *Dataset) mapped(observations, controls Scale, scale func(s Scale, data []float32, origins []float64)) *Dataset {
+func (d *Dataset) mapped(observations, controls Scale, scale func(s Scale, data []float32,
+	origins []float64),
+) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
 	for i, e := range d.Episodes {

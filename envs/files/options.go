@@ -154,15 +154,16 @@ func (o Options) array(name string) string {
 	if to, ok := o.Rename[name]; ok {
 		return to
 	}
-	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil || name == "labels" && o.Label != nil
+	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil ||
+		name == "labels" && o.Label != nil
 	if replaced {
 		return ""
 	}
 	return name
 }
 
-// checkNames returns an error if an option names what no file contains. kind says whether the names are those of columns
-// or arrays.
+// checkNames returns an error if an option names what no file contains. kind says whether the names are those of
+// columns or arrays.
 func (o Options) checkNames(kind string) error {
 	for _, a := range o.asked() {
 		if !o.seen.known[a.name] {

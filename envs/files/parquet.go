@@ -44,7 +44,8 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	in = &parquetRows{groups: file.RowGroups(), buffer: make([]parquet.Row, 1)}
 	for _, c := range file.Root().Columns() {
 		if !c.Leaf() || c.Repeated() {
-			return nil, faultf("column "+c.Name(), "write one value for each row and column, with flat columns", "it holds lists or records")
+			return nil, faultf("column "+c.Name(), "write one value for each row and column, with flat columns",
+				"it holds lists or records")
 		}
 		column := parquetColumn{name: c.Name()}
 		if annotated := c.Type().LogicalType(); annotated != nil {
@@ -142,7 +143,10 @@ func (*parquetRows) what() string        { return "row" }
 func (*parquetRows) decimalCommas() bool { return false }
 
 func parquetFault(err error) error {
-	return &Error{Problem: "it is no valid Parquet file: " + strings.TrimPrefix(err.Error(), "parquet: "), Remedy: "write or copy the file again", cause: err}
+	return &Error{
+		Problem: "it is no valid Parquet file: " + strings.TrimPrefix(err.Error(), "parquet: "),
+		Remedy:  "write or copy the file again", cause: err,
+	}
 }
 
 // caught turns a panic of the Parquet library, which it has for some damaged files, into an error.

@@ -238,7 +238,10 @@ func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 		name = "images"
 	}
 	o.Rename = nil
-	return build(arrays{names: []string{name}, stacked: true, read: func(string) (field, error) { return field{array: a}, nil }}, o)
+	return build(arrays{names: []string{name}, stacked: true, read: func(string) (field, error) {
+		return field{array: a},
+			nil
+	}}, o)
 }
 
 func readMAT(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeMAT(f, o, left) }
@@ -310,7 +313,8 @@ func formatFault(place string, err error) error {
 		{npy.ErrTruncated, "write or copy the file again"},
 		{npy.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
 		{npy.ErrFormat, "write or copy the file again"},
-		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 deploy/python/h5_to_npz.py FILE.mat out.npz"},
+		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 " +
+			"deploy/python/h5_to_npz.py FILE.mat out.npz"},
 		{mat.ErrTruncated, "write or copy the file again"},
 		{mat.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
 		{mat.ErrFormat, "write or copy the file again"},

@@ -26,7 +26,8 @@ func (t *table) close(e *rows) error {
 	T := len(e.observations) / d.Spec.Observation
 	episode := Episode{
 		Episode: envs.Episode{
-			T: T, Observations: rounded32(e.observations), Controls: rounded32(e.controls), States: rounded32(e.states), Labels: rounded32(e.labels),
+			T: T, Observations: rounded32(e.observations), Controls: rounded32(e.controls), States: rounded32(e.states),
+			Labels: rounded32(e.labels),
 		},
 		Levels: e.observations, Part: e.part, Name: e.id, Source: fmt.Sprintf("%ss %d to %d", t.in.what(), from, to),
 	}
@@ -101,7 +102,8 @@ func (t *table) interval(e *rows) error {
 	}
 	if n := at[len(at)-1] + 1; n > len(at) || t.options.Resample != "" {
 		if n/sparse > len(at) {
-			return faultf(t.rowPlace(e, len(at)-1), "is the column one of times?", "%d rows lie on an even grid of %d steps", len(at), n)
+			return faultf(t.rowPlace(e, len(at)-1), "is the column one of times?", "%d rows lie on an even grid of %d steps",
+				len(at), n)
 		}
 		if *t.left -= int64(n-len(at)) * int64(8*len(t.roles)+16); *t.left < 0 {
 			return formatFault("", errLimit)
@@ -133,7 +135,8 @@ func (t *table) order(e *rows) error {
 			for e.time[i] > e.time[i-1] {
 				i++
 			}
-			return faultf(t.rowPlace(e, i), "sort the rows by time, or name the column that tells recordings apart: --id NAME (env.id)",
+			return faultf(t.rowPlace(e, i), "sort the rows by time, or name the column that tells recordings apart: --id "+
+				"NAME (env.id)",
 				"t goes from %s to %s", t.clock.text(e.time[i-1]), t.clock.text(e.time[i]))
 		}
 		t.sorted++
@@ -141,7 +144,8 @@ func (t *table) order(e *rows) error {
 	}
 	for i := 1; i < n; i++ {
 		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
-			return faultf(t.rowPlace(e, i), "leave one of them out, or name the column that tells recordings apart: --id NAME (env.id)",
+			return faultf(t.rowPlace(e, i), "leave one of them out, or name the column that tells recordings apart: --id "+
+				"NAME (env.id)",
 				"the time %s is there twice", t.clock.text(e.time[i]))
 		}
 	}
@@ -157,7 +161,8 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 			uneven.step = t.clock.suggestedStep(e.time)
 			return grid, nil, &Error{
 				Place: t.rowPlace(e, uneven.row), Problem: uneven.Error() + ": steps have to be equally long", cause: uneven,
-				Remedy: fmt.Sprintf("bring them to a grid with --resample (env.resample), e.g. --resample %s, or leave the times out", uneven.step),
+				Remedy: fmt.Sprintf("bring them to a grid with --resample (env.resample), e.g. --resample %s, or leave the "+
+					"times out", uneven.step),
 			}
 		}
 		return grid, at, err
@@ -278,8 +283,8 @@ func (e *rows) sort(s envs.Spec) {
 	e.time, e.lines = time, lines
 }
 
-// spread puts row i at step at[i] of n steps. Several rows of a step are averaged, the last one counts for labels, masks
-// and modes. Steps without a row have no observations; everything else is as in the step before.
+// spread puts row i at step at[i] of n steps. Several rows of a step are averaged, the last one counts for labels,
+// masks and modes. Steps without a row have no observations; everything else is as in the step before.
 func (e *rows) spread(s envs.Spec, at []int, n int) {
 	for k, c := range e.columns(s) {
 		old := *c.values

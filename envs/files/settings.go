@@ -73,7 +73,8 @@ func words(list string) []string {
 // the files give the split.
 func (s *Settings) Divided(d *Dataset) (*Dataset, error) {
 	shares := Fractions{Validation: s.Validation, Test: s.Test}
-	if _, err := d.Split(0, shares); s.Split == "episode" || s.Split == "auto" && err == nil || d.Episodes[0].Part != Unassigned {
+	if _, err := d.Split(0, shares); s.Split == "episode" || s.Split == "auto" && err == nil ||
+		d.Episodes[0].Part != Unassigned {
 		return d, nil
 	}
 	return d.SplitByTime(shares)
@@ -90,17 +91,20 @@ func (s *Settings) Check() []envs.Fault {
 	var faults []envs.Fault
 	if s.Hash == "" {
 		if s.Observations != 0 {
-			faults = append(faults, envs.Faultf([]string{"env.observations", "env.kind"}, "leave it 0", "env.kind=files has its own observations"))
+			faults = append(faults, envs.Faultf([]string{"env.observations", "env.kind"}, "leave it 0",
+				"env.kind=files has its own observations"))
 		}
 		if s.Controls != 0 {
-			faults = append(faults, envs.Faultf([]string{"env.controls", "env.kind"}, "leave it 0", "env.kind=files has its own controls"))
+			faults = append(faults, envs.Faultf([]string{"env.controls", "env.kind"}, "leave it 0",
+				"env.kind=files has its own controls"))
 		}
 	}
 	if s.Cut == 1 {
 		faults = append(faults, envs.Faultf([]string{"env.cut"}, "", "an episode has at least 2 steps"))
 	}
 	if s.Validation+s.Test >= 1 {
-		faults = append(faults, envs.Faultf([]string{"env.validation", "env.test"}, "", "%g and env.test=%g leave nothing for training", s.Validation, s.Test))
+		faults = append(faults, envs.Faultf([]string{"env.validation", "env.test"}, "",
+			"%g and env.test=%g leave nothing for training", s.Validation, s.Test))
 	}
 	return faults
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Values of a channel that are large beside their range are stored as differences to an origin: float32 has 24 bits, and
-// at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
+// Values of a channel that are large beside their range are stored as differences to an origin: float32 has 24 bits,
+// and at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
 const (
 	coarse   = 1 << 10
 	constant = 1e-13
@@ -82,7 +82,8 @@ func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 		}
 		changed, bad := t.Apply(series)
 		if bad >= 0 {
-			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ChannelName(c)+"=none (env.transform)", "%s, step %d: %v has no logarithm",
+			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ChannelName(c)+
+				"=none (env.transform)", "%s, step %d: %v has no logarithm",
 				e.Source, bad, e.Levels[bad*nx+c])
 		}
 		for i, v := range changed {
@@ -92,8 +93,8 @@ func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 	return values, nil
 }
 
-// origins are the smallest values of the channels that float32 would round too coarsely, and zero for the others; nil if
-// there is no such channel.
+// origins are the smallest values of the channels that float32 would round too coarsely, and zero for the others; nil
+// if there is no such channel.
 func (d *Dataset) origins(values [][]float64) []float64 {
 	nx := d.Spec.Observation
 	low, high := slices.Repeat([]float64{math.Inf(1)}, nx), slices.Repeat([]float64{math.Inf(-1)}, nx)

@@ -87,7 +87,8 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	}
 	n := len(d.Episodes)
 	if !(f.Validation >= 0 && f.Test >= 0 && f.Validation+f.Test < 1) {
-		return Split{}, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training", f.Validation, f.Test)
+		return Split{}, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training",
+			f.Validation, f.Test)
 	}
 	validation, test := share(n, f.Validation), share(n, f.Test)
 	if validation+test >= n {
@@ -119,11 +120,13 @@ func (d *Dataset) givenSplit() (Split, bool, error) {
 		return Split{}, false, nil
 	}
 	if given < len(part) {
-		return Split{}, false, faultf("split", "give it for all or for none", "%d of %d episodes have no part", len(part)-given, len(part))
+		return Split{}, false, faultf("split", "give it for all or for none", "%d of %d episodes have no part",
+			len(part)-given, len(part))
 	}
 	s := collect(part)
 	if len(s.Training) == 0 {
-		return Split{}, false, faultf("split", "use 0 for training, 1 for validation and 2 for test", "no episode is for training")
+		return Split{}, false, faultf("split", "use 0 for training, 1 for validation and 2 for test",
+			"no episode is for training")
 	}
 	return s, true, nil
 }
@@ -169,7 +172,8 @@ func permutation(n int, s rng.Stream) []int {
 // shares their memory.
 func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 	if !(f.Validation >= 0 && f.Test >= 0 && f.Validation+f.Test < 1) {
-		return nil, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training", f.Validation, f.Test)
+		return nil, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training",
+			f.Validation, f.Test)
 	}
 	divided := *d
 	divided.Episodes = nil
@@ -177,7 +181,8 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		if e.Part != Unassigned {
-			return nil, faultf("split", "leave the parts out of the files, or do not split by time", "the files give a split already")
+			return nil, faultf("split", "leave the parts out of the files, or do not split by time",
+				"the files give a split already")
 		}
 		validation, test := stepsOf(e.T, f.Validation), stepsOf(e.T, f.Test)
 		training := e.T - validation - test
@@ -207,7 +212,8 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 		}
 	}
 	if whole == len(d.Episodes) {
-		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test", terminal.Count(d.Steps(), "step"))
+		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test",
+			terminal.Count(d.Steps(), "step"))
 	}
 	return &divided, nil
 }

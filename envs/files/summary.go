@@ -46,8 +46,9 @@ type Channel struct {
 // Summarise reads the whole data set.
 func (d *Dataset) Summarise() (Summary, error) {
 	s := Summary{
-		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT, TimeUnit: d.TimeUnit,
-		Notes: d.Notes,
+		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT,
+		TimeUnit: d.TimeUnit,
+		Notes:    d.Notes,
 	}
 	var lengths []int
 	modes := map[int32]bool{}
@@ -68,21 +69,25 @@ func (d *Dataset) Summarise() (Summary, error) {
 		s.Image = d.Image[:]
 		s.Channels = d.channels("images", 1, nil, func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
 	} else {
-		s.Channels = d.channels("y", d.Spec.Observation, d.ObservationNames, func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
+		s.Channels = d.channels("y", d.Spec.Observation, d.ObservationNames,
+			func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
 	}
 	for _, c := range s.Channels {
 		s.Missing += c.Missing
 	}
-	s.Channels = append(s.Channels, d.channels("u", d.Spec.Control, d.ControlNames, func(e *Episode) ([]float32, []float32) {
-		return e.Controls[d.Spec.Control:], nil
-	})...)
+	s.Channels = append(s.Channels, d.channels("u", d.Spec.Control, d.ControlNames,
+		func(e *Episode) ([]float32, []float32) {
+			return e.Controls[d.Spec.Control:], nil
+		})...)
 	var err error
 	s.Hash, err = d.Hash()
 	return s, err
 }
 
 // channels measures the columns of a signal. Missing values are counted and otherwise ignored.
-func (d *Dataset) channels(signal string, width int, names []string, of func(*Episode) (data, mask []float32)) []Channel {
+func (d *Dataset) channels(signal string, width int, names []string,
+	of func(*Episode) (data, mask []float32),
+) []Channel {
 	list := make([]Channel, width)
 	squares := make([]float64, width)
 	for c := range list {

@@ -60,7 +60,10 @@ type rows struct {
 
 // readTable reads the rows of a table.
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
-	t := &table{in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}}, byID: map[string]*rows{}}
+	t := &table{
+		in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}},
+		byID: map[string]*rows{},
+	}
 	if err := t.readHeader(); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,8 @@ func (t *table) readHeader() error {
 		columns[r] = append(columns[r], column)
 	}
 	if len(columns[observation]) == 0 {
-		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s", list(t.header))
+		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s",
+			list(t.header))
 	}
 	d := t.data
 	d.Spec.Observation, d.ObservationNames = len(columns[observation]), channelNames(columns[observation])
@@ -238,10 +242,12 @@ func (t *table) cell(i int, text string) error {
 			return t.cellFault(i, "write dates as year-month-day, e.g. 2024-12-31", "%v", err)
 		}
 		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
-			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59", "%q is no time", text)
+			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59",
+				"%q is no time", text)
 		}
 		if t.twoFold && !t.clock.wholeDay(at) {
-			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day", text)
+			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day",
+				text)
 		}
 		e.time = append(e.time, at)
 		return nil
@@ -276,7 +282,8 @@ func (t *table) number(text string) (float64, error) {
 func (t *table) value(i int, text string, v float64) error {
 	e, r := t.last, t.roles[i]
 	if math.IsInf(float64(float32(v)), 0) {
-		return t.cellFault(i, "leave it empty if it is missing, or scale the channel", "the value %v is beyond the range of float32", v)
+		return t.cellFault(i, "leave it empty if it is missing, or scale the channel",
+			"the value %v is beyond the range of float32", v)
 	}
 	if math.IsNaN(v) && (r == state || r == label) {
 		return t.cellFault(i, "leave the column out, or fill it in", "the value is missing")

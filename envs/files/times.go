@@ -21,9 +21,12 @@ type clock struct {
 
 // layouts are the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.
 var layouts = []string{
-	"2006-01-02", "20060102", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006/01/02", "2006/01/02 15:04:05", "2006/01/02 15:04",
-	"02.01.2006", "02.01.2006 15:04:05", "02.01.2006 15:04", "2006-01", "2006/01", "2006M01", "2006m1", "Jan 2006", "January 2006",
+	"2006-01-02", "20060102", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00",
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006/01/02", "2006/01/02 15:04:05",
+	"2006/01/02 15:04",
+	"02.01.2006", "02.01.2006 15:04:05", "02.01.2006 15:04", "2006-01", "2006/01", "2006M01", "2006m1", "Jan 2006",
+	"January 2006",
 	"Jan-2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006",
 }
 
@@ -174,12 +177,15 @@ func parseStep(text string, dates bool) (calendar, error) {
 		unit string
 		n    float64
 	}{
-		"s": {"s", 1}, "sec": {"s", 1}, "ms": {"s", 1e-3}, "m": {"min", 1}, "min": {"min", 1}, "h": {"h", 1}, "d": {"day", 1}, "day": {"day", 1},
-		"b": {"business day", 1}, "w": {"week", 1}, "mo": {"month", 1}, "month": {"month", 1}, "q": {"month", 3}, "y": {"month", 12}, "year": {"month", 12},
+		"s": {"s", 1}, "sec": {"s", 1}, "ms": {"s", 1e-3}, "m": {"min", 1}, "min": {"min", 1}, "h": {"h", 1}, "d": {"day", 1},
+		"day": {"day", 1},
+		"b":   {"business day", 1}, "w": {"week", 1}, "mo": {"month", 1}, "month": {"month", 1}, "q": {"month", 3},
+		"y": {"month", 12}, "year": {"month", 12},
 	}
 	u, ok := units[strings.ToLower(strings.TrimSpace(text[digits:]))]
 	if !ok {
-		return calendar{}, fmt.Errorf("%q is no step of dates: write a number with s, min, h, d, b (business day), w, mo, q or y", text)
+		return calendar{}, fmt.Errorf("%q is no step of dates: write a number with s, min, h, d, b (business day), w, mo, "+
+			"q or y", text)
 	}
 	return calendar{step: n * u.n, unit: u.unit}, nil
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Transform is what is done to the values of a channel before they are scaled: the logarithm, if Log is set, and then
-// the difference to the value Lag steps before, if Lag is not zero. The first Lag values of a recording, and those beside
-// missing ones, are missing.
+// the difference to the value Lag steps before, if Lag is not zero. The first Lag values of a recording, and those
+// beside missing ones, are missing.
 type Transform struct {
 	Log bool
 	Lag int
@@ -68,7 +68,8 @@ func parseTransform(name string) (Transform, error) {
 		rest = ""
 	}
 	if rest != "" || name == "" || strings.HasSuffix(name, "-") {
-		return Transform{}, fmt.Errorf("%q is no transform: there are none, log, diff, log-diff, and differences over several steps, e.g. diff12", name)
+		return Transform{}, fmt.Errorf("%q is no transform: there are none, log, diff, log-diff, and differences over "+
+			"several steps, e.g. diff12", name)
 	}
 	return t, nil
 }
@@ -129,7 +130,8 @@ func (t Transforms) of(d *Dataset) ([]Transform, error) {
 	}
 	for name := range t.Named {
 		if !slices.Contains(known, name) {
-			return nil, faultf("--transform "+name, "", "there is no such observation; there are %s", strings.Join(slices.Compact(known), ", "))
+			return nil, faultf("--transform "+name, "", "there is no such observation; there are %s",
+				strings.Join(slices.Compact(known), ", "))
 		}
 	}
 	if !slices.ContainsFunc(list, func(t Transform) bool { return t != Transform{} }) {
@@ -139,8 +141,8 @@ func (t Transforms) of(d *Dataset) ([]Transform, error) {
 }
 
 // Undo returns the values in the units of the files for a path of transformed values. before are the values, in the
-// units of the files, of at least Lag steps before the path, the last of them directly before it. A value that depends on
-// one that is missing is NaN.
+// units of the files, of at least Lag steps before the path, the last of them directly before it. A value that depends
+// on one that is missing is NaN.
 func (t Transform) Undo(path, before []float64) []float64 {
 	values := slices.Clone(path)
 	level := func(i int) float64 {
@@ -192,8 +194,8 @@ func (t Transform) Apply(series []float64) (values []float64, bad int) {
 	return values, -1
 }
 
-// Before are the last Lag values of a series in the units of the files, which Undo asks for. One that is missing is that
-// of Lag steps before, or else the last one before it.
+// Before are the last Lag values of a series in the units of the files, which Undo asks for. One that is missing is
+// that of Lag steps before, or else the last one before it.
 func (t Transform) Before(series []float64) []float64 {
 	series = slices.Clone(series)
 	for i, v := range series {
@@ -209,8 +211,8 @@ func (t Transform) Before(series []float64) []float64 {
 }
 
 // Restore returns the values in the units of the files for what is expected at the steps of a series, step by step:
-// differences are added to what was observed Lag steps before, or where that is missing, to what was expected there. The
-// first Lag steps are what was observed.
+// differences are added to what was observed Lag steps before, or where that is missing, to what was expected there.
+// The first Lag steps are what was observed.
 func (t Transform) Restore(expected, observed []float64) []float64 {
 	values := slices.Clone(expected)
 	for i := range values {

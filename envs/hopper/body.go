@@ -103,7 +103,12 @@ type body struct {
 func newBody() body {
 	var b body
 	var mass [links]float64
-	for i, size := range [links][2]float64{{torsoLength, torsoRadius}, {thighLength, thighRadius}, {legLength, legRadius}, {footLength, footRadius}} {
+	for i, size := range [links][2]float64{
+		{torsoLength, torsoRadius},
+		{thighLength, thighRadius},
+		{legLength, legRadius},
+		{footLength, footRadius},
+	} {
 		mass[i], b.moment[i] = capsule(size[0], size[1])
 		b.mass += mass[i]
 	}
@@ -144,7 +149,10 @@ func newBody() body {
 		heel: toAnkle.ending(foot, vec{heelX, 0}).minus(centre),
 		toe:  toAnkle.ending(foot, vec{toeX, 0}).minus(centre),
 	}
-	b.radius = [points]float64{head: torsoRadius, hip: max(torsoRadius, thighRadius), knee: max(thighRadius, legRadius), heel: footRadius, toe: footRadius}
+	b.radius = [points]float64{
+		head: torsoRadius, hip: max(torsoRadius, thighRadius), knee: max(thighRadius, legRadius),
+		heel: footRadius, toe: footRadius,
+	}
 	return b
 }
 

@@ -129,7 +129,11 @@ func (e *Env) Probes() envs.Probes {
 			{Name: "foot rate", Unit: "10 rad/s", Index: 13},
 		},
 		Contacts: []int{0},
-		Limited:  []envs.Column{{Name: "thigh", Unit: "half its range", Index: 5}, {Name: "leg", Unit: "half its range", Index: 6}, {Name: "foot", Unit: "half its range", Index: 7}},
+		Limited: []envs.Column{
+			{Name: "thigh", Unit: "half its range", Index: 5},
+			{Name: "leg", Unit: "half its range", Index: 6},
+			{Name: "foot", Unit: "half its range", Index: 7},
+		},
 	}
 }
 

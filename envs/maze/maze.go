@@ -135,7 +135,8 @@ func (e *Env) Probes() envs.Probes {
 	var p envs.Probes
 	n := e.cfg.Balls
 	for i := range n {
-		p.Rates = append(p.Rates, envs.Column{Name: fmt.Sprintf("vx%d", i+1), Unit: "1/s", Index: 2 * (n + i)}, envs.Column{Name: fmt.Sprintf("vy%d", i+1), Unit: "1/s", Index: 2*(n+i) + 1})
+		p.Rates = append(p.Rates, envs.Column{Name: fmt.Sprintf("vx%d", i+1), Unit: "1/s", Index: 2 * (n + i)},
+			envs.Column{Name: fmt.Sprintf("vy%d", i+1), Unit: "1/s", Index: 2*(n+i) + 1})
 		p.Contacts = append(p.Contacts, i)
 		p.Bodies = append(p.Bodies, [2]int{2 * i, 2*i + 1})
 	}

@@ -4,7 +4,10 @@ import "github.com/switchyard-ml/switchyard/envs"
 
 // Kind is the maze as a value of env.kind.
 func Kind() envs.Kind {
-	return envs.Kind{Name: "maze", Doc: "agents among walls", Settings: func() envs.Settings { return &Settings{Variant: "a"} }}
+	return envs.Kind{
+		Name: "maze", Doc: "agents among walls",
+		Settings: func() envs.Settings { return &Settings{Variant: "a"} },
+	}
 }
 
 // Settings are the keys of the maze.

@@ -21,5 +21,6 @@ func (s *Settings) Check() []envs.Fault {
 	if s.Observations > 0 {
 		return nil
 	}
-	return []envs.Fault{envs.Faultf([]string{"env.observations", "env.kind"}, "e.g. env.observations=6", "env.kind=noise needs at least 1")}
+	return []envs.Fault{envs.Faultf([]string{"env.observations", "env.kind"}, "e.g. env.observations=6",
+		"env.kind=noise needs at least 1")}
 }

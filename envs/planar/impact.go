@@ -28,7 +28,8 @@ func (w *World) first(discs []Disc, t float64) meeting {
 			m.arena(i, d, &w.inner)
 		}
 		for j := range w.walls {
-			if s := &w.walls[j]; d.near.wall(j) && s.close(d, math.Abs(float64(d.V.X*m.time))+slack, math.Abs(float64(d.V.Y*m.time))+slack) {
+			if s := &w.walls[j]; d.near.wall(j) && s.close(d, math.Abs(float64(d.V.X*m.time))+slack,
+				math.Abs(float64(d.V.Y*m.time))+slack) {
 				m.wall(i, d, s, w.cfg.Radius)
 			}
 		}

@@ -81,7 +81,8 @@ func (n near) wall(j int) bool { return n>>min(j+1, 63)&1 != 0 }
 
 // around returns what is within reach of d.
 func (w *World) around(d *Disc) (n near) {
-	if d.P.X-d.reach < w.inner.Min.X || d.P.X+d.reach > w.inner.Max.X || d.P.Y-d.reach < w.inner.Min.Y || d.P.Y+d.reach > w.inner.Max.Y {
+	if d.P.X-d.reach < w.inner.Min.X || d.P.X+d.reach > w.inner.Max.X || d.P.Y-d.reach < w.inner.Min.Y ||
+		d.P.Y+d.reach > w.inner.Max.Y {
 		n = 1
 	}
 	for j := range w.walls {

@@ -98,7 +98,10 @@ func (e *Env) Spec() envs.Spec { return e.spec }
 // Probes are the rates of the joints, turned by the angle of the shoulder, and the limit of the elbow.
 func (e *Env) Probes() envs.Probes {
 	return envs.Probes{
-		Rates:    []envs.Column{{Name: "shoulder rate", Unit: "10 rad/s", Index: 6}, {Name: "elbow rate", Unit: "10 rad/s", Index: 8}},
+		Rates: []envs.Column{
+			{Name: "shoulder rate", Unit: "10 rad/s", Index: 6},
+			{Name: "elbow rate", Unit: "10 rad/s", Index: 8},
+		},
 		Turned:   []int{4, 5},
 		Contacts: []int{0},
 		Limited:  []envs.Column{{Name: "elbow angle", Unit: "3 rad", Index: 6}},

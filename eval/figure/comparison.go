@@ -137,7 +137,10 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 			}
 			plotters = append(plotters, markers{p.scaled(l.published()), paperSign(c)})
 			if len(mean) < 8 {
-				plotters = append(plotters, markers{p.scaled(mean), draw.GlyphStyle{Color: c, Radius: 2, Shape: draw.CircleGlyph{}}})
+				plotters = append(plotters, markers{p.scaled(mean), draw.GlyphStyle{
+					Color: c, Radius: 2,
+					Shape: draw.CircleGlyph{},
+				}})
 			}
 		}
 		plotters = append(plotters, curve{p.scaled(mean), style})
@@ -199,7 +202,10 @@ func (p ComparisonPanel) table() eval.Table {
 			t.Rows = append(t.Rows, eval.Row{Name: l.Name, Values: []float64{m.x, m.y, low[i].y, high[i].y}})
 		}
 		for _, d := range l.published() {
-			t.Rows = append(t.Rows, eval.Row{Name: fmt.Sprintf("%s, the paper", l.Name), Values: []float64{d.x, d.y, math.NaN(), math.NaN()}})
+			t.Rows = append(t.Rows, eval.Row{
+				Name:   fmt.Sprintf("%s, the paper", l.Name),
+				Values: []float64{d.x, d.y, math.NaN(), math.NaN()},
+			})
 		}
 	}
 	return t

@@ -26,7 +26,10 @@ func DT(series []DTSeries) Figure {
 		for _, r := range s.Runs {
 			errors[i] = append(errors[i], point{math.Log10(r.DT), r.Model.Value})
 			ratios[i] = append(ratios[i], point{math.Log10(r.DT), r.Ratio.Value})
-			numbers.Rows = append(numbers.Rows, eval.Row{Name: s.Name, Values: []float64{r.DT, r.Model.Value, r.Model.SE, r.Static.Value, r.Ratio.Value, r.Ratio.SE}})
+			numbers.Rows = append(numbers.Rows, eval.Row{Name: s.Name, Values: []float64{
+				r.DT, r.Model.Value, r.Model.SE,
+				r.Static.Value, r.Ratio.Value, r.Ratio.SE,
+			}})
 		}
 	}
 	var published [][]point

@@ -45,7 +45,13 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 				x := c.Min.X + margin + vg.Length(k)*(side+gap)
 				at := vg.Rectangle{Min: vg.Point{X: x, Y: top - above - tall}, Max: vg.Point{X: x + side, Y: top - above}}
 				c.DrawImage(at, frame(d, e, k*every))
-				c.StrokeLines(line(pale, 0.4), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+				c.StrokeLines(line(pale, 0.4), []vg.Point{
+					at.Min,
+					{X: at.Max.X, Y: at.Min.Y},
+					at.Max,
+					{X: at.Min.X, Y: at.Max.Y},
+					at.Min,
+				})
 			}
 		}
 	}

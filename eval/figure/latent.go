@@ -30,7 +30,8 @@ func Latent(r eval.LatentReport) Figure {
 		columns = 3
 	}
 	rows := (len(panels) + columns - 1) / columns
-	caption := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base system, numbered at its peak"
+	caption := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base " +
+		"system, numbered at its peak"
 	return Figure{
 		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
 		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
@@ -80,7 +81,8 @@ func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 		}
 	}
 	width := c.At[1] - c.At[0]
-	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6}, axis{"mean weight", 0, 1.12*highest + 1e-9, 5})
+	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6},
+		axis{"mean weight", 0, 1.12*highest + 1e-9, 5})
 	palette := categories(m)
 	for i := range m {
 		p.Add(curve{lines[i], line(palette[i], 1.3)})

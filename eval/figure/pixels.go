@@ -40,7 +40,8 @@ func Pixels(r eval.PixelReport) Figure {
 		whiten(c)
 		top := c.Max.Y - margin
 		for _, s := range r.Strips {
-			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + margin, Y: top - 9}, fmt.Sprintf("test episode %d", s.Episode))
+			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + margin, Y: top - 9},
+				fmt.Sprintf("test episode %d", s.Episode))
 			left := c.Min.X + margin + names
 			small := textStyle(textSize, grey)
 			small.XAlign = draw.XCenter
@@ -54,7 +55,13 @@ func Pixels(r eval.PixelReport) Figure {
 				frameAt := func(x vg.Length, pixels []float32) {
 					at := vg.Rectangle{Min: vg.Point{X: x, Y: top - tall}, Max: vg.Point{X: x + side, Y: top}}
 					c.DrawImage(at, grayImage(pixels, r.Image))
-					c.StrokeLines(line(pale, 0.4), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+					c.StrokeLines(line(pale, 0.4), []vg.Point{
+						at.Min,
+						{X: at.Max.X, Y: at.Min.Y},
+						at.Max,
+						{X: at.Min.X, Y: at.Max.Y},
+						at.Min,
+					})
 				}
 				frameAt(left, s.Seen)
 				for k, pixels := range row.images {
@@ -64,7 +71,8 @@ func Pixels(r eval.PixelReport) Figure {
 			}
 			top -= 14
 		}
-		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + 6}, "images: black 0, white 1 or certain; seen: the last image before the prediction")
+		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + 6},
+			"images: black 0, white 1 or certain; seen: the last image before the prediction")
 	}
 	return f
 }

@@ -59,7 +59,8 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 		panels = append(panels, p)
 		titles = append(titles, fmt.Sprintf("test episode %d", s.Episode))
 	}
-	caption := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; pale: %d of them", r.Task.Prefix, r.Task.Samples, r.Horizon, min(shownPaths, r.Task.Samples))
+	caption := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; "+
+		"pale: %d of them", r.Task.Prefix, r.Task.Samples, r.Horizon, min(shownPaths, r.Task.Samples))
 	return Figure{
 		Name: "trajectories", width: 7.2 * vg.Inch, height: 7.4 * vg.Inch,
 		draw:   func(c draw.Canvas) { drawScenes(c, grids(panels, 2), titles, caption) },
@@ -100,7 +101,8 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 		plots = append(plots, row)
 	}
 	return Figure{
-		Name: "trajectories", width: (1.0 + 3.1*vg.Length(len(shown))) * vg.Inch, height: (0.85*vg.Length(channels) + 1) * vg.Inch,
+		Name: "trajectories", width: (1.0 + 3.1*vg.Length(len(shown))) * vg.Inch,
+		height: (0.85*vg.Length(channels) + 1) * vg.Inch,
 		draw:   func(c draw.Canvas) { drawPredictions(c, plots, shown, r) },
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
@@ -138,10 +140,12 @@ func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajector
 			plots[i][j].Draw(at)
 			if i == 0 {
 				data := plots[i][j].DataCanvas(at)
-				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, fmt.Sprintf("test episode %d", shown[j].Episode))
+				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8},
+					fmt.Sprintf("test episode %d", shown[j].Episode))
 			}
 		}
 	}
-	caption := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 %% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
+	caption := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+
+		"%% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
 	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
 }

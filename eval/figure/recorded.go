@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Recorded draws the held-out test of a model of recordings: one forecast as a fan beside the truth, with the regimes along
-// the series; below it the error against the horizon beside the baselines, and how much the intervals hold.
+// Recorded draws the held-out test of a model of recordings: one forecast as a fan beside the truth, with the regimes
+// along the series; below it the error against the horizon beside the baselines, and how much the intervals hold.
 func Recorded(r eval.RecordedReport) Figure {
 	panels := 2.6 * vg.Inch
 	f := Figure{Name: "recordings", width: 7.2 * vg.Inch, height: panels, tables: []namedTable{{"errors", r.CurveTable()}}}
@@ -48,10 +48,14 @@ func fanOf(r eval.RecordedReport) Timelines {
 			}
 			return list
 		}
-		line.Tracks = append(line.Tracks, Track{Name: name, Truth: of(y.Truth), Start: y.Start - y.First, Mean: of(y.Mean), Lower: of(y.Lower), Upper: of(y.Upper)})
+		line.Tracks = append(line.Tracks, Track{
+			Name: name, Truth: of(y.Truth), Start: y.Start - y.First, Mean: of(y.Mean),
+			Lower: of(y.Lower), Upper: of(y.Upper),
+		})
 	}
 	return Timelines{
-		Name: "fan", Columns: []Timeline{line}, Regimes: y.M, Means: "mean of the forecast", Bands: "80 % of what is expected",
+		Name: "fan", Columns: []Timeline{line}, Regimes: y.M, Means: "mean of the forecast",
+		Bands:   "80 % of what is expected",
 		Caption: "a held-out recording; the forecast knows what is left of the dotted line",
 	}
 }
@@ -92,16 +96,20 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	if r.Horizon == 1 {
 		p.Add(markers{logarithms(data), draw.GlyphStyle{Color: blue, Radius: 2.5, Shape: draw.CircleGlyph{}}})
 	}
-	held := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{"observed in interval (%)", 0, 100, 5})
+	held := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6},
+		axis{"observed in interval (%)", 0, 100, 5})
 	for l, level := range eval.Levels {
 		tone := []color.NRGBA{sky, blue, purple}[l%3]
 		var share []point
 		for k, v := range r.Scores[0].Coverage[l] {
 			share = append(share, point{float64(k + 1), 100 * v})
 		}
-		held.Add(curve{[]point{{0.5, 100 * level}, {float64(r.Horizon) + 0.5, 100 * level}}, line(tone, 0.8, 2, 2)}, curve{share, line(tone, 1.5)})
+		held.Add(curve{[]point{{0.5, 100 * level}, {float64(r.Horizon) + 0.5, 100 * level}}, line(tone, 0.8, 2, 2)},
+			curve{share, line(tone, 1.5)})
 	}
-	caption := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
-	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p, held}, []string{"error beside the baselines", "what the model's intervals hold"}, 2, caption)
+	caption := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
+		"intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
+	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p, held},
+		[]string{"error beside the baselines", "what the model's intervals hold"}, 2, caption)
 	drawRow(c, samples, c.Max.X-12, c.Max.Y-10)
 }

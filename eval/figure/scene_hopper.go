@@ -68,7 +68,8 @@ func Hopper(name string, d *files.Dataset, episodes []int) Figure {
 		first := poseOfHopper(e.States, 0, torsoStart)
 		start := torsoStart + max(0, footRadius-min(first.heel.y, first.toe.y)) // the foot stands on the ground
 		p := newPlot(axis{"time (s)", -0.8, hopperSpace*(hopperPoses-1) + 0.8, 1}, axis{"height (m)", -0.1, 1.75, 4})
-		p.Add(area{box(p.X.Min, p.Y.Min, p.X.Max, 0), faint, draw.LineStyle{}}, curve{[]point{{p.X.Min, 0}, {p.X.Max, 0}}, line(grey, 1)})
+		p.Add(area{box(p.X.Min, p.Y.Min, p.X.Max, 0), faint, draw.LineStyle{}},
+			curve{[]point{{p.X.Min, 0}, {p.X.Max, 0}}, line(grey, 1)})
 		table := eval.Table{Corner: "step", Columns: []string{"torso x", "torso z", "ankle x", "ankle z"}}
 		var times poseTimes
 		x, every := 0.0, max(1, (e.T-1)/(hopperPoses-1))

@@ -50,7 +50,8 @@ func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scen
 // in which an agent met a wall has a dot, one in which it met another agent a ring.
 func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, radius float64) Figure {
 	n := d.Spec.Observation / 2
-	l := layout{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; ring: met another agent"}
+	l := layout{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; " +
+		"ring: met another agent"}
 	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
 		p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
 		for _, w := range walls {

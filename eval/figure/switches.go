@@ -32,7 +32,8 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	rows := (r.M + columns - 1) / columns * len(r.Maps)
 	const side, above = 1.25 * vg.Inch, 15
 	f := Figure{
-		Name: "switches", width: vg.Length(columns)*(side+6) + 70, height: vg.Length(rows)*(side+above+4) + vg.Length(len(r.Maps))*16 + 24,
+		Name: "switches", width: vg.Length(columns)*(side+6) + 70, height: vg.Length(rows)*(side+above+4) +
+			vg.Length(len(r.Maps))*16 + 24,
 		tables: []namedTable{{"systems", r.CurveTable()}, {"maps", r.MapTable()}},
 	}
 	f.draw = func(c draw.Canvas) {
@@ -48,12 +49,14 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 				left := c.Min.X + 8 + vg.Length(i%columns)*(side+6)
 				at := vg.Rectangle{Min: vg.Point{X: left, Y: top - above - side}, Max: vg.Point{X: left + side, Y: top - above}}
 				highest := drawMap(c, at, m, i, r.M, walls)
-				c.FillText(textStyle(textSize, ink), vg.Point{X: left, Y: at.Max.Y + 3}, fmt.Sprintf("system %d: 0 to %.2g", i+1, highest))
+				c.FillText(textStyle(textSize, ink), vg.Point{X: left, Y: at.Max.Y + 3},
+					fmt.Sprintf("system %d: 0 to %.2g", i+1, highest))
 			}
 			top -= side + above + 6
 		}
 		drawScale(c, vg.Point{X: c.Max.X - 48, Y: c.Max.Y - 30 - side}, side)
-		caption := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; grey: walls; white: nobody was there"
+		caption := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; " +
+			"grey: walls; white: nobody was there"
 		if columns < 4 {
 			caption = "mean mixing weight over x and y in [−1, 1]"
 		}
@@ -97,7 +100,13 @@ func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems i
 	for _, w := range walls {
 		rectangle(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y, grey)
 	}
-	c.StrokeLines(line(grey, 0.8), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}, at.Min})
+	c.StrokeLines(line(grey, 0.8), []vg.Point{
+		at.Min,
+		{X: at.Max.X, Y: at.Min.Y},
+		at.Max,
+		{X: at.Min.X, Y: at.Max.Y},
+		at.Min,
+	})
 	return highest
 }
 
@@ -122,7 +131,12 @@ func drawScale(c draw.Canvas, at vg.Point, height vg.Length) {
 	const steps = 32
 	for i := range steps {
 		bottom := at.Y + height*vg.Length(i)/steps
-		c.FillPolygon(viridis((float64(i)+0.5)/steps), []vg.Point{{X: at.X, Y: bottom}, {X: at.X + 10, Y: bottom}, {X: at.X + 10, Y: bottom + height/steps + 0.3}, {X: at.X, Y: bottom + height/steps + 0.3}})
+		c.FillPolygon(viridis((float64(i)+0.5)/steps), []vg.Point{
+			{X: at.X, Y: bottom},
+			{X: at.X + 10, Y: bottom},
+			{X: at.X + 10, Y: bottom + height/steps + 0.3},
+			{X: at.X, Y: bottom + height/steps + 0.3},
+		})
 	}
 	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + 14, Y: at.Y}, "0")
 	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + 14, Y: at.Y + height - textSize*0.7}, "max")

@@ -90,7 +90,8 @@ func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
 func calibrationPanel(r eval.Table1Report) *plot.Plot {
 	data, low, high := estimatePoints(r.Calibration)
 	lo, hi := logRange(1e-6, data, []point{{1, 0.5}, {1, 2}})
-	p := newPlot(axis{"horizon k (steps)", 0, eval.Table1Horizon + 0.5, 6}, axis{"squared error / predicted variance", lo, hi, 6})
+	p := newPlot(axis{"horizon k (steps)", 0, eval.Table1Horizon + 0.5, 6},
+		axis{"squared error / predicted variance", lo, hi, 6})
 	p.Y.Tick.Marker = decades{}
 	p.Add(
 		curve{[]point{{0, 0}, {eval.Table1Horizon + 0.5, 0}}, line(ink, 1, 4, 2)},

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Timelines are series over time side by side, each with its channels below each other and, if they are known, its regimes
-// as a strip. All have the same channels, of which the first are drawn.
+// Timelines are series over time side by side, each with its channels below each other and, if they are known, its
+// regimes as a strip. All have the same channels, of which the first are drawn.
 type Timelines struct {
 	Name    string // of the files
 	Columns []Timeline
@@ -287,7 +287,12 @@ func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
 			to++
 		}
 		left, right := x(s.series.at(max(from-1, 0))), x(s.series.at(to-1))
-		c.FillPolygon(s.palette[regimes[from]%len(s.palette)], []vg.Point{{X: left, Y: y(0)}, {X: right, Y: y(0)}, {X: right, Y: y(1)}, {X: left, Y: y(1)}})
+		c.FillPolygon(s.palette[regimes[from]%len(s.palette)], []vg.Point{
+			{X: left, Y: y(0)},
+			{X: right, Y: y(0)},
+			{X: right, Y: y(1)},
+			{X: left, Y: y(1)},
+		})
 		from = to
 	}
 }
@@ -312,7 +317,8 @@ func (t Timelines) table(rows int) eval.Table {
 		for step := range s.length() {
 			row := eval.Row{Name: fmt.Sprint(j), Values: []float64{float64(s.First + step)}}
 			for _, k := range s.Tracks[:rows] {
-				row.Values = append(row.Values, of(k.Truth, step), of(k.Mean, step-k.Start), of(k.Lower, step-k.Start), of(k.Upper, step-k.Start))
+				row.Values = append(row.Values, of(k.Truth, step), of(k.Mean, step-k.Start), of(k.Lower, step-k.Start),
+					of(k.Upper, step-k.Start))
 			}
 			if t.Regimes > 0 {
 				regime := math.NaN()

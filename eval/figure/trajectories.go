@@ -59,12 +59,15 @@ func tracks(d *files.Dataset) []track {
 		}
 	}
 	for c := range min(d.Spec.Control, maxControls) {
-		rows = append(rows, track{name: d.ControlName(c), color: vermilion, steps: true, value: func(e *files.Episode, t int) float64 {
-			if t == 0 {
-				return math.NaN() // the control of the first step acts on nothing
-			}
-			return float64(e.Controls[t*d.Spec.Control+c])
-		}})
+		rows = append(rows, track{
+			name: d.ControlName(c), color: vermilion, steps: true,
+			value: func(e *files.Episode, t int) float64 {
+				if t == 0 {
+					return math.NaN() // the control of the first step acts on nothing
+				}
+				return float64(e.Controls[t*d.Spec.Control+c])
+			},
+		})
 	}
 	return rows
 }
@@ -135,7 +138,8 @@ func drawTracks(c draw.Canvas, d *files.Dataset, rows []track, episodes []int) {
 			plots[i][j].Draw(at)
 			if i == 0 {
 				data := plots[i][j].DataCanvas(at)
-				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, fmt.Sprintf("episode %d", episodes[j]))
+				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8},
+					fmt.Sprintf("episode %d", episodes[j]))
 			}
 		}
 	}
@@ -281,7 +285,10 @@ func (n names) Ticks(float64, float64) []plot.Tick {
 // trackTables are the numbers of the panels, one table per episode; t is there where dt is known.
 func trackTables(d *files.Dataset, rows []track, episodes []int) []namedTable {
 	if d.Spec.DT > 0 {
-		time := track{name: "t", value: func(_ *files.Episode, t int) float64 { return rounded(d.Spec.DT*float64(t), 12, 64) }}
+		time := track{name: "t", value: func(_ *files.Episode, t int) float64 {
+			return rounded(d.Spec.DT*float64(t), 12,
+				64)
+		}}
 		rows = append([]track{time}, rows...)
 	}
 	rows = append(slices.Clip(rows), truths(d)...)

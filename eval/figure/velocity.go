@@ -76,9 +76,11 @@ func Velocity(r eval.VelocityReport) Figure {
 	}
 	columns := columnsFor(len(panels))
 	rows := (len(panels) + columns - 1) / columns
-	caption := fmt.Sprintf("%s: velocities by a linear map of %s, on test episodes; dashed: perfect", r.Environment, r.ScatterName)
+	caption := fmt.Sprintf("%s: velocities by a linear map of %s, on test episodes; dashed: perfect", r.Environment,
+		r.ScatterName)
 	return Figure{
-		Name: "velocity", width: vg.Length(columns)*3.2*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
+		Name: "velocity", width: vg.Length(columns)*3.2*vg.Inch + 0.4*vg.Inch,
+		height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
 		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
 		tables: []namedTable{{"r2", r.CurveTable()}, {"points", numbers}},
 	}

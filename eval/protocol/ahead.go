@@ -9,8 +9,9 @@ const aheadEpisodes = 100
 
 func aheadProtocol() Protocol {
 	return Protocol{
-		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw", Episodes: aheadEpisodes,
-		fits: vectors,
+		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw",
+		Episodes: aheadEpisodes,
+		fits:     vectors,
 		run: func(s Subject) (Findings, error) {
 			report, err := eval.Ahead(s.Forecaster, s.Env, eval.AheadOptions{
 				Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,

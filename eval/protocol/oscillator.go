@@ -31,5 +31,8 @@ func fhn(s Subject) (Findings, error) {
 	if err != nil {
 		return Findings{}, fmt.Errorf("compute the figure: %w", err)
 	}
-	return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(), Draw: figure.FHN(report, picture).Write}, nil
+	return Findings{
+		Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
+		Draw: figure.FHN(report, picture).Write,
+	}, nil
 }

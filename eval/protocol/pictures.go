@@ -14,7 +14,10 @@ func trajectoriesProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Draw: figure.Predictions(r, figure.WallsOf(s.Env)).Write}, nil
+			return Findings{
+				Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
+				Draw: figure.Predictions(r, figure.WallsOf(s.Env)).Write,
+			}, nil
 		},
 	}
 }
@@ -39,7 +42,8 @@ func pixelsProtocol() Protocol {
 
 func dtProtocol() Protocol {
 	return Protocol{
-		Name: "dt", Doc: "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
+		Name:     "dt",
+		Doc:      "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
 		Prefixed: true, Episodes: testEpisodes,
 		fits: func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
 		run: func(s Subject) (Findings, error) {

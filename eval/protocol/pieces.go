@@ -38,7 +38,10 @@ func (r *Recordings) pieces(episodes []int, before int) []piece {
 // pieceOf is an episode from step first on.
 func pieceOf(e *files.Episode, first int) piece {
 	nx, nu := len(e.Observations)/e.T, len(e.Controls)/e.T
-	p := piece{name: e.Source, steps: e.T - first, observations: e.Observations[first*nx:], controls: e.Controls[first*nu:]}
+	p := piece{
+		name: e.Source, steps: e.T - first, observations: e.Observations[first*nx:],
+		controls: e.Controls[first*nu:],
+	}
 	if e.Mask != nil {
 		p.seen = e.Mask[first*nx:]
 	}
@@ -48,14 +51,15 @@ func pieceOf(e *files.Episode, first int) piece {
 	return p
 }
 
-// join is a piece with the one that follows it. The control that leads from one to the other is not kept by a split: what
-// acted before goes on.
+// join is a piece with the one that follows it. The control that leads from one to the other is not kept by a split:
+// what acted before goes on.
 func (p piece) join(next piece, nu int) piece {
 	controls := slices.Concat(p.controls, next.controls)
 	copy(controls[len(p.controls):len(p.controls)+nu], p.controls[len(p.controls)-nu:])
 	joined := piece{
-		name: next.name, steps: p.steps + next.steps, observations: slices.Concat(p.observations, next.observations), controls: controls,
-		levels: slices.Concat(p.levels, next.levels),
+		name: next.name, steps: p.steps + next.steps, observations: slices.Concat(p.observations, next.observations),
+		controls: controls,
+		levels:   slices.Concat(p.levels, next.levels),
 	}
 	if p.seen != nil || next.seen != nil {
 		joined.seen = slices.Concat(p.whole(), next.whole())
@@ -75,7 +79,10 @@ func (p piece) whole() []float32 {
 func observed(list []piece) []eval.Recording {
 	var all []eval.Recording
 	for _, p := range list {
-		all = append(all, eval.Recording{Name: p.name, T: p.steps, Observations: p.observations, Controls: p.controls, Seen: p.seen})
+		all = append(all, eval.Recording{
+			Name: p.name, T: p.steps, Observations: p.observations, Controls: p.controls,
+			Seen: p.seen,
+		})
 	}
 	return all
 }

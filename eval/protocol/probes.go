@@ -37,8 +37,9 @@ func velocityProtocol() Protocol {
 
 func contactProtocol() Protocol {
 	return Protocol{
-		Name: "contact", Doc: "F1 of contacts told from the switch by a tree and by logistic regression", Episodes: testEpisodes,
-		fits: probed(func(p envs.Probes) bool { return len(p.Contacts) > 0 }),
+		Name: "contact", Doc: "F1 of contacts told from the switch by a tree and by logistic regression",
+		Episodes: testEpisodes,
+		fits:     probed(func(p envs.Probes) bool { return len(p.Contacts) > 0 }),
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Contact(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
@@ -51,7 +52,8 @@ func contactProtocol() Protocol {
 
 func switchesProtocol() Protocol {
 	return Protocol{
-		Name: "switches", Doc: "how many base systems are in use, what they know of contacts and walls, and maps of where each acts",
+		Name: "switches", Doc: "how many base systems are in use, what they know of contacts and walls, and maps of where " +
+			"each acts",
 		Episodes: mapEpisodes, fits: func(_ string, env envs.Env) bool { return env != nil },
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Switches(s.Forecaster, s.Env, s.task(mapEpisodes))
@@ -69,8 +71,9 @@ func switchesProtocol() Protocol {
 
 func latentProtocol() Protocol {
 	return Protocol{
-		Name: "latent", Doc: "where velocities lie in the latent state, and how the switch follows the coordinates", Episodes: testEpisodes,
-		fits: probed(func(p envs.Probes) bool { return len(p.Rates) > 0 }),
+		Name: "latent", Doc: "where velocities lie in the latent state, and how the switch follows the coordinates",
+		Episodes: testEpisodes,
+		fits:     probed(func(p envs.Probes) bool { return len(p.Rates) > 0 }),
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Latent(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {

@@ -21,14 +21,18 @@ var errNoRecordings = errors.New("the recordings are missing")
 
 func recordingsProtocol() Protocol {
 	return Protocol{
-		Name: "recordings", Doc: "predictions of recordings that training never saw, with their intervals, beside persistence, the last season and autoregressions",
+		Name: "recordings", Doc: "predictions of recordings that training never saw, with their intervals, beside " +
+			"persistence, the last season and autoregressions",
 		Usual: []string{"files"}, Prefixed: true, fits: func(_ string, env envs.Env) bool { return env == nil },
 		run: func(s Subject) (Findings, error) {
 			r, err := s.Backtest()
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Draw: figure.Recorded(r).Write}, nil
+			return Findings{
+				Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
+				Draw: figure.Recorded(r).Write,
+			}, nil
 		},
 	}
 }
@@ -41,9 +45,9 @@ func (s Subject) Backtest() (eval.RecordedReport, error) {
 	return eval.Recorded(s.Forecaster, s.recorded())
 }
 
-// recorded asks for what was held out: the test part, or the validation part if there is none. Unless told, half a training
-// window is seen before a prediction, or less where the recordings are short; a whole one where recordings were divided by
-// time, so that it is at hand before the first held-out step.
+// recorded asks for what was held out: the test part, or the validation part if there is none. Unless told, half a
+// training window is seen before a prediction, or less where the recordings are short; a whole one where recordings
+// were divided by time, so that it is at hand before the first held-out step.
 func (s Subject) recorded() eval.RecordedOptions {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
@@ -51,8 +55,10 @@ func (s Subject) recorded() eval.RecordedOptions {
 		test = split.Validation
 	}
 	o := eval.RecordedOptions{
-		Seed: s.Seed, Prefix: s.Prefix, Horizon: s.Horizon, Samples: s.Samples, Threads: s.Threads, Stride: s.Stride, Season: s.Season,
-		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean, Deviations: s.Recordings.Scale.Observations.SD,
+		Seed: s.Seed, Prefix: s.Prefix, Horizon: s.Horizon, Samples: s.Samples, Threads: s.Threads, Stride: s.Stride,
+		Season:   s.Season,
+		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean,
+		Deviations: s.Recordings.Scale.Observations.SD,
 	}
 	if o.Prefix == 0 {
 		o.Prefix = s.seen(test)

@@ -10,14 +10,18 @@ const testEpisodes = 1000
 
 func table1Protocol() Protocol {
 	return Protocol{
-		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead over that of predicting no change, beside table 1 of the paper",
+		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead over that of predicting no change, beside table 1 of " +
+			"the paper",
 		Usual: []string{"maze", "reacher"}, Prefixed: true, Episodes: testEpisodes, fits: vectors,
 		run: func(s Subject) (Findings, error) {
 			report, err := eval.Table1(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(), Draw: figure.Table1(report).Write}, nil
+			return Findings{
+				Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
+				Draw: figure.Table1(report).Write,
+			}, nil
 		},
 	}
 }

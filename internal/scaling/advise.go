@@ -58,9 +58,11 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
 	}
 	if n := fewer(s); n < s.Workers {
-		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", terminal.Count(n, "worker"), s.Workers)
+		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", terminal.Count(n, "worker"),
+			s.Workers)
 	}
-	text = fmt.Sprintf("messages take %.2g s of %.2g s per step (%.3g MB, at about %.3g Mbit/s)", messages, s.Seconds, moved/1e6, 8*moved/messages/1e6)
+	text = fmt.Sprintf("messages take %.2g s of %.2g s per step (%.3g MB, at about %.3g Mbit/s)", messages, s.Seconds,
+		moved/1e6, 8*moved/messages/1e6)
 	if len(help) > 0 {
 		text += ": " + strings.Join(help, ", ")
 	}
@@ -91,8 +93,10 @@ func (a *Adviser) Step(s Sample) (text string, ok bool) {
 		return "", false
 	}
 	m := Sample{
-		Seconds: median(a.samples, func(s Sample) float64 { return s.Seconds }), Compute: median(a.samples, func(s Sample) float64 { return s.Compute }),
-		Work: median(a.samples, func(s Sample) float64 { return s.Work }), BytesIn: median(a.samples, func(s Sample) float64 { return s.BytesIn }),
+		Seconds:  median(a.samples, func(s Sample) float64 { return s.Seconds }),
+		Compute:  median(a.samples, func(s Sample) float64 { return s.Compute }),
+		Work:     median(a.samples, func(s Sample) float64 { return s.Work }),
+		BytesIn:  median(a.samples, func(s Sample) float64 { return s.BytesIn }),
 		BytesOut: median(a.samples, func(s Sample) float64 { return s.BytesOut }), Workers: s.Workers,
 	}
 	a.samples = a.samples[:0]

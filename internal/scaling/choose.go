@@ -53,7 +53,8 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try("train.parameters=delta16", l, c, differences)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps), l, c, LocalSteps(replicas, localSteps))
+		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps), l, c,
+			LocalSteps(replicas, localSteps))
 	}
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long the step
-// took, and how much of that was left when all blocks had been announced. Times are in seconds.
+// Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long the
+// step took, and how much of that was left when all blocks had been announced. Times are in seconds.
 type Exchanged struct {
 	Workers, Blocks int
 	Sharded         bool
@@ -21,16 +21,17 @@ const (
 	firstPause, longestPause = 128, 4096
 )
 
-// Chooser chooses, step by step, whether workers sum sections of the gradient or the coordinator pulls and sums all of it,
-// as in a star. In a star the bytes of all N blocks go through the coordinator's link. Where W workers sum, one gradient
-// does, and at best, with a server in each worker, the busiest worker's link has ⌈N/W⌉·(W−1)/W gradients before. So of
-// the time t that a star takes from the last block to the gradient,
+// Chooser chooses, step by step, whether workers sum sections of the gradient or the coordinator pulls and sums all of
+// it, as in a star. In a star the bytes of all N blocks go through the coordinator's link. Where W workers sum, one
+// gradient does, and at best, with a server in each worker, the busiest worker's link has ⌈N/W⌉·(W−1)/W gradients
+// before. So of the time t that a star takes from the last block to the gradient,
 //
 //	t·(1 − (1 + ⌈N/W⌉·(W−1)/W)/N)
 //
-// is what sums can save at most. Size and rate of the link are in t. If that is no twentieth of a step, the star remains.
-// Otherwise the next steps are made with sums, and the exchange whose median step is shorter by as much is kept: whether
-// messages between workers share a link, nobody needs to know. With another number of workers it begins anew.
+// is what sums can save at most. Size and rate of the link are in t. If that is no twentieth of a step, the star
+// remains. Otherwise the next steps are made with sums, and the exchange whose median step is shorter by as much is
+// kept: whether messages between workers share a link, nobody needs to know. With another number of workers it begins
+// anew.
 type Chooser struct {
 	Window int // steps by which an exchange is judged; 0: 8
 
@@ -71,7 +72,8 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	if c.samples = append(c.samples, x); len(c.samples) < window {
 		return "", false
 	}
-	seconds, wait := median(c.samples, func(x Exchanged) float64 { return x.Seconds }), median(c.samples, func(x Exchanged) float64 { return x.Wait })
+	seconds, wait := median(c.samples, func(x Exchanged) float64 { return x.Seconds }),
+		median(c.samples, func(x Exchanged) float64 { return x.Wait })
 	c.samples = c.samples[:0]
 	if c.sharded {
 		return c.compare(seconds)
@@ -80,15 +82,16 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	best := wait * (1 - sumsPerStar(x.Workers, x.Blocks))
 	switch {
 	case best < worthwhile*seconds:
-		return c.tell("of %.2g s a step, %.2g s go by after the last block, of which sums would save %.2g s at most with %d workers", seconds, wait, best, x.Workers)
+		return c.tell("of %.2g s a step, %.2g s go by after the last block, of which sums would save %.2g s at most with "+
+			"%d workers", seconds, wait, best, x.Workers)
 	case c.left == 0:
 		c.sharded, c.trial = true, true
 	}
 	return "", false
 }
 
-// compare keeps the sums of workers if steps are shorter with them, by so much that it is no chance; what was kept before
-// stays until it is longer.
+// compare keeps the sums of workers if steps are shorter with them, by so much that it is no chance; what was kept
+// before stays until it is longer.
 func (c *Chooser) compare(seconds float64) (why string, chosen bool) {
 	limit := c.star
 	if c.trial {

@@ -88,17 +88,21 @@ func (p Prediction) Messages() float64 { return p.Seconds - p.Compute }
 func Check(l Load, c Cluster, w Wire) error {
 	switch {
 	case l.Shards < 1 || l.Parameters < 1 || l.Chunk < 1 || l.Credit < 1:
-		return fmt.Errorf("scaling: %d shards, %d parameters, chunks of %d and credit of %d bytes: all have to be positive", l.Shards, l.Parameters, l.Chunk, l.Credit)
+		return fmt.Errorf("scaling: %d shards, %d parameters, chunks of %d and credit of %d bytes: all have to be positive",
+			l.Shards, l.Parameters, l.Chunk, l.Credit)
 	case l.Shard <= 0 || min(l.Install, l.Merge, l.Update, l.Send, l.Deliver) < 0:
 		return fmt.Errorf("scaling: times have to be positive: %+v", l)
 	case c.Workers < 1 || c.Slots < 1 || c.Machines < 1 || c.Machines > c.Workers || c.Cores < 1:
-		return fmt.Errorf("scaling: %d workers of %d slots on %d machines of %d cores: at least one of each is needed, and no machine without worker", c.Workers, c.Slots, c.Machines, c.Cores)
+		return fmt.Errorf("scaling: %d workers of %d slots on %d machines of %d cores: at least one of each is needed, "+
+			"and no machine without worker", c.Workers, c.Slots, c.Machines, c.Cores)
 	case c.OneMachine && c.Machines != 1:
 		return fmt.Errorf("scaling: all is on one machine, but there are %d", c.Machines)
 	case !c.OneMachine && c.Link <= 0 || c.Latency < 0 || c.Brokers < 0:
-		return fmt.Errorf("scaling: a link of %g bytes per second with a latency of %g s, %d brokers", c.Link, c.Latency, c.Brokers)
+		return fmt.Errorf("scaling: a link of %g bytes per second with a latency of %g s, %d brokers", c.Link, c.Latency,
+			c.Brokers)
 	case w.Bytes <= 0 || w.Parameters <= 0 || w.LocalSteps > 1 && (w.Replicas < 1 || l.Shards%w.Replicas != 0):
-		return fmt.Errorf("scaling: %g bytes per parameter of a gradient, %g of the parameters; %d replicas for %d shards: they have to divide them", w.Bytes, w.Parameters, w.Replicas, l.Shards)
+		return fmt.Errorf("scaling: %g bytes per parameter of a gradient, %g of the parameters; %d replicas for %d "+
+			"shards: they have to divide them", w.Bytes, w.Parameters, w.Replicas, l.Shards)
 	}
 	return nil
 }
@@ -211,7 +215,8 @@ func (l Load) chunks(bytesPerParameter float64) float64 {
 	return math.Ceil(bytesPerParameter * float64(l.Parameters) / float64(l.Chunk))
 }
 
-// down is the transfer of the parameters to the workers. Differences are as many messages as the values, and shorter ones.
+// down is the transfer of the parameters to the workers. Differences are as many messages as the values, and shorter
+// ones.
 func (c Cluster) down(l Load, w Wire) transfer {
 	n, workers, cores := l.chunks(4), float64(c.Workers), float64(c.Cores)
 	t := transfer{by: Coordinator}

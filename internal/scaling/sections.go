@@ -2,9 +2,9 @@ package scaling
 
 import "math"
 
-// shared is the way of a gradient that workers sum, after all blocks are announced: first each pulls its sections, a W-th
-// of the gradient, of the blocks of others, and then the coordinator pulls the sums. With N blocks of D' bytes and e
-// workers on each machine, whose links have b bytes per second,
+// shared is the way of a gradient that workers sum, after all blocks are announced: first each pulls its sections, a
+// W-th of the gradient, of the blocks of others, and then the coordinator pulls the sums. With N blocks of D' bytes and
+// e workers on each machine, whose links have b bytes per second,
 //
 //	T_sum    = e·⌈N/W⌉·D'·(W−e)/(W·b) for a machine of holders, or if longer e·N·D'·(W−e)/(W²·b) for one that sums,
 //	           or the processor time of messages and sums; and 4ℓ: result, lease, pull, chunks

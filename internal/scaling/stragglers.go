@@ -22,7 +22,8 @@ func ParseStragglers(text string) (Stragglers, error) {
 	x, err := strconv.ParseFloat(number, 64)
 	switch {
 	case err != nil, kind != "lognormal" && kind != "pareto", math.IsInf(x, 0), !(x > 0), kind == "pareto" && x <= 1:
-		return Stragglers{}, fmt.Errorf("scaling: stragglers %q: none, lognormal:SIGMA with SIGMA above 0, or pareto:ALPHA with ALPHA above 1", text)
+		return Stragglers{}, fmt.Errorf("scaling: stragglers %q: none, lognormal:SIGMA with SIGMA above 0, or "+
+			"pareto:ALPHA with ALPHA above 1", text)
 	}
 	return Stragglers{kind, x}, nil
 }

@@ -81,7 +81,8 @@ func (k Key) Check() error {
 	switch k.Type {
 	case "integer", "number", "boolean", "text", "duration":
 	default:
-		return fmt.Errorf("key %s: its type is %s; a setting is an int, uint64, float64, bool, string or time.Duration", k.Path, k.Type)
+		return fmt.Errorf("key %s: its type is %s; a setting is an int, uint64, float64, bool, string or time.Duration",
+			k.Path, k.Type)
 	}
 	if k.Doc == "" {
 		return fmt.Errorf("key %s: the doc tag is missing: what does it mean, in which unit?", k.Path)

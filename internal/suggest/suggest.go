@@ -1,5 +1,5 @@
-// Package suggest finds settings to begin with for a user's data: a window that fits the recordings whatever the seed, a
-// way to hold some out, and model sizes that the number of values can pay for. It looks at shapes and ranges only. It
+// Package suggest finds settings to begin with for a user's data: a window that fits the recordings whatever the seed,
+// a way to hold some out, and model sizes that the number of values can pay for. It looks at shapes and ranges only. It
 // trains nothing and knows no command line.
 package suggest
 
@@ -37,7 +37,8 @@ const (
 func For(family Family, paths []string, how files.Options, d *files.Dataset) Suggestion {
 	division, ok := divide(d)
 	if !ok {
-		return Suggestion{Settings: []string{}, Why: fmt.Sprintf("%d steps are too few: a recording needs %d, or there have to be more of them", d.Steps(), fewestSteps)}
+		return Suggestion{Settings: []string{}, Why: fmt.Sprintf("%d steps are too few: a recording needs %d, or there "+
+			"have to be more of them", d.Steps(), fewestSteps)}
 	}
 	g := Suggestion{Preset: "files"}
 	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
@@ -129,7 +130,8 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 			set("model.blocks", 2)
 		}
 	default:
-		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens", terminal.Group(values))
+		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens",
+			terminal.Group(values))
 		if !family.Has("model.sweeps") { // the state of a sampler is the observation
 			latent := max(2, nx+1)
 			if values >= longSeries*nx {
@@ -155,8 +157,8 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 	}
 }
 
-// longSeries is the number of values of a channel that teach a state of four dimensions: one that remembers more than the
-// last value and its change.
+// longSeries is the number of values of a channel that teach a state of four dimensions: one that remembers more than
+// the last value and its change.
 const longSeries = 1000
 
 // size is what a number of values can pay for: about as many parameters as values, and no network of fewer than eight
@@ -175,12 +177,12 @@ func sizeFor(values int) size {
 	return size{}
 }
 
-// TooLarge is the number of parameters for each value above which a model learns the data by heart. It is a warning, not
-// a law: early stopping and the noise of a variational model help.
+// TooLarge is the number of parameters for each value above which a model learns the data by heart. It is a warning,
+// not a law: early stopping and the noise of a variational model help.
 const TooLarge = 10
 
-// smallest is the number of parameters below which no model is called too large: networks of eight units, the least that
-// is suggested, have about so many.
+// smallest is the number of parameters below which no model is called too large: networks of eight units, the least
+// that is suggested, have about so many.
 const smallest = 2000
 
 // Oversized says that a model has too many parameters for the values that it is trained on; empty if it has not.
@@ -188,6 +190,7 @@ func Oversized(parameters, values int) string {
 	if values < 1 || parameters <= max(TooLarge*values, smallest) {
 		return ""
 	}
-	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info suggests, and train.patience",
+	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info "+
+		"suggests, and train.patience",
 		terminal.Group(parameters), terminal.Group(values))
 }

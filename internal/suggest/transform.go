@@ -82,8 +82,8 @@ func transformOf(x []float64, season int, lowest float64) files.Transform {
 	return t
 }
 
-// wanders reports whether a series is like a random walk: its changes are small beside it, and have no memory. (Those of
-// an oscillation that was sampled densely have.)
+// wanders reports whether a series is like a random walk: its changes are small beside it, and have no memory. (Those
+// of an oscillation that was sampled densely have.)
 func wanders(x []float64) bool {
 	changes, _ := files.Transform{Lag: 1}.Apply(x)
 	return variance(changes) < 0.02*variance(x) && math.Abs(correlation(changes, 1)) < 0.3

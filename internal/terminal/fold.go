@@ -8,10 +8,10 @@ import (
 // Columns is the width that texts of the program are made for: no line of a help text is longer.
 const Columns = 80
 
-// FoldText breaks a line at spaces so that no part is longer than width; width below 1 is no limit. What follows the first
-// part is indented to the column behind the first gap of two spaces or more, as in "name   text that goes on", else by
-// two spaces more than the line. A word that is longer than width stays whole: it is a path or a hash. Escape sequences
-// of colours have no width.
+// FoldText breaks a line at spaces so that no part is longer than width; width below 1 is no limit. What follows the
+// first part is indented to the column behind the first gap of two spaces or more, as in "name   text that goes on",
+// else by two spaces more than the line. A word that is longer than width stays whole: it is a path or a hash. Escape
+// sequences of colours have no width.
 func FoldText(line string, width int) string {
 	if width < 1 || length(line) <= width {
 		return line
@@ -121,8 +121,8 @@ func Fill(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// FoldComments is YAML whose comments are broken so that no line is longer than width; below 1 is no limit. A key and its
-// value stay as they are.
+// FoldComments is YAML whose comments are broken so that no line is longer than width; below 1 is no limit. A key and
+// its value stay as they are.
 func FoldComments(text string, width int) string {
 	if width < 1 {
 		return text

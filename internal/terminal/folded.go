@@ -6,8 +6,8 @@ import (
 )
 
 // Folded is an output that breaks lines that are wider than the terminal, at spaces and with an indent, where the
-// terminal would break them within words. A line that begins with two spaces and the name of the program is a command to
-// copy: it goes on behind a backslash.
+// terminal would break them within words. A line that begins with two spaces and the name of the program is a command
+// to copy: it goes on behind a backslash.
 type Folded struct {
 	out     io.Writer
 	width   func() int

@@ -71,9 +71,9 @@ func (a *Adam) raise() {
 //	θ ← θ − factor·rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
 // (computed with the corrections folded into rate and ε; now and then, negligible moments become 0). The limit is the
-// smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖ before
-// clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has changed
-// nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
+// smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖
+// before clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has
+// changed nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
@@ -86,7 +86,8 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		clip, applied = float32(limit/norm), limit
 	}
 	if applied > maxNorm {
-		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32", applied, maxNorm)
+		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32",
+			applied, maxNorm)
 	}
 	a.raise()
 	a.running.feed(applied)
@@ -105,13 +106,13 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 // strip is the number of elements that pass through the whole update together, so that they stay in the cache.
 const strip = 1 << 13
 
-// settleEvery is the number of updates from one settling of the moments to the next. In so many, a moment of 2⁻¹¹⁰ does not
-// become subnormal if Beta1 and Beta2 are at least 1/2.
+// settleEvery is the number of updates from one settling of the moments to the next. In so many, a moment of 2⁻¹¹⁰ does
+// not become subnormal if Beta1 and Beta2 are at least 1/2.
 const settleEvery = 16
 
-// settle sets moments to 0 that are below 2⁻¹¹⁰, and second ones only if their root is lost in the sum with ε. The moments
-// of a parameter without a gradient, such as those of a unit that is never active, would decay to subnormal numbers and
-// stay there.
+// settle sets moments to 0 that are below 2⁻¹¹⁰, and second ones only if their root is lost in the sum with ε. The
+// moments of a parameter without a gradient, such as those of a unit that is never active, would decay to subnormal
+// numbers and stay there.
 func settle(first, second []float32, epsilon float32) {
 	lost := float64(epsilon) * 0x1p-25
 	kernel.DropBelow(first, 0x1p-110)
@@ -134,7 +135,9 @@ func (a *Adam) apply(theta, gradient []float32, clip float32, settling bool, ste
 }
 
 // applyTo is apply for the elements [from, to).
-func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, settling bool, step kernel.AdamStep) bool {
+func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, settling bool,
+	step kernel.AdamStep,
+) bool {
 	finite := true
 	for ; from < to; from += strip {
 		end := min(from+strip, to)

@@ -14,9 +14,9 @@ import (
 //	q = (exact − shown)/2^e[b], rounded to the nearest integer, to the even one of two
 //	shown ← shown + q·2^e[b]
 //
-// The product is exact and the sum is rounded once, fused or not. So whoever has the shown parameters of before, and q and
-// e, gets the same bits. What is rounded off stays between exact and shown, and is a part of the next difference: no
-// error adds up (error feedback), and rounding needs no random numbers to be without bias.
+// The product is exact and the sum is rounded once, fused or not. So whoever has the shown parameters of before, and q
+// and e, gets the same bits. What is rounded off stays between exact and shown, and is a part of the next difference:
+// no error adds up (error feedback), and rounding needs no random numbers to be without bias.
 type Difference struct {
 	grid      *Grid
 	integers  []float32 // q, by parameter
@@ -28,8 +28,8 @@ func NewDifference(g *Grid) *Difference {
 	return &Difference{grid: g, integers: make([]float32, g.Parameters()), exponents: make([]float32, g.Blocks())}
 }
 
-// Follow computes the difference in the blocks [first, end) and adds it to shown. Blocks do not depend on each other. Both
-// vectors have to be finite. Follow reports whether shown still is.
+// Follow computes the difference in the blocks [first, end) and adds it to shown. Blocks do not depend on each other.
+// Both vectors have to be finite. Follow reports whether shown still is.
 func (d *Difference) Follow(shown, exact []float32, first, end int) (finite bool) {
 	finite = true
 	for b := first; b < end; b++ {
@@ -45,9 +45,9 @@ func (d *Difference) Follow(shown, exact []float32, first, end int) (finite bool
 	return finite
 }
 
-// nearest multiplies x by a power of two and rounds it to whole numbers within ±limit, which is below 2^21. Between 2^23
-// and 2^24 float32 are the whole numbers, so a sum in that range is rounded to one. The conversions keep the compiler
-// from fusing.
+// nearest multiplies x by a power of two and rounds it to whole numbers within ±limit, which is below 2^21. Between
+// 2^23 and 2^24 float32 are the whole numbers, so a sum in that range is rounded to one. The conversions keep the
+// compiler from fusing.
 func nearest(x []float32, scale, limit float32) {
 	const whole = 3 << 22
 	for i, v := range x {
@@ -57,8 +57,8 @@ func nearest(x []float32, scale, limit float32) {
 }
 
 // Integers writes to dst what takes the place of the elements [from, to) of vector, which begins with the parameters:
-// their integers, the exponents of the blocks that have some of them, and what stands behind the parameters as it is. That
-// has to be whole numbers that fit. The length of dst is that of Grid.Integers.
+// their integers, the exponents of the blocks that have some of them, and what stands behind the parameters as it is.
+// That has to be whole numbers that fit. The length of dst is that of Grid.Integers.
 func (d *Difference) Integers(dst, vector []float32, from, to int) {
 	n := d.grid.Parameters()
 	first, end := d.grid.span(from, to)

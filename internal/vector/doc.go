@@ -1,5 +1,5 @@
-// Package vector is the arithmetic of long vectors, gradients and parameters, to the same bits on every instruction set, for
-// every number of cores and every order in which parts arrive.
+// Package vector is the arithmetic of long vectors, gradients and parameters, to the same bits on every instruction
+// set, for every number of cores and every order in which parts arrive.
 //
 //	reduce      the fixed reduction of a step: the complete binary tree over its shards. A node is the float32 sum of its two
 //	            halves, left plus right.

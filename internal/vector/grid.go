@@ -68,7 +68,8 @@ func NewGrid(width Width, sizes []int, shards int) (*Grid, error) {
 		return nil, fmt.Errorf("integers of %d bytes", width)
 	}
 	if shards < 1 || shards > width.MaxShards() {
-		return nil, fmt.Errorf("%d shards: sums of %d bits hold at most %d, as the integers of each need %d bits", shards, 8*width, width.MaxShards(), width.leastBits())
+		return nil, fmt.Errorf("%d shards: sums of %d bits hold at most %d, as the integers of each need %d bits", shards,
+			8*width, width.MaxShards(), width.leastBits())
 	}
 	g := &Grid{width: width, bits: width.sumBits() - bits.Len(uint(shards-1))}
 	g.limit = float32(int(1)<<g.bits - 1)

@@ -41,7 +41,8 @@ func Processor(cores int) Finding {
 	for _, isa := range kernel.Available() {
 		known = append(known, isa.String())
 	}
-	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s", terminal.Count(cores, "core"),
+	f := Finding{"processor", OK, fmt.Sprintf("%s, %s kernels (it has %s), FMA peak %s GFLOP/s",
+		terminal.Count(cores, "core"),
 		kernel.Active(), strings.Join(known, ", "), terminal.Digits(Peak(cores)/1e9)), ""}
 	f.State, f.Do = kernels(kernel.Active(), kernel.Best())
 	return f
@@ -51,7 +52,8 @@ func Processor(cores int) Finding {
 func kernels(active, best kernel.ISA) (State, string) {
 	switch {
 	case best == kernel.Portable:
-		return Doubtful, "training is many times slower without AVX2 and FMA, AVX-512 or NEON: take another machine, or a build without -tags purego"
+		return Doubtful, "training is many times slower without AVX2 and FMA, AVX-512 or NEON: take another machine, or a " +
+			"build without -tags purego"
 	case active != best:
 		return Doubtful, fmt.Sprintf("unset SWITCHYARD_ISA: the %s kernels are faster, to the same bits", best)
 	}
@@ -69,7 +71,8 @@ func compared(golden, here []kernel.Line) Finding {
 		}
 	}
 	if other == nil {
-		return Finding{"numerics", OK, fmt.Sprintf("%s compute the bits that they compute everywhere", terminal.Count(len(golden), "kernel")), ""}
+		return Finding{"numerics", OK, fmt.Sprintf("%s compute the bits that they compute everywhere",
+			terminal.Count(len(golden), "kernel")), ""}
 	}
 	return Finding{
 		"numerics", Bad, "other bits than everywhere else: " + strings.Join(other, ", "),
@@ -120,12 +123,16 @@ const slowSync = 100 * time.Millisecond
 // syncs is how many flushes are measured.
 const syncs = 5
 
-// Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a flush takes.
+// Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a flush
+// takes.
 func Disk(runsDir string) Finding {
 	dir := existing(runsDir)
 	took, at, err := flush(dir)
 	if err != nil {
-		return Finding{"disk", Bad, fmt.Sprintf("cannot write to %s: %v", dir, err), "choose another folder with --runs-dir, or make this one writable"}
+		return Finding{
+			"disk", Bad, fmt.Sprintf("cannot write to %s: %v", dir, err),
+			"choose another folder with --runs-dir, or make this one writable",
+		}
 	}
 	f := Finding{"disk", OK, fmt.Sprintf("%s: fsync %s ms", dir, terminal.Digits(took.Seconds()*1e3)), ""}
 	free, known := freeDisk(dir)

@@ -68,8 +68,8 @@ func Operations() []string {
 	return names
 }
 
-// MeasureKernels measures each shape and function of the operations named, on one core: samples times, by turns with the
-// FMA peak. It takes medians. A fraction is relative to the peak that was measured beside it.
+// MeasureKernels measures each shape and function of the operations named, on one core: samples times, by turns with
+// the FMA peak. It takes medians. A fraction is relative to the peak that was measured beside it.
 func MeasureKernels(operations []string, samples int) []Kernel {
 	var out []Kernel
 	for _, s := range shapes() {
@@ -84,7 +84,10 @@ func MeasureKernels(operations []string, samples int) []Kernel {
 			rates[i] = flops / perCall(run)
 			fractions[i] = rates[i] / max(peak, peakOnce(1))
 		}
-		out = append(out, Kernel{Op: s.op, M: s.m, N: s.n, K: s.k, GFLOPS: spread(rates).Median / 1e9, PeakFraction: spread(fractions).Median})
+		out = append(out, Kernel{
+			Op: s.op, M: s.m, N: s.n, K: s.k, GFLOPS: spread(rates).Median / 1e9,
+			PeakFraction: spread(fractions).Median,
+		})
 	}
 	for _, f := range functions() {
 		if !slices.Contains(operations, f.name) {

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Occupancy notes when the slots of workers have shards of runs to compute. A slot is busy while it has a task: from the
-// moment at which it is given a shard until it has the result. All other time is idle, whatever the reason.
+// Occupancy notes when the slots of workers have shards of runs to compute. A slot is busy while it has a task: from
+// the moment at which it is given a shard until it has the result. All other time is idle, whatever the reason.
 //
 // The slots do not compute: with each shard they wait as long as it would take, and give a vector of zeros of the right
 // length. So more slots can be watched than there are cores, what is measured is how they are given work, and
@@ -29,8 +29,8 @@ type span struct {
 	shards       int
 }
 
-// Watch returns a program of a worker, from 0, whose shards only take their time. The golden shard, which is computed before parameters are
-// loaded and belongs to no run, is that of p.
+// Watch returns a program of a worker, from 0, whose shards only take their time. The golden shard, which is computed
+// before parameters are loaded and belongs to no run, is that of p.
 func (o *Occupancy) Watch(p worker.Program, number, slots int) worker.Program {
 	v := &watched{Program: p, of: o, spans: make([]*span, slots)}
 	for i := range v.spans {

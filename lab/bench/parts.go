@@ -17,15 +17,15 @@ import (
 // partLabel is the label of goroutines that says for which part of the program they work.
 const partLabel = "part"
 
-// As calls f as work of a part of the program. The goroutines that f starts, and those that these start, work for the same
-// part. Parts tells them apart.
+// As calls f as work of a part of the program. The goroutines that f starts, and those that these start, work for the
+// same part. Parts tells them apart.
 func As(part string, f func()) {
 	pprof.Do(context.Background(), pprof.Labels(partLabel, part), func(context.Context) { f() })
 }
 
-// Profile writes a CPU profile of a call to w, and returns the processor time of the parts of the program in parts of all
-// of it. The part "" is what works for nobody alone, such as the collection of garbage. A hundred samples are taken in a
-// second of processor time. A call too short for a sample has no parts.
+// Profile writes a CPU profile of a call to w, and returns the processor time of the parts of the program in parts of
+// all of it. The part "" is what works for nobody alone, such as the collection of garbage. A hundred samples are taken
+// in a second of processor time. A call too short for a sample has no parts.
 func Profile(w io.Writer, call func() error) (map[string]float64, error) {
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {

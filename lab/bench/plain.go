@@ -45,12 +45,14 @@ type plain struct {
 // newPlain starts a goroutine for each thread; close ends them. The program has a slot for each.
 func newPlain(program worker.Program, theta []float32, shards, threads int) *plain {
 	p := &plain{
-		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)), v: make([]float32, len(theta)),
+		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)),
+		v:      make([]float32, len(theta)),
 		shards: shards, block: max(1, shards>>bits.Len(uint(threads-1))), terms: len(program.TermNames()),
 		tree: vector.NewTree(vector.Block{Count: shards}),
 	}
 	p.scale, p.update = p.scaleRange, p.updateRange
-	for range threads * bits.Len(uint(p.block)) { // for each thread, the partials that can wait for their siblings, and one that is computed
+	// for each thread, the partials that can wait for their siblings, and one that is computed
+	for range threads * bits.Len(uint(p.block)) {
 		p.put(vector.Partial{Values: make([]float32, len(theta)), Terms: make([]float32, p.terms)})
 	}
 	for i := range threads {

@@ -11,9 +11,11 @@ import (
 
 // Budget is the length of a measurement: at least Steps, and at least Time.
 type Budget struct {
-	Steps   int
-	Time    time.Duration
-	Profile io.Writer // gets the CPU profile of the steps that count, and of the short measurements of the peak between them; nil: no profile
+	Steps int
+	Time  time.Duration
+	// gets the CPU profile of the steps that count, and of the short measurements of the peak between them; nil: no
+	// profile
+	Profile io.Writer
 }
 
 // warmUp is the number of steps before the first that counts. They grow the memory and fill the caches.
@@ -33,7 +35,9 @@ type Step struct {
 
 // MeasureStep measures updates of a program with a slot for each thread: loading of the parameters, the shards'
 // gradients, their reduction, clipping and Adam. flops returns the operations of one step in matrix products.
-func MeasureStep(program worker.Program, theta []float32, shards, threads int, flops func() float64, b Budget) (Step, error) {
+func MeasureStep(program worker.Program, theta []float32, shards, threads int, flops func() float64, b Budget) (Step,
+	error,
+) {
 	p := newPlain(program, theta, shards, threads)
 	defer p.close()
 	for range warmUp {

@@ -45,7 +45,10 @@ const (
 	updates
 )
 
-var rowNames = [...]string{steps: "steps", computes: "computes", sends: "sends", takesIn: "takes in", updates: "from the last chunk to the first parameters"}
+var rowNames = [...]string{
+	steps: "steps", computes: "computes", sends: "sends", takesIn: "takes in",
+	updates: "from the last chunk to the first parameters",
+}
 
 func newTimeline() *timeline { return &timeline{began: time.Now()} }
 
@@ -179,11 +182,15 @@ func (l *timeline) write(w io.Writer) error {
 	defer l.mu.Unlock()
 	spans := append(l.spans, l.updates()...)
 	slices.SortStableFunc(spans, func(a, b during) int {
-		return cmp.Or(cmp.Compare(a.party, b.party), cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
+		return cmp.Or(cmp.Compare(a.party, b.party), cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from),
+			cmp.Compare(b.to, a.to))
 	})
 	var events []traceEvent
 	for i, name := range l.named {
-		events = append(events, traceEvent{Name: "process_name", Phase: "M", Process: i, Arguments: map[string]any{"name": name}})
+		events = append(events, traceEvent{
+			Name: "process_name", Phase: "M", Process: i,
+			Arguments: map[string]any{"name": name},
+		})
 	}
 	const most = 64 // lanes of a row, each of which is a thread of the trace
 	type laneOf struct{ party, thread int }
@@ -195,10 +202,16 @@ func (l *timeline) write(w io.Writer) error {
 		}
 		lane := laneOf{s.party, thread}
 		if _, known := free[lane]; !known {
-			events = append(events, traceEvent{Name: "thread_name", Phase: "M", Process: s.party, Thread: thread, Arguments: map[string]any{"name": rowNames[s.row]}})
+			events = append(events, traceEvent{
+				Name: "thread_name", Phase: "M", Process: s.party, Thread: thread,
+				Arguments: map[string]any{"name": rowNames[s.row]},
+			})
 		}
 		free[lane] = s.to
-		e := traceEvent{Name: s.name, Phase: "X", Process: s.party, Thread: thread, Start: microseconds(s.from), Duration: microseconds(s.to - s.from)}
+		e := traceEvent{
+			Name: s.name, Phase: "X", Process: s.party, Thread: thread, Start: microseconds(s.from),
+			Duration: microseconds(s.to - s.from),
+		}
 		if s.bytes > 0 {
 			e.Arguments = map[string]any{"bytes": s.bytes}
 		}
@@ -212,10 +225,13 @@ func (l *timeline) write(w io.Writer) error {
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// updates are the times in which the coordinator has the last chunk of a gradient and sends no parameters yet: the end of
-// the sum, clipping and Adam.
+// updates are the times in which the coordinator has the last chunk of a gradient and sends no parameters yet: the end
+// of the sum, clipping and Adam.
 func (l *timeline) updates() (found []during) {
-	spans := slices.DeleteFunc(slices.Clone(l.spans), func(s during) bool { return s.party != 0 || s.row != sends && s.row != takesIn })
+	spans := slices.DeleteFunc(slices.Clone(l.spans), func(s during) bool {
+		return s.party != 0 || s.row != sends &&
+			s.row != takesIn
+	})
 	slices.SortStableFunc(spans, func(a, b during) int { return cmp.Compare(a.from, b.from) })
 	var chunk time.Duration
 	for _, s := range spans {

@@ -164,7 +164,10 @@ func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, err
 	errs := make([]error, len(c.buses))
 	for i, bus := range c.buses {
 		w, err := worker.New(worker.Config{
-			Run: run.Run, Memory: c.cfg.Memory, Build: func([]byte, []byte, int) (worker.Program, error) { return c.programs[i], nil },
+			Run: run.Run, Memory: c.cfg.Memory, Build: func([]byte, []byte, int) (worker.Program, error) {
+				return c.programs[i],
+					nil
+			},
 		}, bus, hclog.NewNullLogger())
 		if err != nil {
 			cancel()

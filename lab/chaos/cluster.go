@@ -71,14 +71,20 @@ func newCluster(cfg Config) (*fleet, error) {
 	}
 	c := &fleet{cfg: cfg, page: p.page}
 	c.broker = &child{role: "broker", name: "broker", arguments: func(int) []string { return p.broker() }}
-	c.coordinator = &child{role: "coordinator", name: "coordinator", faults: true, arguments: func(int) []string { return p.coordinator(cfg) }}
+	c.coordinator = &child{
+		role: "coordinator", name: "coordinator", faults: true,
+		arguments: func(int) []string { return p.coordinator(cfg) },
+	}
 	for i := range cfg.Workers {
 		slots := slotsOf(cfg.Plan.Seed, i)
 		// A restarted worker gets a new id, so that it need not wait until its predecessor counts as lost.
 		name := fmt.Sprintf("worker-%d", i+1)
-		c.workers = append(c.workers, &child{role: "worker", name: name, faults: true, arguments: func(generation int) []string {
-			return p.worker(fmt.Sprintf("%s-%d", name, generation), slots)
-		}})
+		c.workers = append(c.workers, &child{
+			role: "worker", name: name, faults: true,
+			arguments: func(generation int) []string {
+				return p.worker(fmt.Sprintf("%s-%d", name, generation), slots)
+			},
+		})
 	}
 	return c, nil
 }
@@ -214,7 +220,8 @@ func (c *fleet) ended(x *child, now time.Time) error {
 	state := x.process.command.ProcessState
 	c.cfg.Log.Warn("process ended by itself", "process", x.name, "generation", x.generation, "state", state)
 	if x.failures >= crashes {
-		return fmt.Errorf("%w: %s ended %d times in a row, at last with %s; its log ends:\n%s", ErrUnstable, x.name, crashes, state, c.tail(x))
+		return fmt.Errorf("%w: %s ended %d times in a row, at last with %s; its log ends:\n%s", ErrUnstable, x.name, crashes,
+			state, c.tail(x))
 	}
 	x.due = now.Add(again)
 	return nil

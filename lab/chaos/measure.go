@@ -63,7 +63,10 @@ func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 				return nil, fmt.Errorf("%s %d of %d: %w", r.Fault, i+1, n, err)
 			}
 			if cfg.Progress != nil {
-				cfg.Progress(Status{Elapsed: time.Since(w.began), Step: w.steps[len(w.steps)-1].step, Workers: len(c.workers), Faults: map[string]int64{r.Fault: int64(i + 1)}})
+				cfg.Progress(Status{
+					Elapsed: time.Since(w.began), Step: w.steps[len(w.steps)-1].step, Workers: len(c.workers),
+					Faults: map[string]int64{r.Fault: int64(i + 1)},
+				})
 			}
 		}
 		list = append(list, r)
@@ -150,7 +153,8 @@ func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 			}
 		}
 		if time.Since(began) > giveUp {
-			return fmt.Errorf("%w: %d steps in %v; the log of its coordinator ends:\n%s", ErrNoRecovery, len(w.steps), giveUp, w.fleet.tail(w.coordinator))
+			return fmt.Errorf("%w: %d steps in %v; the log of its coordinator ends:\n%s", ErrNoRecovery, len(w.steps), giveUp,
+				w.fleet.tail(w.coordinator))
 		}
 	}
 	return nil

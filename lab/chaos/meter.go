@@ -35,7 +35,8 @@ type counters struct {
 
 func newMeter(page, name string) *meter {
 	return &meter{
-		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond}, terms: make(map[uint64]counters),
+		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond},
+		terms: make(map[uint64]counters),
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 )
 
-// parties are the addresses and keys by which the processes find each other, and their command lines. All connect by TLS.
+// parties are the addresses and keys by which the processes find each other, and their command lines. All connect by
+// TLS.
 //
 // With servers in the workers, these join the broker to one cluster. The coordinator knows the broker alone; a worker
 // speaks to the server of its own process, and to the broker when that one reaches nobody.
@@ -48,7 +49,10 @@ func newParties(cfg Config) (*parties, error) {
 
 // link are the flags by which a role reaches the broker. Who is as on a host of its own shares no memory.
 func (p *parties) link(role string) []string {
-	list := []string{"--nats", "tls://" + p.nats, "--nkey", filepath.Join(p.secrets, role+".nk"), "--tls-ca", filepath.Join(p.secrets, cluster.CA)}
+	list := []string{
+		"--nats", "tls://" + p.nats, "--nkey", filepath.Join(p.secrets, role+".nk"), "--tls-ca",
+		filepath.Join(p.secrets, cluster.CA),
+	}
 	if p.servers {
 		list = append(list, "--shared-memory", "off")
 	}
@@ -65,7 +69,8 @@ func (p *parties) broker() []string {
 
 func (p *parties) coordinator(cfg Config) []string {
 	return append([]string{
-		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web", p.page,
+		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web",
+		p.page,
 	}, p.link("coordinator")...)
 }
 

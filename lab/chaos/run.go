@@ -185,7 +185,8 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 	info, err := k.info()
 	if errors.Is(err, fs.ErrNotExist) {
 		if elapsed > startPatience {
-			return false, fmt.Errorf("%w: it has no folder after %v; the log of its coordinator ends:\n%s", ErrFailed, startPatience, k.tail(k.coordinator))
+			return false, fmt.Errorf("%w: it has no folder after %v; the log of its coordinator ends:\n%s", ErrFailed,
+				startPatience, k.tail(k.coordinator))
 		}
 		return false, nil
 	}
@@ -232,7 +233,8 @@ func (k *conductor) do(ctx context.Context, e event) error {
 	if target == nil {
 		return nil
 	}
-	k.cfg.Log.Info(e.act.String(), "process", target.name, "generation", target.generation, "for", e.down.Round(time.Millisecond))
+	k.cfg.Log.Info(e.act.String(), "process", target.name, "generation", target.generation, "for",
+		e.down.Round(time.Millisecond))
 	k.acted[e.act]++
 	target.failures = 0
 	if e.act == pauseWorker {

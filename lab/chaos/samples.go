@@ -91,7 +91,8 @@ func (k *conductor) sample(now time.Time) error {
 
 func (s *samples) add(at time.Duration, p sample) error {
 	s.list = append(s.list, p)
-	if _, err := fmt.Fprintf(s.file, "%.0f,%s,%d,%.0f,%.0f,%.0f,%.0f\n", at.Seconds(), p.name, p.generation, p.age, p.rss, p.goroutines, p.open); err != nil {
+	if _, err := fmt.Fprintf(s.file, "%.0f,%s,%d,%.0f,%.0f,%.0f,%.0f\n", at.Seconds(), p.name, p.generation, p.age, p.rss,
+		p.goroutines, p.open); err != nil {
 		return fmt.Errorf("write a sample: %w", err)
 	}
 	return nil

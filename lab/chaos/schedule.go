@@ -77,7 +77,10 @@ func newSchedule(seed uint64, p Plan) *schedule {
 // advance draws the next event of a kind.
 func (x *series) advance() {
 	gap := time.Duration(x.draws.Uniform(0.5, 1.5) * float64(x.every))
-	e := event{at: x.next.at + gap, act: x.act, pick: x.draws.Float64(), down: time.Duration(x.draws.Float64() * float64(maxDown))}
+	e := event{
+		at: x.next.at + gap, act: x.act, pick: x.draws.Float64(),
+		down: time.Duration(x.draws.Float64() * float64(maxDown)),
+	}
 	if x.length > 0 {
 		e.down = x.length
 	}

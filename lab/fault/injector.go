@@ -88,8 +88,8 @@ func (i *Injector) cutOff() bool {
 // partitionEvery is the time between two looks whether the process is cut off.
 const partitionEvery = 20 * time.Millisecond
 
-// FollowPartitions tells tell when the process is cut off, and when it is no longer, until ctx ends. It is for what says
-// things in the name of the process without its bus.
+// FollowPartitions tells tell when the process is cut off, and when it is no longer, until ctx ends. It is for what
+// says things in the name of the process without its bus.
 func (i *Injector) FollowPartitions(ctx context.Context, tell func(off bool)) {
 	if i == nil || i.spec.Partition.Length == 0 {
 		return

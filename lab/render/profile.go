@@ -48,7 +48,8 @@ func writeProfile(b *strings.Builder, functions []record) error {
 	if whole <= 0 {
 		return errors.New("the profile holds no time: measure more steps")
 	}
-	fmt.Fprintf(b, "\n## Where a maze step spends its time\n\n%.0f ms of processor time of measured steps, by area:\n\n| area | of the time |\n|---|---|\n", whole)
+	fmt.Fprintf(b, "\n## Where a maze step spends its time\n\n%.0f ms of processor time of measured steps, by "+
+		"area:\n\n| area | of the time |\n|---|---|\n", whole)
 	names := make([]string, 0, len(sums))
 	for name := range sums {
 		names = append(names, name)
@@ -62,7 +63,8 @@ func writeProfile(b *strings.Builder, functions []record) error {
 	for _, name := range names {
 		fmt.Fprintf(b, "| %s | %.1f %% |\n", name, 100*sums[name]/whole)
 	}
-	fmt.Fprintf(b, "\nBy function, until %d %% are accounted for:\n\n| function | of the time | sum |\n|---|---|---|\n", told)
+	fmt.Fprintf(b, "\nBy function, until %d %% are accounted for:\n\n| function | of the time | sum |\n|---|---|---|\n",
+		told)
 	sum, rows := 0.0, 0
 	for _, f := range functions {
 		if 100*sum >= told*whole {

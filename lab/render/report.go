@@ -45,7 +45,8 @@ func of(records []record, kind string) (out []record) {
 
 func writeHead(b *strings.Builder, m record, end []record) {
 	fmt.Fprintf(b, "# Measured on %s\n\n", m.Day)
-	fmt.Fprintf(b, "%s, %d cores; %s; %s; commit %s. Load average before: %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit, m.Load)
+	fmt.Fprintf(b, "%s, %d cores; %s; %s; commit %s. Load average before: %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit,
+		m.Load)
 	if len(end) > 0 {
 		fmt.Fprintf(b, "; at the end: %s. The sitting took %.0f s", end[0].Load, end[0].Took)
 	}
@@ -145,15 +146,19 @@ func (c *cell) best(kind string) (coretype string, s bench.Spread) {
 }
 
 func writeSteps(b *strings.Builder, cells []cell, threads int) {
-	fmt.Fprintf(b, "\n## The training step\n\nOn %d cores, without messages: forward, backward, sum of the shards, clipping and Adam, warm. The peer at its best setting; the ratio is\n"+
-		"its median over ours. Processes: one for each core, at once, each with its part of the batch; the all-reduce between them is not counted.\n\n", threads)
-	b.WriteString("| preset | switching | step, s | GFLOP/s | of peak | allocations | peer, threads, s | ratio | peer, processes, s | ratio |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "\n## The training step\n\nOn %d cores, without messages: forward, backward, sum of the shards, "+
+		"clipping and Adam, warm. The peer at its best setting; the ratio is\n"+
+		"its median over ours. Processes: one for each core, at once, each with its part of the batch; the all-reduce "+
+		"between them is not counted.\n\n", threads)
+	b.WriteString("| preset | switching | step, s | GFLOP/s | of peak | allocations | peer, threads, s | ratio | peer, " +
+		"processes, s | ratio |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range cells {
 		if len(c.ours) == 0 {
 			continue
 		}
 		o := c.step()
-		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.1f %% | %.1f |", c.preset, c.switching, seconds(o.Seconds), o.GFLOPS, 100*o.PeakFraction, o.AllocsPerStep)
+		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.1f %% | %.1f |", c.preset, c.switching, seconds(o.Seconds), o.GFLOPS,
+			100*o.PeakFraction, o.AllocsPerStep)
 		for _, kind := range []string{"threads", "processes"} {
 			if coretype, s := c.best(kind); coretype == "" {
 				b.WriteString(" | |")
@@ -171,11 +176,13 @@ func writeSettings(b *strings.Builder, cells []cell) {
 	var rows strings.Builder
 	for _, c := range cells {
 		for _, p := range c.peers {
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s | %d |\n", c.preset, c.switching, p.kind, p.coretype, seconds(over(p.rounds)), len(p.rounds))
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s | %d |\n", c.preset, c.switching, p.kind, p.coretype,
+				seconds(over(p.rounds)), len(p.rounds))
 		}
 	}
 	if rows.Len() > 0 {
-		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others take the faster.\n\n" +
+		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others take the " +
+			"faster.\n\n" +
 			"| preset | switching | as | core type | step, s | rounds |\n|---|---|---|---|---|---|\n" + rows.String())
 	}
 }
@@ -184,17 +191,21 @@ func writeWire(b *strings.Builder, records []record) {
 	if len(records) == 0 {
 		return
 	}
-	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each in one process, as in `train` (vectors go " + records[0].Wire.Carrier + "), by turns with\n" +
-		"the same arithmetic on as many cores without messages.\n\n| workers | step, s | without messages, s | cost | in, MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each in one process, " +
+		"as in `train` (vectors go " + records[0].Wire.Carrier + "), by turns with\n" +
+		"the same arithmetic on as many cores without messages.\n\n| workers | step, s | without messages, s | cost | in, " +
+		"MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range records {
 		w := r.Wire
-		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, seconds(w.Seconds), seconds(w.PlainSeconds), 100*w.Overhead,
+		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, seconds(w.Seconds),
+			seconds(w.PlainSeconds), 100*w.Overhead,
 			w.BytesIn/(1<<20), w.BytesOut/(1<<20), w.PerWorker/(1<<20))
 	}
 }
 
 func writeKernels(b *strings.Builder, list []bench.Kernel) {
-	b.WriteString("\n## Kernels\n\nOn one core. Products: geometric mean of the fraction of the FMA peak over every pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
+	b.WriteString("\n## Kernels\n\nOn one core. Products: geometric mean of the fraction of the FMA peak over every " +
+		"pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
 		"the single shapes are in the .json.\n\n| form | rows | of peak |\n|---|---|---|\n")
 	for _, k := range bench.Summary(list) {
 		fmt.Fprintf(b, "| %s | %d | %.1f %% |\n", k.Op, k.M, 100*k.PeakFraction)

@@ -41,11 +41,13 @@ func comparison(records []record) (string, error) {
 	}
 	var b strings.Builder
 	if here.Len() > 0 {
-		b.WriteString("| preset | workers | step | predicted | error | without messages | predicted | messages add | predicted |\n" +
+		b.WriteString("| preset | workers | step | predicted | error | without messages | predicted | messages add | " +
+			"predicted |\n" +
 			"|---|---|---|---|---|---|---|---|---|\n" + here.String())
 	}
 	if links.Len() > 0 {
-		b.WriteString("\n| preset | link | exchange | workers | step | predicted | error | step less compute | predicted | error |\n" +
+		b.WriteString("\n| preset | link | exchange | workers | step | predicted | error | step less compute | predicted " +
+			"| error |\n" +
 			"|---|---|---|---|---|---|---|---|---|---|\n" + links.String())
 	}
 	return b.String(), nil
@@ -63,7 +65,8 @@ func predicted(records []record, measured record, workers int) (scaling.Predicti
 			}
 		}
 	}
-	return scaling.Prediction{}, scaling.Load{}, fmt.Errorf("there is no prediction for %d workers of %s, link %q, exchange %q", workers, measured.Preset, measured.Link, measured.Exchange)
+	return scaling.Prediction{}, scaling.Load{}, fmt.Errorf("there is no prediction for %d workers of %s, link %q, "+
+		"exchange %q", workers, measured.Preset, measured.Link, measured.Exchange)
 }
 
 func compareHere(b *strings.Builder, records []record, r record) error {
@@ -92,7 +95,8 @@ func compareLink(b *strings.Builder, records []record, r record) error {
 	}
 	step, rest := median(steps), median(rests)
 	fmt.Fprintf(b, "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", r.Preset, r.Link, r.Exchange, r.Workers,
-		thousandths(step), thousandths(p.Seconds), off(p.Seconds, step), thousandths(rest), thousandths(p.Messages()), off(p.Messages(), rest))
+		thousandths(step), thousandths(p.Seconds), off(p.Seconds, step), thousandths(rest), thousandths(p.Messages()),
+		off(p.Messages(), rest))
 	return nil
 }
 

@@ -71,7 +71,10 @@ func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, 
 // chain adds the tensors of a chain to the layout.
 func (p *Plan) chain(chain int, parts []model.Part) {
 	add := func(name string, shape ...int) {
-		t := coordinator.Tensor{Name: fmt.Sprintf("chain%d/%s", chain, name), Shape: shape, Size: model.Part{Shape: shape}.Size()}
+		t := coordinator.Tensor{
+			Name: fmt.Sprintf("chain%d/%s", chain, name), Shape: shape,
+			Size: model.Part{Shape: shape}.Size(),
+		}
 		if n := len(p.Layout); n > 0 {
 			t.Offset = p.Layout[n-1].Offset + p.Layout[n-1].Size
 		}

@@ -50,7 +50,8 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	}
 	set, err := files.Read(paths, how)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: switchyard data info")
+		return nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: "+
+			"switchyard data info")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read env.files: %w", err)
@@ -76,7 +77,8 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, fmt.Errorf("hash the data set: %w", err)
 	}
 	if stored != nil && hash != own(*c).Hash {
-		return nil, config.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, own(*c).Files), "put the old files back, or begin a new run")
+		return nil, config.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, own(*c).Files),
+			"put the old files back, or begin a new run")
 	}
 	d.hash, own(*c).Hash = hash, hash
 	d.Values = set.Observed(split.Training...)
@@ -122,7 +124,8 @@ func scaling(c config.Config, set *files.Dataset, split files.Split, stored []by
 	}
 	data, err := os.ReadFile(own(c).Normalise)
 	if err != nil {
-		return files.Normalisation{}, config.Hint(config.Usagef("env.normalise: %w", err), "it takes auto, none or a JSON file")
+		return files.Normalisation{}, config.Hint(config.Usagef("env.normalise: %w", err),
+			"it takes auto, none or a JSON file")
 	}
 	return set.ParseNormalisation(own(c).Normalise, data)
 }
@@ -143,19 +146,22 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	}
 	if c.Env.Window == 0 {
 		if shortest != longest {
-			return 0, config.Hint(config.Usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest, longest), "e.g. env.window=%d", shortest)
+			return 0, config.Hint(config.Usagef("env.window=0 takes whole episodes, and they have %d to %d steps", shortest,
+				longest), "e.g. env.window=%d", shortest)
 		}
 		c.Env.Window = longest
 	}
 	if c.Env.Window > longest {
-		return 0, config.Hint(config.Usagef("env.window=%d is longer than the longest training episode", c.Env.Window), "e.g. env.window=%d", longest)
+		return 0, config.Hint(config.Usagef("env.window=%d is longer than the longest training episode", c.Env.Window),
+			"e.g. env.window=%d", longest)
 	}
 	held := 0
 	for _, i := range split.Validation {
 		held = max(held, set.Episodes[i].T)
 	}
 	if c.Env.Window > held {
-		return 0, config.Hint(config.Usagef("env.window=%d is longer than all of %s", c.Env.Window, terminal.Count(len(split.Validation), "validation episode")),
+		return 0, config.Hint(config.Usagef("env.window=%d is longer than all of %s", c.Env.Window,
+			terminal.Count(len(split.Validation), "validation episode")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
 	if err := c.Check(); err != nil {

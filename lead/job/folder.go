@@ -26,7 +26,10 @@ func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 		Versions: Versions(), GitRevision: Revision(), Command: o.Command, Host: o.Host, Sweep: o.Sweep,
 	}
 	for _, t := range p.Terms {
-		info.Terms = append(info.Terms, store.Term{Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight, Note: t.Note})
+		info.Terms = append(info.Terms, store.Term{
+			Name: t.Name, Label: t.Label, Unit: t.Unit, Weight: t.Weight,
+			Note: t.Note,
+		})
 	}
 	return store.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
 }

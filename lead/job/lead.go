@@ -2,6 +2,8 @@ package job
 
 import (
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
@@ -40,7 +42,8 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 func (p *Plan) Step() coordinator.Config {
 	c := p.Config
 	return coordinator.Config{
-		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c, p.Layout), Outer: outer(c), Gradients: Coding(c), Parameters: ParametersCoding(c),
+		Seed: c.Seed, Shards: RoundShards(c), Optimizer: optimizer(c, p.Layout), Outer: outer(c), Gradients: Coding(c),
+		Parameters:       ParametersCoding(c),
 		FailureDetection: c.Cluster.FailureDetection, Chunk: c.Cluster.Chunk, Credit: c.Cluster.Credit,
 		Job: c.YAML(), TermNames: model.TermNames(p.Terms), Layout: p.Layout,
 	}
@@ -68,8 +71,21 @@ func coding(c config.Config, key, form string) wire.Coding {
 	return wire.Float32
 }
 
+// numerics remembers the fingerprint of each instruction set: a process computes with the same kernels to its end, and
+// every worker and coordinator in it asks.
+var numerics sync.Map // kernel.ISA → []wire.Numeric
+
 // Numerics is the fingerprint of the arithmetic of this process.
 func Numerics() []wire.Numeric {
+	isa := kernel.Active()
+	known, there := numerics.Load(isa)
+	if !there {
+		known, _ = numerics.LoadOrStore(isa, fingerprint())
+	}
+	return slices.Clone(known.([]wire.Numeric))
+}
+
+func fingerprint() []wire.Numeric {
 	var list []wire.Numeric
 	for _, line := range kernel.Fingerprint() {
 		list = append(list, wire.Numeric{Kernel: line.Kernel, Sum: line.Sum})

@@ -9,8 +9,8 @@ import (
 )
 
 // Planner plans runs, and builds a program once for those that begin with the same one: the parts of a training that
-// pauses, and trials that differ in the settings of the optimiser alone. Its zero value is ready, and several goroutines
-// may use it.
+// pauses, and trials that differ in the settings of the optimiser alone. Its zero value is ready, and several
+// goroutines may use it.
 type Planner struct {
 	mu    sync.Mutex
 	plans []kept // the last used one last
@@ -42,8 +42,8 @@ func (l *Planner) Plan(c config.Config, data *Data, slots int) (*Plan, error) {
 	return p, err
 }
 
-// first is the hash of what decides the program at the beginning of a run: everything but the optimiser, which belongs to
-// the coordinator, and the cluster.
+// first is the hash of what decides the program at the beginning of a run: everything but the optimiser, which belongs
+// to the coordinator, and the cluster.
 func first(c config.Config, slots int) [sha256.Size]byte {
 	c.Preset, c.Optim, c.Cluster = "", config.Optim{}, config.Cluster{}
 	return sha256.Sum256(append(c.YAML(), byte(slots), byte(slots>>8)))

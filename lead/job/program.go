@@ -50,7 +50,8 @@ func newShards(c config.Config, from source, slots int) (*worker.Shards, error) 
 		return nil, err
 	}
 	program, err := worker.NewShards(m, from.sequences, worker.Sampling{
-		Seed: c.Seed, Batch: c.Train.Batch, Shards: c.Train.Shards, Window: from.window, Validation: c.Train.ValidationEpisodes,
+		Seed: c.Seed, Batch: c.Train.Batch, Shards: c.Train.Shards, Window: from.window,
+		Validation: c.Train.ValidationEpisodes,
 		Importance: c.Eval.Importance,
 	}, slots)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 )
 
-// Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are simulated.
+// Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are
+// simulated.
 func Reading(c config.Config) (files.Options, bool, error) {
 	if own(c) == nil {
 		return files.Options{}, false, nil

@@ -36,7 +36,9 @@ type referee struct {
 }
 
 // compute implements coordinator.Referee.
-func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values, terms []float32, err error) {
+func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work,
+	block vector.Block,
+) (values, terms []float32, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.program == nil {
@@ -60,7 +62,9 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 
 // SumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is the
 // result of Rounded.
-func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work, block vector.Block) (vector.Partial, error) {
+func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work,
+	block vector.Block,
+) (vector.Partial, error) {
 	var free []vector.Partial
 	tree := vector.NewTree(block)
 	tree.Peaks = program.Size() - len(p.Theta)

@@ -48,8 +48,9 @@ func RoundShards(c config.Config) int {
 func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimizer {
 	o := coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
-		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
-		Groups: groups(c, layout),
+		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2,
+		Epsilon: c.Optim.Epsilon,
+		Groups:  groups(c, layout),
 	}
 	if c.Optim.Schedule == "cosine" && c.Uses("optim.schedule") {
 		o.Shape, o.Horizon, o.Final = vector.Cosine, c.Train.Horizon, c.Optim.Final

@@ -35,8 +35,8 @@ func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	})
 }
 
-// Systems are the base systems; Q of a system is CᵢᵀCᵢ, that of its noise alone. (Mixed noise has the covariance of mixed
-// matrices, which is not the mixture of these.)
+// Systems are the base systems; Q of a system is CᵢᵀCᵢ, that of its noise alone. (Mixed noise has the covariance of
+// mixed matrices, which is not the mixture of these.)
 func (f *forecaster) Systems() model.Systems {
 	d := f.m.dims
 	s := f.m.transition.Systems(d.M, d.NZ, d.NU)

@@ -1,6 +1,6 @@
-// Package dvbf is the Deep Variational Bayes Filter with locally linear transitions (DVBF-LL: Karl, Soelch, Bayer and van
-// der Smagt, Deep Variational Bayes Filters, ICLR 2017). All that is random in the transition is a noise w_t, and it is
-// the noise that is inferred, not the state.
+// Package dvbf is the Deep Variational Bayes Filter with locally linear transitions (DVBF-LL: Karl, Soelch, Bayer and
+// van der Smagt, Deep Variational Bayes Filters, ICLR 2017). All that is random in the transition is a noise w_t, and
+// it is the noise that is inferred, not the state.
 //
 // Generative model, t = 1 … T:
 //
@@ -12,8 +12,8 @@
 //
 //	q(w_1 | x_{1:k}, u_{1:k}) = N(μ, σ²);  q(w_t | z_{t−1}, x_t, u_t) = N(μ_t, σ_t²)
 //
-// The loss is the negative evidence lower bound, with the annealing of the paper. Base matrices are point estimates. The
-// parts are those of package statespace. The package does not know where batches come from.
+// The loss is the negative evidence lower bound, with the annealing of the paper. Base matrices are point estimates.
+// The parts are those of package statespace. The package does not know where batches come from.
 package dvbf
 
 import (
@@ -55,7 +55,8 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 		inference: s.Eval.Inference, anneal: s.Anneal,
 	}
 	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
-		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks, Net: s.Initial,
+		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
+		Net: s.Initial,
 	}, &draws)
 	m.recognition = newRecognition(p, m.dims, s, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, statespace.Softmax, &draws)
@@ -68,8 +69,8 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	return m
 }
 
-// initNoiseMatrices draws every Cᵢ from N(0, 1/nz): with the tiny entries that Aᵢ and Bᵢ start from, what is inferred of
-// an observation would not reach the state.
+// initNoiseMatrices draws every Cᵢ from N(0, 1/nz): with the tiny entries that Aᵢ and Bᵢ start from, what is inferred
+// of an observation would not reach the state.
 func (m *Model) initNoiseMatrices(draws *rng.Stream) {
 	sd := 1 / math.Sqrt(float64(m.dims.NZ))
 	for i := range m.dims.M {
@@ -131,7 +132,10 @@ type dynamics struct {
 
 // begin lays out the recurrence over z, whose rows but the last block are those of the controls u and the noise w.
 func (m *Model) begin(t *autodiff.Tape, z, u, w autodiff.Tensor, block int) dynamics {
-	d := dynamics{tape: t, block: block, u: u, w: w, in: t.New(w.Rows, u.Cols+w.Cols), mixing: m.mixing.Steps(t, z, u, block)}
+	d := dynamics{
+		tape: t, block: block, u: u, w: w, in: t.New(w.Rows, u.Cols+w.Cols),
+		mixing: m.mixing.Steps(t, z, u, block),
+	}
 	d.next = m.transition.Steps(t, z.Slice(block, z.Rows), d.mixing.Weights, z.Slice(0, w.Rows), d.in, block)
 	return d
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Anneal is the schedule of the weight c of what the generative model says (Karl et al. 2017a, section 2.4, "Annealed KL
-// divergence"; the paper prints max for min):
+// Anneal is the schedule of the weight c of what the generative model says (Karl et al. 2017a, section 2.4, "Annealed
+// KL divergence"; the paper prints max for min):
 //
 //	c(i) = min(1, 0.01 + i/Updates)
 type Anneal struct {
@@ -38,8 +38,8 @@ func (m *Model) Terms() []model.Term {
 //
 //	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + Σ_t KL[q(w_t)‖N(0, I)] }
 //
-// with one draw of every w_t; densities are summed over dimensions. While the schedule has a weight c < 1 for log p(x) and
-// log p(w), the loss is up to a constant
+// with one draw of every w_t; densities are summed over dimensions. While the schedule has a weight c < 1 for log p(x)
+// and log p(w), the loss is up to a constant
 //
 //	(1/BT)·Σ { Σ_t −c·log p(x_t|z_t) + Σ_t KL[q(w_t)‖N(0, I/c)] },
 //

@@ -39,8 +39,8 @@ func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 	})
 }
 
-// states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the diagonal of
-// Cᵀ·diag(σ_t²)·C.
+// states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the diagonal
+// of Cᵀ·diag(σ_t²)·C.
 func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 	nz := m.dims.NZ
 	first := p.z.Rows - p.w.Rows
@@ -74,8 +74,8 @@ func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	})
 }
 
-// rollOut continues the filtered sequences of a group by q.Samples paths each. A path draws the last noise of the prefix
-// again, so that it has a last state of its own, and then every noise from the prior.
+// rollOut continues the filtered sequences of a group by q.Samples paths each. A path draws the last noise of the
+// prefix again, so that it has a last state of its own, and then every noise from the prior.
 func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, nz, nu := f.tape, f.m.dims.NZ, f.m.dims.NU
 	rows, inferred := g.N*q.Samples, g.Batch.B

@@ -117,7 +117,10 @@ type posterior struct {
 // infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
 	nz, steps := m.dims.NZ, b.T-1
-	p := posterior{Posterior: statespace.Posterior{Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz), Variance: t.New(steps*b.B, nz)}}
+	p := posterior{Posterior: statespace.Posterior{
+		Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz),
+		Variance: t.New(steps*b.B, nz),
+	}}
 	eps := statespace.Normals(t, noise, b.T*b.B, nz)
 	p.start.Noise = eps.Block(0, b.B)
 	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)

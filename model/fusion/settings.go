@@ -67,7 +67,10 @@ func (s *Settings) encoderHidden() int {
 
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
-	other := map[statespace.Weights]statespace.Weights{statespace.Softmax: statespace.Sigmoid, statespace.Sigmoid: statespace.Softmax}[s.Weights]
+	other := map[statespace.Weights]statespace.Weights{
+		statespace.Softmax: statespace.Sigmoid,
+		statespace.Sigmoid: statespace.Softmax,
+	}[s.Weights]
 	return model.Description{
 		Text:  fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
 		Bound: "ELBO, which is the objective", Variant: "fusion", Others: []string{"model.weights=" + string(other)},
@@ -78,7 +81,8 @@ func (s *Settings) Describe() model.Description {
 func (s *Settings) Check(setup model.Setup) []model.Fault {
 	faults := statespace.Check(setup, s.InitialObservations, s.Emission, s.EmissionSD)
 	if s.Weights == statespace.Softmax && s.Switches < 2 {
-		faults = append(faults, model.Faultf([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
+		faults = append(faults, model.Faultf([]string{"model.switches", "model.weights"},
+			"use at least 2, or model.weights=sigmoid",
 			"softmax weights of a single system are constant"))
 	}
 	return faults

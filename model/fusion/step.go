@@ -34,7 +34,8 @@ func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 	z, weights, move := f.move(from, b.Controls)
 	mean, variance := t.New(b.B, d.NZ), t.New(b.B, d.NZ)
 	t.Fuse(autodiff.Fusion{
-		Draw: z.Block(1, b.B), Mean: mean, Variance: variance, M1: move.Mean, V1: move.QInference, M2: meas.Mean, V2: meas.Variance,
+		Draw: z.Block(1, b.B), Mean: mean, Variance: variance, M1: move.Mean, V1: move.QInference, M2: meas.Mean,
+		V2:    meas.Variance,
 		Noise: noise(t, by.State, b.B, d.NZ), Seen: meas.Seen,
 	})
 	f.leave(dst, z, weights, mean, variance)
@@ -113,7 +114,8 @@ func (f *forecaster) Graphs(horizon int) []model.Graph {
 	}
 	filter := model.New("filter_step", "filters the next observation", m.params)
 	z, u := inputs(filter)
-	x, seen := filter.Input("x", d.NX, "observation; where it is not seen, any finite numbers"), filter.Input("seen", 1, "1, or 0 where the observation misses a value")
+	x, seen := filter.Input("x", d.NX, "observation; where it is not seen, any finite numbers"),
+		filter.Input("seen", 1, "1, or 0 where the observation misses a value")
 	by := filter.Input("noise_z", d.NZ, "standard normal; zeros: the mean")
 	weights := weigh(filter, z, u)
 	mean, _, q := k.Move(filter, z, u, weights)
@@ -128,7 +130,8 @@ func (f *forecaster) Graphs(horizon int) []model.Graph {
 	mean, q, _ = k.Move(next, z, u, weights)
 	list = append(list, outputs(next, mean, q, by, weights))
 
-	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
+		m.params)
 	z = b.Input("z", d.NZ, "latent state of the last step")
 	if d.NU > 0 {
 		b.Input("controls", horizon*d.NU, "controls of all steps side by side")

@@ -26,9 +26,9 @@ var (
 const conditionalBurnIn = 16
 
 // conditional draws states and regimes of the sequences of a batch given all their observations and the averaged
-// parameters: the sweep of training without the draws of the parameters. It calls each after every sweep of the average,
-// with the chain that holds the draws, sequence after sequence. It returns false where no chain can be made, as where
-// something is never observed.
+// parameters: the sweep of training without the draws of the parameters. It calls each after every sweep of the
+// average, with the chain that holds the draws, sequence after sequence. It returns false where no chain can be made,
+// as where something is never observed.
 func (f *Forecaster) conditional(b model.Batch, sweeps int, key rng.Key, each func(c *Chain)) bool {
 	c, err := newChain(f.cfg, Data{Observed: f.Dy, Controls: f.Du, Recordings: FromBatch(b)}, key, 0)
 	if err != nil {
@@ -56,7 +56,8 @@ func (f *Forecaster) Interpolates() {}
 // Smooth averages draws of the states given all observations.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, f.Dy, f.D)
-	mean, square, emitted := make([]float64, len(dst.Mean)), make([]float64, len(dst.Mean)), make([]float64, len(dst.Observations))
+	mean, square, emitted := make([]float64, len(dst.Mean)), make([]float64, len(dst.Mean)),
+		make([]float64, len(dst.Observations))
 	const sweeps = 2 * model.SmoothingPaths
 	ok := f.conditional(b, sweeps, rng.New(0, rng.Evaluation), func(c *Chain) {
 		for n, span := range c.spans {
@@ -107,8 +108,8 @@ func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 	}
 }
 
-// Sample draws x_0 from its prior, then regimes, states and observations. Sequence n has the parameters of kept draw n, in
-// turn.
+// Sample draws x_0 from its prior, then regimes, states and observations. Sequence n has the parameters of kept draw n,
+// in turn.
 func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	dst.Resize(q.T, q.B, f.Dy, f.D, f.K)
 	clear(dst.Switches)

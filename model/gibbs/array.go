@@ -60,7 +60,8 @@ func (f array) layout(lengths []int) []model.Part {
 		model.Part{Name: "regimes", Shape: []int{(steps + packed - 1) / packed}},
 	)
 	if f.schedule.Regimes {
-		parts = append(parts, model.Part{Name: "occupancy", Shape: []int{f.words(steps)}}, model.Part{Name: "ends", Shape: []int{len(lengths), f.K}})
+		parts = append(parts, model.Part{Name: "occupancy", Shape: []int{f.words(steps)}},
+			model.Part{Name: "ends", Shape: []int{len(lengths), f.K}})
 	}
 	return parts
 }
@@ -168,8 +169,8 @@ func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, e
 	return posterior, trace, nil
 }
 
-// tensors are a state as RestoreFit takes it, for recordings of these lengths. The averages of states are zero, and those
-// of regimes unless they are kept.
+// tensors are a state as RestoreFit takes it, for recordings of these lengths. The averages of states are zero, and
+// those of regimes unless they are kept.
 func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
 	steps := total(lengths)
 	if need := size(f.layout(lengths)); len(src) != need {
@@ -218,5 +219,6 @@ func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
 			return nil, err
 		}
 	}
-	return append(tensors, Tensor{"regimes", []int{steps}, z}, Tensor{"posterior/regimes", []int{steps, f.K}, occupancy}), nil
+	return append(tensors, Tensor{"regimes", []int{steps}, z}, Tensor{"posterior/regimes", []int{steps, f.K}, occupancy}),
+		nil
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // A backtest forecasts within the recordings that a chain was fitted to, from starts all along them and along the most
-// likely regime. Parameters are few beside what they were fitted to, so that its errors are nearly those on other data of
-// the process. They say what the density of a single transition does not: how a chain predicts many steps ahead.
+// likely regime. Parameters are few beside what they were fitted to, so that its errors are nearly those on other data
+// of the process. They say what the density of a single transition does not: how a chain predicts many steps ahead.
 
 const (
 	backtestStarts = 128 // for the averaged parameters, at equal distances over all recordings
@@ -38,8 +38,8 @@ func newBacktest(c *Chain) *backtest {
 	return b
 }
 
-// run writes the error of each forecast, in standard deviations, to errors [starts, horizons, Dy]: 0 where the recording
-// ends before or the value is missing. Where a value was seen it calls seen, if any.
+// run writes the error of each forecast, in standard deviations, to errors [starts, horizons, Dy]: 0 where the
+// recording ends before or the value is missing. Where a value was seen it calls seen, if any.
 func (b *backtest) run(s *system, starts int, errors []float64, seen func(horizon int)) {
 	clear(errors)
 	horizons := backtestHorizons()
@@ -120,9 +120,10 @@ func (f *Fit) backtest() error {
 	return nil
 }
 
-// stack returns the weights, none negative and 1 together, whose average of forecasts has the least squared error, given
-// the errors of each chain at the same places: stacking (Breiman 1996), which Yao, Vehtari and Gelman (2022) propose for
-// chains that do not mix. It begins with equal weights and moves weight between two chains as long as that helps.
+// stack returns the weights, none negative and 1 together, whose average of forecasts has the least squared error,
+// given the errors of each chain at the same places: stacking (Breiman 1996), which Yao, Vehtari and Gelman (2022)
+// propose for chains that do not mix. It begins with equal weights and moves weight between two chains as long as that
+// helps.
 func stack(errors [][]float64) []float64 {
 	n := len(errors)
 	gram, trace := make([]float64, n*n), 0.0

@@ -60,8 +60,8 @@ func ScalarNames() []string { return []string{"transition", "emission", "switchi
 // them, so they compare between chains.
 func (c *Chain) Scalars() []float64 { return []float64{c.transition, c.emission, c.switching} }
 
-// New returns a chain before its first sweep: states from the observations, regimes from a tree that is fitted greedily.
-// The result is a function of the arguments alone, and chains of different index start apart.
+// New returns a chain before its first sweep: states from the observations, regimes from a tree that is fitted
+// greedily. The result is a function of the arguments alone, and chains of different index start apart.
 func New(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) {
 	c, err := newChain(cfg, data, key, index)
 	if err != nil {

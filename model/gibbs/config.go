@@ -37,8 +37,8 @@ type Prior struct {
 	Noise     float64 // ψ of Q
 	Emission  float64 // v_C of (C, d)
 	Measuring float64 // ψ_S of S
-	// Resolution is the least standard deviation of the observations' noise, as a share of that of an observed dimension. It
-	// matters where observations have no noise: without it the density of a dimension that its past determines has no
+	// Resolution is the least standard deviation of the observations' noise, as a share of that of an observed dimension.
+	// It matters where observations have no noise: without it the density of a dimension that its past determines has no
 	// bound, and rises most when all steps have one regime.
 	Resolution float64
 }
@@ -52,7 +52,10 @@ func DefaultConfig(hierarchical bool) Config {
 	}
 	return Config{
 		Shape: shape, Hierarchical: hierarchical, Leaves: 4, Latent: 2, Identity: true,
-		Prior: Prior{Start: 20, Plane: 1e4, Diagonal: 0.99, Dynamics: 100, Shrink: 0.01, Noise: 1e-6, Emission: 100, Measuring: 1e-8, Resolution: 1e-3},
+		Prior: Prior{
+			Start: 20, Plane: 1e4, Diagonal: 0.99, Dynamics: 100, Shrink: 0.01, Noise: 1e-6, Emission: 100,
+			Measuring: 1e-8, Resolution: 1e-3,
+		},
 	}
 }
 
@@ -71,7 +74,8 @@ func (c Config) validate(d Data) error {
 		fault("%d latent dimensions, want at least 1", c.Latent)
 	}
 	if c.Identity && c.Latent != d.Observed {
-		fault("the observations have %d dimensions and x has %d: C = I needs as many; give them, or let C be drawn", d.Observed, c.Latent)
+		fault("the observations have %d dimensions and x has %d: C = I needs as many; give them, or let C be drawn",
+			d.Observed, c.Latent)
 	}
 	p := c.Prior
 	for _, v := range []struct {
@@ -122,14 +126,17 @@ func (d Data) validate() error {
 	for i, r := range d.Recordings {
 		T := d.steps(r)
 		if T == 0 || len(r.Y) != T*d.Observed {
-			return fmt.Errorf("%w: recording %d has %d observed values, want a positive multiple of %d", ErrData, i, len(r.Y), d.Observed)
+			return fmt.Errorf("%w: recording %d has %d observed values, want a positive multiple of %d", ErrData, i, len(r.Y),
+				d.Observed)
 		}
 		if len(r.U) != T*d.Controls {
-			return fmt.Errorf("%w: recording %d has %d control values, want %d for %d steps of %d", ErrData, i, len(r.U), T*d.Controls, T, d.Controls)
+			return fmt.Errorf("%w: recording %d has %d control values, want %d for %d steps of %d", ErrData, i, len(r.U),
+				T*d.Controls, T, d.Controls)
 		}
 		for j, y := range r.Y {
 			if math.IsInf(y, 0) {
-				return fmt.Errorf("%w: recording %d, step %d, dimension %d: the observation is infinite; write NaN for a missing value", ErrData, i, j/d.Observed, j%d.Observed)
+				return fmt.Errorf("%w: recording %d, step %d, dimension %d: the observation is infinite; write NaN for a "+
+					"missing value", ErrData, i, j/d.Observed, j%d.Observed)
 			}
 			if !math.IsNaN(y) {
 				seen[j%d.Observed]++
@@ -137,7 +144,8 @@ func (d Data) validate() error {
 		}
 		for j, u := range r.U {
 			if j >= d.Controls && (math.IsNaN(u) || math.IsInf(u, 0)) {
-				return fmt.Errorf("%w: recording %d, step %d, control %d: %v; controls cannot be missing", ErrData, i, j/d.Controls, j%d.Controls, u)
+				return fmt.Errorf("%w: recording %d, step %d, control %d: %v; controls cannot be missing", ErrData, i, j/d.Controls,
+					j%d.Controls, u)
 			}
 		}
 		transitions += T - 1

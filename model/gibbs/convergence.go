@@ -7,16 +7,17 @@ import (
 
 // Convergence says how well several chains of one quantity agree, after Vehtari et al. (2021).
 type Convergence struct {
-	// RHat is the rank-normalised split R̂, the larger of that of the values and that of their distances from the median; 1 for
-	// chains that cannot be told apart. Values above 1.01 ask for longer chains, or say that chains have found different modes.
+	// RHat is the rank-normalised split R̂, the larger of that of the values and that of their distances from the median;
+	// 1 for chains that cannot be told apart. Values above 1.01 ask for longer chains, or say that chains have found
+	// different modes.
 	RHat float64
-	// Bulk is the effective sample size for the centre of the distribution, Tail for its 5 and 95 per cent quantiles, whichever
-	// is less. Both are to be at least 400.
+	// Bulk is the effective sample size for the centre of the distribution, Tail for its 5 and 95 per cent quantiles,
+	// whichever is less. Both are to be at least 400.
 	Bulk, Tail float64
 }
 
-// Converge compares chains of equal length ≥ 4; all values are NaN for shorter ones, or if a value is not a number, and for
-// chains that never move.
+// Converge compares chains of equal length ≥ 4; all values are NaN for shorter ones, or if a value is not a number, and
+// for chains that never move.
 func Converge(chains [][]float64) Convergence {
 	nan := Convergence{math.NaN(), math.NaN(), math.NaN()}
 	if len(chains) == 0 {
@@ -81,8 +82,8 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// normalScores replaces each value by the normal quantile of its rank r among all S values, Φ⁻¹((r − 3/8)/(S + 1/4)); equal
-// values share their mean rank.
+// normalScores replaces each value by the normal quantile of its rank r among all S values, Φ⁻¹((r − 3/8)/(S + 1/4));
+// equal values share their mean rank.
 func normalScores(chains [][]float64) [][]float64 {
 	var sorted []float64
 	for _, c := range chains {
@@ -131,8 +132,9 @@ func reduction(chains [][]float64) float64 {
 	return math.Sqrt(all / within)
 }
 
-// effectiveSize returns m·n/τ, with the autocorrelation time τ = −1 + 2 Σ_t P_t over pairs P_t = ρ_2t + ρ_2t+1 of the combined
-// autocorrelation while they are positive, each no larger than the one before (Geyer 1992), and at most m·n·log₁₀(m·n).
+// effectiveSize returns m·n/τ, with the autocorrelation time τ = −1 + 2 Σ_t P_t over pairs P_t = ρ_2t + ρ_2t+1 of the
+// combined autocorrelation while they are positive, each no larger than the one before (Geyer 1992), and at most
+// m·n·log₁₀(m·n).
 func effectiveSize(chains [][]float64) float64 {
 	m, n := len(chains), len(chains[0])
 	means, within, all := moments(chains)

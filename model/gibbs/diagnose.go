@@ -26,7 +26,10 @@ func (m *Model) Diagnose() []model.Diagnosis {
 	for i, name := range ScalarNames() {
 		list = append(list, diagnosis(name, ofSweeps(func(s []float64) float64 { return s[i] })))
 	}
-	list = append(list, diagnosis("density", ofSweeps(func(s []float64) float64 { return s[0] + float64(float64(m.observed)*s[1]) })))
+	list = append(list, diagnosis("density", ofSweeps(func(s []float64) float64 {
+		return s[0] +
+			float64(float64(m.observed)*s[1])
+	})))
 	ofDraws := func(f func(p *Posterior, i int) float64) (traces [][]float64) {
 		for _, p := range m.posteriors {
 			var values []float64
@@ -38,13 +41,21 @@ func (m *Model) Diagnose() []model.Diagnosis {
 		return traces
 	}
 	if m.schedule.Draws > 0 {
-		list = append(list, diagnosis("spectral_radius", ofDraws(func(p *Posterior, i int) float64 { return spectralRadius(p.draws[i], p.dims) })))
+		list = append(list, diagnosis("spectral_radius", ofDraws(func(p *Posterior,
+			i int,
+		) float64 {
+			return spectralRadius(p.draws[i], p.dims)
+		})))
 	}
 	for k, h := range backtestHorizons() {
 		if h != 1 && h != 16 || !m.backtested() {
 			continue
 		}
-		list = append(list, diagnosis(fmt.Sprintf("r2_%d", h), ofDraws(func(p *Posterior, i int) float64 { return 1 - p.squares[i*len(backtestHorizons())+k] })))
+		list = append(list, diagnosis(fmt.Sprintf("r2_%d", h), ofDraws(func(p *Posterior,
+			i int,
+		) float64 {
+			return 1 - p.squares[i*len(backtestHorizons())+k]
+		})))
 	}
 	return list
 }

@@ -1,7 +1,7 @@
-// Package gibbs fits switching linear dynamical systems whose regime depends on the state: the tree-structured SLDS (TrSLDS,
-// Nassar et al. 2019) and the recurrent SLDS (rSLDS, Linderman et al. 2017; recurrent-only, stick-breaking), by Gibbs
-// sampling with Pólya-gamma variables (Polson, Scott and Windle 2013). An rSLDS is a TrSLDS on a caterpillar tree whose
-// nodes have no common prior, so there is one sampler for both.
+// Package gibbs fits switching linear dynamical systems whose regime depends on the state: the tree-structured SLDS
+// (TrSLDS, Nassar et al. 2019) and the recurrent SLDS (rSLDS, Linderman et al. 2017; recurrent-only, stick-breaking),
+// by Gibbs sampling with Pólya-gamma variables (Polson, Scott and Windle 2013). An rSLDS is a TrSLDS on a caterpillar
+// tree whose nodes have no common prior, so there is one sampler for both.
 //
 // Generative model, for step t of a recording with control u (u_{t+1} acts between steps t and t+1):
 //
@@ -33,12 +33,14 @@
 // regime, as no transition follows it.
 //
 // A Chain is a pure function of configuration, data, key and chain index. Random numbers are addressed by sweep, chain,
-// conditional and recording, so a chain that was saved and restored goes on with the same bits. All arithmetic is float64
-// in a fixed order, without fused operations and with elementary functions of its own: the bits are those of every machine.
+// conditional and recording, so a chain that was saved and restored goes on with the same bits. All arithmetic is
+// float64 in a fixed order, without fused operations and with elementary functions of its own: the bits are those of
+// every machine.
 //
 // The package does not know where data comes from, how chains are spread over processes or where their state is kept.
 //
-// It differs from the papers' published code in this: the noise covariance S of the observations is diagonal, which makes a
-// missing value a matter of its own dimension, and has a least value (see Prior.Resolution); z and ω are one block, so that ω always belongs to the nodes above the
-// present z; an inner node weighs a leaf below it by Q_k⁻¹, without which it would not be a conditional of the model.
+// It differs from the papers' published code in this: the noise covariance S of the observations is diagonal, which
+// makes a missing value a matter of its own dimension, and has a least value (see Prior.Resolution); z and ω are one
+// block, so that ω always belongs to the nodes above the present z; an inner node weighs a leaf below it by Q_k⁻¹,
+// without which it would not be a conditional of the model.
 package gibbs

@@ -2,26 +2,28 @@ package gibbs
 
 import "fmt"
 
-// drawLeaves draws W_k and Q_k of each leaf from their matrix-normal inverse-Wishart conditional (see regression), which
-// is the prior where no step has the regime.
+// drawLeaves draws W_k and Q_k of each leaf from their matrix-normal inverse-Wishart conditional (see regression),
+// which is the prior where no step has the regime.
 func (c *Chain) drawLeaves() error {
 	for k, r := range c.leaves {
 		s := c.source(drawLeaves, k)
 		w, q := c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims)
 		mean, v := c.priorMean(c.tree.inner() + k)
 		if !r.draw(w, q, 1/v, float64(c.D+1), c.cfg.Prior.Noise, &s) {
-			return fmt.Errorf("%w: the noise of regime %d is zero to rounding: raise Prior.Noise or scale the data", ErrNumeric, k)
+			return fmt.Errorf("%w: the noise of regime %d is zero to rounding: raise Prior.Noise or scale the data", ErrNumeric,
+				k)
 		}
 		addScaled(w, 1, mean)
 		if !c.regimes[k].set(w, q, c.square, c.dims) {
-			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale the data", ErrNumeric, k)
+			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale "+
+				"the data", ErrNumeric, k)
 		}
 	}
 	return nil
 }
 
-// drawInner draws W_n of each inner node of a TrSLDS, from the root down. With v_n the prior variance at the node, v_c that
-// at its children, and Λ_c = I for an inner child, Q_c⁻¹ for a leaf, each column of W_n is Gaussian with
+// drawInner draws W_n of each inner node of a TrSLDS, from the root down. With v_n the prior variance at the node, v_c
+// that at its children, and Λ_c = I for an inner child, Q_c⁻¹ for a leaf, each column of W_n is Gaussian with
 //
 //	Λ = I/v_n + Σ_c Λ_c/v_c,  mean = Λ⁻¹ (W_pa(n)/v_n + Σ_c Λ_c W_c/v_c)
 func (c *Chain) drawInner() error {

@@ -31,7 +31,8 @@ func (c *Chain) drawEmission() error {
 	for i, r := range c.rows {
 		s := c.source(drawEmission, i)
 		if !c.drawRow(i, r, &s) {
-			return fmt.Errorf("%w: the noise of observed dimension %d is zero to rounding: raise Prior.Measuring or scale the data", ErrNumeric, i)
+			return fmt.Errorf("%w: the noise of observed dimension %d is zero to rounding: raise Prior.Measuring or scale "+
+				"the data", ErrNumeric, i)
 		}
 	}
 	c.emission = c.emissionDensity()

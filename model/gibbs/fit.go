@@ -28,7 +28,8 @@ func (s Schedule) validate() error {
 	if kept := s.Sweeps - s.BurnIn; s.Draws < 0 || s.Draws > kept {
 		return fmt.Errorf("%w: %d draws of %d sweeps after the burn-in", ErrSchedule, s.Draws, kept)
 	} else if s.Regimes && kept > mostKept {
-		return fmt.Errorf("%w: regimes of %d sweeps after the burn-in, at most %d can be counted", ErrSchedule, kept, mostKept)
+		return fmt.Errorf("%w: regimes of %d sweeps after the burn-in, at most %d can be counted", ErrSchedule, kept,
+			mostKept)
 	}
 	return nil
 }
@@ -49,8 +50,8 @@ func (s Schedule) kept() int {
 	return (s.Sweeps - s.BurnIn) / s.every()
 }
 
-// Fit is a chain on its way through a schedule, with what is kept of it. It is a pure function of the arguments of NewFit and
-// of the number of steps done, and serves one goroutine.
+// Fit is a chain on its way through a schedule, with what is kept of it. It is a pure function of the arguments of
+// NewFit and of the number of steps done, and serves one goroutine.
 type Fit struct {
 	schedule  Schedule
 	chain     *Chain

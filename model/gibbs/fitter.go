@@ -24,7 +24,10 @@ func (m *Model) Terms() []model.Term {
 	return []model.Term{
 		{Name: "loss", Label: "negative log density", Short: "loss", Unit: "nats per time step"},
 		{Name: "transition", Label: "log density of a transition", Short: "trans", Unit: "nats per time step", Weight: -1},
-		{Name: "emission", Label: "log density of an observed value", Short: "emit", Unit: "nats per value", Weight: -float64(m.observed)},
+		{
+			Name: "emission", Label: "log density of an observed value", Short: "emit", Unit: "nats per value",
+			Weight: -float64(m.observed),
+		},
 		{Name: "switching", Label: "share of steps at which the regime changes", Short: "switch", Unit: "of the steps"},
 	}
 }

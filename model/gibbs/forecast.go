@@ -73,8 +73,8 @@ func (f *Forecaster) Clone() model.Forecaster {
 // Dims returns the dimensions.
 func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.Dy, NU: f.Du, NZ: f.D, M: f.K} }
 
-// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept draw s, in
-// turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
+// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept draw
+// s, in turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	b := q.Prefix.B
 	dst.Resize(q.Horizon, b, q.Samples, f.Dy, f.K)
@@ -91,8 +91,9 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	}
 }
 
-// Filter writes what is known of x at each step of the prefix, given the observations up to there, under the averaged parameters:
-// mean, standard deviation, and the probability of each regime to have led to the step; zeros at the first, which none did.
+// Filter writes what is known of x at each step of the prefix, given the observations up to there, under the averaged
+// parameters: mean, standard deviation, and the probability of each regime to have led to the step; zeros at the first,
+// which none did.
 func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.D, f.K)
 	for n := range prefix.B {
@@ -109,7 +110,8 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stre
 	}
 }
 
-// filter leaves in f.belief what is known of x at the end of sequence n of the prefix. It calls each, if any, at every step.
+// filter leaves in f.belief what is known of x at the end of sequence n of the prefix. It calls each, if any, at every
+// step.
 func (f *Forecaster) filter(s *system, prefix model.Batch, n int, each func(t int)) {
 	for t := range prefix.T {
 		row := (t*prefix.B + n) * f.Dy

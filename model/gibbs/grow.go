@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The greedy fit of the tree. At each node the transitions are split in two: a mixture of two linear systems whose gate is
-// the logistic function of a hyperplane (Jordan and Jacobs 1994) is fitted by expectation-maximisation from random
+// The greedy fit of the tree. At each node the transitions are split in two: a mixture of two linear systems whose gate
+// is the logistic function of a hyperplane (Jordan and Jacobs 1994) is fitted by expectation-maximisation from random
 // hyperplanes, and the best fit's hyperplane divides the transitions for the nodes below.
 
 const (
@@ -41,7 +41,10 @@ type grower struct {
 
 // growTree fits the hyperplanes and the dynamics of all leaves.
 func (c *Chain) growTree(s *source) error {
-	g := &grower{Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints), common: make([]float64, c.D*c.D)}
+	g := &grower{
+		Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints),
+		common: make([]float64, c.D*c.D),
+	}
 	var points []int
 	for _, span := range c.spans {
 		for t := span.from; t < span.to-1; t++ {
@@ -137,7 +140,9 @@ func (g *grower) fitWhole(points []int) (*expert, error) {
 		g.enter(t, 1)
 	}
 	if !g.fit(e) {
-		return nil, fmt.Errorf("%w: one linear system cannot be fitted to %d transitions: scale the data or raise Prior.Noise", ErrNumeric, len(points))
+		return nil,
+			fmt.Errorf("%w: one linear system cannot be fitted to %d transitions: scale the data or raise Prior.Noise",
+				ErrNumeric, len(points))
 	}
 	return e, nil
 }
@@ -187,7 +192,10 @@ func (g *grower) bestSplit(points []int, whole *expert) *split {
 func (g *grower) trySplit(points []int) (*split, bool) {
 	s := &split{plane: make([]float64, g.D+1)}
 	for i := range s.sides {
-		s.sides[i] = &expert{w: make([]float64, g.D*g.P), q: make([]float64, g.D*g.D), regime: newRegimes(dims{K: 1, D: g.D})[0]}
+		s.sides[i] = &expert{
+			w: make([]float64, g.D*g.P), q: make([]float64, g.D*g.D),
+			regime: newRegimes(dims{K: 1, D: g.D})[0],
+		}
 	}
 	g.randomPlane(s.plane, points)
 	for i, t := range points {
@@ -205,8 +213,8 @@ func (g *grower) trySplit(points []int) (*split, bool) {
 	return s, true
 }
 
-// fitSides fits both systems under the weights, with a common noise covariance: with one for each, a dimension without noise
-// would make the larger side so likely that no even split is found.
+// fitSides fits both systems under the weights, with a common noise covariance: with one for each, a dimension without
+// noise would make the larger side so likely that no even split is found.
 func (g *grower) fitSides(s *split, points []int) bool {
 	clear(g.common)
 	for side, e := range s.sides {

@@ -39,8 +39,9 @@ func (c *Chain) start() error {
 	return nil
 }
 
-// filled returns the observations with each missing value interpolated between its neighbours in time; beyond the first or
-// last seen value of its recording it is that value, and in a recording that never saw the dimension the mean of the others.
+// filled returns the observations with each missing value interpolated between its neighbours in time; beyond the first
+// or last seen value of its recording it is that value, and in a recording that never saw the dimension the mean of the
+// others.
 func (c *Chain) filled() []float64 {
 	y := make([]float64, len(c.y))
 	copy(y, c.y)
@@ -83,8 +84,8 @@ func interpolate(y []float64, stride int, span span, otherwise float64) {
 	}
 }
 
-// embed sets x to the leading principal components of (y_t, y_{t−1}, …, y_{t−L+1}), scaled to variance one, with as many
-// lags L as give D dimensions.
+// embed sets x to the leading principal components of (y_t, y_{t−1}, …, y_{t−L+1}), scaled to variance one, with as
+// many lags L as give D dimensions.
 func (c *Chain) embed(y []float64) {
 	lags := (c.D + c.Dy - 1) / c.Dy
 	n := lags * c.Dy
@@ -139,8 +140,8 @@ func (c *Chain) fitEmission(y []float64) {
 	}
 }
 
-// eigen returns the eigenvalues of the symmetric a [n,n], the largest first, and their vectors as rows, by cyclic Jacobi
-// rotations (Golub and Van Loan 2013, section 8.5). It destroys a.
+// eigen returns the eigenvalues of the symmetric a [n,n], the largest first, and their vectors as rows, by cyclic
+// Jacobi rotations (Golub and Van Loan 2013, section 8.5). It destroys a.
 func eigen(a []float64, n int) (values, vectors []float64) {
 	vectors = make([]float64, n*n)
 	for i := range n {

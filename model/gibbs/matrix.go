@@ -2,8 +2,8 @@ package gibbs
 
 import "math"
 
-// Matrices are row-major slices. They are small (D, P below some tens), so the plain loops below are as fast as calls of a
-// library, and the order of every sum is fixed. Each product is rounded before it is added (see elementary.go).
+// Matrices are row-major slices. They are small (D, P below some tens), so the plain loops below are as fast as calls
+// of a library, and the order of every sum is fixed. Each product is rounded before it is added (see elementary.go).
 
 // dot returns Σ a_i b_i over the length of a.
 func dot(a, b []float64) float64 {
@@ -69,8 +69,8 @@ func transpose(dst, a []float64, m, n int) {
 	}
 }
 
-// cholesky replaces the symmetric a [n,n], of which it reads the lower triangle, by the lower triangular L with L Lᵀ = a,
-// zeros above. It reports whether a is positive definite.
+// cholesky replaces the symmetric a [n,n], of which it reads the lower triangle, by the lower triangular L with L Lᵀ =
+// a, zeros above. It reports whether a is positive definite.
 func cholesky(a []float64, n int) bool {
 	for j := range n {
 		row := a[j*n : j*n+n]

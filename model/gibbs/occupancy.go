@@ -8,8 +8,9 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// How often each step of the recordings had each regime, as it stands in the state of a chain: the counts of all regimes
-// but the last, three to a number. At the last step of a recording, which has no transition, it is a sum of probabilities.
+// How often each step of the recordings had each regime, as it stands in the state of a chain: the counts of all
+// regimes but the last, three to a number. At the last step of a recording, which has no transition, it is a sum of
+// probabilities.
 
 const (
 	countsPerWord = 3         // 3·16 bits are an integer below 2⁴⁸
@@ -92,7 +93,8 @@ func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 	chains := make([][]float64, len(m.tails))
 	for i, tail := range m.tails {
 		if need := size(f.layout(lengths)) - size(f.head()); len(tail) != need {
-			return model.Regimes{}, fmt.Errorf("%w: chain %d has %d values of its recordings, want %d", ErrState, i, len(tail), need)
+			return model.Regimes{}, fmt.Errorf("%w: chain %d has %d values of its recordings, want %d", ErrState, i, len(tail),
+				need)
 		}
 		kept := m.posteriors[i].Sweeps()
 		if len(m.traces[i])/len(ScalarNames()) <= m.schedule.BurnIn {
@@ -157,8 +159,8 @@ func renumbered(p, like []float64, K int) []float64 {
 	return out
 }
 
-// matching returns, for each regime of like [N,K], the number of the one of p that shares its steps: the two that overlap
-// most belong together, then the next two.
+// matching returns, for each regime of like [N,K], the number of the one of p that shares its steps: the two that
+// overlap most belong together, then the next two.
 func matching(p, like []float64, K int) []int {
 	overlap := make([]float64, K*K) // of regime k of like and j of p
 	for t := 0; t < len(p); t += K {

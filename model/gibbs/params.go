@@ -84,8 +84,8 @@ func newRegimes(d dims) []regime {
 	return r
 }
 
-// set computes the regime of W [D,P] and Q [D,D], and keeps w. It reports whether Q is positive definite. The scratch has
-// room for [D,D].
+// set computes the regime of W [D,P] and Q [D,D], and keeps w. It reports whether Q is positive definite. The scratch
+// has room for [D,D].
 func (r *regime) set(w, q, scratch []float64, d dims) bool {
 	n := d.D
 	r.w = w

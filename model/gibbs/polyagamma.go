@@ -6,8 +6,8 @@ import "math"
 //
 //	E e^{−ω s} = cosh(c/2) / cosh(√(c²/4 + s/2)),  E ω = tanh(c/2)/(2c),
 //
-// exactly, by rejection (Devroye 2009; Polson, Scott and Windle 2013, appendix). ω = X/4, where with z = |c|/2 the density
-// of X is proportional to
+// exactly, by rejection (Devroye 2009; Polson, Scott and Windle 2013, appendix). ω = X/4, where with z = |c|/2 the
+// density of X is proportional to
 //
 //	f(x) = e^{−z²x/2} Σ_{n≥0} (−1)ⁿ a_n(x),  a_n(x) = (2n+1) a_0(x) ρ(x)^{n(n+1)/2}
 //	x ≤ 2/π:  a_0(x) = ℓ(x) = 2/√(2πx³) e^{−1/(2x)}   ρ(x) = e^{−4/x}
@@ -89,7 +89,8 @@ func belowSeries(x, bound float64) bool {
 	}
 }
 
-// lowLevy draws x ≤ 2/π with density proportional to x^{−3/2} e^{−1/(2x)}: 1/N² given N² ≥ π/2 (Devroye 1986, page 382).
+// lowLevy draws x ≤ 2/π with density proportional to x^{−3/2} e^{−1/(2x)}: 1/N² given N² ≥ π/2 (Devroye 1986, page
+// 382).
 func (s *source) lowLevy() float64 {
 	for {
 		e := s.exponential()
@@ -104,7 +105,8 @@ func (s *source) lowLevy() float64 {
 func (s *source) inverseGaussian(mu float64) float64 {
 	n := s.normal()
 	y := float64(mu * float64(n*n))
-	x := mu / (1 + float64(0.5*(y+math.Sqrt(float64(y*(4+y)))))) // the smaller root, without cancellation; their product is μ²
+	// the smaller root, without cancellation; their product is μ²
+	x := mu / (1 + float64(0.5*(y+math.Sqrt(float64(y*(4+y))))))
 	if float64(s.uniform()*(mu+x)) > mu {
 		return float64(mu*mu) / x
 	}

@@ -2,8 +2,8 @@ package gibbs
 
 import "fmt"
 
-// Posterior collects what is kept of the sweeps of one chain: averages of the parameters and states, how often each step
-// had each regime, and draws of the parameters.
+// Posterior collects what is kept of the sweeps of one chain: averages of the parameters and states, how often each
+// step had each regime, and draws of the parameters.
 type Posterior struct {
 	cfg Config
 	dims
@@ -18,7 +18,8 @@ type Posterior struct {
 	errors, squares []float64 // of the backtest; only of what is read from a state
 }
 
-// NewPosterior returns an empty Posterior for a chain, which keeps the parameters of each every-th sweep added; 0: of none.
+// NewPosterior returns an empty Posterior for a chain, which keeps the parameters of each every-th sweep added; 0: of
+// none.
 func NewPosterior(c *Chain, every int) *Posterior {
 	return &Posterior{
 		cfg: c.cfg, dims: c.dims, every: every, mean: zeroParams(c.cfg, c.dims),
@@ -73,8 +74,8 @@ func (p *Posterior) Mean() Params {
 // States returns the mean of x, [N,D] over all recordings one after the other.
 func (p *Posterior) States() []float64 { return scaled(p.states, p.count) }
 
-// Regimes returns the probability of each leaf at each step, [N,K] over all recordings one after the other. The regime of
-// step t is that of the transition from t to t+1.
+// Regimes returns the probability of each leaf at each step, [N,K] over all recordings one after the other. The regime
+// of step t is that of the transition from t to t+1.
 func (p *Posterior) Regimes() []float64 { return scaled(p.probabilities, p.count) }
 
 // Draws are the parameters that were kept, the earliest first. They must not be changed.

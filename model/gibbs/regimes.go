@@ -2,7 +2,8 @@ package gibbs
 
 import "fmt"
 
-// drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need of them.
+// drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need of
+// them.
 //
 //	p(z_t = k | x, θ) ∝ π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k)
 //	ω_tn ~ PG(1, ν_n(x_t)) for the nodes n above leaf z_t
@@ -11,7 +12,8 @@ import "fmt"
 func (c *Chain) drawRegimes() error {
 	for k := range c.regimes {
 		if !c.regimes[k].set(c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims), c.square, c.dims) {
-			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale the data", ErrNumeric, k)
+			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale "+
+				"the data", ErrNumeric, k)
 		}
 		c.leaves[k].reset()
 	}

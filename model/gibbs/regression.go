@@ -2,8 +2,8 @@ package gibbs
 
 import "math"
 
-// regression collects what a Bayesian linear regression needs of its data: features x̃ of P dimensions and targets e of R
-// dimensions, which are measured from the prior mean M of the coefficients: e = target − M x̃. So nothing is lost to
+// regression collects what a Bayesian linear regression needs of its data: features x̃ of P dimensions and targets e of
+// R dimensions, which are measured from the prior mean M of the coefficients: e = target − M x̃. So nothing is lost to
 // cancellation when the prior mean predicts well.
 type regression struct {
 	rows, columns int // R, P
@@ -101,8 +101,9 @@ func (r *regression) drawCoefficients(w []float64, s *source) {
 	}
 }
 
-// drawNoise writes Q ~ IW(ν, Ψ) to q and √Q with √Q √Qᵀ = Q to root, given the Cholesky factor of Ψ in psi, by Bartlett's
-// decomposition: T Tᵀ ~ W(ν, I) for a lower triangular T with T_ii² ~ χ²(ν−i) and normal entries below, and √Q = L T⁻ᵀ.
+// drawNoise writes Q ~ IW(ν, Ψ) to q and √Q with √Q √Qᵀ = Q to root, given the Cholesky factor of Ψ in psi, by
+// Bartlett's decomposition: T Tᵀ ~ W(ν, I) for a lower triangular T with T_ii² ~ χ²(ν−i) and normal entries below, and
+// √Q = L T⁻ᵀ.
 func (r *regression) drawNoise(q []float64, freedom float64, s *source) {
 	R := r.rows
 	clear(r.bartlett)

@@ -142,7 +142,10 @@ func (s *Settings) Config(observed int) Config {
 
 // Schedule is how long each chain runs.
 func (s *Settings) Schedule() Schedule {
-	return Schedule{Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws, Stacked: s.Combine == CombineStacked, Regimes: s.Keep == KeepRegimes}
+	return Schedule{
+		Sweeps: s.Sweeps, BurnIn: s.BurnIn, Draws: s.Draws, Stacked: s.Combine == CombineStacked,
+		Regimes: s.Keep == KeepRegimes,
+	}
 }
 
 // SweepPlan says how the chains work.
@@ -156,7 +159,10 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 		return nil, err
 	}
 	c := s.Config(d.NX)
-	m := &Model{cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, given: d.NU, key: key, rollout: s.Eval.Rollout}
+	m := &Model{
+		cfg: c, schedule: s.Schedule(), observed: d.NX, controls: d.NU, given: d.NU, key: key,
+		rollout: s.Eval.Rollout,
+	}
 	if s.Controls == Withheld {
 		m.controls = 0
 	}
@@ -183,17 +189,20 @@ const mostIdentity = 64
 func (s *Settings) Check(setup model.Setup) []model.Fault {
 	var faults []model.Fault
 	if n := setup.Data.NX; s.Emission == Identity && n > mostIdentity {
-		faults = append(faults, model.Faultf([]string{"model.observation", "env.kind"}, "set model.observation=linear and model.latent",
+		faults = append(faults, model.Faultf([]string{"model.observation", "env.kind"},
+			"set model.observation=linear and model.latent",
 			"with y = x the %d observed dimensions would be as many latent ones, and at most %d are of use", n, mostIdentity))
 	}
 	if s.BurnIn >= s.Sweeps {
-		faults = append(faults, model.Faultf([]string{"model.burn_in", "model.sweeps"}, "leave as many sweeps as are to be averaged",
+		faults = append(faults, model.Faultf([]string{"model.burn_in", "model.sweeps"},
+			"leave as many sweeps as are to be averaged",
 			"a burn-in of %d leaves none of %d sweeps", s.BurnIn, s.Sweeps))
 	} else if kept := s.Sweeps - s.BurnIn; s.Draws > kept {
 		faults = append(faults, model.Faultf([]string{"model.draws", "model.sweeps", "model.burn_in"}, "",
 			"%d draws of %d sweeps after the burn-in", s.Draws, kept))
 	} else if s.Keep == KeepRegimes && kept > mostKept {
-		faults = append(faults, model.Faultf([]string{"model.keep", "model.sweeps", "model.burn_in"}, "set model.keep=parameters, or a longer burn-in",
+		faults = append(faults, model.Faultf([]string{"model.keep", "model.sweeps", "model.burn_in"},
+			"set model.keep=parameters, or a longer burn-in",
 			"regimes are counted over at most %d sweeps, and %d are left after the burn-in", mostKept, kept))
 	}
 	return faults

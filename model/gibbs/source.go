@@ -91,8 +91,8 @@ func (s *source) gamma(shape float64) float64 {
 	}
 }
 
-// gammaBelow draws from the gamma distribution of the given shape > 1 and rate, restricted to (0, limit]. Where the mode is
-// more than about a standard deviation above the limit, it proposes from the tangent of the log density there.
+// gammaBelow draws from the gamma distribution of the given shape > 1 and rate, restricted to (0, limit]. Where the
+// mode is more than about a standard deviation above the limit, it proposes from the tangent of the log density there.
 func (s *source) gammaBelow(shape, rate, limit float64) float64 {
 	slope := shape - 1 - float64(rate*limit) // times limit
 	for slope < math.Sqrt(shape) {

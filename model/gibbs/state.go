@@ -84,7 +84,8 @@ func restore(dst, src []Tensor) error {
 			return fmt.Errorf("%w: there is no tensor %q", ErrState, d.Name)
 		}
 		if len(src[i].Values) != len(d.Values) || !slices.Equal(src[i].Shape, d.Shape) {
-			return fmt.Errorf("%w: tensor %q has shape %v and %d values, want %v", ErrState, d.Name, src[i].Shape, len(src[i].Values), d.Shape)
+			return fmt.Errorf("%w: tensor %q has shape %v and %d values, want %v", ErrState, d.Name, src[i].Shape,
+				len(src[i].Values), d.Shape)
 		}
 		for _, v := range src[i].Values {
 			if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -43,7 +43,8 @@ func (c *Chain) drawStates() error {
 	for i, span := range c.spans {
 		s := c.source(drawStates, i)
 		if t := c.filter(span); t < span.to {
-			return fmt.Errorf("%w: the filtered precision at step %d of recording %d is not positive definite: raise Prior.Noise or scale the data",
+			return fmt.Errorf("%w: the filtered precision at step %d of recording %d is not positive definite: raise "+
+				"Prior.Noise or scale the data",
 				ErrNumeric, t-span.from, i)
 		}
 		T := span.to - span.from

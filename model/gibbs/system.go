@@ -80,9 +80,10 @@ func (b *belief) begin(s *system, y []float64) {
 	b.observe(s, b.mean, b.covariance, y)
 }
 
-// next moves the belief to x_{t+1} given u_{t+1} and y_{t+1}: one Kalman step per regime, weighted by π_k at the mean of x_t and
-// by the density of y_{t+1}, then one Gaussian with the mean and covariance of the mixture (the generalised pseudo-Bayesian
-// filter of order one; Murphy 2002, section 4.3). It returns ln p(y_{t+1} | y_0 … y_t) under this approximation.
+// next moves the belief to x_{t+1} given u_{t+1} and y_{t+1}: one Kalman step per regime, weighted by π_k at the mean
+// of x_t and by the density of y_{t+1}, then one Gaussian with the mean and covariance of the mixture (the generalised
+// pseudo-Bayesian filter of order one; Murphy 2002, section 4.3). It returns ln p(y_{t+1} | y_0 … y_t) under this
+// approximation.
 func (b *belief) next(s *system, u, y []float64) float64 {
 	D := s.D
 	s.logProbabilities(b.logPi, b.nu, b.mean)

@@ -31,7 +31,10 @@ type turn struct {
 }
 
 func newTree(shape Shape, leaves int) *tree {
-	t := &tree{leaves: leaves, parent: make([]int, 2*leaves-1), depth: make([]int, 2*leaves-1), paths: make([][]turn, leaves)}
+	t := &tree{
+		leaves: leaves, parent: make([]int, 2*leaves-1), depth: make([]int, 2*leaves-1),
+		paths: make([][]turn, leaves),
+	}
 	t.grow(shape, 0, leaves, -1, nil)
 	return t
 }
@@ -70,8 +73,8 @@ func (t *tree) place(node, parent int) {
 	}
 }
 
-// logProbabilities writes ln π_k of each leaf to dst, given the ν of each inner node: the sum of ln σ(±ν) along its path. On
-// the way dst holds that of an inner node at the place of its first leaf.
+// logProbabilities writes ln π_k of each leaf to dst, given the ν of each inner node: the sum of ln σ(±ν) along its
+// path. On the way dst holds that of an inner node at the place of its first leaf.
 func (t *tree) logProbabilities(dst, nu []float64) {
 	dst[0] = 0
 	for n, v := range nu {

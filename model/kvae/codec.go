@@ -57,7 +57,8 @@ func newCodec(p *autodiff.Params, s *Settings, d model.Data, draws *rng.Stream) 
 		n.up = append(n.up, c)
 		image = autodiff.Image{Height: 2 * image.Height, Width: 2 * image.Width, Channels: s.Channels}
 	}
-	n.pixel = model.NewConvolution(p, "decoder.pixel", autodiff.Convolution{In: image, Kernel: 1, Stride: 1}, d.Image[2], draws)
+	n.pixel = model.NewConvolution(p, "decoder.pixel", autodiff.Convolution{In: image, Kernel: 1, Stride: 1}, d.Image[2],
+		draws)
 	return n
 }
 

@@ -117,8 +117,8 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 	return y
 }
 
-// Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the means,
-// as in the paper; several draw the last state of the prefix and all noise that follows.
+// Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the
+// means, as in the paper; several draw the last state of the prefix and all noise that follows.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g statespace.Group, noise *rng.Stream) {
 		statespace.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
@@ -130,7 +130,10 @@ func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, nois
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
 	rows := g.N * q.Samples
 	state := p.lstm.State(last)
-	s := n.begin(t, q.Horizon, rows, autodiff.LSTMState{H: copies(t, state.H, q.Samples), Cell: copies(t, state.Cell, q.Samples)})
+	s := n.begin(t, q.Horizon, rows, autodiff.LSTMState{
+		H:    copies(t, state.H, q.Samples),
+		Cell: copies(t, state.Cell, q.Samples),
+	})
 	z, code := copies(t, p.at(p.mean, last), q.Samples), copies(t, p.next, q.Samples)
 	if q.Samples > 1 {
 		factor := copies(t, t.Cholesky(p.at(p.cov, last)), q.Samples)

@@ -1,6 +1,6 @@
-// Package kvae is the Kalman variational auto-encoder (Fraccaro, Kamronn, Paquet and Winther, A Disentangled Recognition
-// and Nonlinear Dynamics Model for Unsupervised Learning, NeurIPS 2017): an auto-encoder whose codes a_t are the
-// observations of a linear Gaussian state-space model (LGSSM).
+// Package kvae is the Kalman variational auto-encoder (Fraccaro, Kamronn, Paquet and Winther, A Disentangled
+// Recognition and Nonlinear Dynamics Model for Unsupervised Learning, NeurIPS 2017): an auto-encoder whose codes a_t
+// are the observations of a linear Gaussian state-space model (LGSSM).
 //
 // Generative model, t = 1 … T:
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// lgssm is the linear Gaussian state-space model of the codes, with the network that mixes its base matrices. Vectors are
-// columns, a matrix stands row by row in a row of a tensor.
+// lgssm is the linear Gaussian state-space model of the codes, with the network that mixes its base matrices. Vectors
+// are columns, a matrix stands row by row in a row of a tensor.
 type lgssm struct {
 	nz, na, nu int
 	q, r       float32 // variances of a transition and of a code given its state

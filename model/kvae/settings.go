@@ -11,7 +11,8 @@ import (
 // Family is the KVAE as a value of model.kind.
 func Family() model.Family {
 	return model.Family{
-		Name: "kvae", Doc: "Kalman variational auto-encoder: linear Gaussian states, mixed by an LSTM, behind codes of observations",
+		Name: "kvae", Doc: "Kalman variational auto-encoder: linear Gaussian states, mixed by an LSTM, behind codes of " +
+			"observations",
 		Settings: func() model.Settings { return DefaultSettings() },
 	}
 }
@@ -104,11 +105,14 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 		return faults
 	}
 	if unit := 1 << s.Convolutions; setup.Image[0]%unit != 0 || setup.Image[1]%unit != 0 {
-		faults = append(faults, model.Faultf([]string{"model.convolutions", "env.kind"}, "use fewer, or 0 for residual networks",
-			"%d convolutions halve an image as often, and one of %d×%d pixels cannot be", s.Convolutions, setup.Image[0], setup.Image[1]))
+		faults = append(faults, model.Faultf([]string{"model.convolutions", "env.kind"},
+			"use fewer, or 0 for residual networks",
+			"%d convolutions halve an image as often, and one of %d×%d pixels cannot be", s.Convolutions, setup.Image[0],
+			setup.Image[1]))
 	}
 	if s.Emission != statespace.Bernoulli {
-		faults = append(faults, model.Faultf([]string{"model.emission", "model.convolutions"}, "use bernoulli, or model.convolutions=0",
+		faults = append(faults, model.Faultf([]string{"model.emission", "model.convolutions"},
+			"use bernoulli, or model.convolutions=0",
 			"convolutions decode to binary pixels"))
 	}
 	return faults
@@ -124,11 +128,14 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	}
 	switch {
 	case s.convolves(setup.Image):
-		ignored("leave it out, or set model.convolutions=0", "images are encoded by convolutions, not by residual networks", "model.hidden", "model.blocks", "model.encoder_hidden")
+		ignored("leave it out, or set model.convolutions=0", "images are encoded by convolutions, not by residual networks",
+			"model.hidden", "model.blocks", "model.encoder_hidden")
 	case s.Convolutions == 0:
-		ignored("leave it out, or set model.convolutions", "there are no convolutions with model.convolutions=0", "model.channels")
+		ignored("leave it out, or set model.convolutions", "there are no convolutions with model.convolutions=0",
+			"model.channels")
 	case setup.Data.NX > 0:
-		ignored("leave it out", "observations of env.kind="+setup.Env+" are vectors, which have no convolutions", "model.convolutions", "model.channels")
+		ignored("leave it out", "observations of env.kind="+setup.Env+" are vectors, which have no convolutions",
+			"model.convolutions", "model.channels")
 	}
 	return faults
 }

@@ -16,8 +16,8 @@ var _ model.Weighing = (*Model)(nil)
 //
 //	Σ_t log p(x_t|a_t) − Σ_t log q(a_t|x_t) + log p(a_1 … a_T)
 //
-// Where x_t misses a value there is no q(a_t|x_t): the states are drawn jointly given all codes that there are, and a_t from
-// p(a_t|z_t), so that what was seen of x_t weighs the draw.
+// Where x_t misses a value there is no q(a_t|x_t): the states are drawn jointly given all codes that there are, and a_t
+// from p(a_t|z_t), so that what was seen of x_t weighs the draw.
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}

@@ -1,11 +1,11 @@
-// Package lstm is the vanilla recurrent baseline (Hochreiter and Schmidhuber 1997; Becker-Ehmck et al. 2019, table "Mean
-// squared error on predicting future observations", row LSTM): one layer of long short-term memory that predicts the next
-// observation from all before it, trained on one step ahead with the true past ("teacher forcing"):
+// Package lstm is the vanilla recurrent baseline (Hochreiter and Schmidhuber 1997; Becker-Ehmck et al. 2019, table
+// "Mean squared error on predicting future observations", row LSTM): one layer of long short-term memory that predicts
+// the next observation from all before it, trained on one step ahead with the true past ("teacher forcing"):
 //
 //	(h_t, c_t) = LSTM(h_{t−1}, c_{t−1}; x_t, u_{t+1});  p(x_{t+1} | x_{1:t}, u_{2:t+1}) = N(x_t + W·h_t + b, diag σ²)
 //
-// With equal σ the maximum likelihood is the least squared error; σ is learned, one per dimension, so that a forecast has
-// an uncertainty of one step. A Bernoulli emission has logits W·h_t + b. Beyond the data a forecast feeds its own
+// With equal σ the maximum likelihood is the least squared error; σ is learned, one per dimension, so that a forecast
+// has an uncertainty of one step. A Bernoulli emission has logits W·h_t + b. Beyond the data a forecast feeds its own
 // predictions back. The package does not know where batches come from.
 package lstm
 

@@ -17,8 +17,8 @@ func Family() model.Family {
 	}
 }
 
-// Settings are the keys of the family. The paper is Becker-Ehmck et al. (2019), which says no more of its LSTM than that it
-// is vanilla.
+// Settings are the keys of the family. The paper is Becker-Ehmck et al. (2019), which says no more of its LSTM than
+// that it is vanilla.
 type Settings struct {
 	Hidden   int                `yaml:"hidden" want:"[1,65536]" doc:"units of the LSTM" source:"paper, FHN: 128, width of its other networks"`
 	Emission statespace.Density `yaml:"emission" values:"gaussian bernoulli" doc:"density of the next observation; the standard deviation of a Gaussian is one learned constant per dimension"`
@@ -40,7 +40,10 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return 
 
 // Describe says what is predicted.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission), Bound: pointwise.Bound, Variant: "lstm"}
+	return model.Description{
+		Text:  fmt.Sprintf("one layer of %d units, %s emission", s.Hidden, s.Emission),
+		Bound: pointwise.Bound, Variant: "lstm",
+	}
 }
 
 // Check returns what does not fit together.
@@ -51,7 +54,8 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 			"bernoulli needs observations between 0 and 1, those of env.kind=%s are not", setup.Env))
 	}
 	if s.Emission == statespace.Bernoulli && !s.Residual {
-		faults = append(faults, model.Faultf([]string{"model.residual", "model.emission"}, "leave it out, or use model.emission=gaussian",
+		faults = append(faults, model.Faultf([]string{"model.residual", "model.emission"},
+			"leave it out, or use model.emission=gaussian",
 			"a bernoulli emission has logits, which are never a change"))
 	}
 	return faults

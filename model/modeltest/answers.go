@@ -24,7 +24,8 @@ func (c Case) answers(t *testing.T) {
 	}
 	if s, ok := f.(model.Systematic); ok {
 		d, y := f.Dims(), s.Systems()
-		if y.M != d.M || y.NZ != d.NZ || y.NU != d.NU || len(y.A) != d.M*d.NZ*d.NZ || len(y.B) != d.M*d.NZ*d.NU || len(y.Q) != len(y.A) {
+		if y.M != d.M || y.NZ != d.NZ || y.NU != d.NU || len(y.A) != d.M*d.NZ*d.NZ || len(y.B) != d.M*d.NZ*d.NU ||
+			len(y.Q) != len(y.A) {
 			t.Errorf("systems %d, %d, %d of a model with %+v", y.M, y.NZ, y.NU, d)
 		}
 	}
@@ -36,7 +37,8 @@ func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 	f.Segment(&got, b, 3, Noise(1))
 	f.Segment(&again, b, 3, Noise(1))
 	if got.T != b.T || got.M != d.M || !slices.Equal(got.Probability, again.Probability) {
-		t.Errorf("%d steps of %d regimes; a second answer is equal: %v", got.T, got.M, slices.Equal(got.Probability, again.Probability))
+		t.Errorf("%d steps of %d regimes; a second answer is equal: %v", got.T, got.M,
+			slices.Equal(got.Probability, again.Probability))
 	}
 	for i := 0; i < len(got.Probability); i += d.M {
 		sum := float32(0)
@@ -60,10 +62,12 @@ func (c Case) sample(t *testing.T, f model.Sampler, d model.Dims) {
 	var got, other model.Sampling
 	f.Sample(&got, q)
 	f.Sample(&other, q)
-	if len(got.Draw) != 6*3*c.NX || len(got.States) != 6*3*d.NZ || !slices.Equal(got.Draw, other.Draw) || !slices.Equal(got.States, other.States) {
+	if len(got.Draw) != 6*3*c.NX || len(got.States) != 6*3*d.NZ || !slices.Equal(got.Draw, other.Draw) ||
+		!slices.Equal(got.States, other.States) {
 		t.Error("the same question has another sample")
 	}
-	if slices.ContainsFunc(got.Draw, func(v float32) bool { return math.IsNaN(float64(v)) }) || slices.Equal(got.Draw[:c.NX], got.Draw[c.NX:2*c.NX]) {
+	if slices.ContainsFunc(got.Draw, func(v float32) bool { return math.IsNaN(float64(v)) }) ||
+		slices.Equal(got.Draw[:c.NX], got.Draw[c.NX:2*c.NX]) {
 		t.Errorf("draws %v", got.Draw)
 	}
 	if c.NU == 0 {
@@ -95,7 +99,8 @@ func (c Case) smooth(t *testing.T, f model.Smoother, d model.Dims) {
 		b.Observations[gap+i] = 9 // behind the mask
 	}
 	f.Smooth(&other, b)
-	if len(got.Mean) != b.T*2*d.NZ || !slices.Equal(got.Mean, other.Mean) || !slices.Equal(got.Observations, other.Observations) {
+	if len(got.Mean) != b.T*2*d.NZ || !slices.Equal(got.Mean, other.Mean) ||
+		!slices.Equal(got.Observations, other.Observations) {
 		t.Error("a missing value has influence, or a second answer differs")
 	}
 	if slices.ContainsFunc(append(got.SD, got.Observations...), func(v float32) bool { return math.IsNaN(float64(v)) }) {

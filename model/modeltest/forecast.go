@@ -10,7 +10,10 @@ import (
 
 // query asks for a forecast of three sequences after a prefix of c.First+2 steps.
 func (c Case) query() model.Query {
-	q := model.Query{Prefix: c.Batch(c.First+2, 3), Horizon: 5, Samples: 2, Controls: make([]float32, 5*3*c.NU), Noise: Noise(2)}
+	q := model.Query{
+		Prefix: c.Batch(c.First+2, 3), Horizon: 5, Samples: 2, Controls: make([]float32, 5*3*c.NU),
+		Noise: Noise(2),
+	}
 	draws := Noise(4)
 	draws.Normals(q.Controls)
 	return q
@@ -130,7 +133,8 @@ func (c Case) filtering(t *testing.T, f model.Forecaster, b model.Batch) {
 	d := f.Dims()
 	var before, after model.Filtering
 	filterer.Filter(&before, b, Noise(0))
-	if got, want := len(before.Mean), b.T*b.B*d.NZ; got != want || len(before.SD) != want || len(before.Switches) != b.T*b.B*d.M {
+	if got, want := len(before.Mean), b.T*b.B*d.NZ; got != want || len(before.SD) != want ||
+		len(before.Switches) != b.T*b.B*d.M {
 		t.Fatalf("%d means and %d deviations of the state, want %d", got, len(before.SD), want)
 	}
 	if slices.ContainsFunc(before.SD, func(v float32) bool { return !(v >= 0) }) {

@@ -10,8 +10,8 @@ import (
 // graphTolerance is how far a graph may be from the model, relative to the largest value of an output, and at least 1.
 const graphTolerance = 1e-5
 
-// graphs compares every graph of a model that has some with what the model does itself, on several rows, with noise and a
-// missing value.
+// graphs compares every graph of a model that has some with what the model does itself, on several rows, with noise and
+// a missing value.
 func (c Case) graphs(t *testing.T) {
 	f, ok := c.New(t).NewForecaster().(model.Exporter)
 	if !ok {
@@ -59,11 +59,15 @@ func (c Case) graphs(t *testing.T) {
 		}
 	}
 	one := func(step int) model.Batch {
-		return model.Batch{T: 1, B: rows, NX: c.NX, NU: c.NU, Observations: b.Observations[step*rows*c.NX:][:rows*c.NX], Controls: b.Controls[step*rows*c.NU:][:rows*c.NU]}
+		return model.Batch{
+			T: 1, B: rows, NX: c.NX, NU: c.NU, Observations: b.Observations[step*rows*c.NX:][:rows*c.NX],
+			Controls: b.Controls[step*rows*c.NU:][:rows*c.NU],
+		}
 	}
 	var start, next, other model.Belief
 	whole := b
-	whole.T, whole.Observations, whole.Controls = f.Warmup(), b.Observations[:f.Warmup()*rows*c.NX], b.Controls[:f.Warmup()*rows*c.NU]
+	whole.T, whole.Observations, whole.Controls = f.Warmup(), b.Observations[:f.Warmup()*rows*c.NX],
+		b.Controls[:f.Warmup()*rows*c.NU]
 	f.Begin(&start, whole)
 	evaluate("initial", map[string][]float32{"first": first}, map[string][]float32{"z": start.Z})
 
@@ -86,7 +90,10 @@ func (c Case) graphs(t *testing.T) {
 			x.Seen[i] = seen[i/c.NX]
 		}
 		f.Step(&next, from, x, noise)
-		inputs := map[string][]float32{"z": from.Z, "s": from.Switch, "u": x.Controls, "x": x.Observations, "seen": seen, "noise_z": noise.State, "noise_s": noise.Switch}
+		inputs := map[string][]float32{
+			"z": from.Z, "s": from.Switch, "u": x.Controls, "x": x.Observations, "seen": seen,
+			"noise_z": noise.State, "noise_s": noise.Switch,
+		}
 		evaluate(prefix+"filter_step", inputs, outputs(&next))
 		f.Advance(&other, from, x.Controls, noise)
 		evaluate(prefix+"transition", inputs, outputs(&other))
@@ -127,7 +134,8 @@ func (c Case) graphs(t *testing.T) {
 		}
 		last = y
 	}
-	evaluate("predict", map[string][]float32{"z": again.Z, "s": again.Switch, "controls": controls}, map[string][]float32{"x": path, "z_next": last.Z})
+	evaluate("predict", map[string][]float32{"z": again.Z, "s": again.Switch, "controls": controls},
+		map[string][]float32{"x": path, "z_next": last.Z})
 }
 
 // Switched reports whether the model has a switch that goes from step to step.

@@ -37,7 +37,8 @@ func (c Case) weights(t *testing.T) {
 		})
 		single, singleError := average(draws, importance(m, b, 1))
 		if math.Abs(direct-single) > 4*(directError+singleError)+1e-3 {
-			t.Errorf("missing values %v: bound %.4f ± %.4f, mean log weight %.4f ± %.4f", missing, direct, directError, single, singleError)
+			t.Errorf("missing values %v: bound %.4f ± %.4f, mean log weight %.4f ± %.4f", missing, direct, directError, single,
+				singleError)
 		}
 		if several, se := average(draws/4, importance(m, b, 8)); several+4*se < single {
 			t.Errorf("missing values %v: %.4f ± %.4f with 8 draws, %.4f with 1", missing, several, se, single)
@@ -66,9 +67,9 @@ func average(n int, value func(k uint64) float64) (mean, se float64) {
 	return mean, math.Sqrt(se / float64(n))
 }
 
-// CheckImportance checks the importance-weighted bound of a model with the exact posterior of two steps, where every draw
-// weighs the evidence; and with a posterior of h that does not look at the data, where it rises with the number of draws to
-// the log evidence.
+// CheckImportance checks the importance-weighted bound of a model with the exact posterior of two steps, where every
+// draw weighs the evidence; and with a posterior of h that does not look at the data, where it rises with the number of
+// draws to the log evidence.
 func (o LinearGaussian) CheckImportance(t *testing.T, m model.Weighing) {
 	t.Helper()
 	x, u := []float64{0.7, 0.9}, []float64{0, 0.8}

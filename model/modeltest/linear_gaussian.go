@@ -58,8 +58,8 @@ func (o LinearGaussian) InitialPosterior() (w1, w2, wu, variance float64) {
 	return l1 * p1 / precision, w2, -w2 * o.C * o.B, 1 / precision
 }
 
-// SetInitial gives a model whose initial network is a dense layer of at least 6 units over two pairs (x, u), and a start
-// of at least 2 units, the exact posterior of h. relu(v) − relu(−v) = v.
+// SetInitial gives a model whose initial network is a dense layer of at least 6 units over two pairs (x, u), and a
+// start of at least 2 units, the exact posterior of h. relu(v) − relu(−v) = v.
 func (o LinearGaussian) SetInitial(m model.Model, units int) {
 	w1, w2, wu, variance := o.InitialPosterior()
 	weights := make([]float64, 4*units)
@@ -87,9 +87,9 @@ func (o LinearGaussian) SetEmission(m model.Model) {
 	Set(m, "decoder.sd", SDHead(o.R))
 }
 
-// CheckBound checks the bound of a model with the exact posterior of two steps: there it is the log evidence. For longer
-// sequences, where q(z_t) does not see the future, it is below, but by no more than the gap; so it is for a wrong
-// posterior.
+// CheckBound checks the bound of a model with the exact posterior of two steps: there it is the log evidence. For
+// longer sequences, where q(z_t) does not see the future, it is below, but by no more than the gap; so it is for a
+// wrong posterior.
 func (o LinearGaussian) CheckBound(t *testing.T, m Model, gap float64) {
 	t.Helper()
 	for _, x := range [][]float64{{0.5, -0.3}, {2, 1.5}, {-1, 2}} {

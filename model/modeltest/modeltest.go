@@ -93,8 +93,8 @@ func (c Case) gradient(t *testing.T) {
 	}
 }
 
-// points is at how many parameters a gradient is checked: a rectifier whose kink is near spoils the differences at one of
-// them, a wrong gradient is wrong at all.
+// points is at how many parameters a gradient is checked: a rectifier whose kink is near spoils the differences at one
+// of them, a wrong gradient is wrong at all.
 const points = 4
 
 // faults returns what is wrong with the gradient at all points: random ones near the initial parameters, but away from

@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
-// Pairs are all observations of a batch that have one before them; rows are time-major, [(T−1)·B, ·]. All are constants.
+// Pairs are all observations of a batch that have one before them; rows are time-major, [(T−1)·B, ·]. All are
+// constants.
 type Pairs struct {
 	Last, Next autodiff.Tensor // x_{t−1} and x_t; a missing value of x_{t−1} is taken as it was last seen, or 0
 	Controls   autodiff.Tensor // u_t
@@ -99,8 +100,8 @@ func Terms() []model.Term {
 	}
 }
 
-// Loss returns the negative log likelihood nll of all pairs, divided by the numbers of sequences B and of predicted steps
-// T−1, and writes its terms.
+// Loss returns the negative log likelihood nll of all pairs, divided by the numbers of sequences B and of predicted
+// steps T−1, and writes its terms.
 func Loss(t *autodiff.Tape, nll autodiff.Tensor, b model.Batch, terms []float32) autodiff.Tensor {
 	unit := [1]float32{1 / float32(max(1, b.T-1)*b.B)}
 	loss := t.WeightedSum(unit[:], nll)
@@ -114,7 +115,8 @@ func Check(setup model.Setup) []model.Fault {
 	if setup.Sequence > 1 {
 		return nil
 	}
-	return []model.Fault{model.Faultf([]string{"env.window", "env.length"}, "use at least 2", "a training sequence of %d step has nothing to predict", setup.Sequence)}
+	return []model.Fault{model.Faultf([]string{"env.window", "env.length"}, "use at least 2",
+		"a training sequence of %d step has nothing to predict", setup.Sequence)}
 }
 
 // Ignored returns the common setting that a process of order one ignores: it sees nothing before the last observation.

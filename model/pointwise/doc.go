@@ -1,21 +1,22 @@
-// Package pointwise holds the models without a latent state. They predict an observation from those before it, with Gaussian
-// noise of one standard deviation σ per dimension.
+// Package pointwise holds the models without a latent state. They predict an observation from those before it, with
+// Gaussian noise of one standard deviation σ per dimension.
 //
-// Static predicts that nothing changes (Becker-Ehmck et al. 2019, table "Mean squared error on predicting future observations",
-// row Static): the random walk
+// Static predicts that nothing changes (Becker-Ehmck et al. 2019, table "Mean squared error on predicting future
+// observations", row Static): the random walk
 //
 //	x_t = x_{t−1} + N(0, diag σ²)
 //
-// whose best prediction at every horizon is the last observation. Its only parameters are the σ. It does not use controls.
+// whose best prediction at every horizon is the last observation. Its only parameters are the σ. It does not use
+// controls.
 //
 // Linear is a linear process with controls:
 //
 //	x_t = x_{t−1} + x_{t−1}·A + u_t·B + c + N(0, diag σ²)
 //
-// Its likelihood is greatest at the least squares of x_t on x_{t−1}, u_t and 1, dimension by dimension, with σ the root of
-// what is left. It starts from A = B = c = 0, where nothing changes.
+// Its likelihood is greatest at the least squares of x_t on x_{t−1}, u_t and 1, dimension by dimension, with σ the root
+// of what is left. It starts from A = B = c = 0, where nothing changes.
 //
-// Both are fitted by gradient, as every family is, and not in closed form: so they train on the same workers and any data,
-// resume and are saved by the same commands, and training sequences never have to be gathered in one place. Package lstm
-// builds on what they share. The package does not know where batches come from.
+// Both are fitted by gradient, as every family is, and not in closed form: so they train on the same workers and any
+// data, resume and are saved by the same commands, and training sequences never have to be gathered in one place.
+// Package lstm builds on what they share. The package does not know where batches come from.
 package pointwise

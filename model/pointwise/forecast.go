@@ -45,7 +45,10 @@ func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream)
 	t, nx, rows := f.tape, f.dims.NX, g.N*q.Samples
 	u := statespace.Controls(t, q, f.dims.NU, g)
 	drawn, expected := Start(t, g, rows), Start(t, g, rows)
-	p := statespace.Paths{Mean: t.NewConstant(q.Horizon*rows, nx), Expected: t.NewConstant(q.Horizon*rows, nx), SD: t.NewConstant(q.Horizon*rows, nx)}
+	p := statespace.Paths{
+		Mean: t.NewConstant(q.Horizon*rows, nx), Expected: t.NewConstant(q.Horizon*rows, nx),
+		SD: t.NewConstant(q.Horizon*rows, nx),
+	}
 	clear(p.SD.Value) // what is drawn is the observation
 	noise.Normals(p.Mean.Value)
 	sd := f.process.Noise().SD(t, rows)

@@ -47,8 +47,8 @@ func (m *LinearModel) Noise() Noise { return m.noise }
 //
 //	(1/B(T−1))·Σ_{t≥2} −log p(x_t | x_{t−1}, u_t)
 //
-// A value that was not seen, or that follows an observation with a missing value, does not count. There is no noise and no
-// schedule.
+// A value that was not seen, or that follows an observation with a missing value, does not count. There is no noise and
+// no schedule.
 func (m *LinearModel) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
 	pairs := NewPairs(t, b)
 	mean := m.Predict(t, pairs.Last, pairs.Controls)

@@ -59,10 +59,11 @@ type Config struct {
 	Emission   statespace.Density
 	EmissionSD statespace.SD
 
-	Residual      bool    // z + A·z rather than A·z
-	Offset        bool    // every base system adds a constant cᵢ
-	SwitchSD      float64 // Normal: standard deviations of the switch at the beginning; 0: as dense layers are drawn
-	Gate          bool    // Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
+	Residual bool    // z + A·z rather than A·z
+	Offset   bool    // every base system adds a constant cᵢ
+	SwitchSD float64 // Normal: standard deviations of the switch at the beginning; 0: as dense layers are drawn
+	// Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
+	Gate          bool
 	Hard          bool    // Concrete: one-hot forward pass with the relaxed gradient (straight-through)
 	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
 	VarianceFloor float32 // added to mixed transition variances

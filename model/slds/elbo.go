@@ -8,9 +8,9 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Terms are what Loss reports: the loss, its four terms before weighting, so that
-// loss = reconstruction + kl_initial + kl_state + β·kl_switch. The bound has β = 1, so −loss is an objective and no bound
-// unless β = 1. A deterministic switch has no divergence.
+// Terms are what Loss reports: the loss, its four terms before weighting, so that loss = reconstruction + kl_initial +
+// kl_state + β·kl_switch. The bound has β = 1, so −loss is an objective and no bound unless β = 1. A deterministic
+// switch has no divergence.
 func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
 	terms := []model.Term{
@@ -20,15 +20,18 @@ func (m *Model) Terms() []model.Term {
 		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
 	}
 	if m.cfg.Switching != Deterministic {
-		kl := model.Term{Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch, Bound: 1}
+		kl := model.Term{
+			Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch,
+			Bound: 1,
+		}
 		kl.Note, kl.Remedy = m.note, m.cfg.divergenceRemedy()
 		terms = append(terms, kl)
 	}
 	return terms
 }
 
-// Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the switches, divided
-// by the numbers of sequences B and time steps T:
+// Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the switches,
+// divided by the numbers of sequences B and time steps T:
 //
 //	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},s_t,u_t)] + β·Σ_{t≥2} KL[q(s_t)‖p(s_t|·)] }
 //
@@ -51,7 +54,10 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	beta := float32(m.cfg.Anneal.KLSwitch)
 	weights := [4]float32{unit, unit, unit, float32(unit * beta)}
 	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState, klSwitch)
-	values := [5]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0], unit * klSwitch.Value[0]}
+	values := [5]float32{
+		loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0],
+		unit * klSwitch.Value[0],
+	}
 	copy(terms, values[:])
 	return loss
 }

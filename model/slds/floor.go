@@ -9,9 +9,9 @@ import (
 // with another, in nats for a switch of M components. It is 0 only for equal temperatures.
 //
 // In the space of the log density a Concrete variable is y = (l + g)/λ up to a constant in all components, with g from
-// Gumbel distributions: the logits only move it, by l/λ. So the divergence is a function of δ = l_q/λ_q − l_p/λ_p alone.
-// It is convex in l_p, as −log p is, and flat at δ = 0, where permutations of the components change nothing: that is the
-// minimum, for any l_q. There, with r = λ_p/λ_q, Euler's constant γ = E[g] and the digamma function ψ,
+// Gumbel distributions: the logits only move it, by l/λ. So the divergence is a function of δ = l_q/λ_q − l_p/λ_p
+// alone. It is convex in l_p, as −log p is, and flat at δ = 0, where permutations of the components change nothing:
+// that is the minimum, for any l_q. There, with r = λ_p/λ_q, Euler's constant γ = E[g] and the digamma function ψ,
 //
 //	KL = (M−1)·log(λ_q/λ_p) + (r−1)·M·γ + M·(E[log Σₖ Eₖʳ] − ψ(M)),  Eₖ = exp(−gₖ) ~ Exp(1)
 //
@@ -42,8 +42,8 @@ func digamma(n int) float64 {
 	return sum
 }
 
-// expectedSoftplus is E[softplus(−r·L)] of a logistic L, by the trapezoidal rule, whose error falls faster than any power of
-// the step for a smooth integrand that vanishes at both ends.
+// expectedSoftplus is E[softplus(−r·L)] of a logistic L, by the trapezoidal rule, whose error falls faster than any
+// power of the step for a smooth integrand that vanishes at both ends.
 func expectedSoftplus(r float64) float64 {
 	const step, ends = 1.0 / 64, 45.0
 	sum := 0.0
@@ -93,7 +93,8 @@ func (c Config) divergenceNote() string {
 		return ""
 	}
 	t := c.Anneal.Final()
-	return fmt.Sprintf("never below %.2f nats per switch, since the temperatures differ (%.3g and %.3g, M = %d)", floor, t.Posterior, t.Prior, c.M)
+	return fmt.Sprintf("never below %.2f nats per switch, since the temperatures differ (%.3g and %.3g, M = %d)", floor,
+		t.Posterior, t.Prior, c.M)
 }
 
 // divergenceRemedy says what makes the Monte Carlo estimate of the divergence of Concrete switches better.

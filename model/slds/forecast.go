@@ -48,10 +48,11 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	c := f.m.cfg
-	statespace.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples), func(g statespace.Group, noise *rng.Stream) {
-		p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
-		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
-	})
+	statespace.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples),
+		func(g statespace.Group, noise *rng.Stream) {
+			p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
+			statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
+		})
 }
 
 // rollOut continues the filtered sequences of a group by q.Samples paths each.
@@ -66,8 +67,8 @@ func (f *Forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noi
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
-// roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches. Without
-// columns, previous says that a sequence begins.
+// roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches.
+// Without columns, previous says that a sequence begins.
 func (f *Forecaster) roll(z, u, eps, previous autodiff.Tensor, rows int, noise autodiff.Tensor) dynamics {
 	d := f.m.transition.begin(f.tape, z, u, previous, rows)
 	s := f.m.cfg.newSwitches(&d, f.m.cfg.Anneal.Final(), measurement{}, noise)

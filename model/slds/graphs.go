@@ -11,7 +11,8 @@ import (
 func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
-		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset, Floor: c.VarianceFloor,
+		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset,
+		Floor:   c.VarianceFloor,
 		Initial: c.initial(), Emission: c.emission(),
 	}
 	list := []model.Graph{s.Encoder(), s.Begin()}
@@ -31,7 +32,8 @@ func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head
 	if m.cfg.Switching != Normal {
 		return b.Dense(y, name+".logits"), "", ""
 	}
-	return b.Dense(y, name+".mean"), b.Variance(b.Dense(y, name+".sd"), statespace.SDFloor), b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
+	return b.Dense(y, name+".mean"), b.Variance(b.Dense(y, name+".sd"), statespace.SDFloor),
+		b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
 }
 
 // relaxGraph is the draw of a Concrete switch.
@@ -140,7 +142,9 @@ func (m *Model) switchFeatures(b *model.Builder, features, u string) string {
 }
 
 // advanceGraph is a step of the prior.
-func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance, draw, weights string) {
+func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance,
+	draw, weights string,
+) {
 	head, prior, _ := m.proposeGraph(b, first, z, s, u)
 	switch m.cfg.Switching {
 	case Deterministic:
@@ -178,7 +182,8 @@ func (m *Model) transitionGraph(k statespace.Sketch, first bool) model.Graph {
 
 // predictGraph follows the means of so many steps and decodes them.
 func (m *Model) predictGraph(k statespace.Sketch, horizon int) model.Graph {
-	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon), m.params)
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
+		m.params)
 	c := m.cfg
 	z, s := b.Input("z", c.NZ, "latent state of the last step"), b.Input("s", c.M, "switch that led to it")
 	if c.NU > 0 {

@@ -11,9 +11,9 @@
 // by a Gaussian measurement of x_t; the switch's transition is combined with a measurement that reads
 // x_t … x_T backwards (or the present alone, for filtering).
 //
-// docs/paper.md maps equations to functions. Initial state, encoder, base matrices and emission are those of package statespace;
-// the files here are what is the switch's own: transition, switch_concrete and switch_normal, recognition, and elbo; forecast
-// goes on where the data end. The package does not know where batches come from.
+// docs/paper.md maps equations to functions. Initial state, encoder, base matrices and emission are those of package
+// statespace; the files here are what is the switch's own: transition, switch_concrete and switch_normal, recognition,
+// and elbo; forecast goes on where the data end. The package does not know where batches come from.
 package slds
 
 import (

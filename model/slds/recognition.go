@@ -77,7 +77,9 @@ func (n recognitionNet) measure(t *autodiff.Tape, c Config, b model.Batch) measu
 	return m
 }
 
-func (n recognitionNet) switchFeatures(t *autodiff.Tape, c Config, b model.Batch, trunk autodiff.Tensor) autodiff.Tensor {
+func (n recognitionNet) switchFeatures(t *autodiff.Tape, c Config, b model.Batch,
+	trunk autodiff.Tensor,
+) autodiff.Tensor {
 	var u autodiff.Tensor
 	if c.MeasurementControls && c.NU > 0 {
 		u = t.Constant(b.Controls, trunk.Rows, c.NU)

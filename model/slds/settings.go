@@ -45,8 +45,8 @@ type Settings struct {
 	Eval   RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
 }
 
-// AnnealSettings are the temperature lambda*max(1, start*rate^floor(i/every)) of update i, or with until the same powers
-// spread evenly up to that share of the horizon, and the weight of the switch KL.
+// AnnealSettings are the temperature lambda*max(1, start*rate^floor(i/every)) of update i, or with until the same
+// powers spread evenly up to that share of the horizon, and the weight of the switch KL.
 type AnnealSettings struct {
 	Posterior float64 `yaml:"posterior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the posterior over switches" source:"paper, appendix table of hyperparameters: 0.67"`
 	Prior     float64 `yaml:"prior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the prior over switches; beside another one of the posterior the switch KL cannot be 0, and the plan says what the least is" source:"paper, appendix table of hyperparameters: 2"`
@@ -68,9 +68,10 @@ func DefaultSettings() *Settings {
 	return &Settings{
 		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Hidden: 128,
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
-		Anneal: AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
-		Eval:   RolloutSettings{Rollout: RolloutSample, Inference: statespace.Shared},
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
+		VarianceFloor: 1e-5,
+		Anneal:        AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
+		Eval:          RolloutSettings{Rollout: RolloutSample, Inference: statespace.Shared},
 	}
 }
 
@@ -97,12 +98,16 @@ func (s *Settings) config(d model.Data) Config {
 	return Config{
 		Dims:      model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
 		Switching: s.Switching, Weights: s.Weights, Hidden: s.Hidden, EncoderHidden: encoder, Blocks: s.Blocks,
-		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial, InitialObservations: s.InitialObservations,
-		Emission: s.Emission, EmissionSD: s.EmissionSD, Residual: s.Residual, Offset: s.Offset, SwitchSD: s.SwitchSD, Gate: s.Gate, Hard: s.Hard,
+		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial,
+		InitialObservations: s.InitialObservations,
+		Emission:            s.Emission, EmissionSD: s.EmissionSD,
+		Residual: s.Residual, Offset: s.Offset, SwitchSD: s.SwitchSD,
+		Gate: s.Gate, Hard: s.Hard,
 		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout, Inference: s.Eval.Inference,
 		Anneal: Anneal{
 			Posterior: s.Anneal.Posterior, Prior: s.Anneal.Prior, Start: s.Anneal.Start,
-			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)), KLSwitch: s.Anneal.KLSwitch,
+			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)),
+			KLSwitch: s.Anneal.KLSwitch,
 		},
 	}
 }
@@ -139,7 +144,8 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 			"softmax weights of a single system are constant")
 	}
 	if s.Switching == Concrete && s.Anneal.Until > 0 && s.Anneal.Rate == 1 && s.Anneal.Start > 1 {
-		fault([]string{"anneal.until", "anneal.rate"}, "e.g. anneal.rate=0.97", "temperatures with anneal.rate=1 never reach their ends")
+		fault([]string{"anneal.until", "anneal.rate"}, "e.g. anneal.rate=0.97",
+			"temperatures with anneal.rate=1 never reach their ends")
 	}
 	if s.Hard && s.Switching != Concrete {
 		fault([]string{"model.hard", "model.switching"}, "set model.switching=concrete or model.hard=false",
@@ -159,15 +165,18 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	}
 	if s.Switching == Deterministic {
 		for _, key := range []string{"model.measurement", "model.measurement_controls", "anneal.kl_switch"} {
-			ignored(key, "model.switching", "leave it out, or use another model.switching", "a deterministic switch is not inferred and has no divergence")
+			ignored(key, "model.switching", "leave it out, or use another model.switching",
+				"a deterministic switch is not inferred and has no divergence")
 		}
-		ignored("eval.rollout", "model.switching", "leave it out, or use another model.switching", "a deterministic switch has nothing to draw: every rollout has the same weights after the same states")
+		ignored("eval.rollout", "model.switching", "leave it out, or use another model.switching",
+			"a deterministic switch has nothing to draw: every rollout has the same weights after the same states")
 	}
 	if setup.Data.NX > 0 && setup.Data.NU == 0 {
 		ignored("model.measurement_controls", "env.kind", "leave it out", "env.kind=%s has no controls", setup.Env)
 	}
 	if s.Anneal.Rate >= 1 {
-		ignored("anneal.every", "anneal.rate", "leave it out, or set anneal.rate below 1", "with anneal.rate=1 the temperatures never move")
+		ignored("anneal.every", "anneal.rate", "leave it out, or set anneal.rate below 1",
+			"with anneal.rate=1 the temperatures never move")
 	}
 	return faults
 }

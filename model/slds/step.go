@@ -32,7 +32,8 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 	d.state.Step(0)
 	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
 	t.Fuse(autodiff.Fusion{
-		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean, V2: meas.Variance,
+		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean,
+		V2:    meas.Variance,
 		Noise: disturbance(t, noise.State, b.B, c.NZ), Seen: meas.Seen,
 	})
 	f.leave(dst, &d, s.draws(), mean, variance)
@@ -50,7 +51,9 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 }
 
 // stand lays out one step from a belief, with the transition of its switch computed.
-func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, noise model.Disturbance) (dynamics, switches) {
+func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, noise model.Disturbance) (dynamics,
+	switches,
+) {
 	t, c, n := f.tape, f.m.cfg, from.B
 	z := t.New(2*n, c.NZ)
 	copy(z.Value, from.Z)

@@ -33,7 +33,8 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	}
 }
 
-// logRatio is log p(s_t) − log q(s_t) of every draw, [steps·B, 1]: minus the one-draw estimate of the divergence, row by row.
+// logRatio is log p(s_t) − log q(s_t) of every draw, [steps·B, 1]: minus the one-draw estimate of the divergence, row
+// by row.
 func (c *concreteSwitch) logRatio(d *dynamics) autodiff.Tensor {
 	one := *c
 	ratio := d.tape.NewConstant(c.logits.Rows, 1)

@@ -54,7 +54,9 @@ func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial 
 }
 
 // Infer draws h, writes z_1 of every sequence into z1 and returns mean and variance of q(h), [B, nz].
-func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, noise autodiff.Tensor) (mean, variance autodiff.Tensor) {
+func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, noise autodiff.Tensor) (mean,
+	variance autodiff.Tensor,
+) {
 	features := n.features(t, b)
 	mean = n.mean.Apply(t, features)
 	variance = t.New(b.B, n.cfg.NZ)

@@ -26,7 +26,10 @@ func NewMatrices(p *autodiff.Params, systems, nz, nu int, residual bool, draws *
 
 // Steps puts y = z + Σᵢ wᵢ(z·Aᵢ + u·Bᵢ) on the tape of a recurrence with blocks of the given rows.
 func (n Matrices) Steps(t *autodiff.Tape, y, weights, z, u autodiff.Tensor, block int) autodiff.Mixture {
-	return t.Mixture(autodiff.MixtureArgs{Y: y, Weights: weights, Z: z, U: u, A: n.A, B: n.B, Residual: n.residual, Block: block})
+	return t.Mixture(autodiff.MixtureArgs{
+		Y: y, Weights: weights, Z: z, U: u, A: n.A, B: n.B, Residual: n.residual,
+		Block: block,
+	})
 }
 
 // Variances are the M diagonal base variances of a transition, before the softplus.
@@ -59,7 +62,9 @@ type LocallyLinear struct {
 }
 
 // NewLocallyLinear declares the parameters of the transition.
-func NewLocallyLinear(p *autodiff.Params, systems, nz, nu int, residual bool, floor float32, draws *rng.Stream) LocallyLinear {
+func NewLocallyLinear(p *autodiff.Params, systems, nz, nu int, residual bool, floor float32,
+	draws *rng.Stream,
+) LocallyLinear {
 	return LocallyLinear{
 		Matrices:   NewMatrices(p, systems, nz, nu, residual, draws),
 		Q:          NewVariances(p, "transition.Q", systems, nz, floor, draws),

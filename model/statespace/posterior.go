@@ -46,7 +46,8 @@ func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor, rows int) {
 	}
 }
 
-// Filtering writes the moments of q(z_t), and the mixing weights from the second time step on, to the sequences of a group.
+// Filtering writes the moments of q(z_t), and the mixing weights from the second time step on, to the sequences of a
+// group.
 func (p Posterior) Filtering(dst *model.Filtering, g Group, weights autodiff.Tensor) {
 	n, nz, m := g.N, dst.NZ, dst.M
 	for t := range dst.T {

@@ -53,9 +53,11 @@ func (p *Prefixes) fill(b model.Batch, g Group) {
 	}
 }
 
-// Answer writes a forecast: it calls do for the groups of a query, with so many copies of each sequence of its prefix, and
-// averages what do collects. The groups draw from the noise one after another.
-func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, copies int, do func(g Group, noise *rng.Stream)) {
+// Answer writes a forecast: it calls do for the groups of a query, with so many copies of each sequence of its prefix,
+// and averages what do collects. The groups draw from the noise one after another.
+func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, copies int,
+	do func(g Group, noise *rng.Stream),
+) {
 	dst.Resize(q.Horizon, q.Prefix.B, q.Samples, d.NX, d.M)
 	clear(dst.Mean)
 	clear(dst.Switches)
@@ -93,7 +95,8 @@ type Paths struct {
 	SD      autodiff.Tensor // of p(x | z); without columns: observations are binary
 	Weights autodiff.Tensor // of mixing; without columns: there are none
 
-	// Expected is the expectation of Mean, where a model knows it; without columns: the average of the paths stands for it.
+	// Expected is the expectation of Mean, where a model knows it; without columns: the average of the paths stands for
+	// it.
 	Expected autodiff.Tensor
 }
 

@@ -15,7 +15,9 @@ type Drawn struct {
 
 // Sample fills a sampling with groups of sequences that draw makes, each on a fresh tape. u are the controls from the
 // second time step on, [(T−1)·n, nu].
-func Sample(t *autodiff.Tape, dst *model.Sampling, q model.SampleQuery, d model.Dims, draw func(u autodiff.Tensor, n int, noise *rng.Stream) Drawn) {
+func Sample(t *autodiff.Tape, dst *model.Sampling, q model.SampleQuery, d model.Dims,
+	draw func(u autodiff.Tensor, n int, noise *rng.Stream) Drawn,
+) {
 	dst.Resize(q.T, q.B, d.NX, d.NZ, d.M)
 	clear(dst.Switches)
 	noise, size := q.Noise, max(1, groupRows/q.T)

@@ -39,7 +39,8 @@ func (s Sketch) Encoder() model.Graph {
 func (s Sketch) Begin() model.Graph {
 	b := model.New("initial", "infers the first latent state from the first observations and controls", s.Params)
 	pair, k := s.NX+s.NU, s.Initial.Observations
-	first := b.Input("first", k*pair, "observation and control of each of the first steps, side by side; a missing value is 0 in the model's units, and a sequence that is shorter repeats its last step")
+	first := b.Input("first", k*pair, "observation and control of each of the first steps, side by side; a missing "+
+		"value is 0 in the model's units, and a sequence that is shorter repeats its last step")
 	var y string
 	if s.Initial.Net == LSTM {
 		y = b.BackwardLSTM(first, "initial", "initial.lstm", k, pair)
@@ -64,10 +65,12 @@ func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference
 		one := b.Op("Add", b.Op("Mul", b.Part(z, s.NZ, 0, 1), b.Scalar(0)), b.Scalar(1)) // a row for each of z
 		mean = b.Op("Add", mean, b.Mixture(one, weights, "transition.B", s.M, s.NU, 1))
 	}
-	return mean, b.VarianceMixture(weights, "transition.Q", s.Floor), b.VarianceMixture(weights, "transition.Q_inference", s.Floor)
+	return mean, b.VarianceMixture(weights, "transition.Q", s.Floor), b.VarianceMixture(weights, "transition.Q_inference",
+		s.Floor)
 }
 
-// Decode is the mean of p(x | z), and its standard deviation; of a binary observation the probability of a one, and none.
+// Decode is the mean of p(x | z), and its standard deviation; of a binary observation the probability of a one, and
+// none.
 func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
 	mean = b.Dense(y, "decoder.mean")

@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Smooth fills a smoothing with the average of paths of a posterior that reads the whole sequence: means, and deviations
-// by the law of total variance. Observations are decoded from the mean state.
+// Smooth fills a smoothing with the average of paths of a posterior that reads the whole sequence: means, and
+// deviations by the law of total variance. Observations are decoded from the mean state.
 func Smooth(dst *model.Smoothing, f interface {
 	model.Forecaster
 	model.Filterer

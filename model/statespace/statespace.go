@@ -8,9 +8,10 @@
 //
 // A family of models puts them together and says what its loss is.
 //
-// It is also what the forecasts of all families share. The sequences of a query are taken in groups, so that memory stays
-// bounded; a group continues each of its sequences by several paths at a time; the paths are averaged, and a decoder is drawn
-// from along the first. The rows of a group are time-major: within a time step row j·N+i is path j of sequence i of the group.
+// It is also what the forecasts of all families share. The sequences of a query are taken in groups, so that memory
+// stays bounded; a group continues each of its sequences by several paths at a time; the paths are averaged, and a
+// decoder is drawn from along the first. The rows of a group are time-major: within a time step row j·N+i is path j of
+// sequence i of the group.
 //
 // The package does not know what the mixing weights come from, nor how a model infers its state.
 package statespace

@@ -5,8 +5,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// LogWeights collects log p(x, z) − log q(z | x) of every sequence of a batch, one factor after another, on a tape that does
-// not record. Rows are time-major.
+// LogWeights collects log p(x, z) − log q(z | x) of every sequence of a batch, one factor after another, on a tape that
+// does not record. Rows are time-major.
 type LogWeights struct {
 	Tape *autodiff.Tape
 	Sums []float64 // by sequence; they begin at zero

@@ -7,9 +7,9 @@
 // and "optim.average"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest with the
 // SHA-256 of the first file. best.json is a copy of the manifest of the best checkpoint.
 //
-// A tensor file is in the safetensors format: eight bytes with the length of a header; the header in JSON, with type, shape
-// and place of each tensor; and the elements, little-endian, one tensor after the other without gaps. Floating-point values
-// keep their bits.
+// A tensor file is in the safetensors format: eight bytes with the length of a header; the header in JSON, with type,
+// shape and place of each tensor; and the elements, little-endian, one tensor after the other without gaps.
+// Floating-point values keep their bits.
 //
 // The package knows names, shapes and vectors. It knows no coordinator, no message and no model.
 package checkpoint
@@ -104,7 +104,8 @@ func CheckLayout(layout []Tensor, size int) error {
 			n *= d
 		}
 		if t.Offset != at || t.Size != n || n < 0 {
-			errs = append(errs, fmt.Errorf("layout: tensor %s: %d elements at %d, shape %v, want offset %d", t.Name, t.Size, t.Offset, t.Shape, at))
+			errs = append(errs, fmt.Errorf("layout: tensor %s: %d elements at %d, shape %v, want offset %d", t.Name, t.Size,
+				t.Offset, t.Shape, at))
 		}
 		if seen[t.Name] || slices.Contains(reserved(), t.Name) {
 			errs = append(errs, fmt.Errorf("layout: tensor %s: the name is taken", t.Name))
@@ -128,8 +129,8 @@ func reserved() []string {
 const (
 	// Average is the name of the moment with the average of the parameters over updates.
 	Average = "optim.average"
-	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are what is
-	// left of them after rounding.
+	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are what
+	// is left of them after rounding.
 	Exact = "theta.exact"
 )
 

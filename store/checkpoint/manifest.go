@@ -56,14 +56,18 @@ func adamMoments() []string { return []string{"adam.m", "adam.v"} }
 // newManifest describes a checkpoint, without its data file.
 func newManifest(cp *Checkpoint, identity, data string) *manifest {
 	man := &manifest{
-		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta), Blocks: len(cp.Levels),
+		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
+		Blocks:   len(cp.Levels),
 		Identity: identity, Data: data,
 		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
 	}
 	if list := cp.MomentNames(); man.Blocks > 0 || !slices.Equal(list, adamMoments()) {
 		man.Format, man.Moments = namedFormat, list
 	}
-	if slices.ContainsFunc(cp.Moments, func(m Moment) bool { return m.Name == Average || len(m.Values) != len(cp.Theta) }) {
+	if slices.ContainsFunc(cp.Moments, func(m Moment) bool {
+		return m.Name == Average ||
+			len(m.Values) != len(cp.Theta)
+	}) {
 		man.Format = latestFormat
 	}
 	if !math.IsInf(cp.BestLoss, 0) {

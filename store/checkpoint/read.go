@@ -85,7 +85,8 @@ func List(dir string) ([]Info, error) {
 		}
 		text, err := os.ReadFile(path)
 		list = append(list, Info{
-			Step: man.Step, Bytes: man.Bytes, ParamsSHA256: man.ParamsSHA256, Path: path, Best: err == nil && bytes.Equal(text, best),
+			Step: man.Step, Bytes: man.Bytes, ParamsSHA256: man.ParamsSHA256, Path: path, Best: err == nil &&
+				bytes.Equal(text, best),
 		})
 	}
 	return list, nil

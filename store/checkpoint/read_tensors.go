@@ -51,7 +51,8 @@ func Decode(data []byte) (*File, error) {
 	}
 	n, rest := binary.LittleEndian.Uint64(data), data[8:]
 	if n > maxHeader || n > uint64(len(rest)) {
-		return nil, fmt.Errorf("%w: header of %d bytes, there are %d, and at most %d are read", ErrFormat, n, len(rest), maxHeader)
+		return nil, fmt.Errorf("%w: header of %d bytes, there are %d, and at most %d are read", ErrFormat, n, len(rest),
+			maxHeader)
 	}
 	f, places, err := parseHeader(rest[:n])
 	if err != nil {

@@ -19,12 +19,13 @@ import (
 // Each file is written under a temporary name, synced and renamed, the manifest after the data. So a file with its
 // final name is either complete or can be recognised as damaged.
 type Store struct {
-	Dir      string       // created if missing
-	Layout   []Tensor     // of the parameters, without gaps; empty: one tensor "theta"
-	Disk     disk.Disk    // nil: the operating system's files
-	Identity string       // identity of the run's configuration, for manifests
-	Data     string       // hash of the run's data set; empty: it has none
-	Flush    func() error // flushes other files that have to be on the disk before a checkpoint is valid; nil: there are none
+	Dir      string    // created if missing
+	Layout   []Tensor  // of the parameters, without gaps; empty: one tensor "theta"
+	Disk     disk.Disk // nil: the operating system's files
+	Identity string    // identity of the run's configuration, for manifests
+	Data     string    // hash of the run's data set; empty: it has none
+	// flushes other files that have to be on the disk before a checkpoint is valid; nil: there are none
+	Flush func() error
 
 	kept    []retained    // the valid checkpoints that must not be deleted, oldest first
 	back    *rollbackNote // a rollback that is decided and not recorded

@@ -78,7 +78,8 @@ func describe(metadata map[string]string, tensors []Array) (header []byte, body 
 		}
 		dims := strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ",")
 		end := body + t.Type.width()*t.Count()
-		entries = append(entries, fmt.Sprintf(`%s:{"dtype":%q,"shape":%s,"data_offsets":[%d,%d]}`, name, t.Type, dims, body, end))
+		entries = append(entries, fmt.Sprintf(`%s:{"dtype":%q,"shape":%s,"data_offsets":[%d,%d]}`, name, t.Type, dims, body,
+			end))
 		body = end
 	}
 	header = []byte("{" + strings.Join(entries, ",") + "}")

@@ -17,7 +17,8 @@ func FromArguments(args []string) ([]byte, error) {
 		base = "config"
 	}
 	if strings.Contains(args[0], "=") {
-		return nil, config.Hint(config.Usagef("%s: the preset, or a file, comes first", args[0]), "e.g. sweep -m fhn/smoke %s", args[0])
+		return nil, config.Hint(config.Usagef("%s: the preset, or a file, comes first", args[0]),
+			"e.g. sweep -m fhn/smoke %s", args[0])
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\nmethod: grid\nparameters:\n", base, args[0])

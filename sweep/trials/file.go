@@ -45,14 +45,19 @@ type halving struct {
 
 // synonyms are names that users of other programs try.
 var synonyms = map[string]string{
-	"n_trials": "run_cap", "trials": "run_cap", "num_samples": "run_cap", "max_trials": "run_cap", "budget": "run_cap", "count": "run_cap",
+	"n_trials": "run_cap", "trials": "run_cap", "num_samples": "run_cap", "max_trials": "run_cap", "budget": "run_cap",
+	"count":   "run_cap",
 	"sampler": "method", "algorithm": "method", "search_alg": "method", "strategy": "method",
 	"objective": "metric", "direction": "metric", "goal": "metric", "mode": "metric", "objectives": "metrics",
-	"space": "parameters", "search_space": "parameters", "params": "parameters", "sweep": "parameters", "hyperparameters": "parameters",
-	"pruner": "early_terminate", "scheduler": "early_terminate", "early_stopping": "early_terminate", "pruning": "early_terminate",
-	"base": "config", "workers": "parallel", "n_jobs": "parallel", "max_concurrent": "parallel",
-	"low": "min", "high": "max", "lower": "min", "upper": "max", "choices": "values", "options": "values", "step": "q", "mean": "mu", "std": "sigma",
-	"dist": "distribution", "type": "distribution", "if": "when", "condition": "when", "conditions": "when", "weights": "probabilities",
+	"space": "parameters", "search_space": "parameters", "params": "parameters", "sweep": "parameters",
+	"hyperparameters": "parameters",
+	"pruner":          "early_terminate", "scheduler": "early_terminate", "early_stopping": "early_terminate",
+	"pruning": "early_terminate",
+	"base":    "config", "workers": "parallel", "n_jobs": "parallel", "max_concurrent": "parallel",
+	"low": "min", "high": "max", "lower": "min", "upper": "max", "choices": "values", "options": "values", "step": "q",
+	"mean": "mu", "std": "sigma",
+	"dist": "distribution", "type": "distribution", "if": "when", "condition": "when", "conditions": "when",
+	"weights":   "probabilities",
 	"min_steps": "min_iter", "min_resource": "min_iter", "max_resource": "max_iter", "factor": "eta",
 }
 
@@ -64,7 +69,8 @@ var ignored = map[string]string{
 
 // topKeys are the keys of a file.
 var topKeys = []string{
-	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "early_terminate", "run_cap", "confirm", "parallel", "keep",
+	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "early_terminate", "run_cap",
+	"confirm", "parallel", "keep",
 	"invalid", "description", "program", "command", "project", "entity", "$schema",
 }
 
@@ -145,11 +151,13 @@ func (f *File) top(root config.Node) {
 		f.topKey(p)
 	}
 	if _, ok := f.origins["parameters"]; !ok {
-		f.fault(root.Origin, "parameters", "missing: nothing to search", "e.g. parameters: {optim.rate: {min: 1e-4, max: 1e-2, distribution: log_uniform_values}}")
+		f.fault(root.Origin, "parameters", "missing: nothing to search", "e.g. parameters: {optim.rate: {min: 1e-4, max: "+
+			"1e-2, distribution: log_uniform_values}}")
 	}
 	_, preset := f.origins["preset"]
 	if _, file := f.origins["config"]; !preset && !file {
-		f.fault(root.Origin, "preset", "missing: the configuration that is searched around", "e.g. preset: fhn/smoke, or config: my.yaml")
+		f.fault(root.Origin, "preset", "missing: the configuration that is searched around",
+			"e.g. preset: fhn/smoke, or config: my.yaml")
 	}
 	if len(f.Spec.Metrics) == 0 && f.origins["metric"] == (config.Origin{}) && f.origins["metrics"] == (config.Origin{}) {
 		f.Spec.Metrics = []sweep.Metric{{Name: "validation_elbo", Goal: sweep.Maximize}}
@@ -263,7 +271,8 @@ func (f *File) method(p config.Pair) {
 
 func (f *File) metrics(p config.Pair) {
 	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
-		f.fault(p.At, "metrics", "expected a list of metrics, found "+describe(p.Value), "e.g. [{name: validation_elbo, goal: maximize}, {name: gflop, goal: minimize}]")
+		f.fault(p.At, "metrics", "expected a list of metrics, found "+describe(p.Value),
+			"e.g. [{name: validation_elbo, goal: maximize}, {name: gflop, goal: minimize}]")
 		return
 	}
 	for i, item := range p.Value.Items {
@@ -317,7 +326,10 @@ func (f *File) metric(n config.Node, at config.Origin, path string) {
 }
 
 // metricSynonyms are names of other programs.
-var metricSynonyms = map[string]string{"val/elbo": "validation_elbo", "val_elbo": "validation_elbo", "elbo": "validation_elbo", "validation/elbo": "validation_elbo"}
+var metricSynonyms = map[string]string{
+	"val/elbo": "validation_elbo", "val_elbo": "validation_elbo",
+	"elbo": "validation_elbo", "validation/elbo": "validation_elbo",
+}
 
 func (f *File) confirm(p config.Pair) {
 	f.Spec.Confirm = sweep.Confirm{Top: 3, Seeds: 5}
@@ -338,7 +350,10 @@ func (f *File) confirm(p config.Pair) {
 }
 
 // stopKeys are the keys of early_terminate. Names of Ray mean the same as those of W&B.
-var stopKeys = []string{"type", "min_iter", "max_iter", "eta", "s", "cohort", "min_trials", "rungs", "strict", "grace_period", "reduction_factor", "max_t"}
+var stopKeys = []string{
+	"type", "min_iter", "max_iter", "eta", "s", "cohort", "min_trials", "rungs", "strict",
+	"grace_period", "reduction_factor", "max_t",
+}
 
 func (f *File) stop(p config.Pair) {
 	f.hasStop = true
@@ -347,7 +362,8 @@ func (f *File) stop(p config.Pair) {
 		return
 	}
 	if p.Value.Kind != config.NodeMapping {
-		f.fault(p.At, "early_terminate", "expected keys, found "+describe(p.Value), "e.g. early_terminate: {type: halving, min_iter: 100}")
+		f.fault(p.At, "early_terminate", "expected keys, found "+describe(p.Value),
+			"e.g. early_terminate: {type: halving, min_iter: 100}")
 		return
 	}
 	const path = "early_terminate"
@@ -388,6 +404,7 @@ func (f *File) rungs(p config.Pair) {
 		return
 	}
 	for _, item := range p.Value.Items {
-		f.Spec.Stop.Rungs = append(f.Spec.Stop.Rungs, f.count(config.Pair{Key: "rungs", At: p.At, Value: item}, "early_terminate", 1))
+		f.Spec.Stop.Rungs = append(f.Spec.Stop.Rungs, f.count(config.Pair{Key: "rungs", At: p.At, Value: item},
+			"early_terminate", 1))
 	}
 }

@@ -116,7 +116,8 @@ func (f Folder) Lead() (io.Closer, error) {
 	}
 	lock, err := store.Lock(f.Path(lockFile))
 	if errors.Is(err, store.ErrHeld) {
-		return nil, config.Hint(config.Usagef("sweep %s is led by another process", f.Name), "look at it with sweep show, or end it with sweep stop")
+		return nil, config.Hint(config.Usagef("sweep %s is led by another process", f.Name),
+			"look at it with sweep show, or end it with sweep stop")
 	}
 	return lock, err
 }
@@ -218,7 +219,8 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	from := filepath.Join(runsDir, run)
 	target := f.Path(BestFolder, strings.TrimPrefix(filepath.Base(to), "."+BestFolder+".new"))
 	info := bestInfo{
-		Trial: t.ID, Confirms: t.Of, Confirmed: confirmed, Settings: t.Settings, Metrics: map[string]sweep.Estimate{}, Run: run,
+		Trial: t.ID, Confirms: t.Of, Confirmed: confirmed, Settings: t.Settings, Metrics: map[string]sweep.Estimate{},
+		Run:     run,
 		Hash:    t.Runs[0].Results[t.Reached()-1].Hash,
 		Command: fmt.Sprintf("%s train %s --name %s-best", program, filepath.Join(target, "config.yaml"), f.Name),
 	}
@@ -262,7 +264,10 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 
 // Report is a sweep in the form that the page shows.
 func (f Folder) Report(s *sweep.State) *sweep.Report {
-	return s.Report(f.Name, func(trial, replicate, replicates int) string { return RunName(f.Name, trial, replicate, replicates) })
+	return s.Report(f.Name, func(trial, replicate, replicates int) string {
+		return RunName(f.Name, trial, replicate,
+			replicates)
+	})
 }
 
 func encode(w io.Writer, v any) error {
@@ -307,7 +312,10 @@ func (s *Shelf) Sweeps() []Summary {
 		if err != nil || state.Spec == nil {
 			continue
 		}
-		u := Summary{Name: f.Name, State: state.Word(), Trials: len(state.Trials), Cap: state.Spec.Trials, Metric: state.Spec.Metrics[0].Name, Began: state.Began}
+		u := Summary{
+			Name: f.Name, State: state.Word(), Trials: len(state.Trials), Cap: state.Spec.Trials,
+			Metric: state.Spec.Metrics[0].Name, Began: state.Began,
+		}
 		if !state.Done && !f.Led() {
 			u.State = "interrupted"
 		}

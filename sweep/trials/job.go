@@ -94,7 +94,8 @@ func (j *Job) checkGrid(path string) error {
 		if errors.As(err, &problems) && len(faults) < 3 {
 			p := problems.Problems[0]
 			faults = append(faults, config.Problem{
-				Origin: config.Origin{Name: path}, Key: strings.Join(c.Arguments(), " "), Message: p.Key + ": " + p.Message, Hint: p.Hint,
+				Origin: config.Origin{Name: path}, Key: strings.Join(c.Arguments(), " "), Message: p.Key + ": " + p.Message,
+				Hint: p.Hint,
 			})
 		}
 	}
@@ -102,10 +103,12 @@ func (j *Job) checkGrid(path string) error {
 	case invalid == 0:
 		return nil
 	case s.SkipInvalid && invalid < len(all):
-		j.File.Notes = append(j.File.Notes, fmt.Sprintf("%d of %d combinations are not valid and are left out", invalid, len(all)))
+		j.File.Notes = append(j.File.Notes, fmt.Sprintf("%d of %d combinations are not valid and are left out", invalid,
+			len(all)))
 		return nil
 	}
-	return config.Hint(&config.Error{Problems: faults}, "%d of %d combinations are not valid; invalid: skip leaves them out", invalid, len(all))
+	return config.Hint(&config.Error{Problems: faults}, "%d of %d combinations are not valid; invalid: skip leaves "+
+		"them out", invalid, len(all))
 }
 
 // compare returns an error if the sweep exists with another meaning.
@@ -129,8 +132,10 @@ func (j *Job) compare() error {
 	for _, d := range differences {
 		lines = append(lines, diff(d)...)
 	}
-	return config.Hint(config.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged, j.Folder.Path(), strings.Join(lines, "\n"))),
-		"choose another --name; or put the file back as %s has it; more trials of the same: sweep extend %s", j.Folder.Path(SpecFile), j.Folder.Name)
+	return config.Hint(config.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged,
+		j.Folder.Path(), strings.Join(lines, "\n"))),
+		"choose another --name; or put the file back as %s has it; more trials of the same: sweep extend %s",
+		j.Folder.Path(SpecFile), j.Folder.Name)
 }
 
 // diff are the lines of a difference. Of the configuration, the lines that differ are shown.
@@ -193,8 +198,9 @@ type Leader struct {
 	RunsDir string
 	Page    func(title string, report any) ([]byte, error) // makes the page of a report
 	Show    func(*sweep.State, []sweep.Record)             // called after each change; nil: nobody looks
-	Begun   func()                                         // called once the journal says what the sweep is; nil: nobody waits
-	Program string                                         // how the program is called, for best/command.txt
+	// called once the journal says what the sweep is; nil: nobody waits
+	Begun   func()
+	Program string // how the program is called, for best/command.txt
 	Threads int
 	Log     hclog.Logger
 }
@@ -220,9 +226,13 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	defer func() { err = errors.Join(err, journal.Close()) }()
 	w := &writer{job: j, leader: l}
 	r := &runner{
-		name: j.Folder.Name, spec: &j.File.Spec, base: j.Base, keep: j.File.Keep, host: l.Host, runsDir: l.RunsDir, log: l.Log, threads: l.Threads,
+		name: j.Folder.Name, spec: &j.File.Spec, base: j.Base, keep: j.File.Keep, host: l.Host, runsDir: l.RunsDir,
+		log: l.Log, threads: l.Threads,
 	}
-	engine, err := sweep.NewEngine(&j.File.Spec, journal, records, r, sweep.Options{Observer: w, Order: j.Folder.Order, Parallel: j.File.Parallel})
+	engine, err := sweep.NewEngine(&j.File.Spec, journal, records, r, sweep.Options{
+		Observer: w, Order: j.Folder.Order,
+		Parallel: j.File.Parallel,
+	})
 	if err != nil {
 		return err
 	}

@@ -60,8 +60,9 @@ func ParseCost(name string) (c Cost, ok bool, err error) {
 }
 
 // Value is the metric of a training of so many updates, each of so many GFLOP, from the step of the first validation
-// that was good enough and the best value so far. A training that has not got there counts as all of its updates, and as
-// many again for each unit that is missing: whoever is nearer is better, and nobody is as good as those that are there.
+// that was good enough and the best value so far. A training that has not got there counts as all of its updates, and
+// as many again for each unit that is missing: whoever is nearer is better, and nobody is as good as those that are
+// there.
 func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint64) float64 {
 	if reached {
 		return gflop * float64(step)
@@ -115,7 +116,8 @@ func (f *File) checkMetrics(b *Base) {
 			}
 			f.known(at, m.Name, name, list, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
 			if metric == "" {
-				f.fault(at, m.Name, "a metric of the protocol is missing", "e.g. eval/ahead/mse; eval NAME --json shows which there are")
+				f.fault(at, m.Name, "a metric of the protocol is missing", "e.g. eval/ahead/mse; eval NAME --json shows which "+
+					"there are")
 			}
 		default:
 			f.known(at, "metric", m.Name, usual, "there are validation/TERM, eval/PROTOCOL/METRIC, gflop_to/METRIC/LEVEL, ")

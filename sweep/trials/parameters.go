@@ -14,13 +14,15 @@ import (
 
 // parameterKeys are the keys of a parameter.
 var parameterKeys = []string{
-	"value", "values", "probabilities", "distribution", "min", "max", "mu", "sigma", "q", "when", "aggregate", "parameters",
+	"value", "values", "probabilities", "distribution", "min", "max", "mu", "sigma", "q", "when", "aggregate",
+	"parameters",
 }
 
 // parameters reads the section parameters. Sections may be nested, as in W&B, or dotted.
 func (f *File) parameters(p config.Pair, prefix string) {
 	if p.Value.Kind != config.NodeMapping {
-		f.fault(p.At, strings.TrimSuffix("parameters."+prefix, "."), "expected keys, found "+describe(p.Value), "e.g. optim.rate: {values: [1e-3, 1e-2]}")
+		f.fault(p.At, strings.TrimSuffix("parameters."+prefix, "."), "expected keys, found "+describe(p.Value),
+			"e.g. optim.rate: {values: [1e-3, 1e-2]}")
 		return
 	}
 	for _, q := range p.Value.Pairs {
@@ -50,7 +52,8 @@ func (f *File) parameter(p config.Pair, key string) {
 	case config.NodeValue:
 		f.fix(key, p.Value)
 	case config.NodeList:
-		f.add(sweep.Parameter{Key: key, Distribution: sweep.Categorical, Values: f.texts(p.Value, "parameters."+key)}, p.Value)
+		f.add(sweep.Parameter{Key: key, Distribution: sweep.Categorical, Values: f.texts(p.Value, "parameters."+key)},
+			p.Value)
 	case config.NodeMapping:
 		f.described(p, key)
 	default:
@@ -96,7 +99,8 @@ func (f *File) add(p sweep.Parameter, n config.Node) {
 		return
 	}
 	if p.Key == "seed" {
-		f.fault(n.Origin, "parameters.seed", "seeds are listed: each trial is run with all of them", "e.g. seed: {values: [1, 2, 3], aggregate: mean}")
+		f.fault(n.Origin, "parameters.seed", "seeds are listed: each trial is run with all of them",
+			"e.g. seed: {values: [1, 2, 3], aggregate: mean}")
 		return
 	}
 	if p.Distribution == sweep.Categorical && len(p.Values) == 1 && p.When == nil {
@@ -111,7 +115,8 @@ func (f *File) seeds(values []string, n config.Node) {
 	for _, v := range values {
 		seed, err := strconv.ParseUint(v, 10, 63)
 		if err != nil || slices.Contains(f.Spec.Replicates.Seeds, seed) {
-			f.fault(n.Origin, "parameters.seed", fmt.Sprintf("%q is no seed, or listed twice", v), "seeds are whole numbers, each once")
+			f.fault(n.Origin, "parameters.seed", fmt.Sprintf("%q is no seed, or listed twice", v),
+				"seeds are whole numbers, each once")
 			continue
 		}
 		f.Spec.Replicates.Seeds = append(f.Spec.Replicates.Seeds, seed)
@@ -194,7 +199,8 @@ func (d *description) choice() {
 		}
 	}
 	if q, ok := d.said["distribution"]; ok && q.Value.Text != "categorical" {
-		d.f.fault(q.Value.Origin, d.path+".distribution", "values have the distribution categorical", "leave it out, or give min and max")
+		d.f.fault(q.Value.Origin, d.path+".distribution", "values have the distribution categorical",
+			"leave it out, or give min and max")
 	}
 }
 
@@ -203,13 +209,17 @@ var elsewhere = map[string]string{
 	"constant": "value takes one value", "beta": "use uniform, or values", "q_beta": "use q_uniform, or values",
 	"log_uniform":     "write log_uniform_values: min and max are then the values themselves, not their logarithms",
 	"q_log_uniform":   "write q_log_uniform_values: min and max are then the values themselves, not their logarithms",
-	"inv_log_uniform": "write log_uniform_values", "loguniform": "write log_uniform_values", "log": "write log_uniform_values",
+	"inv_log_uniform": "write log_uniform_values", "loguniform": "write log_uniform_values",
+	"log": "write log_uniform_values",
 	"int": "write int_uniform", "float": "write uniform", "choice": "write values: [...]", "randint": "write int_uniform",
 }
 
 func (d *description) numeric(at config.Pair) {
 	f := d.f
-	for key, to := range map[string]*float64{"min": &d.p.Min, "max": &d.p.Max, "mu": &d.p.Mu, "sigma": &d.p.Sigma, "q": &d.p.Q} {
+	for key, to := range map[string]*float64{
+		"min": &d.p.Min, "max": &d.p.Max, "mu": &d.p.Mu, "sigma": &d.p.Sigma,
+		"q": &d.p.Q,
+	} {
 		if q, ok := d.said[key]; ok {
 			*to = f.number(q, d.path)
 		}
@@ -280,7 +290,8 @@ func (d *description) whole(key string) bool {
 // when reads conditions: key: value, or key: [values].
 func (d *description) when(q config.Pair) {
 	if q.Value.Kind != config.NodeMapping {
-		d.f.fault(q.At, d.path+".when", "expected a key with the values at which the parameter exists, found "+describe(q.Value), "e.g. when: {model.switching: concrete}")
+		d.f.fault(q.At, d.path+".when", "expected a key with the values at which the parameter exists, found "+
+			describe(q.Value), "e.g. when: {model.switching: concrete}")
 		return
 	}
 	for _, c := range q.Value.Pairs {

@@ -32,7 +32,8 @@ func (j *Job) Plan() (*Plan, error) {
 	valid := func(c sweep.Settings) error { _, err := j.Base.Of(c); return err }
 	p := &Plan{Work: s.Work(), First: s.Sample(min(planListed, s.Trials), valid)}
 	bytes := 0.0
-	for began := time.Now(); p.Measured < min(planSamples, len(p.First)) && (p.Measured == 0 || time.Since(began) < planTime); p.Measured++ {
+	for began := time.Now(); p.Measured < min(planSamples, len(p.First)) &&
+		(p.Measured == 0 || time.Since(began) < planTime); p.Measured++ {
 		c, err := j.Base.Of(p.First[p.Measured])
 		if err != nil {
 			return nil, err

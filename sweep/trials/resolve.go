@@ -56,7 +56,8 @@ func (b *Base) Overrides(s sweep.Settings) []string {
 func (b *Base) Rungs(stop sweep.Stop, c config.Config) []uint64 {
 	whole := stop.Rungs[len(stop.Rungs)-1]
 	unit := job.Stride(c)
-	if v := c.Train.ValidateEvery; v > 0 && v%unit == 0 && v <= scaled(stop.Rungs[0], c.Train.Steps, whole) && !job.Sweeping(c) {
+	if v := c.Train.ValidateEvery; v > 0 && v%unit == 0 && v <= scaled(stop.Rungs[0], c.Train.Steps, whole) &&
+		!job.Sweeping(c) {
 		unit = v
 	}
 	var list []uint64
@@ -151,13 +152,15 @@ func (f *File) fill(b *Base) {
 		s.Replicates.Seeds = []uint64{b.Config.Seed}
 	}
 	if len(s.Replicates.Seeds) > 1 {
-		f.note("each trial has %d runs, one for each seed; a trial is worth their %s", len(s.Replicates.Seeds), s.Replicates.Aggregate)
+		f.note("each trial has %d runs, one for each seed; a trial is worth their %s", len(s.Replicates.Seeds),
+			s.Replicates.Aggregate)
 	}
 	if s.Method == sweep.Grid && !f.hasStop {
 		s.Stop.Type = sweep.NoStop
 	}
 	f.fillRungs(b.Config.Train.Steps)
-	if s.Trials == 0 && s.Method == sweep.Grid && !slices.ContainsFunc(s.Parameters, func(p sweep.Parameter) bool { return p.Cells() == 0 }) {
+	if s.Trials == 0 && s.Method == sweep.Grid && !slices.ContainsFunc(s.Parameters,
+		func(p sweep.Parameter) bool { return p.Cells() == 0 }) {
 		s.Trials = len(s.Combinations(maxCombinations))
 	}
 	if s.Trials == 0 && s.Method == sweep.Grid {
@@ -216,7 +219,8 @@ func (f *File) fillRungs(steps uint64) {
 	t := &f.Spec.Stop
 	at := f.origins["early_terminate"]
 	if f.halving.most != 0 && f.halving.most != steps {
-		f.fault(at, "early_terminate.max_iter", fmt.Sprintf("it is %d, and train.steps is %d", f.halving.most, steps), "leave it out: the last rung is the end of the training")
+		f.fault(at, "early_terminate.max_iter", fmt.Sprintf("it is %d, and train.steps is %d", f.halving.most, steps),
+			"leave it out: the last rung is the end of the training")
 		return
 	}
 	switch {
@@ -239,11 +243,13 @@ func (f *File) fillRungs(steps uint64) {
 	least := f.halving.least
 	switch {
 	case least > steps:
-		f.fault(at, "early_terminate.min_iter", fmt.Sprintf("%d is beyond train.steps, which is %d", least, steps), "iterations are updates")
+		f.fault(at, "early_terminate.min_iter", fmt.Sprintf("%d is beyond train.steps, which is %d", least, steps),
+			"iterations are updates")
 		return
 	case f.halving.brackets > 0:
 		if float64(steps) < math.Pow(float64(eta), float64(f.halving.brackets)) {
-			f.fault(at, "early_terminate.s", fmt.Sprintf("%d rungs below %d updates: the first would be before update 1", f.halving.brackets, steps), "use fewer")
+			f.fault(at, "early_terminate.s", fmt.Sprintf("%d rungs below %d updates: the first would be before update 1",
+				f.halving.brackets, steps), "use fewer")
 			return
 		}
 		t.Rungs = []uint64{steps}

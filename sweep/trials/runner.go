@@ -81,8 +81,8 @@ func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
 	return r.base.Rungs(r.spec.Stop, c), nil
 }
 
-// Capacity implements sweep.Runner: one leg for each worker, and as many again: while a worker serves a run, the next one
-// is opened for it and the last one closed, both of which wait for the disk.
+// Capacity implements sweep.Runner: one leg for each worker, and as many again: while a worker serves a run, the next
+// one is opened for it and the last one closed, both of which wait for the disk.
 func (r *runner) Capacity() int { return 2 * max(r.host.Workers(), 1) }
 
 // Lead implements sweep.Runner.
@@ -128,7 +128,8 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 // discard deletes what needs much space of a run.
 func (r *runner) discard(run string) {
 	folder := filepath.Join(r.runsDir, run)
-	err := errors.Join(os.RemoveAll(filepath.Join(folder, store.Checkpoints)), os.RemoveAll(filepath.Join(folder, store.Log)))
+	err := errors.Join(os.RemoveAll(filepath.Join(folder, store.Checkpoints)),
+		os.RemoveAll(filepath.Join(folder, store.Log)))
 	if err != nil {
 		r.log.Warn("the checkpoints of a run stay on the disk", "run", run, "error", err)
 	}

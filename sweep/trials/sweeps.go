@@ -86,8 +86,8 @@ func (m *Sweeps) again(f Folder, extend int) error {
 	return m.lead(j, extend)
 }
 
-// leadSweep begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led already
-// goes on as it is.
+// leadSweep begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led
+// already goes on as it is.
 func (m *Sweeps) lead(j *Job, extend int) error {
 	l, err := m.start(j, extend)
 	if err != nil {
@@ -197,7 +197,10 @@ func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (string, error) {
 		}
 		return []byte(text), nil
 	}
-	j, err := Prepare(Request{Folder: f, Path: SpecFile, Text: []byte(r.Spec), Kinds: m.Kinds, Environment: r.Environment, Read: read})
+	j, err := Prepare(Request{
+		Folder: f, Path: SpecFile, Text: []byte(r.Spec), Kinds: m.Kinds, Environment: r.Environment,
+		Read: read,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -236,7 +239,10 @@ func (m *Sweeps) order(f Folder, r ops.SweepRequest) (string, error) {
 	case led == nil:
 		return "", config.Usagef("sweep %s is not under way", f.Name)
 	}
-	order := map[ops.SweepAct]sweep.Order{ops.SweepStop: sweep.Halt, ops.SweepPause: sweep.Pause, ops.SweepResume: sweep.Proceed}[r.Act]
+	order := map[ops.SweepAct]sweep.Order{
+		ops.SweepStop: sweep.Halt, ops.SweepPause: sweep.Pause,
+		ops.SweepResume: sweep.Proceed,
+	}[r.Act]
 	if err := f.SetOrder(order); err != nil {
 		return "", err
 	}

@@ -46,8 +46,8 @@ type Server interface {
 // Config says how to reach the broker.
 type Config struct {
 	URL string // nats://host:port, or several with commas between
-	// Server, if set, is what the connection is made to, within the process. If it is a Member and there is a URL, then only
-	// while it reaches others: what is at the URL stands in for it.
+	// Server, if set, is what the connection is made to, within the process. If it is a Member and there is a URL, then
+	// only while it reaches others: what is at the URL stands in for it.
 	Server Server
 	Name   string // shown by the broker
 	// NKeyFile holds the seed of the nkey that proves who this is. Empty: nothing does.

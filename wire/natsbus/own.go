@@ -70,8 +70,8 @@ func (d *ownDialer) await() bool {
 	return false
 }
 
-// claimingTLS is a connection within the process whose first line, INFO with an object of JSON, says that TLS can be had.
-// A client that insists on TLS asks for that before it asks the dialer to skip it.
+// claimingTLS is a connection within the process whose first line, INFO with an object of JSON, says that TLS can be
+// had. A client that insists on TLS asks for that before it asks the dialer to skip it.
 type claimingTLS struct {
 	net.Conn
 	once  sync.Once
@@ -98,8 +98,8 @@ func (c *claimingTLS) Read(p []byte) (int, error) {
 	return c.rest.Read(p)
 }
 
-// watch moves the connection to other servers when the own one reaches none of them any more, and back when it does, until
-// the bus is closed.
+// watch moves the connection to other servers when the own one reaches none of them any more, and back when it does,
+// until the bus is closed.
 func (b *Bus) watch(d *ownDialer, ended <-chan struct{}) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()

@@ -102,9 +102,11 @@ func (b *Bus) diagnose(err error) (what, remedy string) {
 		if b.identity == "" {
 			return "the broker wants an nkey", "give the file of one that it knows: --nkey FILE"
 		}
-		return "the broker does not accept this nkey", "let it load the users that belong to this key, or give the file of another: " + b.identity
+		return "the broker does not accept this nkey", "let it load the users that belong to this key, or give the file " +
+			"of another: " + b.identity
 	case errors.As(err, &authority):
-		return "the broker's certificate is signed by an authority that is not trusted here", "give the certificate of its authority: --tls-ca FILE"
+		return "the broker's certificate is signed by an authority that is not trusted here",
+			"give the certificate of its authority: --tls-ca FILE"
 	case errors.As(err, &host):
 		return "the broker's certificate is not for the name that it was reached under",
 			"connect by a name that the certificate has, or make one that has this name: " + host.Error()

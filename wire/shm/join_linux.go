@@ -79,7 +79,8 @@ func send(conn *net.UnixConn, data []byte, m *memory) error {
 	return nil
 }
 
-// receive receives data of a length and the memory of the other side, of so many bytes at most. What else comes is closed.
+// receive receives data of a length and the memory of the other side, of so many bytes at most. What else comes is
+// closed.
 func receive(conn *net.UnixConn, length, most int) ([]byte, *theirs, error) {
 	data, rights := make([]byte, length+1), make([]byte, unix.CmsgSpace(4))
 	n, ancillary, _, _, err := conn.ReadMsgUnix(data, rights)

@@ -117,9 +117,9 @@ func (m *memory) Close() error {
 	return err
 }
 
-// theirs is the memory of another process. It is mapped for reading, which is several times as fast as to read a file. Such
-// an access could end this process if there were no page for it: if the file were cut short, or had a hole where no memory
-// is left. So only what is sealed is adopted, and only what has pages is touched; seals and pages stay.
+// theirs is the memory of another process. It is mapped for reading, which is several times as fast as to read a file.
+// Such an access could end this process if there were no page for it: if the file were cut short, or had a hole where
+// no memory is left. So only what is sealed is adopted, and only what has pages is touched; seals and pages stay.
 type theirs struct {
 	file *os.File
 	identity
@@ -184,8 +184,8 @@ func (m *theirs) read(p []byte, at int64) error {
 	return nil
 }
 
-// written reports whether there are pages for the bytes [from, to). To ask takes a while, so what is known is remembered: a
-// page that is there stays.
+// written reports whether there are pages for the bytes [from, to). To ask takes a while, so what is known is
+// remembered: a page that is there stays.
 func (m *theirs) written(from, to int64) bool {
 	m.asking.Lock()
 	defer m.asking.Unlock()

@@ -14,8 +14,9 @@ import (
 //	guest   mark of the secret (8 bytes), nonce (32), proof (32)
 //	owner   proof (32)
 //
-// A proof is the HMAC-SHA256, with the secret, of who speaks, the name of the place, the guest's nonce, and of the memory:
-// its file, and the token that is read in it. So it is good for one side, one place and one file, and cannot be used again.
+// A proof is the HMAC-SHA256, with the secret, of who speaks, the name of the place, the guest's nonce, and of the
+// memory: its file, and the token that is read in it. So it is good for one side, one place and one file, and cannot be
+// used again.
 const (
 	nonceLength = 32
 	tokenLength = 32

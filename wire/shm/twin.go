@@ -15,8 +15,8 @@ type Twin struct {
 	fault func(data []byte) error
 }
 
-// NewTwin returns a host. If fault is not nil it is called for each read, by one goroutine at a time, with what was read,
-// which it may change. The read fails with its error.
+// NewTwin returns a host. If fault is not nil it is called for each read, by one goroutine at a time, with what was
+// read, which it may change. The read fails with its error.
 func NewTwin(fault func(data []byte) error) *Twin {
 	return &Twin{lobbies: make(map[string]*twinLobby), fault: fault}
 }
@@ -25,7 +25,10 @@ var _ Host = (*Twin)(nil)
 
 // Open implements Host.
 func (t *Twin) Open(size, _ int) (Lobby, error) {
-	l := &twinLobby{twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)}, expected: make(map[uint64]*twinMemory)}
+	l := &twinLobby{
+		twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)},
+		expected: make(map[uint64]*twinMemory),
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lobbies[l.place] = l

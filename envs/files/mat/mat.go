@@ -1,7 +1,7 @@
 // Package mat reads the numeric variables of MATLAB files of version 5 (save -v6 and -v7), as "MAT-File Level 5 File
-// Format" describes them, and of version 4: real arrays of every numeric class and of any number of dimensions, logicals, texts, and cell
-// arrays of those; compressed or not, in either byte order. Other classes (structs, sparse and complex arrays, objects)
-// are listed with the reason why they are not read.
+// Format" describes them, and of version 4: real arrays of every numeric class and of any number of dimensions,
+// logicals, texts, and cell arrays of those; compressed or not, in either byte order. Other classes (structs, sparse
+// and complex arrays, objects) are listed with the reason why they are not read.
 //
 // Files of version 7.3 are HDF5: they are recognised and refused. Nothing is allocated on
 // the word of a length alone. What variables mean is not known here.

@@ -30,7 +30,10 @@ const (
 // matrix reads a variable, or a cell of one at depth 1, from the section that holds it.
 func (m *reader) matrix(s *section, depth int) (*Variable, error) {
 	if s.left == 0 && depth > 0 {
-		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &npy.Array{Shape: []int{0, 0}, Kind: npy.Float, Size: 8}}, nil
+		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &npy.Array{
+			Shape: []int{0, 0}, Kind: npy.Float,
+			Size: 8,
+		}}, nil
 	}
 	class, flags, err := s.flags()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // Version 4 has no header of the file. Each variable begins with five numbers of 32 bits: a type MOPT in decimal digits
-// (M the byte order, O zero, P the storage, T full, text or sparse), rows, columns, whether it is complex, and the length
-// of the name, which follows with a zero at its end. Then come the values, column by column.
+// (M the byte order, O zero, P the storage, T full, text or sparse), rows, columns, whether it is complex, and the
+// length of the name, which follows with a zero at its end. Then come the values, column by column.
 
 // storage4 are the storages of digit P.
 var storage4 = []struct {
@@ -21,8 +21,8 @@ var storage4 = []struct {
 	size int
 }{{npy.Float, 8}, {npy.Float, 4}, {npy.Int, 4}, {npy.Int, 2}, {npy.Uint, 2}, {npy.Uint, 1}}
 
-// isVersion4 reports whether a file that begins with these bytes is of version 4: one of the first four is zero, as none
-// is in the text that begins a file of version 5, and they are a type.
+// isVersion4 reports whether a file that begins with these bytes is of version 4: one of the first four is zero, as
+// none is in the text that begins a file of version 5, and they are a type.
 func isVersion4(begin []byte) bool {
 	if len(begin) < 20 || begin[0] != 0 && begin[1] != 0 && begin[2] != 0 && begin[3] != 0 {
 		return false
@@ -76,7 +76,10 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 		return nil, streamFault(err)
 	}
 	how := storage4[kind/10%10]
-	v := &Variable{Name: strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "?"), Class: "double", Shape: []int{rows, columns}}
+	v := &Variable{
+		Name: strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "?"), Class: "double",
+		Shape: []int{rows, columns},
+	}
 	size, err := npy.Bytes(v.Shape, how.size)
 	if err != nil {
 		return nil, v.fault(fmt.Errorf("%w: %w", ErrFormat, err))
@@ -106,7 +109,8 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	}
 	m.budget -= size
 	v.Array = &npy.Array{
-		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw, BigEndian: order == binary.ByteOrder(binary.BigEndian), ColumnMajor: true,
+		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw, BigEndian: order == binary.ByteOrder(binary.BigEndian),
+		ColumnMajor: true,
 	}
 	return v, nil
 }

@@ -3,8 +3,8 @@
 //
 // It reads every numeric type in either byte order and either order of dimensions, and text of fixed width; it refuses
 // pickled objects and records. It writes little-endian row-major arrays. Nothing is allocated on the word of a header
-// alone: memory grows with the bytes that arrive. An Array is what the files of numpy and of MATLAB (package mat) hold. What
-// the arrays mean is not known here.
+// alone: memory grows with the bytes that arrive. An Array is what the files of numpy and of MATLAB (package mat) hold.
+// What the arrays mean is not known here.
 package npy
 
 import (
