@@ -7,13 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
@@ -61,76 +58,6 @@ const (
 	unwelcomeAfter = 10 * time.Second
 )
 
-// Worker serves one run.
-type Worker struct {
-	cfg      Config
-	pooled   bool // it belongs to the pool: if its coordinator is silent, it can leave
-	bus      wire.Bus
-	log      hclog.Logger
-	subjects wire.Subjects
-	mark     uint64 // of the token
-	encoder  *wire.Encoder
-	inbox    chan delivery
-	closing  chan struct{} // closed when Run returns, so that handlers do not block
-	always   chan struct{} // closed
-
-	trusted   atomic.Bool  // a coordinator has given it a lease
-	turned    atomic.Int64 // when the goroutine of Run last looked at the time, in Unix nanoseconds
-	term      uint64
-	outdated  uint64 // the newest older term that was logged, plus 1
-	welcomed  bool
-	heartbeat time.Duration
-	size      int            // number of parameters
-	chunk     int            // bytes of a full chunk
-	rounder   vector.Rounder // no grid: gradients are float32
-	changes   *vector.Grid   // of the differences in which parameters may come; nil: they come whole
-	chunks    wire.Chunking  // of the loaded vector: the parameters, then the exponents of integers
-	sums      wire.Chunking  // of the gradient of a block
-
-	wanted   order // of the newest Welcome
-	data     supply
-	program  Program // nil until built
-	served   Program // the program, or its Rounded
-	made     order   // what the program was built for
-	golden   string  // hash of the program's golden shard; empty: the program failed
-	building bool
-	built    chan build
-
-	theta      assembly
-	relay      relay         // of the current pass
-	early      []*wire.Theta // from other workers, before it is known who hands on what
-	earlyBytes int
-	loaded     uint64 // step+1 of the program's parameters; 0: none are loaded
-	pass       int    // of that step
-
-	leased   bool     // a lease has arrived since the last reset: so the coordinator has the Ready
-	leases   []*lease // of the newest known step
-	memory   *vectors
-	tasks    chan task
-	computed chan task
-	running  int       // tasks that slots are computing
-	prefetch prefetch  // what slots prepare when they have no task
-	sending  []chunkOf // pulled and not sent yet
-	sharing  sharing
-	hearing  *hearing // of chunks of the parameters; nil: they lie in shared memory
-	gate     *wire.Gate
-	met      wire.Subscription // to what other workers say; nil: nobody is heard yet
-	gave     map[string]int    // by key: chunks that were sent to other workers in this pass
-	parts    map[int]*vectors  // memory for sums of sections, by size
-	peersAt  time.Time         // when a chunk of another worker last came
-	peerLag  wire.Lag          // of such chunks
-	lastBeat time.Time
-	stirred  time.Time // when the worker was last told something, or has announced something
-	beats    int       // heartbeats since
-	lastHi   time.Time
-	repeated bool               // a second Hello was sent soon after the first, which may have been lost
-	heardAt  time.Time          // time of the coordinator's last message, or of the start of Run
-	silent   bool               // its silence is logged
-	unfit    map[wire.Kind]bool // kinds of messages that can never be sent, and that are logged
-
-	goroutines sync.WaitGroup // slots, and the build of a program
-}
-
 // delivery is a message, and whether it was sent to this worker alone.
 type delivery struct {
 	data   []byte
@@ -160,11 +87,12 @@ func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	close(always)
 	return &Worker{
 		cfg: cfg, bus: bus, log: log.With("worker", cfg.ID), subjects: subjects.By(bus.Key()), mark: wire.Mark(cfg.Token),
-		encoder: wire.NewEncoder(),
-		inbox:   make(chan delivery, 256), closing: make(chan struct{}), built: make(chan build, 1),
-		tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots), unfit: make(map[wire.Kind]bool),
-		always: always,
-		gate:   wire.NewPeerGate(), gave: make(map[string]int),
+		encoder: wire.NewEncoder(), gate: wire.NewPeerGate(),
+		inbox: make(chan delivery, 256), closing: make(chan struct{}), always: always,
+		construction: construction{built: make(chan build, 1)},
+		work:         work{tasks: make(chan task, cfg.Slots), computed: make(chan task, cfg.Slots)},
+		peers:        peers{gave: make(map[string]int)},
+		unfit:        make(map[wire.Kind]bool),
 	}, nil
 }
 
