@@ -13,15 +13,15 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// bouncer lets those in no more whom the coordinator has banned. It hears the list of banned keys on a subject on which
+// enforcer closes the server to keys that the coordinator has banned. It hears their list on a subject on which
 // coordinators alone may publish, with a key of its own that is good for nothing else and leaves no memory of this
 // process.
-type bouncer struct {
+type enforcer struct {
 	broker *Broker
 	pair   nkeys.KeyPair
 	conn   *nats.Conn
 	log    hclog.Logger
-	own    *server.NkeyUser // of the bouncer itself
+	own    *server.NkeyUser // of the enforcer itself
 
 	mu      sync.Mutex
 	options *server.Options // with all users
@@ -29,8 +29,8 @@ type bouncer struct {
 	cuts    int // how often routes were closed since the server is to have none; 0: it may have some
 }
 
-// newBouncer adds the bouncer's key to the users of a server that is to be started.
-func newBouncer(options *server.Options, subject string, log hclog.Logger) (*bouncer, error) {
+// newEnforcer adds the enforcer's key to the users of a server that is to be started.
+func newEnforcer(options *server.Options, subject string, log hclog.Logger) (*enforcer, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
 		return nil, fmt.Errorf("make an nkey: %w", err)
@@ -44,11 +44,11 @@ func newBouncer(options *server.Options, subject string, log hclog.Logger) (*bou
 		Subscribe: &server.SubjectPermission{Allow: []string{subject}},
 	}}
 	options.Nkeys = append(options.Nkeys, own)
-	return &bouncer{options: options.Clone(), pair: pair, own: own, log: log}, nil
+	return &enforcer{options: options.Clone(), pair: pair, own: own, log: log}, nil
 }
 
 // listen hears the lists, from one goroutine.
-func (b *bouncer) listen(broker *Broker, subject string) error {
+func (b *enforcer) listen(broker *Broker, subject string) error {
 	b.broker = broker
 	public, err := b.pair.PublicKey()
 	if err == nil {
@@ -67,7 +67,7 @@ func (b *bouncer) listen(broker *Broker, subject string) error {
 }
 
 // hear takes a list of banned keys over: those who have them are disconnected.
-func (b *bouncer) hear(data []byte) {
+func (b *enforcer) hear(data []byte) {
 	var names []string
 	if err := json.Unmarshal(data, &names); err != nil {
 		b.log.Warn("the list of banned keys cannot be read", "error", err)
@@ -95,7 +95,7 @@ func among(names []string) func(public string) bool {
 }
 
 // apply lets the server take in all users but those with the keys named, and no routes while it is cut off.
-func (b *bouncer) apply(names []string) error {
+func (b *enforcer) apply(names []string) error {
 	banned := among(names)
 	options := b.options.Clone()
 	options.Nkeys = slices.DeleteFunc(options.Nkeys, func(u *server.NkeyUser) bool { return banned(u.Nkey) })
@@ -106,7 +106,7 @@ func (b *bouncer) apply(names []string) error {
 }
 
 // load takes other users over; who is banned stays so.
-func (b *bouncer) load(options *server.Options) error {
+func (b *enforcer) load(options *server.Options) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.options
@@ -120,7 +120,7 @@ func (b *bouncer) load(options *server.Options) error {
 }
 
 // name logs the connections that are about to be closed.
-func (b *bouncer) name(banned func(public string) bool) {
+func (b *enforcer) name(banned func(public string) bool) {
 	list, err := b.broker.server.Connz(&server.ConnzOptions{Username: true, Limit: 4 * maxConnections})
 	if err != nil {
 		b.log.Debug("connections of banned keys", "error", err)
@@ -134,4 +134,4 @@ func (b *bouncer) name(banned func(public string) bool) {
 	}
 }
 
-func (b *bouncer) close() { b.conn.Close() }
+func (b *enforcer) close() { b.conn.Close() }

@@ -42,15 +42,15 @@ type Config struct {
 
 // Broker is a running NATS server with the default payload limit of 1 MiB.
 type Broker struct {
-	server  *server.Server
-	log     hclog.Logger
-	listen  bool
-	url     string   // where others connect
-	guard   *guard   // nil: the server listens itself
-	bouncer *bouncer // nil: nobody is banned
-	end     sync.Once
-	ended   chan struct{} // closed when the server is to end
-	reloads sync.WaitGroup
+	server   *server.Server
+	log      hclog.Logger
+	listen   bool
+	url      string    // where others connect
+	guard    *guard    // nil: the server listens itself
+	enforcer *enforcer // nil: nobody is banned
+	end      sync.Once
+	ended    chan struct{} // closed when the server is to end
+	reloads  sync.WaitGroup
 }
 
 // Start runs a server and waits until it accepts connections.
@@ -59,9 +59,9 @@ func Start(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	var door net.Listener // with keys, a guard stands before the server
+	var front net.Listener // with keys, a guard stands before the server
 	if cfg.Listen != "" && cfg.Auth != "" {
-		if door, err = net.Listen("tcp", cfg.Listen); err != nil {
+		if front, err = net.Listen("tcp", cfg.Listen); err != nil {
 			return nil, startError(cfg.Listen, err.Error())
 		}
 		behindGuard(options)
@@ -69,13 +69,13 @@ func Start(cfg Config) (*Broker, error) {
 	nameServer(options)
 	b := &Broker{listen: cfg.Listen != "", log: cfg.Log, ended: make(chan struct{})}
 	if cfg.Auth != "" && cfg.Bans != "" {
-		if b.bouncer, err = newBouncer(options, cfg.Bans, cfg.Log); err != nil {
+		if b.enforcer, err = newEnforcer(options, cfg.Bans, cfg.Log); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.start(options, cfg, door); err != nil {
-		if door != nil {
-			door.Close()
+	if err := b.start(options, cfg, front); err != nil {
+		if front != nil {
+			front.Close()
 		}
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func behindGuard(options *server.Options) {
 		true
 }
 
-// start runs the server, with a guard at the door if there is one.
-func (b *Broker) start(options *server.Options, cfg Config, door net.Listener) error {
+// start runs the server, behind a guard if there is one.
+func (b *Broker) start(options *server.Options, cfg Config, front net.Listener) error {
 	s, err := server.NewServer(options)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrStart, err)
@@ -110,18 +110,18 @@ func (b *Broker) start(options *server.Options, cfg Config, door net.Listener) e
 	}
 	log.ready()
 	b.server, b.url = s, s.ClientURL()
-	if door != nil {
-		b.guard = watch(door, s.Addr().String(), s, cfg.Log)
+	if front != nil {
+		b.guard = watch(front, s.Addr().String(), s, cfg.Log)
 		scheme, _, _ := strings.Cut(b.url, "://")
 		host, _, _ := net.SplitHostPort(cfg.Listen) // it was listened on
-		_, port, _ := net.SplitHostPort(door.Addr().String())
+		_, port, _ := net.SplitHostPort(front.Addr().String())
 		b.url = scheme + "://" + net.JoinHostPort(host, port)
 	}
-	if b.bouncer == nil {
+	if b.enforcer == nil {
 		return nil
 	}
-	if err := b.bouncer.listen(b, cfg.Bans); err != nil {
-		b.bouncer = nil
+	if err := b.enforcer.listen(b, cfg.Bans); err != nil {
+		b.enforcer = nil
 		b.Shutdown()
 		return fmt.Errorf("%w: %w", ErrStart, err)
 	}
@@ -179,8 +179,8 @@ func (b *Broker) Retire() {
 // Shutdown closes all connections and returns when the server has ended.
 func (b *Broker) Shutdown() {
 	b.stopReloads()
-	if b.bouncer != nil {
-		b.bouncer.close()
+	if b.enforcer != nil {
+		b.enforcer.close()
 	}
 	b.server.Shutdown()
 	b.server.WaitForShutdown()

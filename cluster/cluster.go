@@ -101,7 +101,7 @@ func (c *Cluster) use(options *server.Options) error {
 		}
 		options.Routes = append(options.Routes, u)
 	}
-	// Clients are told no addresses of other servers: who stands at a door of ours is not found behind it.
+	// Clients are told no addresses of other servers: whoever connects to one of ours stays there.
 	options.Cluster = server.ClusterOpts{
 		Name: c.Name, Host: host, Port: port, NoAdvertise: true,
 		ConnectRetries: implicitRetries,

@@ -14,10 +14,10 @@ var ErrOpen = errors.New("broker: only a server with a certificate of routes can
 // faults: to the others it looks like a link that is gone. Clients stay. A route that is just being made may last a
 // second longer.
 func (b *Broker) CutOff(off bool) error {
-	if b.bouncer == nil { // without keys
+	if b.enforcer == nil { // without keys
 		return ErrOpen
 	}
-	if err := b.bouncer.cutOff(off); err != nil {
+	if err := b.enforcer.cutOff(off); err != nil {
 		return fmt.Errorf("broker: cut off: %w", err)
 	}
 	return nil
@@ -26,17 +26,17 @@ func (b *Broker) CutOff(off bool) error {
 // stayCutOff closes what routes have come to be after the server was cut off: with the certificate that was right when
 // they were begun.
 func (b *Broker) stayCutOff() {
-	if b.bouncer == nil || !b.bouncer.isCutOff() || b.Joined() == 0 {
+	if b.enforcer == nil || !b.enforcer.isCutOff() || b.Joined() == 0 {
 		return
 	}
-	if err := b.bouncer.cutOff(true); err != nil {
+	if err := b.enforcer.cutOff(true); err != nil {
 		b.log.Warn("a route stays, though the server is cut off", "error", err)
 	}
 }
 
 // cutOff lets no certificate be the right one for a route: each time another one, as the server closes routes only when
 // that changes.
-func (b *bouncer) cutOff(off bool) error {
+func (b *enforcer) cutOff(off bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.options.Cluster.TLSPinnedCerts == nil {
@@ -53,7 +53,7 @@ func (b *bouncer) cutOff(off bool) error {
 	return err
 }
 
-func (b *bouncer) isCutOff() bool {
+func (b *enforcer) isCutOff() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cuts > 0

@@ -16,9 +16,9 @@ import (
 )
 
 // The guard takes the connections of a broker with keys, and passes them on to the server, which tells it who has shown
-// a key. Whoever has not is a stranger. The door decides which are taken in, and there is room for so many strangers:
-// when it is full, the oldest stranger of the address that has most goes. Who has a key shows it within milliseconds,
-// and so gets in however many others knock.
+// a key. Whoever has not is a stranger. The limiter decides which are taken in, and there is room for a number of
+// strangers: when it is full, the oldest stranger of the address that has most goes. Who has a key shows it within
+// milliseconds, and so gets in however many others knock.
 const (
 	// maxStrangers is the number of connections without a key. All that start at the same moment are strangers at first.
 	maxStrangers = 256
@@ -36,17 +36,17 @@ type guard struct {
 	wait     sync.WaitGroup
 	ended    chan struct{} // closed when nobody is taken in any more
 
-	mu     sync.Mutex
-	closed bool
-	door   *door
-	young  []*visitor // those that are watched, in the order of their arrival
-	all    map[*visitor]bool
-	asked  time.Time
-	told   ration
+	mu      sync.Mutex
+	closed  bool
+	limiter *limiter
+	young   []*connection // those that are watched, in the order of their arrival
+	all     map[*connection]bool
+	asked   time.Time
+	told    ration
 }
 
-// visitor is a connection. name is how the server calls it, "address:port".
-type visitor struct {
+// connection is a client's connection. name is how the server calls it, "address:port".
+type connection struct {
 	name, address string
 	since         time.Time
 	shown         bool // a key
@@ -60,8 +60,8 @@ func watch(l net.Listener, backend string, s *server.Server, log hclog.Logger) *
 		log.Debug("who opens many connections may keep others waiting", "error", err)
 	}
 	g := &guard{
-		listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), door: newDoor(time.Now()),
-		all: map[*visitor]bool{},
+		listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), limiter: newLimiter(time.Now()),
+		all: map[*connection]bool{},
 	}
 	g.wait.Go(g.accept)
 	return g
@@ -90,7 +90,7 @@ func (g *guard) accept() {
 func (g *guard) breathe() bool {
 	for {
 		g.mu.Lock()
-		pause := g.door.pause(time.Now())
+		pause := g.limiter.pause(time.Now())
 		g.mu.Unlock()
 		if pause == 0 {
 			return true
@@ -104,13 +104,13 @@ func (g *guard) breathe() bool {
 }
 
 // enter makes room for a connection and takes it in, or closes it and returns nil.
-func (g *guard) enter(conn net.Conn) *visitor {
-	v := &visitor{name: conn.RemoteAddr().String(), since: time.Now(), client: conn}
+func (g *guard) enter(conn net.Conn) *connection {
+	v := &connection{name: conn.RemoteAddr().String(), since: time.Now(), client: conn}
 	v.address = crowd.Address(v.name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.greet(v.since)
-	if g.closed || !g.door.enter(v.since, v.address) {
+	if g.closed || !g.limiter.enter(v.since, v.address) {
 		g.tell(v.address, v.since)
 		if c, ok := conn.(*net.TCPConn); ok {
 			_ = c.SetLinger(0) // nothing of it is to stay
@@ -126,12 +126,12 @@ func (g *guard) enter(conn net.Conn) *visitor {
 // makeRoom closes the oldest stranger of the address that has most, if there are too many. Those from addresses where a
 // key was ever shown go last.
 func (g *guard) makeRoom(now time.Time) {
-	var strangers, unknown []*visitor
+	var strangers, unknown []*connection
 	for _, v := range g.young {
 		if v.shown {
 			continue
 		}
-		if strangers = append(strangers, v); !g.door.knows(v.address) {
+		if strangers = append(strangers, v); !g.limiter.knows(v.address) {
 			unknown = append(unknown, v)
 		}
 	}
@@ -141,7 +141,7 @@ func (g *guard) makeRoom(now time.Time) {
 	if len(unknown) > 0 {
 		strangers = unknown
 	}
-	out := strangers[crowd.Oldest(strangers, func(v *visitor) string { return v.address })]
+	out := strangers[crowd.Oldest(strangers, func(v *connection) string { return v.address })]
 	g.tell(out.address, now)
 	g.leave(out)
 }
@@ -164,14 +164,14 @@ func (g *guard) greet(now time.Time) {
 			known[net.JoinHostPort(c.IP, strconv.Itoa(c.Port))] = true
 		}
 	}
-	g.young = slices.DeleteFunc(g.young, func(v *visitor) bool {
+	g.young = slices.DeleteFunc(g.young, func(v *connection) bool {
 		if !v.shown && known[v.name] {
 			v.shown = true
-			g.door.know(now, v.address)
+			g.limiter.know(now, v.address)
 		}
 		old := now.Sub(v.since) > trial
 		if old && v.shown {
-			g.door.giveBack(now, v.address)
+			g.limiter.giveBack(now, v.address)
 		}
 		return old
 	})
@@ -188,7 +188,7 @@ func (g *guard) tell(address string, now time.Time) {
 }
 
 // leave closes a connection.
-func (g *guard) leave(v *visitor) {
+func (g *guard) leave(v *connection) {
 	delete(g.all, v)
 	if i := slices.Index(g.young, v); i >= 0 {
 		g.young = slices.Delete(g.young, i, i+1)
@@ -200,7 +200,7 @@ func (g *guard) leave(v *visitor) {
 }
 
 // serve passes a connection on until one side ends it.
-func (g *guard) serve(v *visitor) {
+func (g *guard) serve(v *connection) {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()

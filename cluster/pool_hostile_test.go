@@ -241,7 +241,7 @@ func TestPoolHostile_SecondHost(t *testing.T) {
 	y.finish()
 }
 
-// Phantoms with a thousand slots each, a thousand of them if the machine is fast, are no crew: a second run does not get
+// Phantoms with a thousand slots each, a thousand of them if the machine is fast, do not count: a second run does not get
 // all honest workers, and a worker that comes later is taken in. That they fill the pool for their own key alone, and are
 // no more than so many, is tested in package pool.
 func TestPoolHostile_Phantoms(t *testing.T) {

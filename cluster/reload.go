@@ -89,8 +89,8 @@ func (r *reloader) load() error {
 		behindGuard(options)
 	}
 	options.ServerName = r.broker.server.Name()
-	if r.broker.bouncer != nil {
-		err = r.broker.bouncer.load(options)
+	if r.broker.enforcer != nil {
+		err = r.broker.enforcer.load(options)
 	} else {
 		err = r.broker.server.ReloadOptions(options)
 	}
@@ -120,7 +120,7 @@ func (b *Broker) Keys() ([]string, error) {
 	}
 	var keys []string
 	for _, c := range list.Conns {
-		if c.AuthorizedUser != "" && (b.bouncer == nil || c.AuthorizedUser != b.bouncer.own.Nkey) {
+		if c.AuthorizedUser != "" && (b.enforcer == nil || c.AuthorizedUser != b.enforcer.own.Nkey) {
 			keys = append(keys, c.AuthorizedUser)
 		}
 	}

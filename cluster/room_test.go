@@ -13,12 +13,12 @@ import (
 // was shown go last, and who has shown one stays.
 func TestGuard_MakesRoom(t *testing.T) {
 	now := time.Now()
-	g := &guard{door: newDoor(now), all: map[*visitor]bool{}, log: hclog.NewNullLogger()}
-	add := func(address string, n int, shown bool) (first *visitor) {
+	g := &guard{limiter: newLimiter(now), all: map[*connection]bool{}, log: hclog.NewNullLogger()}
+	add := func(address string, n int, shown bool) (first *connection) {
 		for i := range n {
 			client, other := net.Pipe()
 			t.Cleanup(func() { client.Close(); other.Close() })
-			v := &visitor{name: fmt.Sprint(address, i), address: address, since: now, shown: shown, client: client}
+			v := &connection{name: fmt.Sprint(address, i), address: address, since: now, shown: shown, client: client}
 			g.young, g.all[v] = append(g.young, v), true
 			if i == 0 {
 				first = v
@@ -27,7 +27,7 @@ func TestGuard_MakesRoom(t *testing.T) {
 		return first
 	}
 	worker, home, thief := add("home", 1, true), add("home", maxStrangers-11, false), add("thief", 10, false)
-	gone := func(v *visitor, want bool) {
+	gone := func(v *connection, want bool) {
 		t.Helper()
 		if g.all[v] == want {
 			t.Errorf("%s: gone: %v, want %v", v.name, !g.all[v], want)
@@ -38,7 +38,7 @@ func TestGuard_MakesRoom(t *testing.T) {
 	add("home", 1, false)
 	g.makeRoom(now)
 	gone(home, true)
-	g.door.know(now, "home")
+	g.limiter.know(now, "home")
 	add("home", 1, false)
 	g.makeRoom(now)
 	gone(thief, true)

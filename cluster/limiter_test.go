@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// knockFor counts how many of those who come from addresses, each of them once a millisecond, are taken in; the door is
-// left alone when it wants to be.
-func knockFor(d *door, from time.Time, length time.Duration, addresses ...string) map[string]int {
+// knockFor counts how many of those who come from addresses, each of them once a millisecond, are taken in. While the
+// limiter pauses, nobody comes.
+func knockFor(d *limiter, from time.Time, length time.Duration, addresses ...string) map[string]int {
 	in := map[string]int{}
 	for now := from; now.Before(from.Add(length)); now = now.Add(time.Millisecond) {
 		for _, a := range addresses {
@@ -20,9 +20,9 @@ func knockFor(d *door, from time.Time, length time.Duration, addresses ...string
 	return in
 }
 
-func TestDoor_FleetsComeInAtOnce(t *testing.T) {
+func TestLimiter_FleetsComeInAtOnce(t *testing.T) {
 	begin := time.Now()
-	d := newDoor(begin)
+	d := newLimiter(begin)
 	for again := range 3 {
 		now := begin.Add(time.Duration(again) * time.Second)
 		for i := range 1000 {
@@ -38,11 +38,11 @@ func TestDoor_FleetsComeInAtOnce(t *testing.T) {
 }
 
 // Who shows no key is taken in rarely after a while, and hung up on at little cost; who comes from elsewhere is taken in.
-func TestDoor_Strangers(t *testing.T) {
+func TestLimiter_Strangers(t *testing.T) {
 	begin := time.Now()
-	d := newDoor(begin)
+	d := newLimiter(begin)
 	first := knockFor(d, begin, 10*time.Second, "thief")
-	if n := first["thief"]; n < purseBurst || n > purseBurst+11*strangeRate {
+	if n := first["thief"]; n < burst || n > burst+11*strangeRate {
 		t.Errorf("%d connections in ten seconds", n)
 	}
 	later := begin.Add(10 * time.Second)
@@ -56,10 +56,10 @@ func TestDoor_Strangers(t *testing.T) {
 	}
 }
 
-// However many addresses knock, so many are taken in at most, and the door is closed between.
-func TestDoor_ManyAddresses(t *testing.T) {
+// However many addresses knock, so many are taken in at most, and nobody between.
+func TestLimiter_ManyAddresses(t *testing.T) {
 	begin := time.Now()
-	d := newDoor(begin)
+	d := newLimiter(begin)
 	var thieves []string
 	for i := range 50 {
 		thieves = append(thieves, fmt.Sprint("thief", i))
@@ -68,21 +68,21 @@ func TestDoor_ManyAddresses(t *testing.T) {
 	for _, n := range knockFor(d, begin, 10*time.Second, thieves...) {
 		sum += n
 	}
-	if sum < purseBurst || sum > purseBurst+11*allRate {
+	if sum < burst || sum > burst+11*allRate {
 		t.Errorf("%d connections in ten seconds", sum)
 	}
 	for i := range 3 * maxAddresses {
 		d.of(begin, fmt.Sprint("other", i))
 	}
-	if len(d.purses) > maxAddresses {
-		t.Errorf("%d addresses are remembered", len(d.purses))
+	if len(d.buckets) > maxAddresses {
+		t.Errorf("%d addresses are remembered", len(d.buckets))
 	}
 }
 
 // An address where a key was shown is not forgotten, and gets more credit than others.
-func TestDoor_KnowsAddresses(t *testing.T) {
+func TestLimiter_KnowsAddresses(t *testing.T) {
 	begin := time.Now()
-	d := newDoor(begin)
+	d := newLimiter(begin)
 	d.know(begin, "home")
 	for i := range 2 * maxAddresses {
 		d.of(begin, fmt.Sprint("other", i))
@@ -93,7 +93,7 @@ func TestDoor_KnowsAddresses(t *testing.T) {
 	d.of(begin, "home").left, d.of(begin, "strange").left = 0, 0
 	in := map[string]int{}
 	for at := begin; at.Before(begin.Add(10 * time.Second)); at = at.Add(time.Millisecond) {
-		d.all.left = purseBurst
+		d.all.left = burst
 		for _, a := range []string{"home", "strange"} {
 			if d.enter(at, a) {
 				in[a]++
