@@ -42,17 +42,17 @@ type account struct {
 	id    string // of its first membership
 	pace  pace
 	standing
-	deaf     aside  // it is sent the parameters by the coordinator itself
-	mute     aside  // it hands none on
-	accepted int    // blocks
-	offences int    // see above
-	noise    int    // refused messages
-	allowed  int    // messages that may have caused noise
-	examined bool   // the referee has found it right
-	tainted  bool   // it contributed blocks that nobody has confirmed,
-	since    uint64 // the first at the parameters of this step
-	unshared bool   // it is not to share memory
-	banned   string // why it was cut off; empty: it was not
+	deaf     exclusion // it is sent the parameters by the coordinator itself
+	mute     exclusion // it hands none on
+	accepted int       // blocks
+	offences int       // see above
+	noise    int       // refused messages
+	allowed  int       // messages that may have caused noise
+	examined bool      // the referee has found it right
+	tainted  bool      // it contributed blocks that nobody has confirmed,
+	since    uint64    // the first at the parameters of this step
+	unshared bool      // it is not to share memory
+	banned   string    // why it was cut off; empty: it was not
 }
 
 // allow notes messages that were sent to a worker, or accepted from it. Each of them may cause refused messages.

@@ -27,11 +27,11 @@ func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 	return true
 }
 
-// A key is banned when crowd members with it are idle, and those that deliver are fewer than one in mostly. One
+// A key is banned when idleLimit members with it are idle, and those that deliver are fewer than one in mostly. One
 // alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody.
 const (
-	crowd  = 16
-	mostly = 4
+	idleLimit = 16
+	mostly    = 4
 )
 
 // inspect tells the gate who has delivered, bans keys that are there to deliver nothing, and gives up the members whose
@@ -41,7 +41,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 		return
 	}
 	clear(c.present)
-	crew, idle := make(map[string]int), make(map[string]int)
+	delivering, idle := make(map[string]int), make(map[string]int)
 	for _, w := range slices.Clone(c.machine.members.list) {
 		_, key := wire.SplitName(w.id)
 		if c.machine.life.active() && c.gate.Banned(key) {
@@ -50,19 +50,19 @@ func (c *Coordinator) inspect(now time.Duration) {
 		}
 		c.present[key]++
 		if w.accepted > 0 {
-			crew[key]++
+			delivering[key]++
 		}
 		if w.idle() {
 			idle[key]++
 		}
 	}
 	for key, n := range idle {
-		if n >= crowd && n > mostly*crew[key] {
+		if n >= idleLimit && n > mostly*delivering[key] {
 			c.gate.Ban(key, fmt.Sprintf("%d workers with it were given blocks of run %s and delivered none", n,
 				c.machine.cfg.Run))
 		}
 	}
-	c.gate.Crew(c.machine.cfg.Run, crew)
+	c.gate.Crew(c.machine.cfg.Run, delivering)
 }
 
 // expect tells the gate, and the place where memory is shared, what a message to a worker asks for.

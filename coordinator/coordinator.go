@@ -23,7 +23,7 @@ type Coordinator struct {
 	observer Observer
 	log      hclog.Logger
 
-	intake   *intake
+	receiver *receiver
 	inbox    chan incoming
 	asked    chan struct{} // requests for a checkpoint
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
@@ -94,7 +94,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	}
 	return &Coordinator{
 		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
-		intake: newIntake(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
+		receiver: newReceiver(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: newReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),

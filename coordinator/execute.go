@@ -25,16 +25,16 @@ func (c *Coordinator) execute() {
 			c.expect(cmd.to, cmd.message)
 			c.sender.send(cmd.to, c.header(cmd.mark), cmd.message)
 		case expectCommand:
-			c.intake.expect(c.machine.cfg.Run, c.machine.term, cmd)
+			c.receiver.expect(c.machine.cfg.Run, c.machine.term, cmd)
 		case closeCommand:
-			c.intake.close(cmd.lease)
+			c.receiver.close(cmd.lease)
 		case thetaCommand:
 			if !c.affordable(cmd) {
 				continue
 			}
-			c.sender.sendTheta(cmd, c.header(0), c.sight())
+			c.sender.sendTheta(cmd, c.header(0), c.view())
 		case relayCommand:
-			c.sender.relayTheta(cmd, c.header, c.sight())
+			c.sender.relayTheta(cmd, c.header, c.view())
 		case layCommand:
 			c.layTheta(cmd)
 		case sharedCommand:
@@ -85,10 +85,10 @@ func (c *Coordinator) execute() {
 	}
 }
 
-// sight is what workers are to see now.
-func (c *Coordinator) sight() sight {
+// view is what workers are to see now.
+func (c *Coordinator) view() view {
 	r := &c.machine.run
-	return sight{version{r.opt.step + 1, c.machine.leasing.pass}, r.shown, r.chunks, r.opt.differences}
+	return view{version{r.opt.step + 1, c.machine.leasing.pass}, r.shown, r.chunks, r.opt.differences}
 }
 
 // judged gives the machine what the referee has computed.

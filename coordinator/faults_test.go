@@ -168,8 +168,8 @@ type life struct {
 	done chan struct{}
 }
 
-// crowd keeps a changing number of workers.
-type crowd struct {
+// fleet keeps a changing number of workers.
+type fleet struct {
 	*simulation
 	fate  *rand.Rand
 	alive []life
@@ -177,7 +177,7 @@ type crowd struct {
 }
 
 // live goes on until ctx ends: some workers are killed, some leave, the others see the run end.
-func (c *crowd) live(ctx context.Context) {
+func (c *fleet) live(ctx context.Context) {
 	for ctx.Err() == nil {
 		for len(c.alive) < 1+c.fate.IntN(4) {
 			c.spawn(ctx)
@@ -202,7 +202,7 @@ func (c *crowd) live(ctx context.Context) {
 }
 
 // strike lets something befall a worker.
-func (c *crowd) strike(ctx context.Context, l life) {
+func (c *fleet) strike(ctx context.Context, l life) {
 	switch x := c.fate.IntN(6); {
 	case x == 0 && c.plan.kills:
 		l.bus.cut.Store(true)
@@ -221,7 +221,7 @@ func (c *crowd) strike(ctx context.Context, l life) {
 }
 
 // spawn starts a worker, which may be a bad one.
-func (c *crowd) spawn(ctx context.Context) {
+func (c *fleet) spawn(ctx context.Context) {
 	own, stop := context.WithCancel(ctx)
 	l := life{&severable{Bus: c.weather.bus}, stop, make(chan struct{})}
 	c.born++
@@ -255,7 +255,7 @@ func (c *crowd) spawn(ctx context.Context) {
 }
 
 // character decides what a worker is like, and names it so.
-func (c *crowd) character(bus *severable, p *toy) (id string, over wire.Bus) {
+func (c *fleet) character(bus *severable, p *toy) (id string, over wire.Bus) {
 	r := rand.New(rand.NewPCG(c.fate.Uint64(), 0))
 	var mu sync.Mutex
 	strikes := func(share float64) bool {

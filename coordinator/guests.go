@@ -55,7 +55,7 @@ func (c *Coordinator) guest(token uint64) io.ReaderAt {
 
 // layTheta tells a worker where the parameters lie, or sends them if they cannot be there.
 func (c *Coordinator) layTheta(cmd layCommand) {
-	msg, err := c.sender.lay(c.sight())
+	msg, err := c.sender.lay(c.view())
 	if err == nil {
 		c.sender.send(cmd.to.id, c.header(cmd.to.mark), &msg)
 		return
@@ -64,7 +64,7 @@ func (c *Coordinator) layTheta(cmd layCommand) {
 		c.unlaid = true
 		c.log.Warn("parameters cannot be shared: they go through the broker", "error", err)
 	}
-	c.sender.sendTheta(thetaCommand{to: cmd.to.id, count: c.machine.run.chunks.Count()}, c.header(0), c.sight())
+	c.sender.sendTheta(thetaCommand{to: cmd.to.id, count: c.machine.run.chunks.Count()}, c.header(0), c.view())
 }
 
 // fetchShared stores chunks that lie in a worker's memory, and passes on that they are there, or why they are not. It
@@ -74,7 +74,7 @@ func (c *Coordinator) fetchShared(msg *wire.ChunksAt, size int) bool {
 	if memory == nil {
 		return false
 	}
-	list, err := c.intake.read(msg, memory)
+	list, err := c.receiver.read(msg, memory)
 	switch {
 	case err != nil:
 		c.pass(incoming{shared: []stored{{Chunk: &wire.Chunk{Header: msg.Header}}}, fault: err.Error(), size: size})

@@ -53,7 +53,7 @@ func (c *Coordinator) takeIn(key string, data []byte) {
 	}
 	msg, err := wire.DecodeFrom(key, data)
 	if chunk, ok := msg.(*wire.Chunk); ok && err == nil {
-		if s, ok := c.intake.store(chunk); ok {
+		if s, ok := c.receiver.store(chunk); ok {
 			c.pass(incoming{chunk: s, size: len(data)})
 			return
 		}
@@ -78,7 +78,7 @@ func (c *Coordinator) receive(in incoming) {
 	msg, err := wire.DecodeFrom(in.key, in.data)
 	if err == nil {
 		if c.welcome(in.key, msg) && c.claimed(msg) {
-			c.machine.receive(c.now(), c.intake.take(msg))
+			c.machine.receive(c.now(), c.receiver.take(msg))
 		}
 		return
 	}

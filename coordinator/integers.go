@@ -8,7 +8,7 @@ import (
 )
 
 // Gradients travel as float32, or as integers. Integers have one scale for each group of parameters, which is fixed
-// before the step: see package quantize. The exponents of the scales are sent behind the parameters. Behind the sum of
+// before the step: see package vector. The exponents of the scales are sent behind the parameters. Behind the sum of
 // a block of shards come the exponents that its shards need. If a group needs a greater exponent than it has, its
 // integers were cut off. Then the step takes another pass, with the exponents that its shards need. So the scales, and
 // with them the bits, are a function of the steps before, whichever worker computes what.

@@ -18,7 +18,7 @@ import (
 // stays within the credit.
 func TestMachine_KeepsItsBooks(t *testing.T) {
 	steps, summed, doubted := uint64(0), 0, 0
-	for seed := range uint64(crowds) {
+	for seed := range uint64(fleets) {
 		b := newBedlam(seed)
 		for range 1500 {
 			b.act()
@@ -33,7 +33,7 @@ func TestMachine_KeepsItsBooks(t *testing.T) {
 		summed += b.m.figures.Summed
 		doubted += b.m.figures.Doubted
 	}
-	if steps < crowds || summed < crowds/2 || doubted < crowds/8 {
+	if steps < fleets || summed < fleets/2 || doubted < fleets/8 {
 		t.Errorf("%d steps in all, %d summed by workers, %d such sums doubted", steps, summed, doubted)
 	}
 }
@@ -51,7 +51,7 @@ type bedlam struct {
 
 func newBedlam(seed uint64) *bedlam {
 	r := rand.New(rand.NewPCG(seed, 0))
-	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, intake: newIntake(), cfg: Config{
+	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, receiver: newReceiver(), cfg: Config{
 		Run: "r", Steps: 1 << 40, Shards: 8, ValidationShards: 4, ValidateEvery: 2, FailureDetection: 5 * time.Second,
 		Chunk: 64, Credit: 64 + r.IntN(256), Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}}

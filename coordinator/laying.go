@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// sights is how many vectors of parameters lie in memory at a time: who still reads one when the next is written
+	// views is how many vectors of parameters lie in memory at a time: who still reads one when the next is written
 	// finds it as it was.
-	sights = 2
+	views = 2
 	// ahead is the room before a vector, at whose end its turn stands.
 	ahead = 64
 )
 
 // memoryFor is the memory that vectors of a length need.
-func memoryFor(length int) int { return sights * (ahead + 4*length) }
+func memoryFor(length int) int { return views * (ahead + 4*length) }
 
 // laid says which parameters lie in memory, and where.
 type laid struct {
@@ -28,7 +28,7 @@ type laid struct {
 }
 
 // lay writes the parameters to memory, unless they lie there, and says where.
-func (s *sender) lay(what sight) (wire.ThetaAt, error) {
+func (s *sender) lay(what view) (wire.ThetaAt, error) {
 	if s.laid.version != what.version {
 		if err := s.write(what); err != nil {
 			return wire.ThetaAt{}, fmt.Errorf("write parameters to shared memory: %w", err)
@@ -38,9 +38,9 @@ func (s *sender) lay(what sight) (wire.ThetaAt, error) {
 }
 
 // write writes the parameters to the place of the oldest ones. Who reads those then sees that their turn is over.
-func (s *sender) write(what sight) error {
+func (s *sender) write(what view) error {
 	turn := s.laid.turn + 1
-	at := int64(turn%sights)*int64(memoryFor(len(what.values))/sights) + ahead
+	at := int64(turn%views)*int64(memoryFor(len(what.values))/views) + ahead
 	s.laid = laid{turn: turn}
 	if _, err := s.memory.WriteAt(binary.LittleEndian.AppendUint64(nil, turn), at-wire.TurnLength); err != nil {
 		return err

@@ -20,7 +20,7 @@ type sender struct {
 	subjects wire.Subjects
 	log      hclog.Logger
 	encoder  *wire.Encoder
-	letters  sync.Pool          // for what several goroutines send
+	scratch  sync.Pool          // for what several goroutines send
 	crcs     []uint32           // of the chunks of the parameters
 	summed   version            // of the state that crcs belong to
 	memory   io.WriterAt        // that workers of this host read; nil: none
@@ -33,7 +33,7 @@ type sender struct {
 func newSender(bus wire.Bus, subjects wire.Subjects, chunks int, log hclog.Logger) *sender {
 	return &sender{
 		bus: bus, subjects: subjects, log: log,
-		encoder: wire.NewEncoder(), letters: sync.Pool{New: func() any { return &letters{encoder: wire.NewEncoder()} }},
+		encoder: wire.NewEncoder(), scratch: sync.Pool{New: func() any { return &scratch{encoder: wire.NewEncoder()} }},
 		crcs: make([]uint32, chunks), unfit: make(map[wire.Kind]bool),
 	}
 }
@@ -83,16 +83,16 @@ type version struct {
 	pass int
 }
 
-// sight is what workers are to see of the parameters: the vector of a step and pass, and the last difference in it.
-type sight struct {
+// view is what workers are to see of the parameters: the vector of a step and pass, and the last difference in it.
+type view struct {
 	version
 	values      []float32
 	chunks      wire.Chunking
 	differences *differences
 }
 
-// letters is what a goroutine needs to send parameters.
-type letters struct {
+// scratch is what a goroutine needs to send parameters.
+type scratch struct {
 	encoder  *wire.Encoder
 	integers []float32
 	room     []byte
@@ -100,7 +100,7 @@ type letters struct {
 
 // sendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do.
 // Their checksums are formed once per step.
-func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
+func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what view) {
 	subject := s.subject(cmd.to, s.subjects.Theta)
 	known := s.summed == what.version
 	vector.Ranges(cmd.count, max(1, vector.Elements/what.chunks.Elements), func(begin, end int) {
@@ -113,7 +113,7 @@ func (s *sender) sendTheta(cmd thetaCommand, h wire.Header, what sight) {
 
 // relayTheta sends each section of the parameters to one worker, after all were told who hands it on. The sections go
 // out side by side, so that all are handed on from the beginning.
-func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Header, what sight) {
+func (s *sender) relayTheta(cmd relayCommand, header func(mark uint64) wire.Header, what view) {
 	digests, names := make([]string, cmd.sections.Count), make([]string, len(cmd.to))
 	vector.Ranges(cmd.sections.Count, 1, func(begin, end int) {
 		for i := begin; i < end; i++ {
@@ -171,7 +171,7 @@ func consecutive(first, end int) iter.Seq[int] {
 }
 
 // chunk encodes a chunk of the parameters, and forms its checksum. known: it is that of these parameters already.
-func (s *sender) chunk(what sight, i int, known bool) []byte {
+func (s *sender) chunk(what view, i int, known bool) []byte {
 	data := what.chunks.Encode(nil, what.values, i)
 	if !known {
 		s.crcs[i] = wire.Checksum(data)
@@ -181,12 +181,12 @@ func (s *sender) chunk(what sight, i int, known bool) []byte {
 
 // stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may
 // do so at a time, for different chunks. known: the checksums are those of these parameters.
-func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what sight, known bool,
+func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what view, known bool,
 	to func(chunk int) (subject string),
 ) {
 	chunks := what.chunks
-	use := s.letters.Get().(*letters)
-	defer s.letters.Put(use)
+	use := s.scratch.Get().(*scratch)
+	defer s.scratch.Put(use)
 	for i := range list {
 		subject := to(i)
 		data := s.chunk(what, i, known)
@@ -205,7 +205,7 @@ func (s *sender) stream(list iter.Seq[int], base version, h wire.Header, what si
 }
 
 // difference returns the bytes of the last difference of a chunk, which are valid until the next call.
-func (l *letters) difference(what sight, chunk int) []byte {
+func (l *scratch) difference(what view, chunk int) []byte {
 	from, to := what.chunks.Span(chunk)
 	n := what.differences.grid.Integers(from, to)
 	if cap(l.integers) < n {

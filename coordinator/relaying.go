@@ -19,25 +19,26 @@ import (
 //   - both for twice as many steps each time. Who lies about others so makes the coordinator do what it does in a star.
 
 const (
-	// firstAside is for how many steps a worker stands aside at first; it doubles up to firstAside<<maxAside.
-	firstAside, maxAside = 4, 8
+	// firstExclusion is for how many steps a worker is left out at first; it doubles up to
+	// firstExclusion<<maxExclusions.
+	firstExclusion, maxExclusions = 4, 8
 	// accusers is how many have to ask for what a worker was to hand on.
 	accusers = 2
 )
 
-// aside is for how long a worker has no part in something.
-type aside struct {
+// exclusion is for how long a worker has no part in something.
+type exclusion struct {
 	until uint64 // step
 	times int
 }
 
-// extend lets a worker stand aside, after a step. What was long ago is forgotten.
-func (a *aside) extend(step uint64) {
-	if step >= a.until+firstAside<<maxAside {
+// extend leaves a worker out, after a step. What was long ago is forgotten.
+func (a *exclusion) extend(step uint64) {
+	if step >= a.until+firstExclusion<<maxExclusions {
 		a.times = 0
 	}
-	a.until = step + 1 + firstAside<<a.times
-	a.times = min(a.times+1, maxAside)
+	a.until = step + 1 + firstExclusion<<a.times
+	a.times = min(a.times+1, maxExclusions)
 }
 
 // relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list,
@@ -46,14 +47,14 @@ type relays struct {
 	step     uint64
 	sections wire.Sections
 	list     []*member
-	asked    []plea
+	asked    []request
 	about    [][]*member // by section: who asked for something of it that was not sent to themselves
 }
 
-// plea is that a worker asked for what it was to hear from others.
-type plea struct {
+// request is what is noted when a worker asked for what it was to hear from others.
+type request struct {
 	by     *member
-	before aside // what it had been
+	before exclusion // of the worker from what is handed on, before it asked
 }
 
 // sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
@@ -120,8 +121,8 @@ func (r *run) missed(w *member, msg *wire.Need) {
 		if x == nil || x.step != msg.Step || !slices.Contains(x.list, w) {
 			continue
 		}
-		if !slices.ContainsFunc(x.asked, func(p plea) bool { return p.by == w }) {
-			x.asked = append(x.asked, plea{w, w.deaf})
+		if !slices.ContainsFunc(x.asked, func(p request) bool { return p.by == w }) {
+			x.asked = append(x.asked, request{w, w.deaf})
 			w.deaf.extend(r.opt.step)
 		}
 		w.owed = true
@@ -134,7 +135,7 @@ func (r *run) missed(w *member, msg *wire.Need) {
 	}
 }
 
-// accuse notes that a worker asks for something of a section. If several do, it is not theirs to stand aside.
+// accuse notes that a worker asks for something of a section. If several do, they are not the ones to be left out.
 func (r *run) accuse(x *relays, w *member, section int) {
 	by := x.list[section]
 	if by == w || slices.Contains(x.about[section], w) {

@@ -11,5 +11,5 @@ const (
 	// TornApart is how far apart the acts on a disk are at which a coordinator is killed in the middle of a write.
 	TornApart = 1
 
-	crowds = 80 // of workers, each with up to 1,500 acts, after each of which the books of the machine are checked
+	fleets = 80 // of workers, each with up to 1,500 acts, after each of which the books of the machine are checked
 )

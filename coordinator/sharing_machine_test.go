@@ -122,7 +122,7 @@ func TestSender_Lay(t *testing.T) {
 		for i := range values {
 			values[i] = value
 		}
-		msg, err := s.lay(sight{version: version{step, 0}, values: values, chunks: chunks})
+		msg, err := s.lay(view{version: version{step, 0}, values: values, chunks: chunks})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -227,9 +227,9 @@ func simulateOn(t *testing.T, seed uint64, average float64, house *house) *simul
 		s.cfg.Referee = trustedOf(vector.Width(s.cfg.Gradients.Width()), simulatedSize)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
-	crowd := &crowd{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}
+	fleet := &fleet{simulation: s, fate: rand.New(rand.NewPCG(seed, 2))}
 	var all sync.WaitGroup
-	all.Go(func() { crowd.live(ctx) })
+	all.Go(func() { fleet.live(ctx) })
 	if p.silent {
 		for i := range 1 + seed%5 {
 			how := []behaviour{beats, pretends, announces}[(seed+i)%3]

@@ -61,21 +61,21 @@ func TestMachine_Transcripts(t *testing.T) {
 
 // player plays a script.
 type player struct {
-	m      *machine
-	cfg    Config
-	now    time.Duration
-	leases map[uint64]*wire.Lease // as they were sent
-	intake *intake                // of the shell
-	out    bytes.Buffer           // the script with what the machine wants done
+	m        *machine
+	cfg      Config
+	now      time.Duration
+	leases   map[uint64]*wire.Lease // as they were sent
+	receiver *receiver              // of the shell
+	out      bytes.Buffer           // the script with what the machine wants done
 }
 
-// store does what the machine wants of the shell's intake, and reports whether that was it.
+// store does what the machine wants of the shell's receiver, and reports whether that was it.
 func (p *player) store(c command) bool {
 	switch c := c.(type) {
 	case expectCommand:
-		p.intake.expect("r", p.m.term, c)
+		p.receiver.expect("r", p.m.term, c)
 	case closeCommand:
-		p.intake.close(c.lease)
+		p.receiver.close(c.lease)
 	default:
 		return false
 	}
@@ -83,10 +83,10 @@ func (p *player) store(c command) bool {
 }
 
 // receive gives the machine a message as the shell does.
-func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.intake.take(msg)) }
+func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.receiver.take(msg)) }
 
 func play(t *testing.T, script []byte) *player {
-	p := &player{leases: make(map[uint64]*wire.Lease), intake: newIntake(), cfg: Config{
+	p := &player{leases: make(map[uint64]*wire.Lease), receiver: newReceiver(), cfg: Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}

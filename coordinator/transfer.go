@@ -27,7 +27,7 @@ type transfer struct {
 }
 
 // delivery is a block's gradient on its way from a worker. The bytes are verified and stored outside the machine, which
-// counts what has arrived: see intake.
+// counts what has arrived: see receiver.
 type delivery struct {
 	chunks  wire.Chunking
 	opening uint64    // its number; 0: nothing was asked for yet

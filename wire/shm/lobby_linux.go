@@ -12,18 +12,18 @@ import (
 const (
 	// greeting is how long a guest may take to say who he is.
 	greeting = 2 * time.Second
-	// atTheDoor is how many may do so at a time.
-	atTheDoor = 16
+	// maxHandshakes is how many guests may do so at a time.
+	maxHandshakes = 16
 )
 
 // lobby is a place in a folder.
 type lobby struct {
-	place    string
-	own      *memory
-	most     int // bytes of a guest's memory
-	listener *net.UnixListener
-	door     chan struct{} // has room for who is at the door
-	all      sync.WaitGroup
+	place      string
+	own        *memory
+	most       int // bytes of a guest's memory
+	listener   *net.UnixListener
+	handshakes chan struct{} // a semaphore: one entry for each guest who has not proved yet who he is
+	all        sync.WaitGroup
 
 	mu       sync.Mutex
 	expected map[uint64]uint64  // secrets by mark
@@ -49,7 +49,7 @@ func (d Directory) Open(size, guest int) (Lobby, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrFolder, err), own.Close())
 	}
 	l := &lobby{
-		place: place, own: own, most: guest, listener: listener, door: make(chan struct{}, atTheDoor),
+		place: place, own: own, most: guest, listener: listener, handshakes: make(chan struct{}, maxHandshakes),
 		expected: make(map[uint64]uint64), guests: make(map[uint64]*theirs),
 	}
 	l.all.Go(l.accept)
@@ -59,10 +59,10 @@ func (d Directory) Open(size, guest int) (Lobby, error) {
 // accept lets guests in until the place is closed.
 func (l *lobby) accept() {
 	for {
-		l.door <- struct{}{}
+		l.handshakes <- struct{}{}
 		conn, err := l.listener.AcceptUnix()
 		if err != nil {
-			<-l.door
+			<-l.handshakes
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -72,7 +72,7 @@ func (l *lobby) accept() {
 		l.all.Go(func() {
 			_ = l.meet(conn) // who proves nothing is answered nothing
 			_ = conn.Close() // all is said
-			<-l.door
+			<-l.handshakes
 		})
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// intake stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time, while
-// the machine does something else; it counts them afterwards. The intake decides nothing: it stores what the machine
-// expects. The machine refuses the rest, and says why.
-type intake struct {
-	mu    sync.RWMutex    // held while a chunk is stored, so that nobody writes into a box that is closed
-	boxes map[uint64]*box // by lease
+// receiver stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time,
+// while the machine does something else; it counts them afterwards. The receiver decides nothing: it stores what the
+// machine expects. The machine refuses the rest, and says why.
+type receiver struct {
+	mu      sync.RWMutex       // held while a chunk is stored, so that nobody writes into a buffer that is closed
+	buffers map[uint64]*buffer // by lease
 }
 
-// box is the place of a lease's gradient.
-type box struct {
+// buffer is the place of a lease's gradient.
+type buffer struct {
 	opening uint64
 	from    wire.Header // of the chunks that belong here
 	step    uint64
@@ -30,7 +30,7 @@ type box struct {
 	states  []atomic.Uint32 // by chunk
 }
 
-// The states of a chunk in its box.
+// The states of a chunk in its buffer.
 const (
 	unwanted uint32 = iota
 	wanted
@@ -38,14 +38,14 @@ const (
 	kept
 )
 
-func newIntake() *intake { return &intake{boxes: make(map[uint64]*box)} }
+func newReceiver() *receiver { return &receiver{buffers: make(map[uint64]*buffer)} }
 
-// expect lets in the chunks that a command names, from who sends them in this run and term. It opens the box of a lease
-// at the first of its commands.
-func (in *intake) expect(run string, term uint64, c expectCommand) {
-	b := in.boxes[c.lease]
+// expect lets in the chunks that a command names, from who sends them in this run and term. It opens the buffer of a
+// lease at the first of its commands.
+func (in *receiver) expect(run string, term uint64, c expectCommand) {
+	b := in.buffers[c.lease]
 	if b == nil {
-		b = &box{
+		b = &buffer{
 			opening: c.opening, from: wire.Header{Run: run, From: c.from, Term: term, Token: c.token}, step: c.step,
 			chunks: c.chunks, values: c.values,
 		}
@@ -54,33 +54,33 @@ func (in *intake) expect(run string, term uint64, c expectCommand) {
 	b.want(c.first, c.end)
 }
 
-// open makes a box.
-func (in *intake) open(lease uint64, b *box) {
+// open makes a buffer.
+func (in *receiver) open(lease uint64, b *buffer) {
 	b.states = make([]atomic.Uint32, b.chunks.Count())
 	in.mu.Lock()
-	in.boxes[lease] = b
+	in.buffers[lease] = b
 	in.mu.Unlock()
 }
 
 // want lets the chunks [first, end) in.
-func (b *box) want(first, end int) {
+func (b *buffer) want(first, end int) {
 	for i := first; i < end; i++ {
 		b.states[i].Store(wanted)
 	}
 }
 
-// close takes a box away. From then on nothing is written into its values.
-func (in *intake) close(lease uint64) {
+// close takes a buffer away. From then on nothing is written into its values.
+func (in *receiver) close(lease uint64) {
 	in.mu.Lock()
-	delete(in.boxes, lease)
+	delete(in.buffers, lease)
 	in.mu.Unlock()
 }
 
 // store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the machine.
-func (in *intake) store(msg *wire.Chunk) (stored, bool) {
+func (in *receiver) store(msg *wire.Chunk) (stored, bool) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
-	b := in.boxes[msg.Lease]
+	b := in.buffers[msg.Lease]
 	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Index >= len(b.states) ||
 		len(msg.Data) != b.chunks.Bytes(msg.Index) {
 		return stored{}, false
@@ -103,10 +103,10 @@ func (in *intake) store(msg *wire.Chunk) (stored, bool) {
 
 // read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if
 // they were not all expected, and an error if what lies there is not what the message says.
-func (in *intake) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
+func (in *receiver) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
-	b := in.boxes[msg.Lease]
+	b := in.buffers[msg.Lease]
 	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Count == 0 || msg.First > len(b.states) ||
 		msg.Count > len(b.states)-msg.First {
 		return nil, nil
@@ -129,8 +129,8 @@ func (in *intake) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error)
 	return list, nil
 }
 
-// read reads chunks of a box from memory, on all cores.
-func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
+// read reads chunks of a buffer from memory, on all cores.
+func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 	list, crcs, errs := make([]stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
 	origin, _ := b.chunks.Span(msg.First)
 	vector.Ranges(msg.Count, max(1, vector.Elements/b.chunks.Elements), func(begin, end int) {
@@ -160,7 +160,7 @@ func (b *box) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
 }
 
 // take stores what is a chunk, and returns what the machine is to be given: the message, or what is left of it.
-func (in *intake) take(msg wire.Message) wire.Message {
+func (in *receiver) take(msg wire.Message) wire.Message {
 	if chunk, ok := msg.(*wire.Chunk); ok {
 		if s, ok := in.store(chunk); ok {
 			return s

@@ -11,12 +11,12 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-func openBox(t *testing.T) (*intake, *box, func(i int) *wire.Chunk) {
+func openBuffer(t *testing.T) (*receiver, *buffer, func(i int) *wire.Chunk) {
 	t.Helper()
 	head := wire.Header{Run: "r", From: "w", Term: 2, Token: 9}
 	chunks := wire.NewChunking(10, 16)
-	b := &box{opening: 7, from: head, step: 3, chunks: chunks, values: make([]float32, 10)}
-	in := newIntake()
+	b := &buffer{opening: 7, from: head, step: 3, chunks: chunks, values: make([]float32, 10)}
+	in := newReceiver()
 	in.open(5, b)
 	return in, b, func(i int) *wire.Chunk {
 		data := make([]byte, chunks.Bytes(i))
@@ -28,14 +28,14 @@ func openBox(t *testing.T) (*intake, *box, func(i int) *wire.Chunk) {
 }
 
 // stores reports whether a chunk is stored.
-func stores(in *intake, c *wire.Chunk) bool {
+func stores(in *receiver, c *wire.Chunk) bool {
 	_, ok := in.store(c)
 	return ok
 }
 
 // Nothing but a chunk that is wanted, whole and the worker's own is stored, and that once.
-func TestIntake_StoresWhatIsWanted(t *testing.T) {
-	in, b, chunk := openBox(t)
+func TestReceiver_StoresWhatIsWanted(t *testing.T) {
+	in, b, chunk := openBuffer(t)
 	if stores(in, chunk(0)) {
 		t.Error("a chunk was stored that nobody asked for")
 	}
@@ -78,14 +78,14 @@ func TestIntake_StoresWhatIsWanted(t *testing.T) {
 	in.close(5)
 	b.want(2, 3)
 	if stores(in, chunk(2)) {
-		t.Error("a chunk was stored in a box that is closed")
+		t.Error("a chunk was stored in a buffer that is closed")
 	}
 }
 
-// Of many that bring the same chunks at the same time one stores each, and nobody writes after the box is closed.
-func TestIntake_ManyAtOnce(t *testing.T) {
+// Of many that bring the same chunks at the same time one stores each, and nobody writes after the buffer is closed.
+func TestReceiver_ManyAtOnce(t *testing.T) {
 	for range 200 {
-		in, b, chunk := openBox(t)
+		in, b, chunk := openBuffer(t)
 		b.want(0, 3)
 		var times atomic.Int64
 		var all sync.WaitGroup
@@ -109,10 +109,10 @@ func TestIntake_ManyAtOnce(t *testing.T) {
 	}
 }
 
-// laidBox is an open box, and what a sound message says of its chunks in memory that a twin holds.
-func laidBox(t *testing.T) (in *intake, b *box, memory io.ReaderAt, write func(data []byte, at int64), msg wire.ChunksAt) {
+// laidBuffer is an open buffer, and what a sound message says of its chunks in memory that a twin holds.
+func laidBuffer(t *testing.T) (in *receiver, b *buffer, memory io.ReaderAt, write func(data []byte, at int64), msg wire.ChunksAt) {
 	t.Helper()
-	in, b, chunk := openBox(t)
+	in, b, chunk := openBuffer(t)
 	host := shm.NewTwin(nil)
 	lobby, err := host.Open(0, 1000)
 	if err != nil {
@@ -141,7 +141,7 @@ func laidBox(t *testing.T) (in *intake, b *box, memory io.ReaderAt, write func(d
 
 // Chunks in memory are stored if all of them are wanted, and are the worker's own; what they say is what chunks that came as
 // messages would. What is not there, or is something else, is a fault, and can come as chunks nevertheless.
-func TestIntake_ReadsWhatIsWanted(t *testing.T) {
+func TestReceiver_ReadsWhatIsWanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(m *wire.ChunksAt)
 		fault bool
@@ -161,7 +161,7 @@ func TestIntake_ReadsWhatIsWanted(t *testing.T) {
 		"place far off": {spoil: func(m *wire.ChunksAt) { m.At = wire.MaxPlace }, fault: true},
 		"part":          {spoil: func(m *wire.ChunksAt) { m.Count = 2 }, fault: true}, // with the checksum of all
 	} {
-		in, b, memory, _, msg := laidBox(t)
+		in, b, memory, _, msg := laidBuffer(t)
 		b.want(0, 3)
 		c.spoil(&msg)
 		if list, err := in.read(&msg, memory); (err != nil) != c.fault || len(list) > 0 {
@@ -173,7 +173,7 @@ func TestIntake_ReadsWhatIsWanted(t *testing.T) {
 			}
 		}
 	}
-	in, b, memory, write, msg := laidBox(t)
+	in, b, memory, write, msg := laidBuffer(t)
 	for _, states := range [][3]uint32{{wanted, wanted, unwanted}, {kept, wanted, wanted}, {wanted, kept, wanted}} {
 		for i, s := range states {
 			b.states[i].Store(s)
@@ -190,7 +190,7 @@ func TestIntake_ReadsWhatIsWanted(t *testing.T) {
 	infinite := wire.FloatBytes([]float32{float32(math.Inf(1)), 0, 0, 0})
 	write(infinite, 116)
 	crcs := []uint32{0, wire.Checksum(infinite), 0}
-	_, _, chunk := openBox(t)
+	_, _, chunk := openBuffer(t)
 	crcs[0], crcs[2] = chunk(0).CRC, chunk(2).CRC
 	msg.Sum = wire.Combine(crcs)
 	b.want(0, 3)
@@ -209,6 +209,6 @@ func TestIntake_ReadsWhatIsWanted(t *testing.T) {
 	in.close(5)
 	b.want(0, 3)
 	if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
-		t.Errorf("read into a box that is closed: %d chunks, %v", len(list), err)
+		t.Errorf("read into a buffer that is closed: %d chunks, %v", len(list), err)
 	}
 }
