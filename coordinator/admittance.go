@@ -62,7 +62,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 				c.machine.cfg.Run))
 		}
 	}
-	c.gate.Crew(c.machine.cfg.Run, delivering)
+	c.gate.Delivering(c.machine.cfg.Run, delivering)
 }
 
 // expect tells the gate, and the place where memory is shared, what a message to a worker asks for.

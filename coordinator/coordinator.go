@@ -157,7 +157,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.closeLog()
-	defer c.gate.Crew(c.machine.cfg.Run, nil)
+	defer c.gate.Delivering(c.machine.cfg.Run, nil)
 	c.openMemory()
 	defer c.closeMemory()
 	control, err := c.bus.Hear(c.sender.subjects.Control, c.enqueue)

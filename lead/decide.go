@@ -29,7 +29,7 @@ func Decide(runs []Run, workers []Worker) []Move {
 	if len(runs) == 0 {
 		return nil
 	}
-	s := state{runs: runs, slots: make([]int, len(runs)), crew: make([]int, len(runs))}
+	s := state{runs: runs, slots: make([]int, len(runs)), workers: make([]int, len(runs))}
 	at := make([]int, len(workers)) // index of the worker's run; -1: none
 	for i, w := range workers {
 		if at[i] = slices.IndexFunc(runs, func(r Run) bool { return r.Name == w.Run }); at[i] >= 0 {
@@ -76,13 +76,13 @@ func (s *state) improve(workers []Worker, at []int, fixed []bool) bool {
 
 // state is how workers and their slots are distributed over the runs.
 type state struct {
-	runs  []Run
-	slots []int
-	crew  []int // number of workers of each run
+	runs    []Run
+	slots   []int
+	workers []int // number of workers of each run
 }
 
-func (s *state) add(run, slots int)    { s.slots[run] += slots; s.crew[run]++ }
-func (s *state) remove(run, slots int) { s.slots[run] -= slots; s.crew[run]-- }
+func (s *state) add(run, slots int)    { s.slots[run] += slots; s.workers[run]++ }
+func (s *state) remove(run, slots int) { s.slots[run] -= slots; s.workers[run]-- }
 
 // best is the best run for a worker that leaves run from (-1: it has none), and the value of the state after that move.
 func (s *state) best(from, slots int) (int, value) {
@@ -111,7 +111,7 @@ type value struct {
 func (s *state) value() value {
 	var v value
 	for r, n := range s.slots {
-		if s.crew[r] == 0 {
+		if s.workers[r] == 0 {
 			v.starved++
 		}
 		v.useful += min(n, s.runs[r].Limit)

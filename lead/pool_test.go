@@ -68,8 +68,8 @@ func (s *stage) end(run string) {
 	}
 }
 
-// crew counts the workers of a run.
-func (s *stage) crew(run string) int {
+// members counts the workers of a run.
+func (s *stage) members(run string) int {
 	n := 0
 	for _, r := range s.runs {
 		if r == run {
@@ -115,10 +115,10 @@ func (s *stage) seconds(n int) {
 	}
 }
 
-func (s *stage) want(crews map[string]int) {
+func (s *stage) want(counts map[string]int) {
 	s.t.Helper()
-	for run, n := range crews {
-		if got := s.crew(run); got != n {
+	for run, n := range counts {
+		if got := s.members(run); got != n {
 			s.t.Errorf("after %v: run %q has %d workers, want %d: %v", s.now, run, got, n, s.runs)
 		}
 	}

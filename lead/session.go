@@ -105,12 +105,12 @@ func (s *Session) Lead(ctx context.Context) error {
 	if s.Transport.Open() {
 		defer s.dispatch(ctx)()
 	}
-	crew, err := s.hire(stop)
+	workers, err := s.hire(stop)
 	if err != nil {
 		return err
 	}
 	err = s.lead.Run(ctx)
-	crew.dismiss()
+	workers.dismiss()
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNoWorkers) && errors.Is(err, coordinator.ErrInterrupted) {
 		return cause
 	}

@@ -21,11 +21,11 @@ type Gate struct {
 	changed chan struct{}
 	peers   bool // it stands before a worker, and those who speak are workers, too
 
-	mu    sync.Mutex
-	own   map[string]bool
-	keys  map[string]*conduct
-	crews map[string]map[string]int // by run and key: workers that have delivered
-	bans  map[string]Ban
+	mu        sync.Mutex
+	own       map[string]bool
+	keys      map[string]*conduct
+	delivered map[string]map[string]int // by run and key: workers that have delivered
+	bans      map[string]Ban
 }
 
 // Ban says why a key is not heard.
@@ -47,7 +47,7 @@ type conduct struct {
 	left    [lastKind + 2]float64
 	excess  float64 // of what was dropped, in units; it drains
 	dropped [lastKind + 2]uint64
-	crew    int
+	workers int // that have delivered
 }
 
 // unsound takes the place of a kind for what is no message of a worker; state for parameters that are sent to one
@@ -115,7 +115,7 @@ const (
 func NewGate(bans []Ban, own ...string) *Gate {
 	g := &Gate{
 		now: time.Now, changed: make(chan struct{}, 1), own: map[string]bool{NoKey: true}, keys: map[string]*conduct{},
-		crews: map[string]map[string]int{}, bans: map[string]Ban{},
+		delivered: map[string]map[string]int{}, bans: map[string]Ban{},
 	}
 	for _, key := range own {
 		g.own[key] = true
@@ -176,25 +176,25 @@ func (g *Gate) Expect(key string, kind Kind, n int) {
 	}
 }
 
-// Crew notes how many workers with each key have delivered in a run; nil when the run has ended.
-func (g *Gate) Crew(run string, crew map[string]int) {
+// Delivering notes how many workers with each key have delivered in a run; nil when the run has ended.
+func (g *Gate) Delivering(run string, delivering map[string]int) {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for key, n := range g.crews[run] {
+	for key, n := range g.delivered[run] {
 		if c := g.of(key); c != nil {
-			c.crew -= n
+			c.workers -= n
 		}
 	}
-	delete(g.crews, run)
-	if crew != nil {
-		g.crews[run] = maps.Clone(crew)
+	delete(g.delivered, run)
+	if delivering != nil {
+		g.delivered[run] = maps.Clone(delivering)
 	}
-	for key, n := range crew {
+	for key, n := range delivering {
 		if c := g.of(key); c != nil {
-			c.crew += n
+			c.workers += n
 		}
 	}
 }
@@ -275,7 +275,7 @@ func (c *conduct) refresh(now time.Time, quotas *allowances) {
 	c.excess = max(c.excess-seconds*excessDrain, 0)
 	for kind, a := range quotas {
 		if c.left[kind] < a.burst { // what is expected may lie above
-			c.left[kind] = min(c.left[kind]+seconds*(a.rate+a.each*float64(c.crew)), a.burst)
+			c.left[kind] = min(c.left[kind]+seconds*(a.rate+a.each*float64(c.workers)), a.burst)
 		}
 	}
 }
@@ -343,9 +343,9 @@ func (g *Gate) SetBans(bans []Ban) {
 	}
 	for key := range before {
 		if _, still := g.bans[key]; !still && g.keys[key] != nil {
-			crew := g.keys[key].crew
+			delivering := g.keys[key].workers
 			delete(g.keys, key)
-			g.of(key).crew = crew
+			g.of(key).workers = delivering
 		}
 	}
 	if !maps.Equal(before, g.bans) {

@@ -138,18 +138,18 @@ func TestGate_FleetWithOneKey(t *testing.T) {
 		}
 	}
 	pass(time.Second)
-	g.Crew("a", map[string]int{honest: fleet / 2})
-	g.Crew("b", map[string]int{honest: fleet / 2})
+	g.Delivering("a", map[string]int{honest: fleet / 2})
+	g.Delivering("b", map[string]int{honest: fleet / 2})
 	for range 100 {
 		pass(time.Second / 2)
 		say(&Heartbeat{})
 		say(&Need{})
 		say(&Seek{Serving: "a"})
 	}
-	g.Crew("a", nil)
-	g.Crew("b", nil)
-	if c := g.keys[honest].crew; c != 0 {
-		t.Errorf("a crew of %d is left", c)
+	g.Delivering("a", nil)
+	g.Delivering("b", nil)
+	if c := g.keys[honest].workers; c != 0 {
+		t.Errorf("%d workers are left", c)
 	}
 }
 
@@ -184,5 +184,5 @@ func TestGate_Bans(t *testing.T) {
 		t.Error("without a gate something is held back")
 	}
 	none.Expect(thief, KindChunk, 1)
-	none.Crew("a", nil)
+	none.Delivering("a", nil)
 }

@@ -76,7 +76,7 @@ type Agent struct {
 	ended   chan error
 	began   time.Time
 	next    string // run to serve after the current one; empty: none
-	kept    stock  // data set and program of the last worker
+	kept    cache  // data set and program of the last worker
 	avoided string // run that is avoided
 	until   time.Time
 	pauses  int       // errors in runs in a row
@@ -260,7 +260,7 @@ func (a *Agent) serve(run string) {
 	}
 	w.pooled = true
 	w.inherit(a.kept)
-	a.kept = stock{}
+	a.kept = cache{}
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(context.Background())
 	a.worker, a.began = w, time.Now()
@@ -284,7 +284,7 @@ func (a *Agent) back(err error) {
 		a.resumes = now.Add(min(pause<<min(a.pauses, 10), longestPause))
 		a.avoided, a.until = run, a.resumes
 		a.pauses++
-		a.kept = stock{} // it may have caused the error
+		a.kept = cache{} // it may have caused the error
 		a.log.Error("run left", "run", run, "error", err, "pause", a.resumes.Sub(now))
 	case ordered:
 		a.log.Info("run left for another", "run", run, "next", a.next)

@@ -106,19 +106,19 @@ func (w *Worker) finish(b build) error {
 	return nil
 }
 
-// stock is what a worker leaves to its successor: its data set and its program.
-type stock struct {
-	data supply
+// cache is what a worker leaves to its successor: its data set and its program.
+type cache struct {
+	data dataset
 	made build
 }
 
-// leave returns the stock for the next worker. It must not be called while Run is running.
-func (w *Worker) leave() stock {
-	return stock{w.data, build{order: w.made, program: w.program, golden: w.golden}}
+// leave returns the cache for the next worker. It must not be called while Run is running.
+func (w *Worker) leave() cache {
+	return cache{w.data, build{order: w.made, program: w.program, golden: w.golden}}
 }
 
-// inherit takes over the stock of a worker with the same number of slots. It is called before Run.
-func (w *Worker) inherit(s stock) {
+// inherit takes over the cache of a worker with the same number of slots. It is called before Run.
+func (w *Worker) inherit(s cache) {
 	w.data = s.data
 	w.data.spoilt = 0
 	if s.made.program != nil {
@@ -126,8 +126,8 @@ func (w *Worker) inherit(s stock) {
 	}
 }
 
-// supply is a data set, as far as it has arrived. It is kept until another one is offered.
-type supply struct {
+// dataset is a data set, as far as it has arrived. It is kept until another one is offered.
+type dataset struct {
 	hash    string
 	bytes   []byte
 	pieces  wire.Pieces
@@ -149,14 +149,14 @@ func offered(msg *wire.Welcome) bool {
 	return msg.DataSize > 0 && len(msg.DataHash) == wire.HashLength && strings.Trim(msg.DataHash, "0123456789abcdef") == ""
 }
 
-// supply checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
-func (w *Worker) supply(msg *wire.Welcome) {
+// openData checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
+func (w *Worker) openData(msg *wire.Welcome) {
 	s, pieces := &w.data, wire.Pieces{Size: msg.DataSize, Each: msg.Chunk}
 	whole := s.hash != "" && s.missing == 0
 	if msg.DataHash == "" || msg.DataHash == s.hash && (whole || s.pieces == pieces) {
 		return
 	}
-	*s = supply{hash: msg.DataHash, pieces: pieces}
+	*s = dataset{hash: msg.DataHash, pieces: pieces}
 	if w.cfg.DataSet != nil {
 		if data := w.cfg.DataSet(s.hash); len(data) == msg.DataSize {
 			s.bytes, s.checked = data, true
@@ -169,7 +169,7 @@ func (w *Worker) supply(msg *wire.Welcome) {
 }
 
 // empty forgets all pieces.
-func (s *supply) empty() {
+func (s *dataset) empty() {
 	clear(s.got)
 	s.missing, s.low, s.high = len(s.got), 0, 0
 }
@@ -186,7 +186,7 @@ func (w *Worker) fetch() {
 }
 
 // lacking lists the missing pieces.
-func (s *supply) lacking() []wire.Range {
+func (s *dataset) lacking() []wire.Range {
 	ranges := gaps(s.got, s.low, s.high)
 	if s.high < len(s.got) && len(ranges) < wire.MaxRanges {
 		ranges = append(ranges, wire.Range{First: s.high, Count: len(s.got) - s.high})

@@ -19,12 +19,12 @@ func (w *Worker) maxEarly() int { return max(4<<20, 2*4*w.chunks.Size) }
 // relay is what the coordinator has said of who hands on the parameters of the current pass. Without sections it has
 // said nothing: it sends them itself.
 type relay struct {
-	sections wire.Sections
-	names    []string
-	digests  string
-	mixed    []bool // by section: something of it came from another worker
-	refused  []bool // by section: something else came than was told
-	pleaded  []bool // by chunk: it was asked for because it was overtaken
+	sections  wire.Sections
+	names     []string
+	digests   string
+	mixed     []bool // by section: something of it came from another worker
+	refused   []bool // by section: something else came than was told
+	requested []bool // by chunk: it was asked for because it was overtaken
 }
 
 // of is the section that a chunk is in, if the worker with that name hands it on.
@@ -126,8 +126,8 @@ func (w *Worker) overtaken() (lost []wire.Range) {
 			}
 		}
 		for i := first; i < end; i++ {
-			if !t.got[i] && !r.pleaded[i] && len(lost) < wire.MaxRanges {
-				r.pleaded[i] = true
+			if !t.got[i] && !r.requested[i] && len(lost) < wire.MaxRanges {
+				r.requested[i] = true
 				lost = append(lost, wire.Range{First: i, Count: 1})
 			}
 		}

@@ -140,7 +140,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.size, w.chunk, w.rounder, w.changes = msg.Size, msg.Chunk, rounder, changes
 	w.shape()
 	w.wanted = order{string(msg.Job), msg.DataHash}
-	w.supply(msg)
+	w.openData(msg)
 	w.prepare()
 }
 

@@ -63,7 +63,7 @@ type layout struct {
 // Invariant: at most one build runs (building); served is program or wraps it; made is what program was built for.
 type construction struct {
 	wanted   order // of the newest Welcome
-	data     supply
+	data     dataset
 	program  Program // nil until built
 	served   Program // the program, or its Rounded
 	made     order   // what the program was built for

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// crew are the workers of this process.
-type crew struct {
+// localWorkers are the workers of this process.
+type localWorkers struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
@@ -21,9 +21,9 @@ type crew struct {
 
 // hire starts the workers of the session. If all of them end with an error and no other worker can join, it calls gone
 // with the first error.
-func (s *Session) hire(gone func(error)) (*crew, error) {
+func (s *Session) hire(gone func(error)) (*localWorkers, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &crew{cancel: cancel, left: s.Workers}
+	c := &localWorkers{cancel: cancel, left: s.Workers}
 	for i := range s.Workers {
 		w, err := s.worker(i + 1)
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *Session) dataSet(hash string) []byte {
 	return s.Plan.Data.Bytes()
 }
 
-func (c *crew) ended(err error, alone bool, gone func(error)) {
+func (c *localWorkers) ended(err error, alone bool, gone func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.left--
@@ -81,7 +81,7 @@ func (c *crew) ended(err error, alone bool, gone func(error)) {
 }
 
 // dismiss stops the workers and waits for their end.
-func (c *crew) dismiss() {
+func (c *localWorkers) dismiss() {
 	c.cancel()
 	c.all.Wait()
 }
