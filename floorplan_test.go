@@ -83,14 +83,14 @@ worker:                autodiff autodiff/kernel envs envs/files internal/setting
 coordinator:           autodiff/kernel internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/terminal internal/vector lead/job model rng store store/checkpoint
+trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/terminal internal/vector lead/job model rng store store/checkpoint
 paper:                 config coordinator eval eval/figure eval/protocol internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
 sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
-serving:               switchyard trained
+serving:               trained
 
-switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng store store/checkpoint trained
+switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng serving store store/checkpoint trained
 cmd:                   *
 cmd/switchyard:        cmd config
 lab/render:            internal/scaling lab/bench

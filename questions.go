@@ -1,7 +1,10 @@
 package switchyard
 
 import (
+	"context"
+
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -66,3 +69,11 @@ func Join(list []Recording) []Recording { return trained.Join(list) }
 
 // RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
 func RecordingsOf(d *files.Dataset) ([]Recording, Columns) { return trained.RecordingsOf(d) }
+
+// ServeOptions say where a model is served, and to how many.
+type ServeOptions = serving.Options
+
+// Serve lets many clients ask a run, over HTTP, over NATS or both, until ctx ends: their observations are filtered as
+// they come, with a state for each client, and continued. GET /openapi.json describes it. Nothing else may use the run
+// meanwhile.
+func Serve(ctx context.Context, r *Run, o ServeOptions) error { return serving.Serve(ctx, r, o) }

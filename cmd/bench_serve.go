@@ -81,7 +81,7 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	if err != nil {
 		return r, err
 	}
-	service, err := serving.New(run, serving.DefaultLimits())
+	nx, nu, err := run.Dims()
 	if err != nil {
 		return r, err
 	}
@@ -91,10 +91,8 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go service.Work(ctx)
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(ctx, l, service.Handler("")) }()
-	d := service.Describe()
+	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l}) }()
 	var mu sync.Mutex
 	var times []float64
 	var failed error
@@ -102,7 +100,7 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	began := time.Now()
 	for i := range clients {
 		wg.Go(func() {
-			own, err := a.oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), d.NX, d.NU,
+			own, err := a.oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), nx, nu,
 				began.Add(duration))
 			mu.Lock()
 			defer mu.Unlock()
@@ -130,7 +128,7 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	if failed != nil {
 		return r, failed
 	}
-	return r, a.benchFilterStep(name, d.NX, d.NU, &r)
+	return r, a.benchFilterStep(name, nx, nu, &r)
 }
 
 // oneClient sends observations until the end and returns the times of the answers.

@@ -2,14 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/serving"
 
@@ -38,81 +36,33 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if err != nil {
 		return err
 	}
-	service, err := serving.New(run, f.limits)
-	if err != nil {
+	if _, _, err := run.Dims(); err != nil { // before anything is opened
 		return err
 	}
-	log := a.logger(a.err, hclog.Info)
-	var listener net.Listener
-	token := ""
+	served := switchyard.ServeOptions{Limits: f.limits, Log: a.logger(a.err, hclog.Warn)}
 	if page.listen != "none" {
-		if listener, token, err = page.listener(); err != nil {
+		if served.Listener, served.Token, err = page.listener(); err != nil {
 			return err
 		}
 		if err := a.printf("model of run %s: http://%s/v1/model, described by /openapi.json\n", f.run,
-			listener.Addr()); err != nil {
+			served.Listener.Addr()); err != nil {
 			return err
 		}
 	}
 	return a.untilInterrupted(a.err, "closing the service", func(ctx context.Context) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go service.Work(ctx)
-		failed := make(chan error, 2)
-		parts := 0
-		if listener != nil {
-			parts++
-			go func() { failed <- serveHTTP(ctx, listener, service.Handler(token)) }()
-		}
 		if f.connection.url != "" {
-			bus, err := f.connection.connect("model "+f.run, log)
+			bus, err := f.connection.connect("model "+f.run, a.logger(a.err, hclog.Info))
 			if err != nil {
 				return err
 			}
 			defer bus.Close()
-			parts++
-			go func() { failed <- serving.Serve(ctx, bus.Conn(), service, f.run) }()
+			served.NATS = bus.Conn()
 			if err := a.printf("model of run %s: %s\n", f.run, serving.Subject(f.run, "filter|forecast|forget")); err != nil {
 				return err
 			}
 		}
-		var all error
-		for range parts {
-			err := <-failed
-			cancel()
-			all = errors.Join(all, err)
-		}
-		return all
+		return switchyard.Serve(ctx, run, served)
 	})
-}
-
-// Time limits of connections of clients.
-const (
-	headerTimeout = 5 * time.Second
-	bodyTimeout   = 30 * time.Second
-	idleTimeout   = 2 * time.Minute
-	closeTimeout  = 2 * time.Second
-)
-
-// serveHTTP answers until the context ends.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
-		WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve the model: %w", err)
-	case <-ctx.Done():
-	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	if err := server.Shutdown(closing); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("close the service: %w", err)
-	}
-	return nil
 }
 
 // listener listens on the address of the page, and reads its token, which an address that other machines reach needs.

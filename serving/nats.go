@@ -17,8 +17,9 @@ const Name = "switchyard-model"
 // Subject is that of a question to a run.
 func Subject(run, question string) string { return "switchyard.model." + run + "." + question }
 
-// Serve answers on a connection until the context ends.
-func Serve(ctx context.Context, conn *nats.Conn, s *Service, run string) error {
+// overNATS answers on a connection until the context ends.
+func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
+	run := s.run.Info().Name
 	service, err := micro.AddService(conn, micro.Config{
 		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run,
 		Metadata: map[string]string{"run": run},

@@ -3,6 +3,7 @@ package serving_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,36 @@ import (
 	"github.com/switchyard-ml/switchyard/serving"
 )
 
-// TestServe_AnswersOnItsSubjects, an error with its text, and stops with its context.
-func TestServe_AnswersOnItsSubjects(t *testing.T) {
-	run, err := switchyard.Train(t.Context(), switchyard.Options{Preset: "fhn/smoke", RunsDir: t.TempDir(), Name: "served", Settings: []string{"train.steps=2"}})
+// trainModel trains a tiny model on the oscillator.
+func trainModel(t *testing.T, settings ...string) *switchyard.Run {
+	t.Helper()
+	run, err := switchyard.Train(t.Context(), switchyard.Options{
+		Preset: "fhn/smoke", RunsDir: t.TempDir(), Name: "served",
+		Settings: append([]string{"train.steps=2"}, settings...),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run
+}
+
+// init lends it to the tests in the package, which package switchyard imports.
+func init() { serving.TrainModel = trainModel }
+
+// TestServe_Refuses an address that other machines reach without a token, and nothing to serve on.
+func TestServe_Refuses(t *testing.T) {
+	run := trainModel(t)
+	if err := serving.Serve(t.Context(), run, serving.Options{Address: ":0"}); !errors.Is(err, serving.ErrOpen) {
+		t.Errorf("an open address without a token: %v", err)
+	}
+	if err := serving.Serve(t.Context(), run, serving.Options{}); err == nil {
+		t.Error("it serves on nothing")
+	}
+}
+
+// TestServe_AnswersOnItsSubjects, an error with its text, and stops with its context.
+func TestServe_AnswersOnItsSubjects(t *testing.T) {
+	run := trainModel(t)
 	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
@@ -31,14 +56,9 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	s, err := serving.New(run, serving.DefaultLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go s.Work(ctx)
 	done := make(chan error, 1)
-	go func() { done <- serving.Serve(ctx, conn, s, "served") }()
+	go func() { done <- serving.Serve(ctx, run, serving.Options{NATS: conn}) }()
 	ask := func(question, body string) *nats.Msg {
 		t.Helper()
 		for {

@@ -14,21 +14,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// trainModel trains a tiny model on the oscillator.
-func trainModel(t *testing.T, settings ...string) *switchyard.Run {
-	t.Helper()
-	run, err := switchyard.Train(t.Context(), switchyard.Options{Preset: "fhn/smoke", RunsDir: t.TempDir(), Name: "served", Settings: append([]string{"train.steps=2"}, settings...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
-}
+// TrainModel trains a tiny model on the oscillator. The tests outside of the package set it.
+var TrainModel func(t *testing.T, settings ...string) *trained.Run
 
 // serve serves a run over HTTP.
-func serve(t *testing.T, run *switchyard.Run, limits Limits, token string) (*Service, string) {
+func serve(t *testing.T, run *trained.Run, limits Limits, token string) (*Service, string) {
 	t.Helper()
 	s, err := New(run, limits)
 	if err != nil {
@@ -72,7 +65,7 @@ func observation(n int) string {
 // TestFilter_GoesOnFromRequestToRequest: one request of many observations, one for each, and many clients at a time whose
 // observations are filtered together have the same answers, up to rounding; a missing value is null.
 func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
-	_, url := serve(t, trainModel(t), DefaultLimits(), "")
+	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
 	const T = 12
 	var list []string
 	for n := range T {
@@ -115,7 +108,7 @@ func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
 // TestFilter_RequestsOfOneClientFollowEachOther: requests of a client that are served together are filtered one after
 // the other, as if each had waited for the answer to the one before, whatever becomes of the client meanwhile.
 func TestFilter_RequestsOfOneClientFollowEachOther(t *testing.T) {
-	s, err := New(trainModel(t), DefaultLimits())
+	s, err := New(TrainModel(t), DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +151,7 @@ func TestFilter_RequestsOfOneClientFollowEachOther(t *testing.T) {
 }
 
 func TestForecast_OfAClientAndOfARequest(t *testing.T) {
-	_, url := serve(t, trainModel(t), DefaultLimits(), "")
+	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
 	ask(t, "POST", url+"/v1/filter", `{"client":"a","observations":[`+observation(0)+","+observation(1)+`]}`, nil)
 	var of, own ForecastAnswer
 	if status := ask(t, "POST", url+"/v1/forecast", `{"client":"a","horizon":3,"quantiles":[0.1,0.9]}`, &of); status != 200 || len(of.Mean) != 3 || len(of.Quantiles) != 2 {
@@ -180,7 +173,7 @@ func TestForecast_OfAClientAndOfARequest(t *testing.T) {
 func TestRequests_AreCheckedAndLimited(t *testing.T) {
 	limits := DefaultLimits()
 	limits.Clients, limits.Observations, limits.Horizon, limits.Bytes = 1, 3, 5, 500
-	s, url := serve(t, trainModel(t), limits, "")
+	s, url := serve(t, TrainModel(t), limits, "")
 	one := observation(1)
 	ask(t, "POST", url+"/v1/filter", `{"client":"first","observations":[`+one+`]}`, nil)
 	for _, test := range []struct {
@@ -218,7 +211,7 @@ func TestRequests_AreCheckedAndLimited(t *testing.T) {
 
 // TestFamilies_WithoutStepsFilterTheirLastObservations, and those without a latent state say that they cannot.
 func TestFamilies_WithoutStepsFilterTheirLastObservations(t *testing.T) {
-	s, url := serve(t, trainModel(t, "model.kind=kvae"), DefaultLimits(), "")
+	s, url := serve(t, TrainModel(t, "model.kind=kvae"), DefaultLimits(), "")
 	if s.Describe().Incremental {
 		t.Error("a kvae filters one observation at a time")
 	}
@@ -226,7 +219,7 @@ func TestFamilies_WithoutStepsFilterTheirLastObservations(t *testing.T) {
 	if status := ask(t, "POST", url+"/v1/filter", `{"client":"a","observations":[[1,2],[1,1]]}`, &y); status != 200 || len(y.Mean) != 2 {
 		t.Errorf("status %d: %+v", status, y)
 	}
-	_, url = serve(t, trainModel(t, "model.kind=linear"), DefaultLimits(), "")
+	_, url = serve(t, TrainModel(t, "model.kind=linear"), DefaultLimits(), "")
 	var fault map[string]string
 	if status := ask(t, "POST", url+"/v1/filter", `{"client":"a","observations":[[1,2]]}`, &fault); status != http.StatusNotImplemented || !strings.Contains(fault["error"], "model.kind=linear does not filter") {
 		t.Errorf("status %d: %v", status, fault)
@@ -238,7 +231,7 @@ func TestFamilies_WithoutStepsFilterTheirLastObservations(t *testing.T) {
 }
 
 func TestToken_IsAskedFor(t *testing.T) {
-	_, url := serve(t, trainModel(t), DefaultLimits(), "a-token-of-some-length")
+	_, url := serve(t, TrainModel(t), DefaultLimits(), "a-token-of-some-length")
 	if status := ask(t, "GET", url+"/v1/model", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("without a token: status %d", status)
 	}
@@ -270,7 +263,7 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 	if err := json.Unmarshal(openAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
-	_, url := serve(t, trainModel(t), DefaultLimits(), "")
+	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
 	for path, methods := range doc.Paths {
 		for method := range methods {
 			if status := ask(t, strings.ToUpper(method), url+strings.ReplaceAll(path, "{client}", "x"), "{}", nil); status == 404 || status == 405 {
@@ -314,7 +307,7 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 }
 
 func TestWork_EndsWhatWaits(t *testing.T) {
-	s, err := New(trainModel(t), DefaultLimits())
+	s, err := New(TrainModel(t), DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}

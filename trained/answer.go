@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Answer is one answer in all its forms.
@@ -81,6 +82,14 @@ func (a *Answer) Write(w io.Writer, path string) error {
 		return a.draw(w, path)
 	}
 	return CheckEnding(path)
+}
+
+// WriteFile writes the answer into a file, in the format of its ending. Whatever fails, an existing file stays whole.
+func (a *Answer) WriteFile(path string) error {
+	if err := CheckEnding(path); err != nil {
+		return err
+	}
+	return disk.Replace(disk.System(), path, func(w io.Writer) error { return a.Write(w, path) })
 }
 
 func (a *Answer) draw(w io.Writer, path string) error {

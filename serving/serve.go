@@ -1,0 +1,129 @@
+package serving
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/nats-io/nats.go"
+
+	"github.com/switchyard-ml/switchyard/trained"
+)
+
+// ErrOpen is returned for an address that other machines reach without a token.
+var ErrOpen = errors.New("other machines can reach the address, and the service asks for no token")
+
+// Options say where a model is served, and to how many: over HTTP, over NATS or both.
+type Options struct {
+	Address  string       // of HTTP, as 127.0.0.1:8080; empty: no HTTP but on Listener
+	Listener net.Listener // in place of Address; it is closed in the end
+	Token    string       // that requests over HTTP need; an address that other machines reach takes one
+	NATS     *nats.Conn   // answers there, too; nil: not over NATS
+	Limits   Limits       // those that are 0 are of DefaultLimits
+	Log      hclog.Logger // nil: nothing is logged
+}
+
+// Serve answers requests for a run until the context ends. Nothing else may use the run meanwhile.
+func Serve(ctx context.Context, run *trained.Run, o Options) error {
+	if o.Log == nil {
+		o.Log = hclog.NewNullLogger()
+	}
+	l, err := o.listen(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := New(run, o.Limits.filled())
+	if err != nil {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var carriers []func() error
+	if l != nil {
+		o.Log.Info("the model is served", "run", run.Info().Name, "address", l.Addr())
+		carriers = append(carriers, func() error { return s.overHTTP(ctx, l, o) })
+	}
+	if o.NATS != nil {
+		carriers = append(carriers, func() error { return s.overNATS(ctx, o.NATS) })
+	}
+	go s.Work(ctx)
+	failed := make(chan error, len(carriers))
+	for _, c := range carriers {
+		go func() { failed <- c() }()
+	}
+	for range carriers {
+		err = errors.Join(err, <-failed)
+		cancel()
+	}
+	cancel()
+	<-s.done // the run is free
+	return err
+}
+
+// listen returns the listener of HTTP, nil for none.
+func (o *Options) listen(ctx context.Context) (net.Listener, error) {
+	l := o.Listener
+	switch {
+	case l == nil && o.Address == "" && o.NATS == nil:
+		return nil, errors.New("serve the model: neither an address nor a connection is given")
+	case l == nil && o.Address == "":
+		return nil, nil
+	case l == nil:
+		var err error
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Address); err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", o.Address, err)
+		}
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); ok && o.Token == "" && !at.IP.IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("serve the model on %s: %w", at, ErrOpen), l.Close())
+	}
+	return l, nil
+}
+
+// filled are the limits with the default in the place of each 0.
+func (l Limits) filled() Limits {
+	d := DefaultLimits()
+	return Limits{
+		Clients: cmp.Or(l.Clients, d.Clients), Idle: cmp.Or(l.Idle, d.Idle),
+		Observations: cmp.Or(l.Observations, d.Observations), Horizon: cmp.Or(l.Horizon, d.Horizon),
+		History: cmp.Or(l.History, d.History), Waiting: cmp.Or(l.Waiting, d.Waiting),
+		Batch: cmp.Or(l.Batch, d.Batch), Bytes: cmp.Or(l.Bytes, d.Bytes),
+	}
+}
+
+// Time limits of connections of clients.
+const (
+	headerTimeout = 5 * time.Second
+	bodyTimeout   = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	closeTimeout  = 2 * time.Second
+)
+
+// overHTTP answers until the context ends.
+func (s *Service) overHTTP(ctx context.Context, l net.Listener, o Options) error {
+	server := &http.Server{
+		Handler: s.Handler(o.Token), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
+		WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+		ErrorLog: o.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve the model: %w", err)
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := server.Shutdown(closing); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("close the service: %w", err)
+	}
+	return nil
+}
