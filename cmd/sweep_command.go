@@ -130,10 +130,18 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 	if flags.dry {
 		return a.sweepPlan(j, flags, a.out)
 	}
-	return a.leadSweep(j, flags, 0)
+	if err := a.leadSweep(j, flags, 0); err != nil {
+		return err
+	}
+	state, err := j.Folder.State()
+	if err != nil {
+		return err
+	}
+	found := j.Folder.Shown(state)
+	return a.result(found, func() error { return writeSweep(a.out, found) })
 }
 
-// leadSweep leads a sweep with workers of this process.
+// leadSweep leads a sweep with workers of this process until its end.
 func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	screen := a.screen()
 	if !a.quiet {
@@ -180,7 +188,14 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return config.Hint(err, "nothing is lost: the same command goes on")
 	}
 	dismiss()
-	return a.swept(j, err, flags)
+	if errors.Is(err, sweep.ErrInterrupted) {
+		again := a.invoked + " sweep show " + j.Folder.Name
+		if flags.dir != "sweeps" {
+			again += " --sweeps-dir " + flags.dir
+		}
+		return config.Hint(err, "the same command goes on with it; what there is: %s", again)
+	}
+	return err
 }
 
 // sweepHost leads a sweep with the workers of a transport.
@@ -277,23 +292,4 @@ func (a *app) sweepPage(h *lead.Host, j *trials.Job, flags sweepFlags, screen *t
 		fmt.Fprintf(screen, "page      %ssweeps.html#/%s\n\n", server.URL(), j.Folder.Name)
 	}
 	return server, err
-}
-
-// swept says how a sweep ended.
-func (a *app) swept(j *trials.Job, err error, flags sweepFlags) error {
-	again := a.invoked + " sweep show " + j.Folder.Name
-	if flags.dir != "sweeps" {
-		again += " --sweeps-dir " + flags.dir
-	}
-	if errors.Is(err, sweep.ErrInterrupted) {
-		return config.Hint(err, "the same command goes on with it; what there is: %s", again)
-	}
-	if err != nil {
-		return err
-	}
-	state, err := j.Folder.State()
-	if err != nil {
-		return err
-	}
-	return a.result(j.Folder.Report(state), func() error { return writeSweep(a.out, j.Folder, state) })
 }

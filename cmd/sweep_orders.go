@@ -1,18 +1,13 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
@@ -33,168 +28,104 @@ var orders = []sweepOrder{
 		"began it.", "goes on", sweep.Proceed},
 }
 
-func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command {
+// sweepAsk is a subcommand that asks something of sweeps, those of a folder or those of a coordinator: ask returns the
+// answer and what writes it for people.
+type sweepAsk struct {
+	command cobra.Command
+	ask     func(o trials.Operations, args []string) (answer any, tell func() error, err error)
+}
+
+func (a *app) sweepAskCommand(flags *sweepFlags, q sweepAsk) *cobra.Command {
 	var link connection
-	c := &cobra.Command{
-		Use: o.name + " NAME", Short: o.short, Long: o.short + ". " + o.long, Args: exactly("NAME"),
-		ValidArgsFunction: a.completeSweeps(flags),
-		RunE: func(c *cobra.Command, args []string) error {
-			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
-				if err != nil {
-					return err
-				}
-				return a.orderRemote(link, args[0], o)
-			}
-			return a.orderSweep(trials.Folder{Dir: flags.dir, Name: args[0]}, o)
-		},
+	c := &q.command
+	if c.Args == nil {
+		c.Args, c.ValidArgsFunction = exactly("NAME"), a.completeSweeps(flags)
 	}
-	a.jsonFlag(c)
-	link.add(c, a)
-	return c
-}
-
-func (a *app) orderSweep(f trials.Folder, o sweepOrder) error {
-	state, err := f.State()
-	if err != nil {
-		return err
-	}
-	led := f.Led()
-	switch {
-	case state.Done:
-		return config.Hint(config.Usagef("sweep %s is done", f.Name), "more trials: %s sweep extend %s", a.invoked, f.Name)
-	case !led && o.order != sweep.Proceed:
-		return config.Usagef("sweep %s is not under way: no process leads it", f.Name)
-	case !led:
-		return config.Hint(config.Usagef("no process leads sweep %s any more", f.Name),
-			"the command that began it goes on: %s sweep %s --name %s", a.invoked, f.Path(trials.SpecFile), f.Name)
-	}
-	if err := f.SetOrder(o.order); err != nil {
-		return err
-	}
-	for f.Led() {
-		if state, err = f.State(); err != nil {
-			return err
-		}
-		if state.Order == o.order && (o.order != sweep.Halt) {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return a.result(sweepAnswer{f.Name, sweepWord(f, state), sweepSum(state)},
-		func() error { return a.printf("sweep %s %s: %s\n", f.Name, o.done, sweepSum(state)) })
-}
-
-// sweepAnswer is what orders about sweeps print with --json.
-type sweepAnswer struct {
-	Name  string `json:"name"`
-	State string `json:"state,omitempty"` // a coordinator says it in its text
-	Said  string `json:"said"`
-}
-
-func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
-	var link connection
-	c := &cobra.Command{
-		Use: "ls", Short: "List the sweeps", Args: exactly(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
-				if err != nil {
-					return err
-				}
-				return a.listRemote(link)
-			}
-			list := trials.List(flags.dir)
-			if a.asJSON {
-				return a.printJSON(trials.NewShelf(flags.dir).Sweeps())
-			}
-			if len(list) == 0 {
-				return a.printf("no sweeps in %s\n", flags.dir)
-			}
-			table := terminal.NewTable("sweep", "state", "trials").Left(1, 2)
-			for _, f := range list {
-				state, err := f.State()
-				if errors.Is(err, trials.ErrNotFound) {
-					continue // it has just begun
-				}
-				if err != nil {
-					return err
-				}
-				table.Row(f.Name, sweepWord(f, state), sweepSum(state))
-			}
-			_, err := table.WriteTo(a.out)
-			return err
-		},
-	}
-	link.add(c, a)
-	a.jsonFlag(c)
-	return c
-}
-
-// sweepWord says in one word where a sweep stands.
-func sweepWord(f trials.Folder, s *sweep.State) string {
-	switch {
-	case s.Done:
-		return "done"
-	case !f.Led():
-		return "interrupted"
-	case s.Order == sweep.Pause:
-		return "paused"
-	}
-	return "running"
-}
-
-func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
-	var link connection
-	c := &cobra.Command{
-		Use: "show NAME", Short: "Show the trials of a sweep, the best first", Args: exactly("NAME"),
-		ValidArgsFunction: a.completeSweeps(flags),
-		RunE: func(c *cobra.Command, args []string) error {
-			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
-				if err != nil {
-					return err
-				}
-				return a.showRemote(link, args[0])
-			}
-			f := trials.Folder{Dir: flags.dir, Name: args[0]}
-			state, err := f.State()
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.onSweeps(c, link, flags, func(o trials.Operations) error {
+			answer, tell, err := q.ask(o, args)
 			if err != nil {
 				return err
 			}
-			return a.result(f.Report(state), func() error { return writeSweep(a.out, f, state) })
-		},
+			return a.result(answer, tell)
+		})
 	}
-	a.jsonFlag(c)
 	link.add(c, a)
+	a.jsonFlag(c)
 	return c
+}
+
+func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command {
+	return a.sweepAskCommand(flags, sweepAsk{
+		cobra.Command{Use: o.name + " NAME", Short: o.short, Long: o.short + ". " + o.long},
+		func(sweeps trials.Operations, args []string) (any, func() error, error) {
+			u, err := sweeps.Order(args[0], o.order)
+			return u, func() error { return a.printf("sweep %s %s: %s\n", u.Name, o.done, sweepSum(*u)) }, err
+		},
+	})
+}
+
+func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
+	return a.sweepAskCommand(flags, sweepAsk{
+		cobra.Command{Use: "ls", Short: "List the sweeps", Args: exactly()},
+		func(sweeps trials.Operations, _ []string) (any, func() error, error) {
+			list, err := sweeps.List()
+			return list, func() error { return a.writeSweeps(list) }, err
+		},
+	})
+}
+
+// writeSweeps writes a table of sweeps.
+func (a *app) writeSweeps(list []trials.Summary) error {
+	if len(list) == 0 {
+		return a.printf("no sweeps\n")
+	}
+	table := terminal.NewTable("sweep", "state", "trials").Left(1, 2)
+	for _, u := range list {
+		table.Row(u.Name, u.State, sweepSum(u))
+	}
+	_, err := table.WriteTo(a.out)
+	return err
+}
+
+func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
+	return a.sweepAskCommand(flags, sweepAsk{
+		cobra.Command{Use: "show NAME", Short: "Show the trials of a sweep, the best first"},
+		func(sweeps trials.Operations, args []string) (any, func() error, error) {
+			v, err := sweeps.Show(args[0])
+			return v, func() error { return writeSweep(a.out, v) }, err
+		},
+	})
 }
 
 // shownTrials is the number of trials that are listed.
 const shownTrials = 12
 
 // writeSweep writes the best trials, what mattered, and what to read with care.
-func writeSweep(w io.Writer, f trials.Folder, s *sweep.State) error {
-	report := f.Report(s)
+func writeSweep(w io.Writer, v *trials.Shown) error {
 	out := &printer{w: w}
-	out.printf("%s\n\n", sweepSum(s))
+	out.printf("%s\n\n", sweepSum(v.Summary))
 	header := []string{"trial", "state", "update"}
-	for _, m := range s.Spec.Metrics {
+	for _, m := range v.Metrics {
 		header = append(header, m.Name)
 	}
 	table := terminal.NewTable(append(header, "settings")...).Left(1, len(header))
-	for _, t := range s.Ranked()[:min(shownTrials, len(s.Trials))] {
-		row := []string{strconv.Itoa(t.ID), string(t.Status), terminal.Group(t.Step())}
-		for _, m := range s.Spec.Metrics {
-			row = append(row, estimateText(t.Values(m.Name, t.Reached())))
+	for _, id := range v.Ranked[:min(shownTrials, len(v.Ranked))] {
+		t := v.Trial(id)
+		row := []string{strconv.Itoa(t.ID), string(t.State), terminal.Group(t.Update)}
+		for i := range v.Metrics {
+			row = append(row, estimateText(t, i))
 		}
-		settings := strings.Join(t.Settings.Arguments(), " ")
-		if t.Of > 0 {
-			settings += fmt.Sprintf(" (trial %d with fresh seeds)", t.Of)
+		settings := settingsText(t, v.Keys())
+		if t.Confirms > 0 {
+			settings += fmt.Sprintf(" (trial %d with fresh seeds)", t.Confirms)
 		}
 		table.Row(append(row, settings)...)
 	}
 	if _, err := table.WriteTo(w); err != nil {
 		return err
 	}
-	for _, i := range report.Importance {
+	for _, i := range v.Importance {
 		if len(i.Keys) == 0 {
 			continue
 		}
@@ -205,23 +136,32 @@ func writeSweep(w io.Writer, f trials.Folder, s *sweep.State) error {
 		out.printf("\nwhat mattered for %s (share of the variance, by permutation in a forest that explains %.0f %%)\n  %s\n",
 			i.Metric, 100*i.Explained, strings.Join(parts, "\n  "))
 	}
-	for _, n := range report.Notes {
+	for _, n := range v.Notes {
 		out.printf("\nnote: %s\n", n)
 	}
-	if len(report.Best) == 0 {
-		return out.err
+	if len(v.Files) > 0 {
+		out.printf("\nfiles\n  %s  the page\n  %s\n", v.Files[0], strings.Join(v.Files[1:], "\n  "))
 	}
-	out.printf("\nfiles\n  %s  the page\n  %s\n  %s\n", f.Path(trials.PageFile), f.Path(trials.TableFile),
-		f.Path(trials.BestFolder))
 	return out.err
 }
 
-// estimateText is the mean of a few runs with its interval, or the value of one.
-func estimateText(values []float64) string {
-	if len(values) == 0 {
+// settingsText are the settings of a trial in the form key=value.
+func settingsText(t *sweep.ReportTrial, keys []string) string {
+	var list []string
+	for _, k := range keys {
+		if value, ok := t.Settings[k]; ok {
+			list = append(list, k+"="+value)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// estimateText is the mean of a few runs with its interval, or the value of one, of a metric of a trial.
+func estimateText(t *sweep.ReportTrial, metric int) string {
+	if metric >= len(t.Values) {
 		return "-"
 	}
-	e := sweep.NewEstimate(values)
+	e := t.Values[metric]
 	if e.N == 1 {
 		return metricText(e.Mean)
 	}
@@ -229,143 +169,90 @@ func estimateText(values []float64) string {
 }
 
 func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
-	var link connection
-	c := &cobra.Command{
-		Use: "best NAME", Short: "Print the best trial, and the command that trains it again", Args: exactly("NAME"),
-		ValidArgsFunction: a.completeSweeps(flags),
-		RunE: func(c *cobra.Command, args []string) error {
-			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
-				if err != nil {
-					return err
-				}
-				return a.bestRemote(link, args[0])
-			}
-			f := trials.Folder{Dir: flags.dir, Name: args[0]}
-			state, err := f.State()
-			if err != nil {
-				return err
-			}
-			if a.asJSON {
-				return a.bestJSON(f, state)
-			}
-			return a.writeBest(a.out, f, state)
+	return a.sweepAskCommand(flags, sweepAsk{
+		cobra.Command{Use: "best NAME", Short: "Print the best trial, and the command that trains it again"},
+		func(sweeps trials.Operations, args []string) (any, func() error, error) {
+			b, err := sweeps.Best(args[0])
+			return b, func() error { return a.writeBest(b) }, err
 		},
-	}
-	link.add(c, a)
-	a.jsonFlag(c)
-	return c
-}
-
-// bestTrials is what sweep best --json prints.
-type bestTrials struct {
-	Trials    []sweep.ReportTrial `json:"trials"` // one, or a Pareto front
-	Confirmed bool                `json:"confirmed"`
-	Command   string              `json:"command,omitempty"` // trains the same again; it is there when the sweep has ended
-}
-
-func (a *app) bestJSON(f trials.Folder, s *sweep.State) error {
-	best, confirmed := s.Best()
-	if len(best) == 0 {
-		return a.writeBest(io.Discard, f, s) // it says why
-	}
-	b := bestTrials{Confirmed: confirmed}
-	for _, t := range f.Report(s).Trials {
-		if slices.ContainsFunc(best, func(o *sweep.Trial) bool { return o.ID == t.ID }) {
-			b.Trials = append(b.Trials, t)
-		}
-	}
-	if text, err := os.ReadFile(f.Path(trials.BestFolder, "command.txt")); err == nil {
-		b.Command = strings.TrimSpace(string(text))
-	}
-	return a.printJSON(b)
+	})
 }
 
 // writeBest writes the best trials, and the command that trains the same again.
-func (a *app) writeBest(w io.Writer, f trials.Folder, s *sweep.State) error {
-	out := &printer{w: w}
-	best, confirmed := s.Best()
-	if len(best) == 0 {
-		return config.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name), "%s sweep show %s lists what there is",
-			a.invoked, f.Name)
-	}
-	for _, t := range best {
-		out.printf("trial %d  %s\n", t.ID, strings.Join(t.Settings.Arguments(), " "))
-		for _, m := range s.Spec.Metrics {
+func (a *app) writeBest(b *trials.Best) error {
+	out := &printer{w: a.out}
+	for i := range b.Trials {
+		t := &b.Trials[i]
+		out.printf("trial %d  %s\n", t.ID, settingsText(t, b.Keys))
+		for i, m := range b.Metrics {
 			of := ""
 			if n := len(t.Runs); n > 1 {
 				of = fmt.Sprintf("  mean of %d seeds, with its 95 %% interval", n)
 			}
-			out.printf("  %s %s%s\n", m.Name, estimateText(t.Values(m.Name, t.Reached())), of)
+			out.printf("  %s %s%s\n", m.Name, estimateText(t, i), of)
 		}
-		if o := s.Trial(t.Of); o != nil {
-			out.printf("  in the search it had %s: the best of many is lucky\n",
-				estimateText(o.Values(s.Spec.Metrics[0].Name, o.Reached())))
+		for j := range b.Searched {
+			if o := &b.Searched[j]; o.ID == t.Confirms {
+				out.printf("  in the search it had %s: the best of many is lucky\n", estimateText(o, 0))
+			}
 		}
 	}
-	if !confirmed {
+	if !b.Confirmed {
 		out.printf("\nnote: this is the best of %d trials, and expected to be worse with other seeds; confirm: {top: 3, "+
-			"seeds: 5} in the sweep file runs the best again\n", len(s.Trials))
+			"seeds: 5} in the sweep file runs the best again\n", b.Tried)
 	}
-	command, err := os.ReadFile(f.Path(trials.BestFolder, "command.txt"))
-	if err != nil {
-		return out.err // it is written when the sweep ends
+	if b.Command != "" {
+		out.printf("\nagain, to the same bits\n  %s\n", b.Command)
 	}
-	out.printf("\nagain, to the same bits\n  %s", command)
 	return out.err
 }
 
 func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	more := 0
-	var link connection
-	c := &cobra.Command{
-		Use: "extend NAME", Short: "Try more configurations in a sweep", Args: exactly("NAME"),
-		ValidArgsFunction: a.completeSweeps(flags),
-		RunE: func(c *cobra.Command, args []string) error {
-			if remote, err := a.remoteSweep(c, &link); remote || err != nil {
-				if err != nil {
-					return err
+	c := a.sweepAskCommand(flags, sweepAsk{
+		cobra.Command{Use: "extend NAME", Short: "Try more configurations in a sweep"},
+		func(sweeps trials.Operations, args []string) (any, func() error, error) {
+			v, err := sweeps.Extend(args[0], more)
+			return v, func() error {
+				if _, here := sweeps.(folderSweeps); here {
+					return writeSweep(a.out, v)
 				}
-				return a.extendRemote(link, args[0], more)
-			}
-			return a.extendSweep(args[0], more, *flags)
+				return a.printf("sweep %s goes on with %d more trials\n", args[0], more)
+			}, err
 		},
-	}
+	})
 	c.Flags().IntVar(&more, "trials", 0, "number of further trials; whole cohorts give the same result as a longer sweep")
 	flags.train.add(c, a.cores)
 	flags.page.add(c)
-	link.add(c, a)
-	a.jsonFlag(c)
 	return c
 }
 
-func (a *app) extendSweep(name string, more int, flags sweepFlags) error {
-	f := trials.Folder{Dir: flags.dir, Name: name}
-	state, err := f.State()
+// folderSweeps are the sweeps of a folder, for a command that leads those that it extends to their end.
+type folderSweeps struct {
+	*trials.Sweeps
+	app   *app
+	flags sweepFlags
+}
+
+// Extend implements trials.Operations.
+func (s folderSweeps) Extend(name string, more int) (*trials.Shown, error) {
+	if err := s.flags.train.check(); err != nil {
+		return nil, err
+	}
+	f, to, err := s.Extension(name, more)
 	if err != nil {
-		return err
-	}
-	if err := flags.train.check(); err != nil {
-		return err
-	}
-	if more < 1 {
-		return config.Hint(config.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
-	}
-	if f.Led() {
-		return config.Hint(config.Usagef("sweep %s is led by another process", name),
-			"end it with sweep stop, and extend it then")
-	}
-	text, err := os.ReadFile(f.Path(trials.SpecFile))
-	if err != nil {
-		return fmt.Errorf("read the spec of the sweep: %w", err)
+		return nil, err
 	}
 	j, err := trials.Again(trials.Request{
-		Kinds: a.kinds, Environment: a.settings(), Folder: f,
-		Path: f.Path(trials.SpecFile), Text: text,
+		Kinds: s.app.kinds, Environment: s.app.settings(), Folder: f, Path: f.Path(trials.SpecFile),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.leadSweep(j, flags, state.Spec.Trials+more)
+	if err := s.app.leadSweep(j, s.flags, to); err != nil {
+		return nil, err
+	}
+	return s.Show(name)
 }
 
 // completeSweeps completes the names of sweeps.

@@ -2,30 +2,16 @@ package cmd
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 )
-
-// remoteSweep reports whether a command is about the sweeps of a coordinator rather than those of a folder here: a
-// broker is named, and no folder.
-func (a *app) remoteSweep(c *cobra.Command, link *connection) (bool, error) {
-	if link.url == "" || c.Flags().Changed("sweeps-dir") {
-		return false, nil
-	}
-	return true, link.check(c)
-}
 
 func (a *app) sweepSubmitCommand(flags *sweepFlags) *cobra.Command {
 	var link connection
@@ -74,81 +60,56 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 	if flags.dry {
 		return a.sweepPlan(j, flags, a.out)
 	}
-	return a.askSweep(link, ops.SweepRequest{
-		Act: ops.SweepSubmit, Name: r.Folder.Name, Spec: string(r.Text), Files: files,
-		Environment: trials.KeyVariables(a.kinds, r.Environment),
-	}, a.remotely(link, "sweep", "show", r.Folder.Name))
-}
-
-// askSweep sends a request and prints the answer, and what to do next unless that is empty.
-func (a *app) askSweep(link connection, r ops.SweepRequest, next string) error {
-	return a.ask(link, func(ctx context.Context, client *ops.Client) error {
-		limited, cancel := context.WithTimeout(ctx, openLimit)
-		defer cancel()
-		answer, err := client.Sweep(limited, r)
+	return a.remoteSweeps(link, func(sweeps trials.Remote) error {
+		u, err := sweeps.Submit(ops.SweepRequest{
+			Name: r.Folder.Name, Spec: string(r.Text), Files: files, Environment: trials.KeyVariables(a.kinds, r.Environment),
+		})
 		if err != nil {
 			return err
 		}
-		if next != "" {
-			answer.Text += "\nnext\n  " + next + "\n"
-		}
-		said, _, _ := strings.Cut(answer.Text, "\n\nnext\n")
-		return a.result(sweepAnswer{Name: r.Name, Said: strings.TrimSpace(said)},
-			func() error { return a.printf("%s", answer.Text) })
+		return a.result(u, func() error {
+			return a.printf("submitted  sweep %s: it is under way\n\nnext\n  %s\n", u.Name,
+				a.remotely(link, "sweep", "show", u.Name))
+		})
 	})
 }
 
-func (a *app) orderRemote(link connection, name string, o sweepOrder) error {
-	act := map[sweep.Order]ops.SweepAct{
-		sweep.Halt: ops.SweepStop, sweep.Pause: ops.SweepPause,
-		sweep.Proceed: ops.SweepResume,
-	}[o.order]
-	return a.askSweep(link, ops.SweepRequest{Act: act, Name: name}, "")
-}
-
-func (a *app) listRemote(link connection) error {
-	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepList}, "")
-}
-
-func (a *app) showRemote(link connection, name string) error {
-	if a.asJSON {
-		return config.Hint(config.Usagef("--json is for a folder of sweeps here"),
-			"the coordinator's page has it at api/sweeps/%s", name)
+// onSweeps calls do with the sweeps of a command: those of a coordinator if a broker is named and no folder, or else
+// those of the folder.
+func (a *app) onSweeps(c *cobra.Command, link connection, flags *sweepFlags, do func(trials.Operations) error) error {
+	if link.url == "" || c.Flags().Changed("sweeps-dir") {
+		sweeps := &trials.Sweeps{Dir: flags.dir, Kinds: a.kinds, Leader: trials.Leader{Program: a.invoked}}
+		return do(folderSweeps{sweeps, a, *flags})
 	}
-	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepShow, Name: name}, "")
+	if err := link.check(c); err != nil {
+		return err
+	}
+	return a.remoteSweeps(link, func(sweeps trials.Remote) error { return do(sweeps) })
 }
 
-func (a *app) bestRemote(link connection, name string) error {
-	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepBest, Name: name}, "")
-}
-
-func (a *app) extendRemote(link connection, name string, more int) error {
-	return a.askSweep(link, ops.SweepRequest{Act: ops.SweepExtend, Name: name, Trials: more}, "")
+// remoteSweeps calls do with the sweeps of the coordinator at a broker.
+func (a *app) remoteSweeps(link connection, do func(trials.Remote) error) error {
+	return a.ask(link, func(ctx context.Context, client *ops.Client) error {
+		return do(trials.Remote{Ask: func(r ops.SweepRequest) (ops.SweepAnswer, error) {
+			limited, cancel := context.WithTimeout(ctx, openLimit)
+			defer cancel()
+			return client.Sweep(limited, r)
+		}})
+	})
 }
 
 // hostedSweeps leads the sweeps of a coordinator.
 func (a *app) hostedSweeps(dir string, log hclog.Logger) *trials.Sweeps {
 	return &trials.Sweeps{
 		Dir: dir, Kinds: a.kinds,
-		Leader:   trials.Leader{RunsDir: a.runsDir, Page: web.SweepFile, Program: a.invoked, Threads: a.cores, Log: log},
-		Describe: a.describeSweep,
+		Leader: trials.Leader{RunsDir: a.runsDir, Page: web.SweepFile, Program: a.invoked, Threads: a.cores, Log: log},
 	}
-}
-
-// describeSweep writes what a sweep has found.
-func (a *app) describeSweep(w io.Writer, f trials.Folder, s *sweep.State, best bool) error {
-	if best {
-		return a.writeBest(w, f, s)
-	}
-	return writeSweep(w, f, s)
 }
 
 // sweepsOf are the sweeps of a folder, for the page.
 func sweepsOf(dir string) *web.Sweeps {
 	shelf := trials.NewShelf(dir)
-	return &web.Sweeps{List: func() any { return shelf.Sweeps() }, Show: func(name string) (any,
-		error,
-	) {
+	return &web.Sweeps{List: func() any { return shelf.Sweeps() }, Show: func(name string) (any, error) {
 		return shelf.Sweep(name)
 	}}
 }

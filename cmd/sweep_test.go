@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,7 +53,7 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	said("rates", "ls")
 	refused("stop it, and extend it then", "extend", "rates", "--trials", "3")
 
-	said("sweep rates: pause", "pause", "rates")
+	said("sweep rates pauses: ", "pause", "rates")
 	journalHas := func(order string) {
 		t.Helper()
 		records, err := os.ReadFile(filepath.Join(dir, "rates", "journal.jsonl"))
@@ -61,9 +62,9 @@ func TestSweep_OverTheBroker(t *testing.T) {
 		}
 	}
 	journalHas(`"order":"pause"`)
-	said("sweep rates: run", "resume", "rates")
+	said("sweep rates goes on: ", "resume", "rates")
 	journalHas(`"order":"run"`)
-	said("sweep rates: stop", "stop", "rates")
+	said("sweep rates is stopped: ", "stop", "rates")
 	said("interrupted", "ls")
 	refused("not under way", "pause", "rates")
 	said("goes on", "resume", "rates")
@@ -71,6 +72,16 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	lead.says("sweep done")
 	said("done", "ls")
 	said("complete", "show", "rates")
+	for _, line := range [][]string{{"ls"}, {"show", "rates"}, {"best", "rates"}, {"stop", "rates"}, {"extend", "rates"}} {
+		for _, form := range [][]string{nil, {"--json"}} {
+			asked := slices.Concat([]string{"sweep"}, line, form)
+			there, here := c.run(asked...), c.run(slices.Concat(asked, []string{"--sweeps-dir", dir})...)
+			if there.code != here.code || there.out != here.out || there.err != here.err || here.out+here.err == "" {
+				t.Errorf("%q: the coordinator answers %d\n%s%s\nand the folder %d\n%s%s",
+					asked, there.code, there.out, there.err, here.code, here.out, here.err)
+			}
+		}
+	}
 	said("train "+filepath.Join(dir, "rates", "best", "config.yaml"), "best", "rates")
 	refused("is done", "stop", "rates")
 
@@ -142,13 +153,13 @@ func TestSweep_WithKeys(t *testing.T) {
 	for _, step := range []struct{ line, want string }{
 		{"submit " + file, "it is under way"},
 		{"show rates", "/6 trials"},
-		{"pause rates", "sweep rates: pause"},
-		{"resume rates", "sweep rates: run"},
-		{"stop rates", "sweep rates: stop"},
+		{"pause rates", "sweep rates pauses"},
+		{"resume rates", "sweep rates goes on"},
+		{"stop rates", "sweep rates is stopped"},
 		{"ls", "interrupted"},
 		{"extend rates --trials 3", "3 more trials"},
 		{"show rates", "/9 trials"},
-		{"stop rates", "sweep rates: stop"},
+		{"stop rates", "sweep rates is stopped"},
 	} {
 		r := c.must(append(append([]string{"sweep"}, strings.Fields(step.line)...), at("operator.nk")...)...)
 		if !strings.Contains(r.out, step.want) {

@@ -183,7 +183,7 @@ func (v *sweepScreen) say(text string) {
 
 // status is the picture of the sweep: a line for each trial under way, and a sum.
 func (v *sweepScreen) status(s *sweep.State) string {
-	sum := sweepSum(s)
+	sum := sweepSum(v.job.Folder.Summary(s))
 	if !v.screen.Terminal() {
 		return sum
 	}
@@ -229,26 +229,21 @@ func metricText(x float64) string {
 }
 
 // sweepSum says in one line how far a sweep is.
-func sweepSum(s *sweep.State) string {
-	count := map[sweep.Status]int{}
-	for _, t := range s.Trials {
-		count[t.Status]++
-	}
-	parts := []string{fmt.Sprintf("%d/%d trials", len(s.Trials), max(s.Spec.Trials, len(s.Trials)))}
+func sweepSum(u trials.Summary) string {
+	parts := []string{fmt.Sprintf("%d/%d trials", u.Trials, max(u.Cap, u.Trials))}
 	for _, status := range []sweep.Status{
 		sweep.StatusRunning, sweep.StatusWaiting, sweep.StatusPreempted, sweep.StatusInterrupted, sweep.StatusComplete,
 		sweep.StatusPruned, sweep.StatusDiverged, sweep.StatusFailed,
 	} {
-		if n := count[status]; n > 0 {
+		if n := u.Counts[status]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", status, n))
 		}
 	}
-	if best, _ := s.Best(); len(best) == 1 {
-		if x, ok := s.Value(best[0], s.Spec.Metrics[0]); ok {
-			parts = append(parts, fmt.Sprintf("best %s (trial %d)", metricText(x), best[0].ID))
-		}
-	} else if len(best) > 1 {
-		parts = append(parts, fmt.Sprintf("%d on the Pareto front", len(best)))
+	switch {
+	case len(u.Leads) > 1:
+		parts = append(parts, fmt.Sprintf("%d on the Pareto front", len(u.Leads)))
+	case u.Best != nil:
+		parts = append(parts, fmt.Sprintf("best %s (trial %d)", metricText(*u.Best), u.Leads[0]))
 	}
 	return strings.Join(parts, "  ")
 }

@@ -88,6 +88,7 @@ func (c *Client) Stop(ctx context.Context, run string) error {
 
 // Sweep asks the host about sweeps.
 func (c *Client) Sweep(ctx context.Context, r SweepRequest) (SweepAnswer, error) {
+	r.Room = int(c.conn.MaxPayload()) - overhead
 	return ask[SweepAnswer](ctx, c, sweepSubject, r)
 }
 

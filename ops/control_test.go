@@ -68,7 +68,7 @@ func (h *fakeHost) Run(name string) (Run, error) {
 }
 
 func (h *fakeHost) Sweep(r SweepRequest) (SweepAnswer, error) {
-	return SweepAnswer{Text: string(r.Act) + " " + r.Name}, nil
+	return json.Marshal(string(r.Act) + " " + r.Name)
 }
 
 func (h *fakeHost) Stop(name string) error {

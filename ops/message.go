@@ -162,9 +162,9 @@ type SweepRequest struct {
 	Files       map[string]string `json:"files,omitempty"`       // configuration files that it names, by path
 	Environment []string          `json:"environment,omitempty"` // NAME=value, of keys
 	Trials      int               `json:"trials,omitempty"`      // more of them, to extend
+	From        int               `json:"from,omitempty"`        // trials of a report to leave out at its beginning
+	Room        int               `json:"room,omitempty"`        // bytes that an answer may have; 0: any number
 }
 
-// SweepAnswer is the answer, for people.
-type SweepAnswer struct {
-	Text string `json:"text"`
-}
+// SweepAnswer is the answer: JSON, as the act has it. The package sweep/trials has the types.
+type SweepAnswer = json.RawMessage

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -304,41 +303,10 @@ type shelved struct {
 // NewShelf returns the shelf of a folder.
 func NewShelf(dir string) *Shelf { return &Shelf{dir: dir, reports: map[string]shelved{}} }
 
-// Sweeps lists the sweeps, the last begun first.
+// Sweeps lists the sweeps that can be read, the last begun first.
 func (s *Shelf) Sweeps() []Summary {
-	list := []Summary{}
-	for _, f := range List(s.dir) {
-		state, err := f.State()
-		if err != nil || state.Spec == nil {
-			continue
-		}
-		u := Summary{
-			Name: f.Name, State: state.Word(), Trials: len(state.Trials), Cap: state.Spec.Trials,
-			Metric: state.Spec.Metrics[0].Name, Began: state.Began,
-		}
-		if !state.Done && !f.Led() {
-			u.State = "interrupted"
-		}
-		if best, _ := state.Best(); len(best) > 0 {
-			if v, ok := state.Value(best[0], state.Spec.Metrics[0]); ok {
-				u.Best = &v
-			}
-		}
-		list = append(list, u)
-	}
-	slices.SortStableFunc(list, func(a, b Summary) int { return b.Began.Compare(a.Began) })
+	list, _ := summaries(s.dir)
 	return list
-}
-
-// Summary is a sweep in a list.
-type Summary struct {
-	Name   string    `json:"name"`
-	State  string    `json:"state"`
-	Trials int       `json:"trials"`
-	Cap    int       `json:"run_cap"`
-	Metric string    `json:"metric"`
-	Best   *float64  `json:"best,omitempty"`
-	Began  time.Time `json:"began"`
 }
 
 // Sweep is the report of a sweep.

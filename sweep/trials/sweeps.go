@@ -1,7 +1,6 @@
 package trials
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,23 +9,22 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// Sweeps leads the sweeps of a coordinator, any number at the same time. Its trials are runs of the coordinator.
+// Sweeps are the sweeps of a folder. With a host they are led here, any number at the same time, and their trials are
+// runs of the host; without one they are led by other processes.
 type Sweeps struct {
 	Dir    string // of the sweeps
 	Kinds  *config.Kinds
 	Leader Leader
-	// Describe writes what a sweep has found, for people: all of it, or the best trial only.
-	Describe func(w io.Writer, f Folder, s *sweep.State, best bool) error
 
 	mu  sync.Mutex
 	ctx context.Context // its end interrupts the sweeps; nil: the host is not ready
@@ -136,59 +134,41 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	return l, nil
 }
 
-// Answer carries out a request.
-func (m *Sweeps) Answer(r ops.SweepRequest) (ops.SweepAnswer, error) {
-	text, err := m.answer(r)
-	return ops.SweepAnswer{Text: text}, err
+// state reads the journal of a sweep.
+func (m *Sweeps) state(name string) (Folder, *sweep.State, error) {
+	f := Folder{m.Dir, name}
+	if err := setting.CheckRun(name); err != nil {
+		return f, nil, config.Usage(fmt.Errorf("%w: %w", ErrNotFound, err))
+	}
+	state, err := f.State()
+	return f, state, err
 }
 
-func (m *Sweeps) answer(r ops.SweepRequest) (string, error) {
-	f := Folder{m.Dir, r.Name}
-	switch r.Act {
-	case ops.SweepSubmit:
-		return m.submit(f, r)
-	case ops.SweepList:
-		return m.list()
-	case ops.SweepShow, ops.SweepBest:
-		state, err := f.State()
-		if err != nil {
-			return "", err
-		}
-		var b bytes.Buffer
-		err = m.Describe(&b, f, state, r.Act == ops.SweepBest)
-		return b.String(), err
-	case ops.SweepStop, ops.SweepPause, ops.SweepResume, ops.SweepExtend:
-		return m.order(f, r)
+// List implements Operations.
+func (m *Sweeps) List() ([]Summary, error) { return summaries(m.Dir) }
+
+// Show implements Operations.
+func (m *Sweeps) Show(name string) (*Shown, error) {
+	f, state, err := m.state(name)
+	if err != nil {
+		return nil, err
 	}
-	return "", config.Usagef("%q is nothing that can be asked of a sweep", r.Act)
+	return f.Shown(state), nil
 }
 
-func (m *Sweeps) list() (string, error) {
-	var b strings.Builder
-	for _, f := range List(m.Dir) {
-		state, err := f.State()
-		if errors.Is(err, ErrNotFound) {
-			continue // it has just begun
-		}
-		if err != nil {
-			return "", err
-		}
-		word := state.Word()
-		if !state.Done && !f.Led() {
-			word = "interrupted"
-		}
-		fmt.Fprintf(&b, "%-24s %-12s %d trials\n", f.Name, word, len(state.Trials))
+// Best implements Operations.
+func (m *Sweeps) Best(name string) (*Best, error) {
+	f, state, err := m.state(name)
+	if err != nil {
+		return nil, err
 	}
-	if b.Len() == 0 {
-		return "no sweeps\n", nil
-	}
-	return b.String(), nil
+	return f.best(state, m.Leader.Program)
 }
 
 // submit begins a sweep. The configuration files that it names come with the request, and are kept in its folder.
-func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (string, error) {
+func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (*Summary, error) {
 	if err := CheckName(f.Name); err != nil {
-		return "", err
+		return nil, err
 	}
 	read := func(path string) ([]byte, error) {
 		text, ok := r.Files[filepath.Base(path)]
@@ -202,70 +182,119 @@ func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (string, error) {
 		Read: read,
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	j.source = source{Environment: r.Environment, Files: r.Files}
 	if err := m.lead(j, 0); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("submitted  sweep %s: it is under way\n", f.Name), nil
-}
-
-// order gives an order to a sweep. One that is not led goes on with resume and extend.
-func (m *Sweeps) order(f Folder, r ops.SweepRequest) (string, error) {
-	m.mu.Lock()
-	led := m.led[f.Name]
-	m.mu.Unlock()
-	if led != nil {
-		if err := led.wait(); err != nil {
-			return "", err
-		}
+		return nil, err
 	}
 	state, err := f.State()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	switch {
-	case r.Act == ops.SweepExtend && r.Trials < 1:
-		return "", config.Usagef("%d further trials: at least 1", r.Trials)
-	case r.Act == ops.SweepExtend && led != nil:
-		return "", config.Usagef("sweep %s is under way: stop it, and extend it then", f.Name)
-	case r.Act == ops.SweepExtend:
-		return fmt.Sprintf("sweep %s goes on with %d more trials\n", f.Name, r.Trials), m.again(f, state.Spec.Trials+r.Trials)
-	case state.Done:
-		return "", config.Usagef("sweep %s is done", f.Name)
-	case r.Act == ops.SweepResume && led == nil:
-		return fmt.Sprintf("sweep %s goes on\n", f.Name), m.again(f, 0)
-	case led == nil:
-		return "", config.Usagef("sweep %s is not under way", f.Name)
-	}
-	order := map[ops.SweepAct]sweep.Order{
-		ops.SweepStop: sweep.Halt, ops.SweepPause: sweep.Pause,
-		ops.SweepResume: sweep.Proceed,
-	}[r.Act]
-	if err := f.SetOrder(order); err != nil {
-		return "", err
-	}
-	if order == sweep.Halt {
-		<-led.end
-	} else if err := led.obeyed(f, order); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("sweep %s: %s\n", f.Name, order), nil
+	u := f.Summary(state)
+	return &u, nil
 }
 
-// obeyed waits until the journal has an order, or the sweep has ended: who asks for the sweep next then sees it.
-func (l *ledSweep) obeyed(f Folder, order sweep.Order) error {
-	for {
-		if state, err := f.State(); err != nil || state.Order == order {
-			return err
-		}
+// Order implements Operations. A host goes on with a sweep that nobody leads; elsewhere that is a matter of the command
+// that began it.
+func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
+	l, err := m.here(name)
+	if err != nil {
+		return nil, err
+	}
+	f, state, err := m.state(name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case state.Done:
+		err = config.Hint(config.Usagef("sweep %s is done", name), "more trials: %s sweep extend %s", m.Leader.Program, name)
+	case l.running(f):
+		err = l.obey(f, o)
+	case o != sweep.Proceed:
+		err = config.Usagef("sweep %s is not under way: no process leads it", name)
+	case m.Leader.Host == nil:
+		err = config.Hint(config.Usagef("no process leads sweep %s any more", name),
+			"the command that began it goes on: %s sweep %s --name %s", m.Leader.Program, f.Path(SpecFile), name)
+	default:
+		err = m.again(f, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if state, err = f.State(); err != nil {
+		return nil, err
+	}
+	u := f.Summary(state)
+	return &u, nil
+}
+
+// here is the sweep of that name if it is led here, once its journal is there; else nil.
+func (m *Sweeps) here(name string) (*ledSweep, error) {
+	m.mu.Lock()
+	l := m.led[name]
+	m.mu.Unlock()
+	if l == nil {
+		return nil, nil
+	}
+	return l, l.wait()
+}
+
+// running reports whether the sweep is led here, or by another process.
+func (l *ledSweep) running(f Folder) bool {
+	if l != nil {
 		select {
 		case <-l.end:
-			return nil
-		case <-time.After(20 * time.Millisecond):
+		default:
+			return true
 		}
 	}
+	return f.Led()
+}
+
+// obey gives an order, and waits until the journal has it, or until nobody leads the sweep any more: who asks for the
+// sweep next then sees it.
+func (l *ledSweep) obey(f Folder, o sweep.Order) error {
+	if err := f.SetOrder(o); err != nil {
+		return err
+	}
+	for ; l.running(f); time.Sleep(20 * time.Millisecond) {
+		if state, err := f.State(); err != nil || state.Order == o && o != sweep.Halt {
+			return err
+		}
+	}
+	return nil
+}
+
+// Extension is the number of trials that a sweep has with more of them.
+func (m *Sweeps) Extension(name string, more int) (Folder, int, error) {
+	l, err := m.here(name)
+	if err != nil {
+		return Folder{}, 0, err
+	}
+	f, state, err := m.state(name)
+	switch {
+	case err != nil:
+		return f, 0, err
+	case more < 1:
+		return f, 0, config.Hint(config.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
+	case l.running(f):
+		return f, 0, config.Usagef("sweep %s is under way: stop it, and extend it then", name)
+	}
+	return f, state.Spec.Trials + more, nil
+}
+
+// Extend implements Operations. It returns when the sweep goes on.
+func (m *Sweeps) Extend(name string, more int) (*Shown, error) {
+	f, to, err := m.Extension(name, more)
+	if err == nil {
+		err = m.again(f, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.Show(name)
 }
 
 // source is what a spec needs besides its text, so that a sweep can go on from its folder alone.

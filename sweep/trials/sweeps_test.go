@@ -2,9 +2,9 @@ package trials
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -26,13 +26,7 @@ func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = &Sweeps{
-		Dir: dir, Kinds: config.Builtin().Kinds(),
-		Describe: func(w io.Writer, f Folder, s *sweep.State, _ bool) error {
-			_, err := fmt.Fprintf(w, "%s %s\n", f.Name, s.Word())
-			return err
-		},
-	}
+	m = &Sweeps{Dir: dir, Kinds: config.Builtin().Kinds()}
 	h := lead.New(lead.Config{
 		RunsDir: t.TempDir(), URL: "embedded", Kinds: m.Kinds, Log: log,
 		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
@@ -62,7 +56,7 @@ func ask(m *Sweeps, r ops.SweepRequest) (string, error) {
 		answer, err := m.Answer(r)
 		var refusal *ops.Error
 		if !errors.As(err, &refusal) || refusal.Code != ops.Unavailable {
-			return answer.Text, err
+			return string(answer), err
 		}
 	}
 }
@@ -80,17 +74,20 @@ func TestSweeps_SubmittedIsThere(t *testing.T) {
 			act  ops.SweepAct
 			want string
 		}{
-			{ops.SweepShow, name + " running"},
-			{ops.SweepBest, name + " running"},
-			{ops.SweepPause, "sweep " + name + ": pause"},
-			{ops.SweepResume, "sweep " + name + ": run"},
-			{ops.SweepSubmit, "under way"},
-			{ops.SweepList, name},
+			{ops.SweepShow, `"name":"` + name + `","state":"running"`},
+			{ops.SweepPause, `"name":"` + name + `","state":"paused"`},
+			{ops.SweepResume, `"name":"` + name + `","state":"running"`},
+			{ops.SweepSubmit, `"name":"` + name + `","state":"running"`},
+			{ops.SweepList, `"name":"` + name + `","state":"running"`},
 		} {
 			got, err := ask(m, ops.SweepRequest{Act: c.act, Name: name, Spec: smallSweep})
 			if err != nil || !strings.Contains(got, c.want) {
 				t.Errorf("%s %s: got %q, %v", c.act, name, got, err)
 			}
+		}
+		got, err := ask(m, ops.SweepRequest{Act: ops.SweepBest, Name: name})
+		if err == nil || !strings.Contains(err.Error(), "no trial of sweep "+name+" is complete") {
+			t.Errorf("best %s: got %q, %v", name, got, err)
 		}
 	}
 }
@@ -141,8 +138,8 @@ func TestFolder_BeforeTheFirstRecord(t *testing.T) {
 			t.Errorf("losers %v, %v", losers, err)
 		}
 		m, ended := hosted(t, dir)
-		if got, err := m.list(); err != nil {
-			t.Errorf("got %q, %v", got, err)
+		if got, err := m.List(); err != nil {
+			t.Errorf("got %v, %v", got, err)
 		}
 		for began := false; !began; {
 			_, err := j.Folder.State()
@@ -150,4 +147,79 @@ func TestFolder_BeforeTheFirstRecord(t *testing.T) {
 		}
 		ended()
 	}
+}
+
+// TestRemote_LongReport: a report that is larger than a message comes whole.
+func TestRemote_LongReport(t *testing.T) {
+	t.Parallel()
+	for room, want := range map[int]int{0: 1, 1 << 20: 1, 900: 4, 1: 7} {
+		asked := 0
+		remote := Remote{func(r ops.SweepRequest) (ops.SweepAnswer, error) {
+			asked++
+			v := &Shown{Report: &sweep.Report{}, Summary: Summary{Trials: 7}}
+			for id := range 7 {
+				v.Trials = append(v.Trials, sweep.ReportTrial{ID: id + 1})
+			}
+			if err := v.cut(r.From, room); err != nil {
+				return nil, err
+			}
+			data, err := json.Marshal(v)
+			if room > 1 && len(data) > room {
+				t.Errorf("%d bytes in a message with room for %d", len(data), room)
+			}
+			return data, err
+		}}
+		v, err := remote.Show("s")
+		if err != nil || len(v.Trials) != 7 || v.Trials[6].ID != 7 || asked != want {
+			t.Errorf("room for %d bytes: %d requests, %v, %v", room, asked, v, err)
+		}
+	}
+}
+
+// TestRemote_AnswersAsTheFolder: what is asked of the sweeps of a folder has the same answer, or the same refusal, from
+// the host.
+func TestRemote_AnswersAsTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m, ended := hosted(t, dir)
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: "s", Spec: smallSweep}); err != nil {
+		t.Fatal(err)
+	}
+	remote := Remote{m.Answer}
+	folder := &Sweeps{Dir: dir, Leader: Leader{Program: m.Leader.Program}}
+	same := func(what string, do func(Operations) (any, error)) {
+		t.Helper()
+		var texts []string
+		for _, o := range []Operations{folder, remote} {
+			answer, err := do(o)
+			text, bad := json.Marshal(answer)
+			if bad != nil {
+				t.Fatal(bad)
+			}
+			texts = append(texts, fmt.Sprintf("%s %v; %s", text, err, config.HintOf(err)))
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("%s: the folder answers\n%s\nand the coordinator\n%s", what, texts[0], texts[1])
+		}
+	}
+	every := func() {
+		t.Helper()
+		same("ls", func(o Operations) (any, error) { return o.List() })
+		for _, name := range []string{"s", "none", "../s"} {
+			same("show "+name, func(o Operations) (any, error) { return o.Show(name) })
+			same("best "+name, func(o Operations) (any, error) { return o.Best(name) })
+		}
+		same("extend", func(o Operations) (any, error) { return o.Extend("s", 0) })
+	}
+	for _, order := range []sweep.Order{sweep.Pause, sweep.Pause, sweep.Proceed, sweep.Pause} {
+		same(string(order), func(o Operations) (any, error) { return o.Order("s", order) })
+	}
+	every()
+	same("extend", func(o Operations) (any, error) { return o.Extend("s", 3) })
+	if _, err := folder.Order("s", sweep.Halt); err != nil {
+		t.Error(err)
+	}
+	every()
+	same("stop", func(o Operations) (any, error) { return o.Order("s", sweep.Halt) })
+	ended()
 }
