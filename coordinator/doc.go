@@ -3,29 +3,83 @@
 // package sees vectors, layouts and bytes, never a model.
 //
 // The type machine makes all decisions. It has no clock, no network and no goroutine: messages and times go in,
-// commands come out, and the same input gives the same output. It consists of parts, each with a state of its own:
+// commands come out, and the same input gives the same output. The type Coordinator is the shell around it: it has the
+// bus, the clock, the disk and the observer. These are their parts, each with its file:
 //
-//	life         whether the run goes on, and what it waits for
-//	accounts     what is held against a worker
-//	members      which workers take part
-//	timing       how long things take, and how long they may take
-//	auditing     which blocks are computed twice
-//	exchange     how gradients get here: pulled by the coordinator, or summed by workers
-//	transfer     how gradients and the data set travel
-//	leasing      which worker computes which block
-//	run          parameters, steps and milestones
-//	judgement    which bits are right where workers are not simply believed
+//	   Hello Fetch Ready Heartbeat Need Result Chunk ChunksAt Share Bye      from workers, by the bus
+//	                                |
+//	+-- shell, in ------------------v--------------------------------------------------------------------------------+
+//	| coordinator.go  the loop: messages, ticks, answers       replay.go      what an earlier coordinator left       |
+//	| inbox.go        to the goroutine of the loop             admittance.go  limits for each key                    |
+//	| receiver.go     chunks into their buffers                guests.go      chunks out of shared memory            |
+//	+-------------------------------+--------------------------------------------------------------------------------+
+//	                                |  receive(now, message)  tick(now)  remind(now)  verdict(now, answer)
+//	+-- machine --------------------v--------------------------------------------------------------------------------+
+//	| machine.go    which part acts, in which order           config.go    what the run is                           |
+//	| admission.go  who may speak                             presence.go  who is ready and alive                    |
+//	| results.go    a block, until it is in the tree          remind.go    what was lost                             |
+//	| sharing.go    who shares memory                         stats.go     figures                                   |
+//	|                                                                                                                |
+//	| trust                              rounds, leases, members               exchange                              |
+//	|                                                                                                                |
+//	| accounts.go   against a worker     life.go        does the run go on     exchange.go     star, or sharded      |
+//	| standing.go   does it deliver      members.go     who takes part         sums.go         sums by workers       |
+//	| auditing.go   what is confirmed -> timing.go      how long it may take   relaying.go     parameters handed on  |
+//	| claims.go     what was said        pace.go        how fast each is       integers.go     scales of gradients   |
+//	| judgement.go  what is right     -> leasing.go     who computes what   -> differences.go  of parameters         |
+//	| review.go     what follows      <- lease.go task.go round.go          <- transfer.go     chunks, by credit     |
+//	|                                    speculation.go what is late           data.go         the data set          |
+//	|                                    waiting.go     what is waited for                                           |
+//	|                                         | sums          ^ parameters                                           |
+//	|                                         v               |                                                      |
+//	|                                    run.go  a step: sum, update, next     optimiser.go    Adam, or Nesterov     |
+//	|                                                                          milestones.go   validate, save, stop  |
+//	|                                                                                                                |
+//	| outbox.go commands.go  what is to be done, in order                                                            |
+//	+-------------------------------+--------------------------------------------------------------------------------+
+//	                                |  take(): commands
+//	+-- shell, out -----------------v--------------------------------------------------------------------------------+
+//	| execute.go     does each command, in order              referee.go      computes a block here                  |
+//	| publish.go     to the bus                               save.go         checkpoints, in checkpoint.go          |
+//	| laying.go      to shared memory                         rollback.go     back to one of them                    |
+//	| report.go      to the observer                          term.go         the number of this coordinator         |
+//	| rejections.go  what was refused                         history.go log.go journal.go  the log                  |
+//	+-------------------------------+--------------------------------------------------------------------------------+
+//	                                v
+//	   Introduce Welcome Theta ThetaAt Relay Stay Lease Reduce Pull Piece Refusal End      to workers
 //
-// The work on one block is a task, and the phase of the task says where it stands: see task.go. The way of a block from
-// its announcement to the tree stands in results.go; that of a gradient which workers sum in sums.go; that of
-// parameters which workers hand on in relaying.go.
+// The fields of the machine list its parts: one uses those above it and none below. The work on one block is a task,
+// and the phase of the task says where it stands: see task.go. A block goes from its announcement to the tree by
+// results.go. If workers are not simply believed, it goes by review.go, too. A gradient that workers sum goes by
+// sums.go.
 //
-// The type Coordinator is the shell around the machine: it has the bus, the clock, the disk and the observer.
+// # Who owns which memory
+//
+//	parameters   belong to run: state, of which the optimiser's theta is the front. The shell reads run.shown between
+//	             two events, to send it. The referee and checkpoints have copies.
+//	a gradient   comes out of transfer.pool, and is written by the receiver from expectCommand on, until it is whole
+//	             or closeCommand. Then the tree has it. What the tree or the optimiser has used up goes back.
+//	a sum        of sections lies in the memory of its round: chunks are stored where they belong in the total.
+//	commands     belong to the outbox: what take returns is valid until the next event.
+//	messages     belong to the machine once it has received them. Who is lent their bytes keeps nothing of them.
+//	the data set belongs to the shell, and is never written.
+//
+// The goroutine of Run owns the Coordinator. Others may call what says so: Stats, Rejections and Checkpoint. Handlers
+// of the bus use the gate, the receiver and the inbox only.
+//
+// # Trust
 //
 // Workers are not trusted. If several of them report on a block, they must agree. If they do not, a referee in the
 // coordinator's own process decides. A worker that reported wrong bits is cut off, and all that it contributed and
 // nobody confirmed is undone: accounts.go says what is held against a worker, review.go what follows from a doubt.
 //
+// # Invariants
+//
 // The parameters after a step are a function of the configuration and the initial parameters alone. They do not depend
 // on which worker computed what, on the order of arrival, or on what was lost, repeated, refused or computed again.
+//
+// A shard is in one place: free, in a task, or in the tree. A step closes when all shards are in the tree and no task
+// is in dispute. A message that fails a check changes nothing but what is held against its sender. The log is given a
+// step before its checkpoint is written, and a term is on disk before a message bears it. Other invariants stand at the
+// state that they hold for.
 package coordinator

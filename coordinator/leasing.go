@@ -29,7 +29,9 @@ type leasing struct {
 
 	pass   int      // how often the work at these parameters was begun anew
 	rounds []*round // under way at these parameters: validation before gradient
-	leases []*lease // of these rounds, by id
+	// leases are those of these rounds, by id.
+	// Invariant: byID holds the same, and no id above lastID was ever given.
+	leases []*lease
 	byID   map[uint64]*lease
 	lastID uint64
 	// calmAt is when members of which nothing is known are believed again. Before that, one of them let a block wait.

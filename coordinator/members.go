@@ -47,7 +47,7 @@ type key struct {
 
 // members are the workers that take part in a run.
 //
-// Invariant: list and byKey hold the same members.
+// Invariant: list and byKey hold the same members, at most maxMembers.
 type members struct {
 	list   []*member // in order of arrival
 	byKey  map[key]*member

@@ -11,7 +11,7 @@ import (
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
 type optimiser struct {
 	rule
-	theta       []float32       // the parameters
+	theta       []float32       // the parameters; their memory is the front of run.state
 	differences *differences    // nil: the rule updates the parameters themselves
 	average     *vector.Average // of the parameters over updates; nil: there is none
 	step        uint64

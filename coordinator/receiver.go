@@ -27,7 +27,9 @@ type buffer struct {
 	step    uint64
 	chunks  wire.Chunking
 	values  []float32
-	states  []atomic.Uint32 // by chunk
+	// states are those of the chunks.
+	// Invariant: only who has moved a chunk from wanted to storing writes its values; none is stored twice.
+	states []atomic.Uint32
 }
 
 // The states of a chunk in its buffer.

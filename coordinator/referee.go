@@ -17,7 +17,7 @@ type referee struct {
 	cancel  context.CancelFunc
 	queue   []question
 	theta   []float32 // of the last question
-	busy    bool
+	busy    bool      // a question is being computed, or its answer waits in done
 	done    chan verdict
 }
 

@@ -15,10 +15,12 @@ import (
 // Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
 // Invariant: open is the number of shards that are not in the tree.
 type round struct {
-	work          wire.Work
-	sections      wire.Sections // of the gradient, which blocks are announced with; none: it is not shared out
-	star          bool          // it is shared out no more
-	kept          []*task       // of a gradient that is shared out: those whose bits are known, by first shard
+	work     wire.Work
+	sections wire.Sections // of the gradient, which blocks are announced with; none: it is not shared out
+	star     bool          // it is shared out no more
+	// kept are the tasks of a gradient that is shared out whose bits are known, by first shard.
+	// Invariant: each is in the tree, and a member keeps its block, or its values are here.
+	kept          []*task
 	of            *round        // of a sum: the round whose blocks are summed,
 	number        int           // and which sum of the pass it is
 	openedAt      time.Duration // when it was begun
@@ -38,6 +40,7 @@ type round struct {
 	times         []time.Duration // of finished leases, for one shard after the other
 	contributions []Contribution  // what the tree was made of
 	// disputes are the tasks about which workers said different things and whose bits are not known.
+	// Invariant: all disputed and contested tasks are here, and none that is open or merged.
 	disputes []*task
 
 	// A wave is one lease for each slot of all workers. The size of blocks is set when a wave begins, so that workers

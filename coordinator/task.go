@@ -79,10 +79,14 @@ type task struct {
 	failures []*failure
 	claims   []*claim // what workers have announced
 
-	audited bool   // a second worker has to confirm it
-	copy    *lease // whose copy is here, whole; nil: none is
-	copyAt  time.Duration
-	arrived *lease     // whose copy has come since the task was last looked at; nil: none
+	audited bool // a second worker has to confirm it
+	// copy is the lease whose copy is here, whole; nil: none is.
+	// Invariant: it is set while the task is held.
+	copy   *lease
+	copyAt time.Duration
+	// arrived is the lease whose copy has come since the task was last looked at; nil: none.
+	// Invariant: it is nil between two events.
+	arrived *lease
 	parties []*account // to the dispute
 	charged bool       // who failed has been charged with it
 

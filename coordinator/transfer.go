@@ -20,14 +20,18 @@ type transfer struct {
 	inFlight  int           // bytes of gradients
 	arrivedAt time.Duration // when the last chunk of anybody arrived
 	opened    uint64        // number of the last delivery that was begun
-	pool      [][]float32   // vectors of a gradient's size, not in use
-	data      dataset
-	timing    *timing
-	out       *outbox
+	// pool has vectors of a gradient's size that are not in use.
+	// Invariant: nobody writes into them: all chunks of their delivery are here, or its closeCommand is given.
+	pool   [][]float32
+	data   dataset
+	timing *timing
+	out    *outbox
 }
 
 // delivery is a block's gradient on its way from a worker. The bytes are verified and stored outside the machine, which
 // counts what has arrived: see receiver.
+//
+// Invariant: while the lease is pulled, missing is the number of chunks that got lacks, and got has none from next on.
 type delivery struct {
 	chunks  wire.Chunking
 	opening uint64    // its number; 0: nothing was asked for yet
