@@ -91,7 +91,7 @@ func TestFiles_ONNX(t *testing.T) {
 		if file.Name != "filter_step.onnx" {
 			continue
 		}
-		g, err := Decode(file.Data)
+		g, err := decode(file.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestFiles_ONNX(t *testing.T) {
 	if _, err := Files(m, "pickle"); !errors.Is(err, ErrFormat) {
 		t.Errorf("another format: %v", err)
 	}
-	if _, err := Decode([]byte("\x3a\x7f")); !errors.Is(err, ErrONNX) {
+	if _, err := decode([]byte("\x3a\x7f")); !errors.Is(err, errONNX) {
 		t.Errorf("a torn file: %v", err)
 	}
 }

@@ -109,9 +109,6 @@ func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	}, nil
 }
 
-// ID is the agent's name in the pool and in its runs.
-func (a *Agent) ID() string { return a.cfg.ID }
-
 // Left is closed when ctx has ended and the leases are handed back. Run returns later, after the shards that are being
 // computed; nobody needs their results.
 func (a *Agent) Left() <-chan struct{} { return a.left }

@@ -664,7 +664,7 @@ func TestNewAgent_Config(t *testing.T) {
 		}
 	}
 	a, err := NewAgent(AgentConfig{Build: buildStill}, wire.NewMemory(nil), hclog.NewNullLogger())
-	if err != nil || wire.CheckName(a.ID()) != nil || a.cfg.Token == 0 {
-		t.Errorf("id %q, %v", a.ID(), err)
+	if err != nil || wire.CheckName(a.cfg.ID) != nil || a.cfg.Token == 0 {
+		t.Errorf("id %q, %v", a.cfg.ID, err)
 	}
 }

@@ -170,7 +170,7 @@ func TestNPZ_LengthMaskAndParts(t *testing.T) {
 		t.Errorf("padding was read: %+v", e)
 	}
 	equal(t, "notes", d.Notes, []string{"array reward [2 3] is not used"})
-	s, err := d.Split(1, DefaultFractions())
+	s, err := d.Split(1, usual)
 	if err != nil || !reflect.DeepEqual(s, Split{Training: []int{1}, Test: []int{0}}) {
 		t.Errorf("Split = %+v, %v, want that of the file", s, err)
 	}

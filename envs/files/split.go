@@ -72,9 +72,6 @@ type Fractions struct {
 	Test       float64 // default 0.1
 }
 
-// DefaultFractions divides episodes 80/10/10.
-func DefaultFractions() Fractions { return Fractions{Validation: 0.1, Test: 0.1} }
-
 // splitSample separates the random stream of splits from those of training, which have the same key.
 const splitSample = 2
 

@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// usual divides episodes 80/10/10.
+var usual = Fractions{Validation: 0.1, Test: 0.1}
+
 // ramp is a data set of n episodes; episode i has i+2 steps.
 func ramp(n int) *Dataset {
 	d := &Dataset{}
@@ -23,7 +26,7 @@ func ramp(n int) *Dataset {
 
 func TestSplit_IsAPartitionBySeed(t *testing.T) {
 	d := ramp(50)
-	first, err := d.Split(7, DefaultFractions())
+	first, err := d.Split(7, usual)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +40,8 @@ func TestSplit_IsAPartitionBySeed(t *testing.T) {
 			t.Fatalf("episode %d is missing or in two parts: %v", i, all)
 		}
 	}
-	again, _ := d.Split(7, DefaultFractions())
-	other, _ := d.Split(8, DefaultFractions())
+	again, _ := d.Split(7, usual)
+	other, _ := d.Split(8, usual)
 	if !reflect.DeepEqual(first, again) || reflect.DeepEqual(first, other) {
 		t.Error("the split is not a function of the seed")
 	}
@@ -46,13 +49,13 @@ func TestSplit_IsAPartitionBySeed(t *testing.T) {
 }
 
 func TestSplit_SmallAndWrong(t *testing.T) {
-	if s, err := ramp(3).Split(1, DefaultFractions()); err != nil || len(s.Training) != 1 || len(s.Validation) != 1 || len(s.Test) != 1 {
+	if s, err := ramp(3).Split(1, usual); err != nil || len(s.Training) != 1 || len(s.Validation) != 1 || len(s.Test) != 1 {
 		t.Errorf("three episodes: %+v, %v", s, err)
 	}
 	if s, err := ramp(1).Split(1, Fractions{}); err != nil || len(s.Training) != 1 {
 		t.Errorf("one episode, nothing held out: %+v, %v", s, err)
 	}
-	if _, err := ramp(2).Split(1, DefaultFractions()); err == nil {
+	if _, err := ramp(2).Split(1, usual); err == nil {
 		t.Error("two episodes were divided into three parts")
 	}
 	for _, f := range []Fractions{{-0.1, 0}, {0.5, 0.5}, {math.NaN(), 0}} {
@@ -62,7 +65,7 @@ func TestSplit_SmallAndWrong(t *testing.T) {
 	}
 	d := ramp(3)
 	d.Episodes[1].Part = Training
-	if _, err := d.Split(1, DefaultFractions()); err == nil {
+	if _, err := d.Split(1, usual); err == nil {
 		t.Error("a split of one episode of three was accepted")
 	}
 }

@@ -126,7 +126,7 @@ func TestSplitByTime(t *testing.T) {
 	if same, err := (&Settings{Split: "auto", Validation: 0.1, Test: 0.1}).Divided(three); err != nil || same != three {
 		t.Errorf("many episodes: %v", err)
 	}
-	if _, err := readAs(t, Options{}, "y\n1\n2\n3\n").SplitByTime(DefaultFractions()); err == nil {
+	if _, err := readAs(t, Options{}, "y\n1\n2\n3\n").SplitByTime(usual); err == nil {
 		t.Error("three steps were divided")
 	}
 }

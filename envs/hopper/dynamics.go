@@ -163,14 +163,3 @@ func (f *factor) backward(x *[links]float64) {
 	x[1] = float64((x[1] - float64(l[3][1]*x[3]) - float64(l[2][1]*x[2])) * f.inverse[1])
 	x[0] = float64((x[0] - float64(l[3][0]*x[3]) - float64(l[2][0]*x[2]) - float64(l[1][0]*x[1])) * f.inverse[0])
 }
-
-// accelerations returns φ̈ of the robot in flight.
-func (b *body) accelerations(s *State, torque *[hinges]float64) [links]float64 {
-	p := poseOf(s)
-	m, n := b.massMatrix(&p)
-	f := factorize(&m)
-	q := b.forces(&n, s, torque)
-	f.forward(&q)
-	f.backward(&q)
-	return q
-}

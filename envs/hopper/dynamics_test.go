@@ -121,6 +121,17 @@ func TestAccelerations_AgreeWithHingeForces(t *testing.T) {
 	}
 }
 
+// accelerations returns φ̈ of the robot in flight.
+func (b *body) accelerations(s *State, torque *[hinges]float64) [links]float64 {
+	p := poseOf(s)
+	m, n := b.massMatrix(&p)
+	f := factorize(&m)
+	q := b.forces(&n, s, torque)
+	f.forward(&q)
+	f.backward(&q)
+	return q
+}
+
 // eliminate solves the equations of the augmented rows by Gauss elimination with pivots.
 func eliminate[R any](rows []R, row func(int) []float64) []float64 {
 	n := len(rows)

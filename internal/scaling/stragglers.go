@@ -38,27 +38,3 @@ func (s Stragglers) quantile(u float64) float64 {
 	}
 	return 1
 }
-
-// intervals is the number of intervals of the numerical integral below.
-const intervals = 20_000
-
-// ExpectedMax is the mean of the largest of n independent factors:
-//
-//	E[max] = ∫₀¹ Q(u)·n·uⁿ⁻¹ du = ∫₀¹ Q(v^(1/n)) dv
-//
-// with the quantile function Q. For Pareto it is Γ(n+1)·Γ(1−1/α)/Γ(n+1−1/α), for lognormal the value of the midpoint
-// rule.
-func (s Stragglers) ExpectedMax(n int) float64 {
-	if s.Kind == "pareto" {
-		a, _ := math.Lgamma(float64(n) + 1)
-		b, _ := math.Lgamma(1 - 1/s.Param)
-		c, _ := math.Lgamma(float64(n) + 1 - 1/s.Param)
-		return math.Exp(a + b - c)
-	}
-	sum := 0.0
-	for i := range intervals {
-		v := (float64(i) + 0.5) / intervals
-		sum += s.quantile(math.Pow(v, 1/float64(n)))
-	}
-	return sum / intervals
-}

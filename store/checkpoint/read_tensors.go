@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
@@ -21,20 +20,7 @@ type File struct {
 	Tensors  []Array           // in the order of their elements in the file
 }
 
-// Read reads a whole file. All errors name it.
-func Read(path string) (*File, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read tensor file: %w", err)
-	}
-	f, err := Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
-}
-
-// Array returns the tensor of a name, or ErrTensor.
+// Tensor returns the tensor of a name, or ErrTensor.
 func (f *File) Tensor(name string) (Array, error) {
 	i := slices.IndexFunc(f.Tensors, func(t Array) bool { return t.Name == name })
 	if i < 0 {

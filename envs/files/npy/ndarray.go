@@ -68,23 +68,6 @@ func (a *Array) Len() int {
 	return n
 }
 
-// Type names the element type as numpy does, e.g. float32.
-func (a *Array) Type() string {
-	switch a.Kind {
-	case Bool:
-		return "bool"
-	case Int:
-		return fmt.Sprintf("int%d", 8*a.Size)
-	case Uint:
-		return fmt.Sprintf("uint%d", 8*a.Size)
-	case Float:
-		return fmt.Sprintf("float%d", 8*a.Size)
-	case Text:
-		return "text"
-	}
-	return "unknown"
-}
-
 // Float32s returns the elements in row-major order. A value beyond the range of float32 becomes
 // an infinity; the elements of a Text array are code points and of no use.
 func (a *Array) Float32s() []float32 {
