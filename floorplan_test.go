@@ -53,12 +53,13 @@ model/kvae:            autodiff autodiff/kernel model model/statespace rng
 model/slds:            autodiff autodiff/kernel model model/statespace rng
 model/gibbs:           autodiff model rng
 
-eval:                  envs envs/fhn internal/terminal model rng
+eval:                  envs envs/fhn internal/number internal/terminal model rng
 eval/figure:           envs envs/files envs/planar eval
 eval/protocol:         envs envs/files eval eval/figure model
 
 sweep:                 rng
 
+internal/number:
 internal/setting:
 internal/vector:       autodiff/kernel envs/trig rng
 config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
@@ -84,11 +85,11 @@ coordinator:           autodiff/kernel internal/disk internal/scaling internal/v
 
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
 trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/terminal internal/vector lead/job model rng store store/checkpoint
-paper:                 config coordinator eval eval/figure eval/protocol internal/terminal lead lead/job store store/checkpoint trained
+paper:                 config coordinator eval eval/figure eval/protocol internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
-sweep/trials:          config coordinator eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
-serving:               trained
+sweep/trials:          config coordinator eval eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
+serving:               internal/number trained
 
 switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng serving store store/checkpoint trained
 cmd:                   *

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/serving"
 )
 
@@ -70,8 +71,8 @@ func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 			return fault(err)
 		}
 		if err := out.Encode(lineAnswer{
-			state.Steps, serving.Numbers(state.Mean), serving.Numbers(state.SD),
-			serving.Numbers(state.Weights), serving.Numbers(state.Expected),
+			state.Steps, number.List(state.Mean), number.List(state.SD),
+			number.List(state.Weights), number.List(state.Expected),
 		}); err != nil {
 			return fmt.Errorf("write the output: %w", err)
 		}

@@ -29,7 +29,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%q is missing in index.html", want)
 		}
 	}
-	if !strings.Contains(first["numbers.csv"], "a,fhn,r2_unknown.29,") {
+	if !strings.Contains(first["numbers.csv"], "a,fhn,r2_unknown/30,") {
 		t.Error("numbers.csv lacks a metric of run a")
 	}
 	c.must("report", "a", "b", "-o", out)

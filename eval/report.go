@@ -3,7 +3,8 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
-	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Report is the result of a protocol in the form that scripts read:
@@ -101,20 +102,15 @@ func orderedObject(n int, member func(i int) (name string, value []byte, err err
 }
 
 func (m Metric) json() ([]byte, error) {
-	finite := make([]*float64, len(m.Values))
-	for i, v := range m.Values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			finite[i] = &v
-		}
-	}
+	list := number.List(m.Values)
 	if m.Keys != nil {
 		return orderedObject(len(m.Keys), func(i int) (string, []byte, error) {
-			v, err := json.Marshal(finite[i])
+			v, err := json.Marshal(list[i])
 			return m.Keys[i], v, err
 		})
 	}
-	if !m.List && len(finite) == 1 {
-		return json.Marshal(finite[0])
+	if !m.List && len(list) == 1 {
+		return json.Marshal(list[0])
 	}
-	return json.Marshal(finite)
+	return json.Marshal(list)
 }

@@ -112,7 +112,7 @@ func table1Claims() []Claim {
 				v := Verdict{Judgement: Holds}
 				for _, env := range []string{"maze", "reacher"} {
 					for _, key := range []string{"normal", "fusion"} {
-						values := negative(r.values(r.group(Table1, env, key), "table1", "ratio_to_static.10"))
+						values := negative(r.values(r.group(Table1, env, key), "table1", "ratio_to_static/10"))
 						v = v.and(Verdict{atLeast(values, -0.1), fmt.Sprintf("%s %s %s", env, key, spreadOf(negative(values)))})
 					}
 				}
@@ -145,7 +145,7 @@ func (v Verdict) and(o Verdict) Verdict {
 func (r *Results) best(env string) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, k := range eval.Table1Horizons() {
-		metric := horizon("ratio_to_static", k)
+		metric := eval.Name("ratio_to_static", k)
 		normal := r.values(r.group(Table1, env, "normal"), "table1", metric)
 		var next *Group
 		for _, g := range r.of(Table1, env) {
@@ -173,10 +173,10 @@ func (r *Results) order(env string, keys []string, horizons []int) Verdict {
 	for _, k := range horizons {
 		var parts []string
 		for i, key := range keys {
-			values := r.values(r.group(Table1, env, key), "table1", horizon("ratio_to_static", k))
+			values := r.values(r.group(Table1, env, key), "table1", eval.Name("ratio_to_static", k))
 			parts = append(parts, key+" "+spreadOf(values).String())
 			if i > 0 {
-				before := r.values(r.group(Table1, env, keys[i-1]), "table1", horizon("ratio_to_static", k))
+				before := r.values(r.group(Table1, env, keys[i-1]), "table1", eval.Name("ratio_to_static", k))
 				v.Judgement = v.both(below(before, values))
 			}
 		}
@@ -189,8 +189,8 @@ func (r *Results) order(env string, keys []string, horizons []int) Verdict {
 func (r *Results) share(env string, want float64) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, k := range []int{5, 10} {
-		normal := r.values(r.group(Table1, env, "normal"), "table1", horizon("ratio_to_static", k))
-		fusion := r.values(r.group(Table1, env, "fusion"), "table1", horizon("ratio_to_static", k))
+		normal := r.values(r.group(Table1, env, "normal"), "table1", eval.Name("ratio_to_static", k))
+		fusion := r.values(r.group(Table1, env, "fusion"), "table1", eval.Name("ratio_to_static", k))
 		var logs []float64
 		for i := range min(len(normal), len(fusion)) {
 			logs = append(logs, -math.Abs(math.Log(normal[i]/fusion[i]/want)))
@@ -212,14 +212,14 @@ func probeClaims() []Claim {
 		{
 			"velocity", Table1, "Maze: velocities can be read linearly out of z with R² 0.92 (at least 0.90).",
 			func(r *Results) Verdict {
-				return r.reaches(Table1, "maze", "normal", "velocity", "r2_z.mean", 0.90)
+				return r.reaches(Table1, "maze", "normal", "velocity", "r2_z/mean", 0.90)
 			},
 		},
 		{
 			"wall", Table1, "Maze: a tree tells contacts with walls from the switch with F1 0.46, which is above chance.",
 			func(r *Results) Verdict {
-				chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance.mean")
-				v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree.mean", 0.46)
+				chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance/mean")
+				v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree/mean", 0.46)
 				return v.and(Verdict{Holds, "every step called a contact " + spreadOf(chance).String()})
 			},
 		},
@@ -227,7 +227,7 @@ func probeClaims() []Claim {
 			"limit", Table1,
 			"Reacher: a logistic regression tells contacts with the joint's limit from the switch with F1 0.53.",
 			func(r *Results) Verdict {
-				return r.reaches(Table1, "reacher", "concrete", "contact", "f1_logistic.mean", 0.53)
+				return r.reaches(Table1, "reacher", "concrete", "contact", "f1_logistic/mean", 0.53)
 			},
 		},
 		{
@@ -247,8 +247,8 @@ func probeClaims() []Claim {
 		{"activation", Table1, "Reacher: a system's weight depends on the angle of the limited joint more than on that of " +
 			"the free one.", func(r *Results) Verdict {
 			g := r.group(Table1, "reacher", "normal")
-			limited, free := r.values(g, "latent", "correlation_ratio.elbow angle (3 rad)"),
-				r.values(g, "latent", "correlation_ratio.θ (rad)")
+			limited, free := r.values(g, "latent", "correlation_ratio/elbow angle (3 rad)"),
+				r.values(g, "latent", "correlation_ratio/θ (rad)")
 			return Verdict{below(free, limited), fmt.Sprintf("limited %s, free %s", spreadOf(limited), spreadOf(free))}
 		}},
 	}
@@ -256,7 +256,7 @@ func probeClaims() []Claim {
 
 func fhnClaims() []Claim {
 	r2 := func(r *Results, key string, k int) []float64 {
-		return r.values(r.group(FHN, "fhn", key), "fhn", fmt.Sprintf("r2_unknown.%d", k-1))
+		return r.values(r.group(FHN, "fhn", key), "fhn", eval.Name("r2_unknown", k))
 	}
 	compare := func(r *Results, lower, upper string, margin float64, horizons []int) Verdict {
 		v := Verdict{Judgement: Holds}
@@ -290,7 +290,7 @@ func fhnClaims() []Claim {
 			v := Verdict{Judgement: Holds}
 			for _, key := range []string{"concrete", "trslds", "rslds"} {
 				for _, k := range []int{5, 30} {
-					linear := r.values(r.group(FHN, "fhn", key), "fhn", fmt.Sprintf("r2_linear.%d", k-1))
+					linear := r.values(r.group(FHN, "fhn", key), "fhn", eval.Name("r2_linear", k))
 					v = v.and(Verdict{below(linear, r2(r, key, k)), fmt.Sprintf("k = %d: linear %s, %s %s", k, spreadOf(linear), key,
 						spreadOf(r2(r, key, k)))})
 				}
@@ -302,7 +302,7 @@ func fhnClaims() []Claim {
 
 func ballClaims() []Claim {
 	wrong := func(r *Results, key, metric string, n int) []float64 {
-		return r.values(r.group(Ball, "ball", key), "pixels", horizon(metric, n))
+		return r.values(r.group(Ball, "ball", key), "pixels", eval.Name(metric, n))
 	}
 	compare := func(r *Results, a, aMetric, b, bMetric string, horizons []int) Verdict {
 		v := Verdict{Judgement: Holds}

@@ -3,7 +3,6 @@ package paper
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +18,9 @@ func published(t *testing.T, size Size) *Results {
 	p := whole(t, size)
 	r := &Results{Plan: p, runsDir: t.TempDir()}
 	for _, trial := range p.Trials {
-		byProtocol := map[string]Numbers{}
+		byProtocol := map[string]eval.Numbers{}
 		for _, name := range trial.Protocols {
-			byProtocol[name] = Numbers{}
+			byProtocol[name] = eval.Numbers{}
 		}
 		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]Curves{})
 		r.kept = append(r.kept, nil)
@@ -53,34 +52,34 @@ func fill(r *Results, g *Group, seed int) {
 					v = p.Error[i]
 				}
 			}
-			set("table1", horizon("ratio_to_static", k), v)
+			set("table1", eval.Name("ratio_to_static", k), v)
 		}
 		ours := map[string]float64{"normal": 1, "concrete": 1}[g.Key]
 		if g.Key == "normal" || g.Key == "concrete" || g.Key == "fusion" {
-			set("velocity", "r2_z.mean", 0.92)
-			set("contact", "f1_tree.mean", 0.46)
-			set("contact", "f1_logistic.mean", 0.53)
-			set("contact", "chance.mean", 0.21)
+			set("velocity", "r2_z/mean", 0.92)
+			set("contact", "f1_tree/mean", 0.46)
+			set("contact", "f1_logistic/mean", 0.53)
+			set("contact", "chance/mean", 0.21)
 			set("switches", "correlation_ratio_vertical", 0.2+0.3*ours)
 			set("switches", "correlation_ratio_horizontal", 0.2+0.3*ours)
 		}
 		if ours > 0 {
-			set("latent", "correlation_ratio.elbow angle (3 rad)", 0.6)
-			set("latent", "correlation_ratio.θ (rad)", 0.1)
+			set("latent", "correlation_ratio/elbow angle (3 rad)", 0.6)
+			set("latent", "correlation_ratio/θ (rad)", 0.1)
 		}
 	case FHN:
 		keys := map[string]int{"concrete": 0, "normal": 0, "trslds": 1, "rslds": 2}
 		for i, k := range eval.FHNHorizons() {
-			set("fhn", fmt.Sprintf("r2_unknown.%d", k-1), eval.FHNPaper()[keys[g.Key]].R2[i])
+			set("fhn", eval.Name("r2_unknown", k), eval.FHNPaper()[keys[g.Key]].R2[i])
 		}
-		set("fhn", "r2_linear.4", 0.976)
-		set("fhn", "r2_linear.29", 0.6)
+		set("fhn", "r2_linear/5", 0.976)
+		set("fhn", "r2_linear/30", 0.6)
 	case Ball:
 		keys := map[string]int{"kvae": 1, "normal": 2, "concrete": 2}
 		for i, n := range eval.PixelHorizons() {
-			set("pixels", horizon("error", n), eval.PixelPaper("ball")[keys[g.Key]].Wrong[i])
+			set("pixels", eval.Name("error", n), eval.PixelPaper("ball")[keys[g.Key]].Wrong[i])
 			if g.Key == "kvae" {
-				set("pixels", horizon("error_smoothed", n), eval.PixelPaper("ball")[0].Wrong[i])
+				set("pixels", eval.Name("error_smoothed", n), eval.PixelPaper("ball")[0].Wrong[i])
 			}
 		}
 	case DT:
@@ -182,7 +181,7 @@ func TestWrite(t *testing.T) {
 	}
 	found := false
 	for _, row := range rows {
-		found = found || row[0] == "table1-maze" && row[1] == "Ours (Normal)" && row[2] == "ratio_to_static.10" && row[3] == "1" && row[5] != ""
+		found = found || row[0] == "table1-maze" && row[1] == "Ours (Normal)" && row[2] == "ratio_to_static/10" && row[3] == "1" && row[5] != ""
 	}
 	if !found {
 		t.Error("numbers.csv lacks the ratio of Normal on the maze")
@@ -193,7 +192,7 @@ func TestWrite(t *testing.T) {
 func TestWrite_OfNothing(t *testing.T) {
 	r := published(t, Quick)
 	for i := range r.numbers {
-		r.numbers[i], r.curves[i] = map[string]Numbers{}, map[string]Curves{}
+		r.numbers[i], r.curves[i] = map[string]eval.Numbers{}, map[string]Curves{}
 	}
 	dir := t.TempDir()
 	if err := r.Write(dir, nil); err != nil {

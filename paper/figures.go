@@ -139,7 +139,7 @@ func (r *Results) bySeed(g *Group, protocol, metric string, members []int) [][]f
 	for _, i := range g.trials {
 		var list []float64
 		for _, m := range members {
-			if v, ok := r.numbers[i][protocol][horizon(metric, m)]; ok {
+			if v, ok := r.numbers[i][protocol][eval.Name(metric, m)]; ok {
 				list = append(list, v)
 			}
 		}

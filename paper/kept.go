@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -31,8 +34,8 @@ type Kept struct {
 
 // Findings are the numbers that a protocol found.
 type Findings struct {
-	Numbers Numbers `json:"numbers"`
-	Curves  Curves  `json:"curves"`
+	Numbers eval.Numbers `json:"numbers"`
+	Curves  Curves       `json:"curves"`
 }
 
 // whole reports whether there are numbers of every protocol of a trial.
@@ -76,6 +79,9 @@ func (s *Study) ReadKept(t Trial) (*Kept, error) {
 	var k Kept
 	if err := json.Unmarshal(data, &k); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w; remove it to train and measure again", path, store.ErrDamaged, err)
+	}
+	for name, f := range k.Protocols {
+		k.Protocols[name] = Findings{upgraded(f.Numbers), f.Curves}
 	}
 	c, err := s.Kinds.Parse(path, []byte(k.Config))
 	if err != nil || !c.Equal(t.Config) || k.Episodes != s.Episodes {
@@ -132,69 +138,47 @@ func (s *Study) keep(t Trial) error {
 	return store.WriteFile(s.keptPath(t), append(data, '\n'))
 }
 
-// finite is a number, or nil for one that JSON does not have.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
-// number is the value that was written by finite.
-func number(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
-// MarshalJSON writes null for what is not finite.
-func (n Numbers) MarshalJSON() ([]byte, error) {
-	if n == nil {
-		return []byte("null"), nil
-	}
-	out := map[string]*float64{}
-	for name, v := range n {
-		out[name] = finite(v)
-	}
-	return json.Marshal(out)
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *Numbers) UnmarshalJSON(data []byte) error {
-	var in map[string]*float64
-	if err := json.Unmarshal(data, &in); err != nil || in == nil {
-		return err
-	}
-	*n = Numbers{}
-	for name, v := range in {
-		(*n)[name] = number(v)
-	}
-	return nil
-}
-
 // MarshalJSON writes null for what is not finite.
 func (c Curves) MarshalJSON() ([]byte, error) {
-	out := map[string][]*float64{}
+	out := map[string][]number.Number{}
 	for name, column := range c {
-		for _, v := range column {
-			out[name] = append(out[name], finite(v))
-		}
+		out[name] = number.List(column)
 	}
 	return json.Marshal(out)
 }
 
 // UnmarshalJSON reads null as NaN.
 func (c *Curves) UnmarshalJSON(data []byte) error {
-	var in map[string][]*float64
+	var in map[string][]number.Number
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
 	*c = Curves{}
 	for name, column := range in {
-		for _, v := range column {
-			(*c)[name] = append((*c)[name], number(v))
-		}
+		(*c)[name] = number.Floats(column)
 	}
 	return nil
+}
+
+// upgraded gives the numbers that an older release kept their present names: it wrote NAME.KEY, and counted the places
+// of a list from 0.
+func upgraded(n eval.Numbers) eval.Numbers {
+	if n == nil {
+		return nil
+	}
+	now := eval.Numbers{}
+	for name, v := range n {
+		metric, key, several := strings.Cut(name, ".")
+		if !several || strings.Contains(name, "/") {
+			now[name] = v
+			continue
+		}
+		if _, list := n[metric+".0"]; list {
+			if place, err := strconv.Atoi(key); err == nil {
+				key = strconv.Itoa(place + 1)
+			}
+		}
+		now[eval.Name(metric, key)] = v
+	}
+	return now
 }

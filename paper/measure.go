@@ -3,17 +3,15 @@ package paper
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
@@ -54,23 +52,8 @@ func (s *Study) measure(t Trial, name string) error {
 	return fmt.Errorf("protocol %s: %w (%s)", name, ErrProtocol, t.Config.Env.Kind)
 }
 
-// Numbers are the metrics of a measured run by name: those of an object as name.member, those of a list as name.0 and
-// so on. What was not finite is NaN.
-type Numbers map[string]float64
-
-// Get is the metric of that name; NaN if there is none.
-func (n Numbers) Get(name string) float64 {
-	if v, ok := n[name]; ok {
-		return v
-	}
-	return math.NaN()
-}
-
-// Names lists the metrics in order.
-func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
-
 // ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured.
-func ReadNumbers(folder, protocol string) (Numbers, error) {
+func ReadNumbers(folder, protocol string) (eval.Numbers, error) {
 	path := filepath.Join(folder, "tables", protocol+".json")
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,35 +62,11 @@ func ReadNumbers(folder, protocol string) (Numbers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what was measured: %w", err)
 	}
-	var report struct {
-		Metrics map[string]any `json:"metrics"`
-	}
-	if err := json.Unmarshal(data, &report); err != nil {
+	n, err := eval.ReadNumbers(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, store.ErrDamaged, err)
 	}
-	n := Numbers{}
-	for name, v := range report.Metrics {
-		n.enter(name, v)
-	}
 	return n, nil
-}
-
-// enter puts a decoded value in.
-func (n Numbers) enter(name string, v any) {
-	switch v := v.(type) {
-	case float64:
-		n[name] = v
-	case nil:
-		n[name] = math.NaN()
-	case []any:
-		for i, e := range v {
-			n.enter(fmt.Sprintf("%s.%d", name, i), e)
-		}
-	case map[string]any:
-		for key, e := range v {
-			n.enter(name+"."+key, e)
-		}
-	}
 }
 
 // Curves are the columns of the CSV file of a protocol, by heading.

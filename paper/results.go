@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -13,7 +14,7 @@ import (
 type Results struct {
 	Plan    *Plan
 	runsDir string
-	numbers []map[string]Numbers // [trial][protocol]
+	numbers []map[string]eval.Numbers // [trial][protocol]
 	curves  []map[string]Curves
 	kept    []*Kept // [trial]; nil: the run is there, or there is nothing
 }
@@ -39,8 +40,8 @@ func Read(p *Plan, s *Study) (*Results, error) {
 }
 
 // found are the numbers of a trial by protocol.
-func (r *Results) found(t Trial, kept *Kept) (map[string]Numbers, map[string]Curves, error) {
-	numbers, curves := map[string]Numbers{}, map[string]Curves{}
+func (r *Results) found(t Trial, kept *Kept) (map[string]eval.Numbers, map[string]Curves, error) {
+	numbers, curves := map[string]eval.Numbers{}, map[string]Curves{}
 	for _, name := range t.Protocols {
 		if kept != nil {
 			numbers[name], curves[name] = kept.Protocols[name].Numbers, kept.Protocols[name].Curves
@@ -175,6 +176,3 @@ func short(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'f', min(max(digits, 0), 6), 64)
 }
-
-// horizon is the member of an object of metrics.
-func horizon(metric string, k int) string { return fmt.Sprintf("%s.%d", metric, k) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -84,11 +86,11 @@ func TestRun_GoesOnToTheSameBits(t *testing.T) {
 			t.Errorf("run %s: %d updates left", one.Name, n)
 		}
 		a, err := ReadNumbers(filepath.Join(whole, one.Name), "fhn")
-		if err != nil || len(a) == 0 || math.IsNaN(a.Get("r2_unknown.0")) {
+		if err != nil || len(a) == 0 || math.IsNaN(a.Get("r2_unknown/1")) {
 			t.Fatalf("numbers %v, %v", a, err)
 		}
 		b, err := ReadNumbers(filepath.Join(parts, one.Name), "fhn")
-		if err != nil || a.Get("r2_unknown.29") != b.Get("r2_unknown.29") {
+		if err != nil || a.Get("r2_unknown/30") != b.Get("r2_unknown/30") {
 			t.Errorf("numbers of %s differ: %v", one.Name, err)
 		}
 		if c, err := ReadCurves(filepath.Join(parts, one.Name), "fhn"); err != nil || len(c["model_unknown"]) != 30 {
@@ -216,10 +218,25 @@ func TestReadNumbers_FlattensObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := ReadNumbers(dir, "p")
-	if err != nil || n.Get("a") != 1.5 || n.Get("b.5") != 2 || n.Get("c.1") != 4 || !math.IsNaN(n.Get("b.x")) || !math.IsNaN(n.Get("none")) {
+	if err != nil || n.Get("a") != 1.5 || n.Get("b/5") != 2 || n.Get("c/2") != 4 || !math.IsNaN(n.Get("b/x")) || !math.IsNaN(n.Get("none")) {
 		t.Errorf("%v, %v", n, err)
 	}
 	if n, err := ReadNumbers(dir, "none"); n != nil || err != nil {
 		t.Errorf("%v, %v", n, err)
+	}
+}
+
+// TestUpgraded: numbers that an older release kept have their present names; those of today stay.
+func TestUpgraded(t *testing.T) {
+	old := eval.Numbers{"step": 7, "r2.0": 0.9, "r2.1": 0.8, "ratio.1": 0.1, "ratio.10": 0.2, "over.θ (rad)": 0.3}
+	want := eval.Numbers{"step": 7, "r2/1": 0.9, "r2/2": 0.8, "ratio/1": 0.1, "ratio/10": 0.2, "over/θ (rad)": 0.3}
+	if got := upgraded(old); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := upgraded(want); !maps.Equal(got, want) {
+		t.Errorf("the names of today became %v", got)
+	}
+	if upgraded(nil) != nil {
+		t.Error("a protocol that was not measured has numbers")
 	}
 }

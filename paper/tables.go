@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -88,7 +87,7 @@ func (r *Results) ratios(env string) table {
 	}
 	for i, k := range eval.Table1Horizons() {
 		t.columns = append(t.columns, column{
-			fmt.Sprintf("k = %d", k), "table1", horizon("ratio_to_static", k),
+			fmt.Sprintf("k = %d", k), "table1", eval.Name("ratio_to_static", k),
 			func(g *Group) (float64, bool) {
 				for _, p := range eval.Table1Ratios(env) {
 					if p.Key == g.Key && p.Key != "static" {
@@ -113,7 +112,7 @@ func (r *Results) errorsOf(env string) table {
 		for _, k := range eval.Table1Horizons() {
 			t.columns = append(t.columns, column{
 				heading: fmt.Sprintf("%s, k = %d", c.heading, k), protocol: "table1",
-				metric: horizon(c.metric, k),
+				metric: eval.Name(c.metric, k),
 			})
 		}
 	}
@@ -137,19 +136,19 @@ func (r *Results) probes(env string) table {
 		velocity = eval.VelocityPaper
 	}
 	t := table{name: "probes-" + env, caption: "What states and switches hold, " + env, groups: groups, columns: []column{
-		{"velocity R², from z", "velocity", "r2_z.mean", only("normal", velocity)},
-		{"velocity R², from x and the x before", "velocity", "r2_xx.mean", nil},
+		{"velocity R², from z", "velocity", "r2_z/mean", only("normal", velocity)},
+		{"velocity R², from x and the x before", "velocity", "r2_xx/mean", nil},
 		{
 			"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact",
-			"f1_" + classifier + ".mean", only("concrete", f1),
+			"f1_" + classifier + "/mean", only("concrete", f1),
 		},
-		{"chance", "contact", "chance.mean", nil},
+		{"chance", "contact", "chance/mean", nil},
 		{"systems in use (perplexity)", "switches", "perplexity", nil},
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
 	if env == "reacher" {
 		t.columns = append(t.columns[:1:1], append([]column{{
 			"velocity R², from z × (1, cos θ, sin θ)", "velocity",
-			"r2_z_turned.mean", nil,
+			"r2_z_turned/mean", nil,
 		}}, t.columns[1:]...)...)
 		return t
 	}
@@ -166,7 +165,7 @@ func (r *Results) ablation(env string) table {
 	for _, k := range eval.Table1Horizons() {
 		t.columns = append(t.columns, column{
 			heading: fmt.Sprintf("ratio to Static, k = %d", k), protocol: "table1",
-			metric: horizon("ratio_to_static", k),
+			metric: eval.Name("ratio_to_static", k),
 		})
 	}
 	t.columns = append(t.columns, column{"systems in use (perplexity)", "switches", "perplexity", nil})
@@ -181,7 +180,7 @@ func (r *Results) oscillator() table {
 	keys := map[string]string{"ours": "concrete", "TrSLDS": "trslds", "rSLDS": "rslds"}
 	for i, k := range eval.FHNHorizons() {
 		t.columns = append(t.columns, column{
-			fmt.Sprintf("k = %d", k), "fhn", "r2_unknown." + strconv.Itoa(k-1),
+			fmt.Sprintf("k = %d", k), "fhn", eval.Name("r2_unknown", k),
 			func(g *Group) (float64, bool) {
 				for _, p := range eval.FHNPaper() {
 					if keys[p.Name] == g.Key {
@@ -203,7 +202,7 @@ func (r *Results) pixels(name, caption, metric string, published bool) table {
 			if suffix != "" {
 				heading += ", smoothed"
 			}
-			c := column{heading: heading, protocol: "pixels", metric: horizon(metric+suffix, n)}
+			c := column{heading: heading, protocol: "pixels", metric: eval.Name(metric+suffix, n)}
 			if published {
 				c.paper = func(g *Group) (float64, bool) {
 					key := map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]

@@ -2,51 +2,19 @@ package serving
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Number is a number of a message; null stands for a missing one.
-type Number float64
-
-// MarshalJSON writes null for what is not finite.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !finite(float64(n)) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads a number or null.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	var v float64
-	if err := json.Unmarshal(b, &v); err != nil {
-		return fmt.Errorf("a value is %s, want a number, or null where it is missing", b)
-	}
-	*n = Number(v)
-	return nil
-}
-
-// Numbers are values of a message.
-func Numbers(x []float64) []Number {
-	y := make([]Number, len(x))
-	for i, v := range x {
-		y[i] = Number(v)
-	}
-	return y
-}
+type Number = number.Number
 
 func table(x [][]float64) [][]Number {
 	y := make([][]Number, len(x))
 	for i, row := range x {
-		y[i] = Numbers(row)
+		y[i] = number.List(row)
 	}
 	return y
 }

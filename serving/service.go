@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -263,12 +263,12 @@ func (s *Service) enter(j *job, state *trained.State, o trained.Observation) {
 	}
 	j.at++
 	j.answer.Client, j.answer.Steps = j.filter.Client, c.steps
-	j.answer.Mean = append(j.answer.Mean, Numbers(state.Mean))
-	j.answer.SD = append(j.answer.SD, Numbers(state.SD))
-	j.answer.Weights = append(j.answer.Weights, Numbers(state.Weights))
+	j.answer.Mean = append(j.answer.Mean, number.List(state.Mean))
+	j.answer.SD = append(j.answer.SD, number.List(state.SD))
+	j.answer.Weights = append(j.answer.Weights, number.List(state.Weights))
 	if state.Expected != nil {
-		j.answer.Expected = append(j.answer.Expected, Numbers(state.Expected))
-		j.answer.Noise = append(j.answer.Noise, Numbers(state.Noise))
+		j.answer.Expected = append(j.answer.Expected, number.List(state.Expected))
+		j.answer.Noise = append(j.answer.Noise, number.List(state.Noise))
 	}
 }
 
@@ -336,6 +336,3 @@ func controlsOf(o trained.Observation, nu int) []float64 {
 	}
 	return o.Controls
 }
-
-// finite reports whether a number can stand in JSON.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

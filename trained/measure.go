@@ -31,9 +31,10 @@ type MeasureOptions struct {
 
 // Evaluation is the result of a protocol, with its files.
 type Evaluation struct {
-	Table  []byte // for people
-	Report []byte // JSON
-	Figure string // path; empty: the protocol draws no figure
+	Table   []byte       // for people
+	Report  []byte       // JSON
+	Numbers eval.Numbers // what the report says, by name
+	Figure  string       // path; empty: the protocol draws no figure
 }
 
 // JSON is the report; nil if there is none.
@@ -143,7 +144,7 @@ func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem strin
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	e.Table, e.Report = text.Bytes(), append(data, '\n')
+	e.Table, e.Report, e.Numbers = text.Bytes(), append(data, '\n'), found.Report.Numbers()
 	return errors.Join(
 		store.WriteFile(filepath.Join(dir, stem+".txt"), e.Table),
 		store.WriteFile(filepath.Join(dir, stem+".csv"), curves.Bytes()),

@@ -1,15 +1,14 @@
 package trials
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
@@ -124,17 +123,19 @@ func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 			continue
 		}
 		done[name] = true
-		report, err := r.protocol(o, name)
+		found, err := r.protocol(o, name)
 		if err != nil {
 			return fmt.Errorf("evaluate run %s by %s: %w", o.Name, name, err)
 		}
-		flatten(values, EvalPrefix+name, report)
+		for metric, v := range found {
+			values[EvalPrefix+name+"/"+metric] = v
+		}
 	}
 	return nil
 }
 
 // protocol measures a run with its best parameters so far.
-func (r *runner) protocol(o lead.Order, name string) (any, error) {
+func (r *runner) protocol(o lead.Order, name string) (eval.Numbers, error) {
 	folder := filepath.Join(r.runsDir, o.Name)
 	run, err := trained.Of(o.Config, folder, checkpoint.Best)
 	if errors.Is(err, checkpoint.ErrNotFound) {
@@ -155,33 +156,7 @@ func (r *runner) protocol(o lead.Order, name string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		var report struct {
-			Metrics any `json:"metrics"`
-		}
-		if err := json.Unmarshal(e.Report, &report); err != nil {
-			return nil, fmt.Errorf("read the report: %w", err)
-		}
-		return report.Metrics, nil
+		return e.Numbers, nil
 	}
 	return nil, fmt.Errorf("there is no protocol %s for env.kind=%s", name, o.Config.Env.Kind)
-}
-
-// flatten adds the numbers of a report: those of a list are numbered from 1, those of an object have its keys.
-func flatten(values map[string]float64, path string, v any) {
-	switch v := v.(type) {
-	case float64:
-		values[path] = v
-	case string: // JSON has no NaN
-		if x, err := strconv.ParseFloat(v, 64); err == nil {
-			values[path] = x
-		}
-	case []any:
-		for i, item := range v {
-			flatten(values, fmt.Sprintf("%s/%d", path, i+1), item)
-		}
-	case map[string]any:
-		for key, item := range v {
-			flatten(values, path+"/"+key, item)
-		}
-	}
 }

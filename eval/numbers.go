@@ -1,0 +1,126 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/number"
+)
+
+// Numbers are the metrics of an evaluation by name, see Metric.Names. What is not finite is NaN.
+type Numbers map[string]float64
+
+// Name is the name of one number of a metric: that of a key, as of the horizon of a prediction, from 1.
+func Name(metric string, key any) string { return fmt.Sprintf("%s/%v", metric, key) }
+
+// Names are the names of the numbers of a metric, in order: NAME of a single one, NAME/KEY of an object, and NAME/1,
+// NAME/2, … of a list, whose places are horizons unless its Axis says otherwise.
+func (m Metric) Names() []string {
+	if m.Keys == nil && !m.List && len(m.Values) == 1 {
+		return []string{m.Name}
+	}
+	var list []string
+	for i := range m.Values {
+		if m.Keys != nil {
+			list = append(list, Name(m.Name, m.Keys[i]))
+		} else {
+			list = append(list, Name(m.Name, i+1))
+		}
+	}
+	return list
+}
+
+// Numbers are the metrics of the report.
+func (r Report) Numbers() Numbers {
+	n := Numbers{}
+	for _, m := range r.Metrics {
+		for i, name := range m.Names() {
+			n[name] = m.Values[i]
+			if !number.Finite(m.Values[i]) {
+				n[name] = math.NaN()
+			}
+		}
+	}
+	return n
+}
+
+// ReadNumbers reads the metrics of a report in its JSON form.
+func ReadNumbers(report []byte) (Numbers, error) {
+	var in struct{ Metrics map[string]Metric }
+	if err := json.Unmarshal(report, &in); err != nil {
+		return nil, fmt.Errorf("read a report: %w", err)
+	}
+	var r Report
+	for name, m := range in.Metrics {
+		m.Name = name
+		r.Metrics = append(r.Metrics, m)
+	}
+	return r.Numbers(), nil
+}
+
+// UnmarshalJSON reads the values of a metric. Its name stands before it.
+func (m *Metric) UnmarshalJSON(b []byte) error {
+	*m = Metric{List: b[0] == '['}
+	switch b[0] {
+	case '{':
+		var object map[string]number.Number
+		if err := json.Unmarshal(b, &object); err != nil {
+			return err
+		}
+		m.Keys = append([]string{}, slices.Sorted(maps.Keys(object))...)
+		for _, key := range m.Keys {
+			m.Values = append(m.Values, float64(object[key]))
+		}
+		return nil
+	case '[':
+		var list []number.Number
+		if err := json.Unmarshal(b, &list); err != nil {
+			return err
+		}
+		m.Values = number.Floats(list)
+		return nil
+	}
+	var v number.Number
+	err := json.Unmarshal(b, &v)
+	m.Values = []float64{float64(v)}
+	return err
+}
+
+// Get is the metric of that name; NaN if there is none.
+func (n Numbers) Get(name string) float64 {
+	if v, ok := n[name]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// Names lists the metrics in order.
+func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
+
+// MarshalJSON writes null for what is not finite.
+func (n Numbers) MarshalJSON() ([]byte, error) {
+	if n == nil {
+		return []byte("null"), nil
+	}
+	out := map[string]number.Number{}
+	for name, v := range n {
+		out[name] = number.Number(v)
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Numbers) UnmarshalJSON(data []byte) error {
+	var in map[string]number.Number
+	if err := json.Unmarshal(data, &in); err != nil || in == nil {
+		return err
+	}
+	*n = Numbers{}
+	for name, v := range in {
+		(*n)[name] = float64(v)
+	}
+	return nil
+}

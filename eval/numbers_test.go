@@ -1,0 +1,53 @@
+package eval
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestNumbers: one name for each number, with the horizon itself, whether the report is at hand or its JSON. What
+// diverged is there, as null in JSON and as NaN in numbers.
+func TestNumbers(t *testing.T) {
+	r := Report{Protocol: "p", Metrics: []Metric{
+		count("episodes", 3), value("r2_final", math.Inf(-1)), list("r2_drawn", []float64{0.9, math.NaN()}), list("one", []float64{4}),
+		object("ratio", []string{"1", "5", "10"}, []float64{0.1, 0.2, math.Inf(1)}), object("none", nil, nil),
+	}}
+	want := map[string]float64{
+		"episodes": 3, "r2_final": math.NaN(), "r2_drawn/1": 0.9, "r2_drawn/2": math.NaN(), "one/1": 4,
+		"ratio/1": 0.1, "ratio/5": 0.2, "ratio/10": math.NaN(),
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadNumbers(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := json.Marshal(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Numbers
+	if err := json.Unmarshal(kept, &again); err != nil {
+		t.Fatal(err)
+	}
+	for way, got := range map[string]Numbers{"a report": r.Numbers(), "its JSON": read, "kept numbers": again} {
+		if !slices.Equal(got.Names(), Numbers(want).Names()) {
+			t.Errorf("%s: got %q, want %q", way, got.Names(), Numbers(want).Names())
+		}
+		for name, v := range want {
+			if x := got.Get(name); x != v && !(math.IsNaN(x) && math.IsNaN(v)) {
+				t.Errorf("%s: %s = %g, want %g", way, name, x, v)
+			}
+		}
+	}
+	if _, err := ReadNumbers([]byte(`{"metrics":{"a":"NaN"}}`)); err == nil {
+		t.Error("a word is read as a number")
+	}
+	if empty, err := json.Marshal(Numbers(nil)); err != nil || string(empty) != "null" {
+		t.Errorf("no numbers are %s, %v", empty, err)
+	}
+}

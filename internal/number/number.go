@@ -1,0 +1,52 @@
+// Package number has the numbers of JSON. JSON has no word for NaN and infinities: what is not finite is written as
+// null, and null is read as NaN.
+package number
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Number is a number that JSON may have as null.
+type Number float64
+
+// Finite reports whether JSON has a number for v.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// MarshalJSON writes null for what is not finite.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !Finite(float64(n)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads a number or null.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	var v float64
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("a value is %s, want a number, or null where it is missing", b)
+	}
+	*n = Number(v)
+	return nil
+}
+
+// List are numbers as those of a message or a file.
+func List(x []float64) []Number { return list[Number](x) }
+
+// Floats are the numbers of a message or a file to compute with.
+func Floats(x []Number) []float64 { return list[float64](x) }
+
+// list converts numbers. An empty list stays one: it is not null.
+func list[B, A ~float64](x []A) []B {
+	y := make([]B, len(x))
+	for i, v := range x {
+		y[i] = B(v)
+	}
+	return y
+}
