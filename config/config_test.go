@@ -140,6 +140,28 @@ func TestParse_AbsentKeyHasItsDefault(t *testing.T) {
 	}
 }
 
+// TestParse_RetiredKey: a file of before names a key that is gone, and is the same run; an argument is told.
+func TestParse_RetiredKey(t *testing.T) {
+	c := resolve(t, config.Sources{Preset: "fhn/smoke"})
+	for _, value := range []string{"shared", "apart"} {
+		older := strings.Replace(string(c.YAML()), "  rollout: sample\n", "  rollout: sample\n  inference: "+value+"\n", 1)
+		if !strings.Contains(older, "inference") {
+			t.Fatal("the key is not in the file")
+		}
+		back, err := kinds().Parse("config.yaml", []byte(older))
+		if err != nil || !back.Equal(c) || back.Identity() != c.Identity() {
+			t.Errorf("%s: another run, %v", value, err)
+		}
+		if _, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: []byte(older)}}}); err != nil {
+			t.Errorf("%s, as a file: %v", value, err)
+		}
+		_, err = kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"eval.inference=" + value}})
+		if err == nil || !strings.Contains(err.Error(), "every rollout has a pass of inference of its own") {
+			t.Errorf("%s, as an argument: %v", value, err)
+		}
+	}
+}
+
 func TestAnnotated_SaysWhereAValueCameFrom(t *testing.T) {
 	shown := string(mustResolve(t, config.Sources{
 		Files:     []config.File{{Name: "my.yaml", Data: []byte("optim:\n  clip: 2\n")}},

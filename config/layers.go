@@ -218,9 +218,20 @@ func (r *resolver) applyAll(entries []entry) {
 	}
 }
 
+// retired are keys that older releases wrote into files, each with what holds since. They decided no bits.
+var retired = map[string]string{"eval.inference": "every rollout has a pass of inference of its own"}
+
 // applyForeign handles a key that the configuration does not have. A key of another kind has no effect: a preset may
-// contain it, and so may a file that has every key at its default.
+// contain it, and so may a file that has every key at its default. Nor has a key that is retired, in a file.
 func (r *resolver) applyForeign(e entry, keys []Key) {
+	if since, ok := retired[e.path]; ok {
+		if e.origin.Line == 0 {
+			r.problems = append(r.problems, Problem{
+				Origin: e.keyAt, Key: e.path, Message: "there is no such key any more", Hint: "leave it out: " + since,
+			})
+		}
+		return
+	}
 	others := r.config.kinds.foreign(&r.config, e.path, e.text)
 	if len(others) > 0 && (e.origin.fromPreset() || slices.ContainsFunc(others,
 		func(o foreigner) bool { return o.same })) {

@@ -29,10 +29,9 @@ import (
 // Model is the parameters of a DVBF-LL and the networks over them. One Model serves any number of tapes at a time, as
 // long as its parameters do not change.
 type Model struct {
-	dims      model.Dims
-	params    *autodiff.Params
-	inference statespace.Inference
-	anneal    Anneal
+	dims   model.Dims
+	params *autodiff.Params
+	anneal Anneal
 
 	initial     statespace.Initial
 	recognition recognition
@@ -52,7 +51,7 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	draws := key.At(0, 0, 0)
 	m := &Model{
 		params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
-		inference: s.Eval.Inference, anneal: s.Anneal,
+		anneal: s.Anneal,
 	}
 	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
 		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
@@ -101,21 +100,21 @@ type posterior struct {
 }
 
 // infer draws noise and state of all time steps. Order of the noise: w_1, then w_t step by step.
-func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
-	nz, steps := m.dims.NZ, b.T-1
-	p := posterior{z: t.New(b.T*b.B, nz), w: t.New(steps*b.B, nz), controls: b.NU, steps: steps}
-	eps := statespace.Normals(t, noise, b.T*b.B, nz)
-	p.first.Noise = eps.Block(0, b.B)
-	p.first.Mean, p.first.Variance = m.initial.Infer(t, p.z.Block(0, b.B), b, p.first.Noise)
-	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
+	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
+	p := posterior{z: t.New(b.T*n, nz), w: t.New(steps*n, nz), controls: b.NU, steps: steps}
+	eps := statespace.Normals(t, noise, b.T*n, nz)
+	p.first.Noise = eps.Block(0, n)
+	p.first.Mean, p.first.Variance = m.initial.Infer(t, p.z.Block(0, n), b, p.first.Noise)
+	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
 	q := m.recognition.steps(t, b, p.z, u)
-	move := m.begin(t, p.z, u, p.w, b.B)
+	move := m.begin(t, p.z, u, p.w, n)
 	for i := range steps {
 		mean, variance := q.step(i)
-		t.Draw(p.w.Block(i, b.B), mean, variance, eps.Block(i+1, b.B))
+		t.Draw(p.w.Block(i, n), mean, variance, eps.Block(i+1, n))
 		move.step(i)
 	}
-	p.mean, p.variance = q.moments(0, steps*b.B)
+	p.mean, p.variance = q.moments(0, steps*n)
 	p.weights = move.mixing.Weights
 	return p
 }

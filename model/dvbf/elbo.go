@@ -45,7 +45,7 @@ func (m *Model) Terms() []model.Term {
 //
 // since p(w)^c is proportional to N(0, I/c).
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
-	p := m.infer(t, b, &noise)
+	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.z)
 	klInitial := t.StandardKL(p.first.Mean, p.first.Variance)
 	klNoise := t.StandardKL(p.mean, p.variance)
@@ -68,7 +68,7 @@ var _ model.Weighing = (*Model)(nil)
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
-	p := m.infer(t, b, &noise)
+	p := m.infer(t, b, 1, &noise)
 	m.emission.LogLikelihood(w, b, p.z)
 	w.Start(p.first)
 	w.Standard(p.w, 1)

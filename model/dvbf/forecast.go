@@ -34,7 +34,7 @@ func (f *forecaster) Dims() model.Dims { return f.m.dims }
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
 	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
-		p := f.m.infer(f.tape, g.Batch, &noise)
+		p := f.m.infer(f.tape, g.Batch, 1, &noise)
 		f.m.states(f.tape, p).Filtering(dst, g, p.weights)
 	})
 }
@@ -67,33 +67,32 @@ func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	copies := f.m.inference.Copies(q.Samples)
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g statespace.Group, noise *rng.Stream) {
-		p := f.m.infer(f.tape, g.Batch, noise)
+	rows := max(q.Prefix.T, q.Horizon)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, rows, func(g statespace.Group, noise *rng.Stream) {
+		p := f.m.infer(f.tape, g.Batch, g.Paths, noise)
 		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
 }
 
-// rollOut continues the filtered sequences of a group by q.Samples paths each. A path draws the last noise of the
-// prefix again, so that it has a last state of its own, and then every noise from the prior.
+// rollOut continues the filtered paths of a group by draws of the noise from the prior, after another draw of the last
+// noise of the prefix.
 func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, nz, nu := f.tape, f.m.dims.NZ, f.m.dims.NU
-	rows, inferred := g.N*q.Samples, g.Batch.B
+	rows := g.Rows()
 	again := min(p.steps, 1)
 	steps := again + q.Horizon
 	z, u := t.New((steps+1)*rows, nz), t.NewConstant(steps*rows, nu)
 	w := statespace.Normals(t, noise, steps*rows, nz)
 	copy(u.Value[again*rows*nu:], statespace.Controls(t, q, nu, g).Value)
-	for path := range rows / inferred {
-		copy(z.Block(path, inferred).Value, p.z.Block(p.steps-again, inferred).Value)
-		if again == 0 {
-			continue
+	copy(z.Block(0, rows).Value, p.z.Block(p.steps-again, rows).Value)
+	if again > 0 {
+		for path := range g.Paths {
+			copy(u.Block(path, g.N).Value, g.Batch.Controls[p.steps*g.N*nu:])
 		}
-		copy(u.Block(path, inferred).Value, g.Batch.Controls[p.steps*inferred*nu:])
-		mean, variance := p.mean.Block(p.steps-1, inferred), p.variance.Block(p.steps-1, inferred)
-		for i, e := range w.Block(path, inferred).Value {
+		mean, variance := p.mean.Block(p.steps-1, rows), p.variance.Block(p.steps-1, rows)
+		for i, e := range w.Block(0, rows).Value {
 			sd := float32(math.Sqrt(float64(variance.Value[i])))
-			w.Block(path, inferred).Value[i] = mean.Value[i] + float32(sd*e)
+			w.Block(0, rows).Value[i] = mean.Value[i] + float32(sd*e)
 		}
 	}
 	d := f.m.begin(t, z, u, w, rows)

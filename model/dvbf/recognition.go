@@ -38,26 +38,28 @@ type recognitionSteps struct {
 	seen, hidden   autodiff.Tensor // [rows,1]: 1 where x_t was seen whole, and where not; no columns if nothing is missing
 }
 
-// steps lays out the recurrence; u are the controls from the second time step on.
+// steps lays out the recurrence; u are the controls from the second time step on. z and u may have several paths of
+// each sequence of the batch.
 func (n recognition) steps(t *autodiff.Tape, b model.Batch, z, u autodiff.Tensor) recognitionSteps {
-	rows, nz := u.Rows, z.Cols
+	rows, nz, block := u.Rows, z.Cols, z.Rows/b.T
 	x := n.encoder.Apply(t, t.Constant(b.Observations, b.T*b.B, b.NX))
 	s := recognitionSteps{
-		tape: t, block: b.B, z: z, u: u, mean: t.New(rows, nz), variance: t.New(rows, nz), sd: t.New(rows, nz),
+		tape: t, block: block, z: z, u: u, mean: t.New(rows, nz), variance: t.New(rows, nz), sd: t.New(rows, nz),
 	}
 	if b.Seen != nil {
 		complete := statespace.CompleteRows(t, b)
 		x = t.HideRows(x, complete)
-		s.seen, s.hidden = complete.Slice(b.B, complete.Rows), t.NewConstant(rows, 1)
+		s.seen = statespace.Repeat(t, complete.Slice(b.B, complete.Rows), b.B, block/b.B)
+		s.hidden = t.NewConstant(rows, 1)
 		for i, v := range s.seen.Value {
 			s.hidden.Value[i] = 1 - v
 		}
 	}
-	s.x = x.Slice(b.B, x.Rows)
+	s.x = statespace.Repeat(t, x.Slice(b.B, x.Rows), b.B, block/b.B)
 	s.in = t.Activation(rows, z.Cols+x.Cols+u.Cols)
-	s.body = n.body.Steps(t, s.in, b.B)
-	s.meanHead = n.mean.Steps(t, s.mean, s.body.Y, b.B)
-	s.sdHead = n.sd.Steps(t, s.sd, s.body.Y, b.B)
+	s.body = n.body.Steps(t, s.in, block)
+	s.meanHead = n.mean.Steps(t, s.mean, s.body.Y, block)
+	s.sdHead = n.sd.Steps(t, s.sd, s.body.Y, block)
 	return s
 }
 

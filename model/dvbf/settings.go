@@ -30,13 +30,7 @@ type Settings struct {
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z; the standard deviation of a Gaussian is one learned constant per dimension" source:"DVBF paper: gaussian"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u + C w instead of A z + B u + C w" source:"authors' code of the successor: true"`
 
-	Anneal Anneal       `yaml:"anneal" doc:"the weight of likelihood and prior"`
-	Eval   EvalSettings `yaml:"eval" doc:"the evaluation after training"`
-}
-
-// EvalSettings say how forecasts are made.
-type EvalSettings struct {
-	Inference statespace.Inference `yaml:"inference" values:"shared apart" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+	Anneal Anneal `yaml:"anneal" doc:"the weight of likelihood and prior"`
 }
 
 // DefaultSettings have the sizes for the FitzHugh-Nagumo oscillator, and no schedule: of runs of 3,000 updates on its
@@ -45,7 +39,7 @@ type EvalSettings struct {
 func DefaultSettings() *Settings {
 	return &Settings{
 		Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3, Emission: statespace.Gaussian,
-		Residual: true, Eval: EvalSettings{Inference: statespace.Shared},
+		Residual: true,
 	}
 }
 

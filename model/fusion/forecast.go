@@ -32,26 +32,26 @@ func (f *forecaster) Dims() model.Dims { return f.m.dims }
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
 	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
-		p := f.m.infer(f.tape, g.Batch, &noise)
+		p := f.m.infer(f.tape, g.Batch, 1, &noise)
 		p.Filtering(dst, g, p.weights)
 	})
 }
 
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	copies := f.m.inference.Copies(q.Samples)
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, copies, func(g statespace.Group, noise *rng.Stream) {
-		p := f.m.infer(f.tape, g.Batch, noise)
+	rows := max(q.Prefix.T, q.Horizon)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, rows, func(g statespace.Group, noise *rng.Stream) {
+		p := f.m.infer(f.tape, g.Batch, g.Paths, noise)
 		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
 	})
 }
 
-// rollOut continues the filtered sequences of a group by q.Samples draws of p(z_t | z_{t−1}, u_t).
+// rollOut continues the filtered paths of a group by draws of p(z_t | z_{t−1}, u_t).
 func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
-	t, rows := f.tape, g.N*q.Samples
+	t, rows := f.tape, g.Rows()
 	z := t.New((q.Horizon+1)*rows, f.m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
-	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
+	p.Start(t, z.Block(0, rows), eps.Block(0, rows))
 	weights := f.roll(z, statespace.Controls(t, q, f.m.dims.NU, g), eps, rows)
 	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: weights}

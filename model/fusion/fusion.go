@@ -29,9 +29,8 @@ import (
 // Model is the parameters of a DVBF Fusion and the networks over them. One Model serves any number of tapes at a time,
 // as long as its parameters do not change.
 type Model struct {
-	dims      model.Dims
-	params    *autodiff.Params
-	inference statespace.Inference
+	dims   model.Dims
+	params *autodiff.Params
 
 	observations int // that q(h) reads
 	weights      statespace.Weights
@@ -53,7 +52,7 @@ var (
 func New(s *Settings, d model.Data, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, inference: s.Eval.Inference}
+	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}}
 	m.observations, m.weights = s.InitialObservations, s.Weights
 	m.sketch = statespace.Sketch{
 		Residual: s.Residual, Floor: float32(s.VarianceFloor),
@@ -94,7 +93,7 @@ func (m *Model) Terms() []model.Term {
 //
 // with one draw of every latent variable; densities are summed over dimensions. It has no schedule.
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
-	p := m.infer(t, b, &noise)
+	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.transition.Mean, p.transition.Q)
 	unit := 1 / float32(b.T*b.B)
@@ -115,30 +114,30 @@ type posterior struct {
 }
 
 // infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
-func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream) posterior {
-	nz, steps := m.dims.NZ, b.T-1
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
+	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
 	p := posterior{Posterior: statespace.Posterior{
-		Z: t.New(b.T*b.B, nz), Mean: t.New(steps*b.B, nz),
-		Variance: t.New(steps*b.B, nz),
+		Z: t.New(b.T*n, nz), Mean: t.New(steps*n, nz),
+		Variance: t.New(steps*n, nz),
 	}}
-	eps := statespace.Normals(t, noise, b.T*b.B, nz)
-	p.start.Noise = eps.Block(0, b.B)
-	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)
+	eps := statespace.Normals(t, noise, b.T*n, nz)
+	p.start.Noise = eps.Block(0, n)
+	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
 	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
-	meas := m.encoder.Measure(t, b).From(b.B)
-	u := t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU)
-	mixing := m.mixing.Steps(t, p.Z, u, b.B)
+	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
+	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
+	mixing := m.mixing.Steps(t, p.Z, u, n)
 	p.weights = mixing.Weights
-	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, u, b.B)
+	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, u, n)
 
 	for i := range steps {
 		mixing.Step(i)
 		p.transition.Step(i)
 		t.Fuse(autodiff.Fusion{
-			Draw: p.Z.Block(i+1, b.B), Mean: p.Mean.Block(i, b.B), Variance: p.Variance.Block(i, b.B),
-			M1: p.transition.Mean.Block(i, b.B), V1: p.transition.QInference.Block(i, b.B),
-			M2: meas.Mean.Block(i, b.B), V2: meas.Variance.Block(i, b.B),
-			Noise: eps.Block(i+1, b.B), Seen: meas.SeenBlock(i, b.B),
+			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
+			M1: p.transition.Mean.Block(i, n), V1: p.transition.QInference.Block(i, n),
+			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
+			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
 		})
 	}
 	return p
@@ -152,7 +151,7 @@ var _ model.Weighing = (*Model)(nil)
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
-	p := m.infer(t, b, &noise)
+	p := m.infer(t, b, 1, &noise)
 	m.emission.LogLikelihood(w, b, p.Z)
 	w.Start(p.start)
 	z := p.Z.Slice(b.B, p.Z.Rows)

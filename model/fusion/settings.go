@@ -32,13 +32,6 @@ type Settings struct {
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
 	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
-
-	Eval EvalSettings `yaml:"eval" doc:"the evaluation after training"`
-}
-
-// EvalSettings say how forecasts are made.
-type EvalSettings struct {
-	Inference statespace.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
 }
 
 // DefaultSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.
@@ -46,7 +39,6 @@ func DefaultSettings() *Settings {
 	return &Settings{
 		Weights: statespace.Sigmoid, Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, VarianceFloor: 1e-5,
-		Eval: EvalSettings{Inference: statespace.Shared},
 	}
 }
 

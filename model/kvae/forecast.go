@@ -120,23 +120,24 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 // Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the
 // means, as in the paper; several draw the last state of the prefix and all noise that follows.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, 1, func(g statespace.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, q.Horizon, func(g statespace.Group, noise *rng.Stream) {
 		statespace.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
 	})
 }
 
-// rollOut continues the filtered sequences of a group by q.Samples paths each.
+// rollOut continues the filtered sequences of a group by its paths.
 func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
-	rows := g.N * q.Samples
+	rows := g.Rows()
+	repeat := func(x autodiff.Tensor) autodiff.Tensor { return statespace.Repeat(t, x, g.N, g.Paths) }
 	state := p.lstm.State(last)
 	s := n.begin(t, q.Horizon, rows, autodiff.LSTMState{
-		H:    copies(t, state.H, q.Samples),
-		Cell: copies(t, state.Cell, q.Samples),
+		H:    repeat(state.H),
+		Cell: repeat(state.Cell),
 	})
-	z, code := copies(t, p.at(p.mean, last), q.Samples), copies(t, p.next, q.Samples)
+	z, code := repeat(p.at(p.mean, last)), repeat(p.next)
 	if q.Samples > 1 {
-		factor := copies(t, t.Cholesky(p.at(p.cov, last)), q.Samples)
+		factor := repeat(t.Cholesky(p.at(p.cov, last)))
 		z = t.Add(z, t.BatchMul(factor, statespace.Normals(t, noise, rows, n.nz), n.nz))
 	}
 	u, codes := statespace.Controls(t, q, n.nu, g), t.New(q.Horizon*rows, n.na)
@@ -154,15 +155,6 @@ func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, nois
 	}
 	mean, sd := f.decode(codes)
 	return statespace.Paths{Mean: mean, SD: sd, Weights: s.weights}
-}
-
-// copies repeats the rows of x as a whole, once for each path.
-func copies(t *autodiff.Tape, x autodiff.Tensor, paths int) autodiff.Tensor {
-	y := t.NewConstant(x.Rows*paths, x.Cols)
-	for path := range paths {
-		copy(y.Block(path, x.Rows).Value, x.Value)
-	}
-	return y
 }
 
 // disturb adds draws from N(0, variance) to x.

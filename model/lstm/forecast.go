@@ -30,14 +30,14 @@ func (f *forecaster) Dims() model.Dims { return model.Dims{NX: f.m.data.NX, NU: 
 // Forecast reads the prefix and continues it by predictions that are fed back. Rollouts differ in their controls only:
 // nothing is random but the noise of the observation.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), 1, func(g statespace.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), q.Horizon, func(g statespace.Group, noise *rng.Stream) {
 		statespace.Collect(dst, q, g, f.paths(q, g), noise)
 	})
 }
 
 // paths reads x_1 … x_{T−1} with the controls of the prefix, then x_T and predictions with those after it.
 func (f *forecaster) paths(q model.Query, g statespace.Group) statespace.Paths {
-	t, d, rows, n := f.tape, f.m.data, g.N*q.Samples, g.N
+	t, d, rows, n := f.tape, f.m.data, g.Rows(), g.N
 	known := f.newState(n)
 	x := pointwise.Held(t, g.Batch)
 	u := t.Constant(g.Batch.Controls, g.Batch.T*n, d.NU)
@@ -45,7 +45,7 @@ func (f *forecaster) paths(q model.Query, g statespace.Group) statespace.Paths {
 		f.step(&known, x.Block(s, n), u.Block(s+1, n))
 	}
 	state := f.newState(rows)
-	for path := range q.Samples {
+	for path := range g.Paths {
 		copy(state.h.Block(path, n).Value, known.h.Value)
 		copy(state.cell.Block(path, n).Value, known.cell.Value)
 	}

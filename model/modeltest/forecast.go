@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // query asks for a forecast of three sequences after a prefix of c.First+2 steps.
@@ -56,6 +57,32 @@ func (c Case) forecast(t *testing.T) {
 	f.Forecast(&second, q) // from a single observation
 	if slices.ContainsFunc(second.Mean, func(v float32) bool { return math.IsNaN(float64(v)) }) {
 		t.Error("a forecast from one observation is not finite")
+	}
+}
+
+// seeds: the mean of many paths tends to that of the prediction. Means of two seeds are within five standard errors of
+// their difference at every step.
+func (c Case) seeds(t *testing.T) {
+	const paths, horizon, n = 2000, 5, 2
+	f, q := c.New(t).NewForecaster(), model.Query{Prefix: c.Batch(10, n), Horizon: horizon, Samples: paths}
+	q.Controls = make([]float32, horizon*n*c.NU)
+	var answers [2]model.Forecast
+	for i := range answers {
+		q.Noise = rng.New(uint64(1+i), rng.Evaluation).At(0, 0, 0)
+		f.Forecast(&answers[i], q)
+	}
+	a, b := answers[0], answers[1]
+	for i, mean := range a.Mean {
+		var variance float64
+		for path := range paths {
+			d := float64(a.Paths[path*len(a.Mean)+i] - mean)
+			variance += d * d / (paths - 1)
+		}
+		apart, se := math.Abs(float64(mean-b.Mean[i])), math.Sqrt(2*variance/paths)
+		if apart > 5*se+1e-6 {
+			t.Errorf("step %d: means of %d paths from two seeds are %v and %v, %.1f standard errors apart",
+				1+i/(n*c.NX), paths, mean, b.Mean[i], apart/se)
+		}
 	}
 }
 

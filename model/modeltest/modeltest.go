@@ -46,6 +46,7 @@ func (c Case) Run(t *testing.T) {
 	t.Run("weights", c.weights)
 	t.Run("forecast", c.forecast)
 	t.Run("plan", c.plan)
+	t.Run("seeds", c.seeds)
 	t.Run("future", c.future)
 	t.Run("answers", c.answers)
 	t.Run("graphs", c.graphs)

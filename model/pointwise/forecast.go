@@ -36,13 +36,13 @@ func (f *forecaster) Dims() model.Dims { return f.dims }
 
 // Forecast draws q.Samples paths from the last observation on. The mean is exact: the path without noise.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.dims, 1, func(g statespace.Group, noise *rng.Stream) {
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.dims, q.Horizon, func(g statespace.Group, noise *rng.Stream) {
 		statespace.Collect(dst, q, g, f.paths(q, g, noise), noise)
 	})
 }
 
 func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
-	t, nx, rows := f.tape, f.dims.NX, g.N*q.Samples
+	t, nx, rows := f.tape, f.dims.NX, g.Rows()
 	u := statespace.Controls(t, q, f.dims.NU, g)
 	drawn, expected := Start(t, g, rows), Start(t, g, rows)
 	p := statespace.Paths{

@@ -68,7 +68,6 @@ type Config struct {
 	KLSamples     int     // Monte-Carlo samples of the Concrete divergence
 	VarianceFloor float32 // added to mixed transition variances
 	Rollout       RolloutSwitch
-	Inference     statespace.Inference // of the paths of a forecast
 
 	Anneal Anneal
 }

@@ -38,7 +38,7 @@ func (m *Model) Terms() []model.Term {
 // with one draw of every latent variable; densities are summed over dimensions. (Paper, "Training",
 // and "Lower Bound Derivation" in its appendix, whose sums end at T−1 by a slip.)
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
-	p := m.infer(t, b, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
+	p := m.infer(t, b, 1, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 
@@ -73,29 +73,31 @@ type posterior struct {
 
 // infer draws z and s of all time steps from the posterior. Order of the noise: h, z step by step, then
 // the switch with the given number of samples, of which the first is the draw.
-func (m *Model) infer(t *autodiff.Tape, b model.Batch, noise *rng.Stream, temps Temperatures, samples int) posterior {
-	c, steps := m.cfg, b.T-1
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream, temps Temperatures,
+	samples int,
+) posterior {
+	c, steps, n := m.cfg, b.T-1, b.B*paths
 	p := posterior{Posterior: statespace.Posterior{
-		Z: t.New(b.T*b.B, c.NZ), Mean: t.New(steps*b.B, c.NZ), Variance: t.New(steps*b.B, c.NZ),
+		Z: t.New(b.T*n, c.NZ), Mean: t.New(steps*n, c.NZ), Variance: t.New(steps*n, c.NZ),
 	}}
-	eps := statespace.Normals(t, noise, b.T*b.B, c.NZ)
-	p.start.Noise = eps.Block(0, b.B)
-	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, b.B), b, p.start.Noise)
+	eps := statespace.Normals(t, noise, b.T*n, c.NZ)
+	p.start.Noise = eps.Block(0, n)
+	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
 	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
-	meas := m.recognition.measure(t, c, b).from(b.B)
-	u := t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU)
-	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, b.B)
-	p.switches = c.newSwitches(&p.dynamics, temps, meas, c.drawSwitchNoise(t, noise, samples, steps*b.B))
+	meas := m.recognition.measure(t, c, b).from(b.B).repeat(t, b.B, paths)
+	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
+	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, n)
+	p.switches = c.newSwitches(&p.dynamics, temps, meas, c.drawSwitchNoise(t, noise, samples, steps*n))
 
 	for i := range steps {
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)
 		p.dynamics.state.Step(i)
 		t.Fuse(autodiff.Fusion{
-			Draw: p.Z.Block(i+1, b.B), Mean: p.Mean.Block(i, b.B), Variance: p.Variance.Block(i, b.B),
-			M1: p.dynamics.state.Mean.Block(i, b.B), V1: p.dynamics.state.QInference.Block(i, b.B),
-			M2: meas.Mean.Block(i, b.B), V2: meas.Variance.Block(i, b.B),
-			Noise: eps.Block(i+1, b.B), Seen: meas.SeenBlock(i, b.B),
+			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
+			M1: p.dynamics.state.Mean.Block(i, n), V1: p.dynamics.state.QInference.Block(i, n),
+			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
+			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
 		})
 	}
 	return p

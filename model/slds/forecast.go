@@ -40,7 +40,7 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 	c := f.m.cfg
 	dst.Resize(prefix.T, prefix.B, c.NZ, c.M)
 	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
-		p := f.m.infer(f.tape, g.Batch, &noise, c.Anneal.Final(), 1)
+		p := f.m.infer(f.tape, g.Batch, 1, &noise, c.Anneal.Final(), 1)
 		p.Filtering(dst, g, p.dynamics.weights)
 	})
 }
@@ -48,20 +48,20 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	c := f.m.cfg
-	statespace.Answer(&f.prefixes, f.tape, dst, q, c.Dims, c.Inference.Copies(q.Samples),
-		func(g statespace.Group, noise *rng.Stream) {
-			p := f.m.infer(f.tape, g.Batch, noise, c.Anneal.Final(), 1)
-			statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
-		})
+	rows := max(q.Prefix.T, q.Horizon)
+	statespace.Answer(&f.prefixes, f.tape, dst, q, c.Dims, rows, func(g statespace.Group, noise *rng.Stream) {
+		p := f.m.infer(f.tape, g.Batch, g.Paths, noise, c.Anneal.Final(), 1)
+		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
+	})
 }
 
-// rollOut continues the filtered sequences of a group by q.Samples paths each.
+// rollOut continues the filtered paths of a group.
 func (f *Forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
-	c, t, rows := f.m.cfg, f.tape, g.N*q.Samples
+	c, t, rows := f.m.cfg, f.tape, g.Rows()
 	z := t.New((q.Horizon+1)*rows, c.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, c.NZ)
-	p.Start(t, z.Block(0, rows), eps, g.Batch.B)
-	previous, u := f.lastSwitch(p, rows, g.Batch.B), statespace.Controls(t, q, c.NU, g)
+	p.Start(t, z.Block(0, rows), eps.Block(0, rows))
+	previous, u := p.lastSwitch(rows), statespace.Controls(t, q, c.NU, g)
 	d := f.roll(z, u, eps, previous, rows, f.rolloutNoise(noise, q.Horizon*rows))
 	mean, sd := f.m.emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
@@ -81,17 +81,13 @@ func (f *Forecaster) roll(z, u, eps, previous autodiff.Tensor, rows int, noise a
 	return d
 }
 
-// lastSwitch is the switch that led to the end of the prefix, for so many rows of paths; nothing after a single step.
-func (f *Forecaster) lastSwitch(p posterior, rows, inferred int) autodiff.Tensor {
+// lastSwitch is the switch that led to the end of the prefix, of so many paths; nothing after a single step.
+func (p *posterior) lastSwitch(rows int) autodiff.Tensor {
 	last := p.dynamics.steps() - 1
 	if last < 0 {
 		return autodiff.Tensor{}
 	}
-	previous := f.tape.NewConstant(rows, f.m.cfg.M)
-	for path := range rows / inferred {
-		copy(previous.Block(path, inferred).Value, p.switches.draws().Block(last, inferred).Value)
-	}
-	return previous
+	return p.switches.draws().Block(last, rows)
 }
 
 func (f *Forecaster) rolloutNoise(noise *rng.Stream, rows int) autodiff.Tensor {

@@ -17,7 +17,7 @@ func exact(t *testing.T, o modeltest.LinearGaussian, switching Switching) *Model
 	c.Dims = model.Dims{NX: 1, NU: 1, NZ: 1, M: 2}
 	c.Hidden, c.EncoderHidden, c.InitialObservations = 6, 2, 2
 	c.EmissionSD, c.Anneal.KLSwitch = statespace.ConstantSD, 0
-	c.VarianceFloor, c.Inference = 1e-12, statespace.Apart
+	c.VarianceFloor = 1e-12
 	m := newModel(t, c)
 	o.SetInitial(m, 6)
 	o.SetEmission(m)

@@ -102,7 +102,7 @@ func TestLoss_PairsOfPriorAndPosterior(t *testing.T) {
 	m.params.Pack()
 	tape, terms := autodiff.NewInferenceTape(m.params), make([]float32, 5)
 	b, noise := randomBatch(c, 6, 3), noiseOf(0)
-	p := m.infer(tape, b, &noise, c.Anneal.At(0), c.posteriorSamples())
+	p := m.infer(tape, b, 1, &noise, c.Anneal.At(0), c.posteriorSamples())
 	meas := m.recognition.measure(tape, c, b).from(b.B)
 	var kl float64
 	for i, vm := range meas.Variance.Value {
@@ -163,7 +163,7 @@ func TestDeterministic_MixesByTheLogits(t *testing.T) {
 	c.Switching = Deterministic
 	m := newModel(t, c)
 	b, noise := randomBatch(c, 6, 3), noiseOf(0)
-	p := m.infer(autodiff.NewInferenceTape(m.params), b, &noise, c.Anneal.Final(), 1)
+	p := m.infer(autodiff.NewInferenceTape(m.params), b, 1, &noise, c.Anneal.Final(), 1)
 	logits := p.dynamics.heads[0]
 	for row := range logits.Rows {
 		var sum float64
@@ -176,6 +176,8 @@ func TestDeterministic_MixesByTheLogits(t *testing.T) {
 			}
 		}
 	}
+	fill(m, "initial.sd.weight", 0)
+	fill(m, "initial.sd.bias", -40)
 	fill(m, "transition.Q", -40)
 	fill(m, "transition.Q_inference", -40)
 	m.params.Pack()

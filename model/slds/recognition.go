@@ -57,6 +57,13 @@ func (m measurement) from(rows int) measurement {
 	return measurement{m.From(rows), statespace.From(m.first, rows), statespace.From(m.other, rows)}
 }
 
+// repeat is the measurement of so many paths of each of n sequences.
+func (m measurement) repeat(t *autodiff.Tape, n, paths int) measurement {
+	return measurement{
+		m.Repeat(t, n, paths), statespace.Repeat(t, m.first, n, paths), statespace.Repeat(t, m.other, n, paths),
+	}
+}
+
 // measure runs the recognition networks over the batch. An observation that misses a value gives no
 // measurement of z_t, and its features are zero for the switch.
 func (n recognitionNet) measure(t *autodiff.Tape, c Config, b model.Batch) measurement {

@@ -59,8 +59,7 @@ type AnnealSettings struct {
 
 // RolloutSettings say how forecasts are made.
 type RolloutSettings struct {
-	Rollout   RolloutSwitch        `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
-	Inference statespace.Inference `yaml:"inference" values:"shared apart" was:"shared" doc:"how the rollouts of a forecast start: all from one pass of inference over the past, or each from a pass of its own"`
+	Rollout RolloutSwitch `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
 }
 
 // DefaultSettings are those of the paper for the FitzHugh-Nagumo oscillator.
@@ -71,7 +70,7 @@ func DefaultSettings() *Settings {
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
 		VarianceFloor: 1e-5,
 		Anneal:        AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
-		Eval:          RolloutSettings{Rollout: RolloutSample, Inference: statespace.Shared},
+		Eval:          RolloutSettings{Rollout: RolloutSample},
 	}
 }
 
@@ -103,7 +102,7 @@ func (s *Settings) config(d model.Data) Config {
 		Emission:            s.Emission, EmissionSD: s.EmissionSD,
 		Residual: s.Residual, Offset: s.Offset, SwitchSD: s.SwitchSD,
 		Gate: s.Gate, Hard: s.Hard,
-		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout, Inference: s.Eval.Inference,
+		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout,
 		Anneal: Anneal{
 			Posterior: s.Anneal.Posterior, Prior: s.Anneal.Prior, Start: s.Anneal.Start,
 			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)),

@@ -17,7 +17,7 @@ var _ model.Weighing = (*Model)(nil)
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
-	p := m.infer(t, b, &noise, m.cfg.Anneal.Final(), 1)
+	p := m.infer(t, b, 1, &noise, m.cfg.Anneal.Final(), 1)
 	m.emission.LogLikelihood(w, b, p.Z)
 	w.Start(p.start)
 	z := p.Z.Slice(b.B, p.Z.Rows)

@@ -46,6 +46,14 @@ func (m Measurement) From(rows int) Measurement {
 	return Measurement{From(m.Mean, rows), From(m.Variance, rows), From(m.Features, rows), From(m.Seen, rows)}
 }
 
+// Repeat is the measurement of so many paths of each of n sequences, without features: Repeat of its parts.
+func (m Measurement) Repeat(t *autodiff.Tape, n, paths int) Measurement {
+	return Measurement{
+		Mean: Repeat(t, m.Mean, n, paths), Variance: Repeat(t, m.Variance, n, paths),
+		Seen: Repeat(t, m.Seen, n, paths),
+	}
+}
+
 // SeenBlock is the block of a step of n rows, or nothing if no value is missing.
 func (m Measurement) SeenBlock(i, n int) autodiff.Tensor {
 	if m.Seen.Cols == 0 {

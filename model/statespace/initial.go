@@ -53,15 +53,17 @@ func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial 
 	return n
 }
 
-// Infer draws h, writes z_1 of every sequence into z1 and returns mean and variance of q(h), [B, nz].
+// Infer draws h, writes z_1 of every path into z1 and returns mean and variance of q(h), [paths·B, nz]. The noise has a
+// row for each path of each sequence.
 func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, noise autodiff.Tensor) (mean,
 	variance autodiff.Tensor,
 ) {
-	features := n.features(t, b)
-	mean = n.mean.Apply(t, features)
+	features, paths := n.features(t, b), noise.Rows/b.B
+	mean = Repeat(t, n.mean.Apply(t, features), b.B, paths)
 	variance = t.New(b.B, n.cfg.NZ)
-	h := t.New(b.B, n.cfg.NZ)
+	h := t.New(noise.Rows, n.cfg.NZ)
 	t.Variance(variance, n.sd.Apply(t, features), SDFloor)
+	variance = Repeat(t, variance, b.B, paths)
 	t.Draw(h, mean, variance, noise)
 	n.Start(t, z1, h)
 	return mean, variance

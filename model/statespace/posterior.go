@@ -7,24 +7,6 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Inference says how the paths of a sequence come by the state from which they start.
-type Inference string
-
-// Shared paths start from draws of q(z_T) after one pass of inference over the prefix; those apart have a pass each,
-// so that they differ in all that was drawn before, too.
-const (
-	Shared Inference = "shared"
-	Apart  Inference = "apart"
-)
-
-// Copies is how many passes of inference a sequence needs for so many paths.
-func (k Inference) Copies(samples int) int {
-	if k == Apart {
-		return samples
-	}
-	return 1
-}
-
 // Posterior is one pass of inference over a batch: draws of all states z_1 … z_T, and mean and variance of q(z_t) from
 // the second time step on.
 type Posterior struct {
@@ -32,18 +14,28 @@ type Posterior struct {
 	Mean, Variance autodiff.Tensor // [(T−1)·rows, nz]
 }
 
-// Start draws z_T for every path of z; row i of path j belongs to row i of the posterior, which has the given number of
-// rows in a time step. After a single step z_T is what was drawn.
-func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor, rows int) {
-	last := p.Mean.Rows/rows - 1
-	for path := range z.Rows / rows {
-		block := z.Block(path, rows)
-		if last < 0 {
-			copy(block.Value, p.Z.Value)
-			continue
-		}
-		t.Draw(block, p.Mean.Block(last, rows), p.Variance.Block(last, rows), eps.Block(path, rows))
+// Start draws z_T from q(z_T) for the rows of z, which are those of the posterior in a time step. After a single step
+// z_T is what was drawn.
+func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor) {
+	last := p.Mean.Rows/z.Rows - 1
+	if last < 0 {
+		copy(z.Value, p.Z.Value)
+		return
 	}
+	t.Draw(z, p.Mean.Block(last, z.Rows), p.Variance.Block(last, z.Rows), eps)
+}
+
+// Repeat repeats the rows of each time step of x, of which there are n, once for each path: row i of path j is row
+// j·n+i of its step. What is no draw is computed once for all paths. Of several paths the result has no gradient.
+func Repeat(t *autodiff.Tape, x autodiff.Tensor, n, paths int) autodiff.Tensor {
+	if paths == 1 {
+		return x
+	}
+	y := t.NewConstant(x.Rows*paths, x.Cols)
+	for block := range y.Rows / n {
+		copy(y.Block(block, n).Value, x.Block(block/paths, n).Value)
+	}
+	return y
 }
 
 // Filtering writes the moments of q(z_t), and the mixing weights from the second time step on, to the sequences of a

@@ -16,32 +16,37 @@ type Prefixes struct {
 	seen  []float32
 }
 
-// Group is a part of the sequences of a batch.
+// Group is a part of the sequences of a batch, with a part of the paths of each.
 type Group struct {
-	Batch    model.Batch // their steps, each sequence Copies times
-	First, N int         // sequences First … First+N−1
-	Copies   int
+	Batch       model.Batch // their steps
+	First, N    int         // sequences First … First+N−1
+	Path, Paths int         // paths Path … Path+Paths−1 of each
 }
 
-// Each calls do for consecutive groups of the sequences, each sequence so many times, on a fresh tape. A sequence needs
-// the given number of rows, or those of its copies if they are more.
-func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, copies, rows int, do func(g Group)) {
-	size := max(1, groupRows/max(rows, b.T*copies))
+// Rows are those of all paths in a time step; row i of path j is row j·N+i.
+func (g Group) Rows() int { return g.N * g.Paths }
+
+// Each calls do for consecutive groups of the sequences, each with so many paths, on a fresh tape. A path needs the
+// given number of rows; if those of one sequence are too many, its paths are in several groups.
+func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, paths, rows int, do func(g Group)) {
+	size, most := max(1, groupRows/max(b.T, rows*paths)), max(1, groupRows/max(1, rows))
 	for first := 0; first < b.B; first += size {
-		g := Group{First: first, N: min(size, b.B-first), Copies: copies}
-		t.Reset()
-		p.fill(b, g)
-		g.Batch = p.batch
-		do(g)
+		g := Group{First: first, N: min(size, b.B-first)}
+		for g.Path = 0; g.Path < paths; g.Path += most {
+			g.Paths = min(most, paths-g.Path)
+			t.Reset()
+			p.fill(b, g)
+			g.Batch = p.batch
+			do(g)
+		}
 	}
 }
 
 func (p *Prefixes) fill(b model.Batch, g Group) {
-	n := g.N * g.Copies
-	p.batch.Resize(b.T, n, b.NX, b.NU)
+	p.batch.Resize(b.T, g.N, b.NX, b.NU)
 	p.seen = p.seen[:0]
-	for row := range b.T * g.Copies {
-		at := row/g.Copies*b.B + g.First
+	for row := range b.T {
+		at := row*b.B + g.First
 		copy(p.batch.Observations[row*g.N*b.NX:][:g.N*b.NX], b.Observations[at*b.NX:])
 		copy(p.batch.Controls[row*g.N*b.NU:][:g.N*b.NU], b.Controls[at*b.NU:])
 		if b.Seen != nil {
@@ -53,16 +58,19 @@ func (p *Prefixes) fill(b model.Batch, g Group) {
 	}
 }
 
-// Answer writes a forecast: it calls do for the groups of a query, with so many copies of each sequence of its prefix,
-// and averages what do collects. The groups draw from the noise one after another.
-func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, copies int,
+// Answer writes a forecast: it calls do for the groups of a query, whose paths need so many rows each, and averages
+// what do collects. The groups draw from the noise one after another.
+//
+// Every path has a pass of inference of its own over the prefix, where inference draws: paths that had one in common
+// would all hang on its draws, and their mean would not tend to that of the prediction.
+func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, rows int,
 	do func(g Group, noise *rng.Stream),
 ) {
 	dst.Resize(q.Horizon, q.Prefix.B, q.Samples, d.NX, d.M)
 	clear(dst.Mean)
 	clear(dst.Switches)
 	noise := q.Noise
-	p.Each(t, q.Prefix, copies, q.Horizon*q.Samples, func(g Group) { do(g, &noise) })
+	p.Each(t, q.Prefix, q.Samples, rows, func(g Group) { do(g, &noise) })
 	scale := 1 / float32(q.Samples)
 	for i := range dst.Mean {
 		dst.Mean[i] *= scale
@@ -72,24 +80,24 @@ func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d
 	}
 }
 
-// Controls lays out the controls after the prefix for every path of a group, [Horizon·Samples·N, nu].
+// Controls lays out the controls after the prefix for every path of a group, [Horizon·Paths·N, nu].
 func Controls(t *autodiff.Tape, q model.Query, nu int, g Group) autodiff.Tensor {
-	u := t.NewConstant(q.Horizon*q.Samples*g.N, nu)
+	u := t.NewConstant(q.Horizon*g.Rows(), nu)
 	plan := q.Horizon * q.Prefix.B * nu
 	stride := 0 // from one path's plan to the next
 	if len(q.Controls) == q.Samples*plan {
 		stride = plan
 	}
 	for h := range q.Horizon {
-		for path := range q.Samples {
-			from := q.Controls[path*stride+(h*q.Prefix.B+g.First)*nu:][:g.N*nu]
-			copy(u.Value[(h*q.Samples+path)*g.N*nu:], from)
+		for path := range g.Paths {
+			from := q.Controls[(g.Path+path)*stride+(h*q.Prefix.B+g.First)*nu:][:g.N*nu]
+			copy(u.Value[(h*g.Paths+path)*g.N*nu:], from)
 		}
 	}
 	return u
 }
 
-// Paths is what a model says of the paths of a group, [Horizon·Samples·N, ·].
+// Paths is what a model says of the paths of a group, [Horizon·Paths·N, ·].
 type Paths struct {
 	Mean    autodiff.Tensor // of p(x | z); of a binary observation the probability of a one
 	SD      autodiff.Tensor // of p(x | z); without columns: observations are binary
@@ -108,19 +116,21 @@ func Collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.St
 		expected = p.Mean
 	}
 	for h := range q.Horizon {
-		for path := range q.Samples {
-			x := p.Mean.Block(h*q.Samples+path, n)
-			addTo(dst.Mean[(h*q.Prefix.B+g.First)*nx:], expected.Block(h*q.Samples+path, n).Value)
+		for path := range g.Paths {
+			x := p.Mean.Block(h*g.Paths+path, n)
+			addTo(dst.Mean[(h*q.Prefix.B+g.First)*nx:], expected.Block(h*g.Paths+path, n).Value)
 			if m > 0 {
-				addTo(dst.Switches[(h*q.Prefix.B+g.First)*m:], p.Weights.Block(h*q.Samples+path, n).Value)
+				addTo(dst.Switches[(h*q.Prefix.B+g.First)*m:], p.Weights.Block(h*g.Paths+path, n).Value)
 			}
-			at := ((path*q.Horizon+h)*q.Prefix.B + g.First) * nx
+			at := (((g.Path+path)*q.Horizon+h)*q.Prefix.B + g.First) * nx
 			copy(dst.Paths[at:], x.Value)
 			if p.SD.Cols > 0 {
-				copy(dst.SD[at:], p.SD.Block(h*q.Samples+path, n).Value)
+				copy(dst.SD[at:], p.SD.Block(h*g.Paths+path, n).Value)
 			}
 		}
-		p.draw(dst.Draw[(h*q.Prefix.B+g.First)*nx:][:n*nx], h*q.Samples*n, noise)
+		if g.Path == 0 {
+			p.draw(dst.Draw[(h*q.Prefix.B+g.First)*nx:][:n*nx], h*g.Rows(), noise)
+		}
 	}
 }
 
