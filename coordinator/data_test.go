@@ -36,8 +36,8 @@ type census struct {
 
 func (c *census) Publish(subject string, data []byte) error {
 	if m, err := wire.Decode(data); err == nil {
-		c.sent[m.Kind()].Add(1)
-		if c.endless && m.Kind() == wire.KindEnd {
+		c.sent[wire.TypeOf(m)].Add(1)
+		if c.endless && wire.TypeOf(m) == wire.KindEnd {
 			return nil
 		}
 	}
@@ -154,7 +154,7 @@ func TestRun_FetchDoesNotHoldUp(t *testing.T) {
 		cfg.Data = want
 		s, _ := wire.SubjectsOf("toy")
 		bus := wire.NewMemory(func(subject string, data []byte) []time.Duration {
-			if m, err := wire.Decode(data); err == nil && m.Kind() == wire.KindPiece && subject == s.Worker("poor") {
+			if m, err := wire.Decode(data); err == nil && wire.TypeOf(m) == wire.KindPiece && subject == s.Worker("poor") {
 				return nil
 			}
 			return []time.Duration{time.Millisecond}

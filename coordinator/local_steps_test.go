@@ -251,7 +251,7 @@ func TestLocalSteps_LongRounds(t *testing.T) {
 				t.Error(err)
 				return nil
 			}
-			sent[msg.Kind()]++
+			sent[wire.TypeOf(msg)]++
 			return []time.Duration{time.Millisecond}
 		})
 		obs := &events{}

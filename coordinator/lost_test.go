@@ -43,7 +43,7 @@ func lossyRun(t *testing.T, shard time.Duration, kind wire.Kind, n int) (took ti
 			cfg.Steps, cfg.ValidateEvery, cfg.CheckpointEvery = 6, 2, 0 // each has one message of a kind at least
 			lost := 0
 			bus := wire.NewMemory(func(_ string, data []byte) []time.Duration {
-				if m, err := wire.Decode(data); err == nil && m.Kind() == kind {
+				if m, err := wire.Decode(data); err == nil && wire.TypeOf(m) == kind {
 					if lost++; lost == n {
 						return nil
 					}

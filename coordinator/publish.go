@@ -51,7 +51,7 @@ func (s *sender) send(to string, h wire.Header, msg wire.Message) {
 	*msg.Head() = h
 	subject := s.subject(to, s.subjects.All)
 	n, err := s.encode(s.encoder, subject, msg)
-	s.count(subject, msg.Kind(), n, err)
+	s.count(subject, wire.TypeOf(msg), n, err)
 }
 
 // encode sends a message and returns how many bytes it sent. It may be called from several goroutines, each with its

@@ -126,7 +126,7 @@ func TestRun_RelayDies(t *testing.T) {
 				}
 				mortal := &severable{Bus: bus}
 				mortal.alter = func(data []byte) []byte {
-					if m, err := wire.Decode(data); err == nil && m.Kind() == wire.KindTheta {
+					if m, err := wire.Decode(data); err == nil && wire.TypeOf(m) == wire.KindTheta {
 						if sent++; sent > 10+after {
 							mortal.cut.Store(true)
 						}

@@ -407,7 +407,7 @@ func TestSharing_Folder(t *testing.T) {
 type boastful struct{ wire.Bus }
 
 func (b boastful) Publish(subject string, data []byte) error {
-	if m, err := wire.Decode(bytes.Clone(data)); err == nil && m.Kind() == wire.KindReady {
+	if m, err := wire.Decode(bytes.Clone(data)); err == nil && wire.TypeOf(m) == wire.KindReady {
 		share, err := wire.NewEncoder().Encode(&wire.Share{Header: *m.Head(), On: true})
 		if err != nil {
 			return err

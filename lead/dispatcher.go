@@ -279,7 +279,7 @@ func (d *Dispatcher) publish(subject string, mark uint64, msg wire.Message) {
 		err = d.bus.Publish(subject, data)
 	}
 	if err != nil {
-		d.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
+		d.log.Debug("message lost", "subject", subject, "kind", wire.TypeOf(msg), "error", err)
 	}
 }
 

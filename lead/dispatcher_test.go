@@ -288,7 +288,7 @@ func TestDispatcher_BansOnceWhomARunHasSentAway(t *testing.T) {
 		s.show(PoolView{Banned: []Ban{{"a", "w1", wire.Mark(1)}}})
 		time.Sleep(2 * interval)
 		s.seek("w1", 1, nil)
-		if said := s.take("w1"); len(said) != 1 || said[0].Kind() != wire.KindRefusal {
+		if said := s.take("w1"); len(said) != 1 || wire.TypeOf(said[0]) != wire.KindRefusal {
 			t.Errorf("told %v", said)
 		}
 		s.seek("w1", 2, nil) // a new process

@@ -60,17 +60,17 @@ func NewEncoder() *Encoder {
 // comes back as ErrMalformed.
 func (e *Encoder) Encode(m Message) ([]byte, error) {
 	e.buf.Reset()
-	count := codec{counting: true}
+	count, of := codec{counting: true}, TypeOf(m)
 	m.fields(&count)
 	c := &e.c
 	c.err, c.bulkAt, c.bulkEnd = nil, 0, 0
-	c.fail(c.enc.EncodeArrayLen(around(m.Kind()) + count.n))
-	kind, h := uint64(m.Kind()), m.Head()
+	c.fail(c.enc.EncodeArrayLen(around(of) + count.n))
+	kind, h := uint64(of), m.Head()
 	c.number(&e.version)
 	c.number(&kind)
 	c.text(&h.Run, MaxName)
 	c.text(&h.From, MaxName)
-	if m.Kind() == KindRefusal { // its form is for ever, and has one number here
+	if of == KindRefusal { // its form is for ever, and has one number here
 		c.number(&h.Token)
 	} else {
 		c.number(&h.Term)
@@ -176,60 +176,4 @@ func DecodeFrom(key string, data []byte) (Message, error) {
 		m.Head().From = Name(m.Head().From, key)
 	}
 	return m, err
-}
-
-func newMessage(k Kind) Message {
-	switch k {
-	case KindIntroduce:
-		return new(Introduce)
-	case KindHello:
-		return new(Hello)
-	case KindWelcome:
-		return new(Welcome)
-	case KindRefusal:
-		return new(Refusal)
-	case KindFetch:
-		return new(Fetch)
-	case KindPiece:
-		return new(Piece)
-	case KindReady:
-		return new(Ready)
-	case KindTheta:
-		return new(Theta)
-	case KindNeed:
-		return new(Need)
-	case KindLease:
-		return new(Lease)
-	case KindResult:
-		return new(Result)
-	case KindPull:
-		return new(Pull)
-	case KindChunk:
-		return new(Chunk)
-	case KindHeartbeat:
-		return new(Heartbeat)
-	case KindBye:
-		return new(Bye)
-	case KindEnd:
-		return new(End)
-	case KindSeek:
-		return new(Seek)
-	case KindAssign:
-		return new(Assign)
-	case KindReduce:
-		return new(Reduce)
-	case KindRelay:
-		return new(Relay)
-	case KindOffer:
-		return new(Offer)
-	case KindShare:
-		return new(Share)
-	case KindThetaAt:
-		return new(ThetaAt)
-	case KindChunksAt:
-		return new(ChunksAt)
-	case KindStay:
-		return new(Stay)
-	}
-	return nil
 }

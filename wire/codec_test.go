@@ -47,7 +47,7 @@ func samples() []Message {
 
 // carriesChunk reports whether Peek cannot read m.
 func carriesChunk(m Message) bool {
-	return m.Kind() == KindTheta || m.Kind() == KindChunk || m.Kind() == KindPiece
+	return TypeOf(m) == KindTheta || TypeOf(m) == KindChunk || TypeOf(m) == KindPiece
 }
 
 func TestDecode_RoundTrip(t *testing.T) {
@@ -62,16 +62,16 @@ func TestDecode_RoundTrip(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, m) {
 			t.Errorf("%T: got %+v, %v; want %+v", m, got, err, m)
 		}
-		seen[m.Kind()] = true
-		if k := KindOf(data); k != m.Kind() || "*wire."+k.String() != fmt.Sprintf("%T", m) {
+		seen[TypeOf(m)] = true
+		if k := KindOf(data); k != TypeOf(m) || "*wire."+k.String() != fmt.Sprintf("%T", m) {
 			t.Errorf("%T is said to be a %s", m, k)
 		}
 		if carriesChunk(m) {
 			continue
 		}
 		p, err := Peek(data)
-		want := Prefix{Version, m.Kind(), "run-1", "w1", m.Head().Token}
-		if m.Kind() == KindRefusal {
+		want := Prefix{Version, TypeOf(m), "run-1", "w1", m.Head().Token}
+		if TypeOf(m) == KindRefusal {
 			want.Token = 0
 		}
 		if err != nil || p != want {
@@ -95,7 +95,7 @@ func TestDecode_OtherVersion(t *testing.T) {
 		enc.version++
 		data, _ := enc.Encode(m)
 		got, err := Decode(data)
-		if m.Kind() == KindRefusal {
+		if TypeOf(m) == KindRefusal {
 			if err != nil || !reflect.DeepEqual(got, m) {
 				t.Errorf("Refusal of version %d: got %+v, %v", Version+1, got, err)
 			}

@@ -299,7 +299,7 @@ func kindName(k Kind) string {
 	case state:
 		return "requests of parameters"
 	}
-	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", newMessage(k)), "*wire."))
+	return strings.ToLower(k.String())
 }
 
 func (g *Gate) notify() {

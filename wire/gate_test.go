@@ -39,7 +39,7 @@ func TestGate_FloodOfEachKind(t *testing.T) {
 	}
 	for _, m := range samples() {
 		data := encoded(t, m)
-		if got := (*Gate)(nil).glance(data); fromWorker[m.Kind()] && got != m.Kind() || !fromWorker[m.Kind()] && got != unsound {
+		if got := (*Gate)(nil).glance(data); fromWorker[TypeOf(m)] && got != TypeOf(m) || !fromWorker[TypeOf(m)] && got != unsound {
 			t.Errorf("%T is seen as kind %d", m, got)
 		}
 		floods[fmt.Sprintf("%T", m)] = data

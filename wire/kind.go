@@ -1,5 +1,7 @@
 package wire
 
+import "reflect"
+
 // Kind names a message's type on the wire.
 type Kind uint8
 
@@ -34,90 +36,73 @@ const (
 	lastKind = KindStay
 )
 
-// String returns the name of the kind's type.
-func (k Kind) String() string {
-	names := [...]string{
-		"", "Introduce", "Hello", "Welcome", "Refusal", "Fetch", "Piece", "Ready", "Theta", "Need", "Lease", "Result", "Pull",
-		"Chunk",
-		"Heartbeat", "Bye", "End", "Seek", "Assign", "Reduce", "Relay", "Offer", "Share", "ThetaAt", "ChunksAt", "Stay",
-	}
-	if k == 0 || int(k) >= len(names) {
-		return "unknown"
-	}
-	return names[k]
+// messages has a row for each kind. A new message is a kind with its row, a type and its fields.
+var messages = [...]row{
+	KindIntroduce: of[Introduce](),
+	KindHello:     of[Hello](),
+	KindWelcome:   of[Welcome](),
+	KindRefusal:   of[Refusal](),
+	KindFetch:     of[Fetch](),
+	KindPiece:     of[Piece](),
+	KindReady:     of[Ready](),
+	KindTheta:     of[Theta](),
+	KindNeed:      of[Need](),
+	KindLease:     of[Lease](),
+	KindResult:    of[Result](),
+	KindPull:      of[Pull](),
+	KindChunk:     of[Chunk](),
+	KindHeartbeat: of[Heartbeat](),
+	KindBye:       of[Bye](),
+	KindEnd:       of[End](),
+	KindSeek:      of[Seek](),
+	KindAssign:    of[Assign](),
+	KindReduce:    of[Reduce](),
+	KindRelay:     of[Relay](),
+	KindOffer:     of[Offer](),
+	KindShare:     of[Share](),
+	KindThetaAt:   of[ThetaAt](),
+	KindChunksAt:  of[ChunksAt](),
+	KindStay:      of[Stay](),
 }
 
-// Kind identifies the message.
-func (*Introduce) Kind() Kind { return KindIntroduce }
+// row is what is known of a kind of message.
+type row struct {
+	name string
+	is   reflect.Type // of a Message
+	make func() Message
+}
 
-// Kind identifies the message.
-func (*Hello) Kind() Kind { return KindHello }
+// of is the row of a type of message.
+func of[T any, M interface {
+	*T
+	Message
+}]() row {
+	return row{reflect.TypeFor[T]().Name(), reflect.TypeFor[M](), func() Message { return M(new(T)) }}
+}
 
-// Kind identifies the message.
-func (*Welcome) Kind() Kind { return KindWelcome }
+// TypeOf returns the kind of a message.
+func TypeOf(m Message) Kind {
+	is := reflect.TypeOf(m)
+	for k := range messages {
+		if messages[k].is == is {
+			return Kind(k)
+		}
+	}
+	return 0
+}
 
-// Kind identifies the message.
-func (*Refusal) Kind() Kind { return KindRefusal }
+// newMessage returns an empty message of a kind, or nil where there is no such kind.
+func newMessage(k Kind) Message {
+	if k == 0 || k > lastKind {
+		return nil
+	}
+	return messages[k].make()
+}
 
-// Kind identifies the message.
-func (*Fetch) Kind() Kind { return KindFetch }
-
-// Kind identifies the message.
-func (*Piece) Kind() Kind { return KindPiece }
-
-// Kind identifies the message.
-func (*Ready) Kind() Kind { return KindReady }
-
-// Kind identifies the message.
-func (*Theta) Kind() Kind { return KindTheta }
-
-// Kind identifies the message.
-func (*Need) Kind() Kind { return KindNeed }
-
-// Kind identifies the message.
-func (*Lease) Kind() Kind { return KindLease }
-
-// Kind identifies the message.
-func (*Result) Kind() Kind { return KindResult }
-
-// Kind identifies the message.
-func (*Pull) Kind() Kind { return KindPull }
-
-// Kind identifies the message.
-func (*Chunk) Kind() Kind { return KindChunk }
-
-// Kind identifies the message.
-func (*Heartbeat) Kind() Kind { return KindHeartbeat }
-
-// Kind identifies the message.
-func (*Bye) Kind() Kind { return KindBye }
-
-// Kind identifies the message.
-func (*End) Kind() Kind { return KindEnd }
-
-// Kind identifies the message.
-func (*Seek) Kind() Kind { return KindSeek }
-
-// Kind identifies the message.
-func (*Assign) Kind() Kind { return KindAssign }
-
-// Kind identifies the message.
-func (*Reduce) Kind() Kind { return KindReduce }
-
-// Kind identifies the message.
-func (*Relay) Kind() Kind { return KindRelay }
-
-// Kind identifies the message.
-func (*Offer) Kind() Kind { return KindOffer }
-
-// Kind identifies the message.
-func (*Share) Kind() Kind { return KindShare }
-
-// Kind identifies the message.
-func (*ThetaAt) Kind() Kind { return KindThetaAt }
-
-// Kind identifies the message.
-func (*ChunksAt) Kind() Kind { return KindChunksAt }
-
-// Kind identifies the message.
-func (*Stay) Kind() Kind { return KindStay }
+// String returns the name of the kind's type.
+func (k Kind) String() string {
+	if k == 0 || k > lastKind {
+		return "unknown"
+	}
+	return messages[k].name
+}

@@ -58,7 +58,6 @@ func (h *Header) Head() *Header { return h }
 
 // Message is one of the message types of this package.
 type Message interface {
-	Kind() Kind
 	Head() *Header
 	fields(c *codec)
 }

@@ -183,7 +183,7 @@ func buildStill([]byte, []byte, int) (Program, error) { return still{}, nil }
 
 // greet is a coordinator that welcomes and then says nothing more.
 func greet(_ string, m wire.Message) []wire.Message {
-	if m.Kind() == wire.KindHello {
+	if wire.TypeOf(m) == wire.KindHello {
 		w := welcome
 		return []wire.Message{&w}
 	}
@@ -400,7 +400,7 @@ func TestAgent_RefusedAfterWork(t *testing.T) {
 		refuse := func() wire.Message { return &wire.Refusal{Reason: "it computes wrongly", Remedy: "check the machine"} }
 		s.host = to("a")
 		s.run = func(run string, m wire.Message) []wire.Message {
-			if m.Kind() == wire.KindReady {
+			if wire.TypeOf(m) == wire.KindReady {
 				return []wire.Message{&wire.Lease{ID: 7, Step: 3, Attempt: 1, Work: wire.Gradient, First: 0, Count: 4}}
 			}
 			return greet(run, m)
@@ -490,7 +490,7 @@ func TestAgent_RunThatGoesWrong(t *testing.T) {
 			s := newStage(t, nil, "a", "b")
 			s.host = to("a")
 			s.run = func(run string, m wire.Message) []wire.Message {
-				if name == "refused" && run == "a" && m.Kind() == wire.KindHello {
+				if name == "refused" && run == "a" && wire.TypeOf(m) == wire.KindHello {
 					return []wire.Message{&wire.Refusal{Reason: "no", Remedy: "none"}}
 				}
 				return greet(run, m)
@@ -524,7 +524,7 @@ func TestAgent_RefusedProgramIsNotKept(t *testing.T) {
 		s, builds := newStage(t, nil, "a"), 0
 		s.host = to("a")
 		s.run = func(run string, m wire.Message) []wire.Message {
-			if m.Kind() == wire.KindReady {
+			if wire.TypeOf(m) == wire.KindReady {
 				return []wire.Message{&wire.Refusal{Reason: "another golden shard", Remedy: "none"}}
 			}
 			return greet(run, m)
@@ -605,7 +605,7 @@ func TestAgent_LeavesAtOnce(t *testing.T) {
 		s, started := newStage(t, nil, "a"), make(chan bool, 8)
 		s.host = to("a")
 		s.run = func(run string, m wire.Message) []wire.Message {
-			if m.Kind() == wire.KindReady {
+			if wire.TypeOf(m) == wire.KindReady {
 				return []wire.Message{&wire.Lease{ID: 7, Step: 3, Attempt: 1, Work: wire.Gradient, First: 0, Count: 4}, theta()}
 			}
 			return greet(run, m)

@@ -201,7 +201,7 @@ func TestWelcome_AbsurdOffers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			bus, k, hellos := wire.NewMemory(nil), &keeper{}, 0
 			lead(t, bus, func(m wire.Message) []wire.Message {
-				if m.Kind() != wire.KindHello {
+				if wire.TypeOf(m) != wire.KindHello {
 					t.Errorf("%s: the worker says %T", name, m)
 				}
 				if hellos++; hellos == 3 {

@@ -40,7 +40,7 @@ func TestWorker_Token(t *testing.T) {
 	left := make(chan bool, 1)
 	numerics := []wire.Numeric{{Kernel: "exp", Sum: 7}, {Kernel: "tanh", Sum: 1 << 63}}
 	lead(t, bus, func(m wire.Message) []wire.Message {
-		if kinds[m.Kind()] = true; m.Head().Token != 42 {
+		if kinds[wire.TypeOf(m)] = true; m.Head().Token != 42 {
 			t.Errorf("%T with token %d", m, m.Head().Token)
 		}
 		switch m := m.(type) {

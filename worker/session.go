@@ -30,14 +30,14 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	if h.Run != w.cfg.Run || h.From != "" {
 		return nil
 	}
-	if h.Term < w.term && msg.Kind() != wire.KindRefusal {
+	if h.Term < w.term && wire.TypeOf(msg) != wire.KindRefusal {
 		w.logOutdated(h.Term)
 		return nil
 	}
 	if d.direct && h.Token != 0 && h.Token != w.mark {
 		return nil // it is for another worker with this id
 	}
-	if msg.Kind() == wire.KindRefusal && h.Token != w.mark {
+	if wire.TypeOf(msg) == wire.KindRefusal && h.Token != w.mark {
 		return nil // who sent it does not know this worker
 	}
 	w.heard()

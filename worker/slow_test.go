@@ -182,13 +182,13 @@ func TestRun_SilentCoordinator(t *testing.T) {
 		var told bytes.Buffer
 		bus, hellos, away := wire.NewMemory(nil), 0, false
 		lead(t, bus, func(m wire.Message) []wire.Message {
-			if m.Kind() == wire.KindHello {
+			if wire.TypeOf(m) == wire.KindHello {
 				if hellos++; hellos == 1 || hellos == 5 {
 					w := welcome
 					return []wire.Message{&w}
 				}
 			}
-			if m.Kind() == wire.KindBye {
+			if wire.TypeOf(m) == wire.KindBye {
 				away = true
 			}
 			return nil

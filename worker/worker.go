@@ -249,11 +249,11 @@ func (w *Worker) send(subject string, h wire.Header, msg wire.Message) {
 	}
 	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
 	switch {
-	case never && !w.unfit[msg.Kind()]:
-		w.unfit[msg.Kind()] = true
-		w.log.Error("message cannot be sent", "subject", subject, "kind", msg.Kind(), "error", err)
+	case never && !w.unfit[wire.TypeOf(msg)]:
+		w.unfit[wire.TypeOf(msg)] = true
+		w.log.Error("message cannot be sent", "subject", subject, "kind", wire.TypeOf(msg), "error", err)
 	case err != nil:
-		w.log.Debug("message lost", "subject", subject, "kind", msg.Kind(), "error", err)
+		w.log.Debug("message lost", "subject", subject, "kind", wire.TypeOf(msg), "error", err)
 	}
 }
 

@@ -40,7 +40,7 @@ func lead(t *testing.T, bus wire.Bus, answer func(wire.Message) []wire.Message) 
 		}
 		for _, a := range answer(m) {
 			*a.Head() = wire.Header{Run: "r", Term: 1}
-			if a.Kind() == wire.KindRefusal {
+			if wire.TypeOf(a) == wire.KindRefusal {
 				a.Head().Token = wire.Mark(m.Head().Token)
 			}
 			data, err := wire.NewEncoder().Encode(a)
@@ -106,7 +106,7 @@ func TestRun_NoCoordinator(t *testing.T) {
 		bus, hellos := wire.NewMemory(nil), 0
 		s, _ := wire.SubjectsOf("r")
 		sub, _ := bus.Hear(s.Control, func(_ string, data []byte) {
-			if m, err := wire.Decode(data); err == nil && m.Kind() == wire.KindHello {
+			if m, err := wire.Decode(data); err == nil && wire.TypeOf(m) == wire.KindHello {
 				hellos++
 			}
 		})
