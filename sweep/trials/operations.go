@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// Operations are what can be asked of sweeps. Those of a folder (Sweeps) and those of a coordinator at a broker (Remote)
-// give the same answers, which are also JSON for programs.
+// Operations are what can be asked of sweeps. Those of a folder (Sweeps) and those of a coordinator at a broker
+// (Remote) give the same answers, which are also JSON for programs.
 type Operations interface {
 	// List returns the sweeps, the last begun first.
 	List() ([]Summary, error)
