@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/eval/figure"
 )
 
 // serving starts `switchyard serve` and returns the address of its page. end stops it by a signal and returns its
@@ -45,6 +47,7 @@ func TestServe_ShowsTheRunsOfAFolder(t *testing.T) {
 	url, end := c.serving("--web", "127.0.0.1:0", "--sweeps-dir", t.TempDir())
 	for path, want := range map[string]string{
 		"": "<title>Switchyard</title>", "api/runs": `"name":"a"`, "api/runs/a": `"figures":["fhn.png","fhn.svg"]`,
+		"api/runs/a/model":   `"colours":["` + strings.Join(figure.Colours(4), `","`) + `"]`,
 		"api/runs/a/metrics": `"to":12,`, "metrics": "switchyard_info", "healthz": "ok",
 	} {
 		response, err := http.Get(url + path)

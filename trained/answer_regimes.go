@@ -3,6 +3,7 @@ package trained
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -93,7 +94,7 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 }
 
 // regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning
-// mode, and what follows it.
+// mode, and what follows it. The one with most of the time comes first. People count regimes from 1.
 func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Columns) eval.Table {
 	unit, name := c.DT, "time"
 	switch c.TimeUnit {
@@ -111,11 +112,15 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 		Columns: []string{"share %", "visits", "mean dwell", "longest", "|λ| max", "time constant", "period", "mostly to"},
 	}
 	total := 0
-	for _, d := range dwells {
+	order := make([]int, len(dwells))
+	for k, d := range dwells {
+		order[k] = k
 		total += d.Steps
 	}
-	for k, d := range dwells {
-		row := eval.Row{Name: strconv.Itoa(k), Values: []float64{
+	slices.SortStableFunc(order, func(i, j int) int { return dwells[j].Steps - dwells[i].Steps })
+	for _, k := range order {
+		d := dwells[k]
+		row := eval.Row{Name: strconv.Itoa(k + 1), Values: []float64{
 			100 * float64(d.Steps) / float64(max(total, 1)), float64(d.Visits), unit * d.Mean, unit * float64(d.Longest),
 			math.NaN(), math.NaN(), math.NaN(), math.NaN(),
 		}}
@@ -132,7 +137,7 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 		most := 0
 		for j, n := range counts[k] {
 			if j != k && n > most {
-				most, row.Values[7] = n, float64(j)
+				most, row.Values[7] = n, float64(j+1)
 			}
 		}
 		t.Rows = append(t.Rows, row)

@@ -3,6 +3,8 @@ package trained
 import (
 	"errors"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/eval/figure"
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the
@@ -15,6 +17,7 @@ type Portrait struct {
 	Fan      *Fan        `json:"fan,omitempty"`
 	Raster   [][]float64 `json:"raster,omitempty"`  // probability of each regime at each step
 	Systems  [][]Mode    `json:"systems,omitempty"` // eigenvalues of the base systems
+	Colours  []string    `json:"colours,omitempty"` // of the regimes, as on figures
 	States   *States     `json:"portrait,omitempty"`
 	Strip    *Strip      `json:"strip,omitempty"`
 }
@@ -93,6 +96,11 @@ func NewPortrait(run *Run, of Recording, c Columns, image [3]int) (*Portrait, er
 		}
 		p.Systems = append(p.Systems, list)
 	}
+	regimes := len(p.Systems)
+	if len(segments.Probability) > 0 {
+		regimes = len(segments.Probability[0])
+	}
+	p.Colours = figure.Colours(regimes)
 	filtered, filterErr := run.Filter(series, 0)
 	if filterErr == nil {
 		p.States = mainDirections(filtered.Mean, regime)

@@ -27,3 +27,25 @@ func TestSegmentations_NameTheUnitOfTime(t *testing.T) {
 		}
 	}
 }
+
+// People count regimes from 1 and see those first that have most of the time; files count from 0.
+func TestSegmentations_CountRegimes(t *testing.T) {
+	of := []trained.Recording{{Series: trained.Series{Observations: [][]float64{{1}, {2}, {3}, {4}}}}}
+	found := []trained.Segmentation{{
+		Regime: []int{2, 2, 2, 1}, Probability: [][]float64{{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 1, 0}},
+	}}
+	answer := trained.Segmentations(of, found, nil, trained.Columns{})
+	var names []string
+	for _, row := range answer.Table.Rows {
+		names = append(names, row.Name)
+	}
+	if got := strings.Join(names, " "); got != "3 2 1" {
+		t.Errorf("the table has the regimes %s", got)
+	}
+	if next := answer.Table.Rows[0].Values[7]; next != 2 {
+		t.Errorf("regime 3 is followed by %v", next)
+	}
+	if first := answer.Rows.Rows[0].Values[1]; first != 2 {
+		t.Errorf("the file has regime %v", first)
+	}
+}

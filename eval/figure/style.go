@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"strconv"
@@ -48,18 +49,33 @@ func translucent(c color.NRGBA, alpha float64) color.NRGBA {
 	return c
 }
 
-// categories returns n colours that differ as much as they can: the Okabe–Ito set as far as it
-// goes, else n steps through viridis.
+// distinct has the colours of what has no order, such as regimes, on figures and on the page: the set of Okabe and Ito,
+// brown, and four that are as far as can be from these and from each other, for eyes of every kind. All are seen on
+// white and on black.
+var distinct = []color.NRGBA{
+	blue, orange, green, vermilion, sky, purple, brown, yellow, rgb(0x2DF0F0), rgb(0x4B3C78), rgb(0xA569FF), rgb(0xA5D296),
+}
+
+// categories returns n colours that differ as much as they can: those of distinct as far as they go, else n steps
+// through viridis.
 func categories(n int) []color.NRGBA {
-	set := []color.NRGBA{blue, orange, green, vermilion, sky, purple, brown, yellow}
-	if n <= len(set) {
-		return set[:n]
+	if n <= len(distinct) {
+		return distinct[:n:n]
 	}
-	set = make([]color.NRGBA, n)
+	set := make([]color.NRGBA, n)
 	for i := range set {
 		set[i] = viridis(float64(i) / float64(n-1))
 	}
 	return set
+}
+
+// Colours are those of n regimes, in the notation of style sheets.
+func Colours(n int) []string {
+	list := make([]string, n)
+	for i, c := range categories(n) {
+		list[i] = fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
+	}
+	return list
 }
 
 // viridisAnchors are the colours of matplotlib's viridis at 0, 1/8, … 1.

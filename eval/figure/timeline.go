@@ -152,9 +152,9 @@ func (t Timelines) keys() [][]sample {
 	if t.Regimes > 0 && t.Regimes <= 12 {
 		var regimes []sample
 		for k, color := range categories(t.Regimes) {
-			text := strconv.Itoa(k)
+			text := strconv.Itoa(k + 1)
 			if k == 0 {
-				text = "regime 0"
+				text = "regime 1"
 			}
 			regimes = append(regimes, sample{text: text, fill: color})
 		}

@@ -229,6 +229,7 @@ func model(context.Context, string) (any, error) {
 		"step": 300, "family": "slds", "series": "a series that was held out", "channels": []string{"voltage", "recovery"},
 		"fan":      map[string]any{"begin": 50, "shown": []int{0, 1}, "series": series, "mean": mean, "low": low, "high": high, "inner_low": mean, "inner_high": mean},
 		"raster":   raster,
+		"colours":  []string{"#0072B2", "#E69F00", "#009E73"},
 		"systems":  [][]map[string]float64{{mode(0.9, 0.2), mode(0.9, -0.2)}, {mode(0.7, 0), mode(-0.2, 0)}, {mode(1.02, 0), mode(0.4, 0)}},
 		"portrait": map[string]any{"x": x, "y": y, "regime": regime, "share": 0.93},
 		"strip":    map[string]any{"shape": []int{2, 2, 1}, "begin": 50, "steps": []int{50, 51}, "truth": [][]float64{{0, 1, 0.5, 1}, {1, 0, 1, 0}}, "mean": [][]float64{{0, 1, 1, 1}, {1, 0, 0.2, 0}}},

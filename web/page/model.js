@@ -4,8 +4,9 @@ import { el, text, number, count } from './dom.js';
 import { get, runPath } from './api.js';
 import { linear } from './scale.js';
 
-const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
-const hue = (k) => `var(--${hues[k % hues.length]})`;
+// hue is the colour of a regime, from 0, as the server has it: that of the figures.
+const hue = (m, k) => m.colours?.[k] ?? accent;
+const accent = 'var(--c1)';
 
 // svg makes an element of a drawing.
 function svg(tag, attributes = {}, ...children) {
@@ -87,15 +88,15 @@ function fan(m, width) {
       drawing.append(svg('line', { x1: left, x2: W - 6, y1: py(t.v), y2: py(t.v), stroke: 'var(--grid)' }), svg('text', { x: left - 6, y: py(t.v) + 4, 'text-anchor': 'end' }, t.label));
     }
     const ahead = (rows) => rows.map((r, k) => [px(f.begin + k), r[c] === null ? NaN : py(r[c])]).filter(([, y]) => Number.isFinite(y));
-    const band = (lows, highs, opacity) => svg('path', { d: `${path([...ahead(lows), ...ahead(highs).reverse()])}Z`, fill: hue(0), opacity });
+    const band = (lows, highs, opacity) => svg('path', { d: `${path([...ahead(lows), ...ahead(highs).reverse()])}Z`, fill: accent, opacity });
     drawing.append(band(f.low, f.high, 0.16), band(f.inner_low, f.inner_high, 0.22),
       svg('path', { d: path(column(f.series).map((v, t) => [px(t), v === null ? NaN : py(v)])), fill: 'none', stroke: 'var(--ink)', 'stroke-width': 1.3 }),
-      svg('path', { d: path(ahead(f.mean)), fill: 'none', stroke: hue(0), 'stroke-width': 2 }),
+      svg('path', { d: path(ahead(f.mean)), fill: 'none', stroke: accent, 'stroke-width': 2 }),
       svg('text', { x: left + 4, y: top + 12, class: 'name' }, m.channels[c] ?? `y${c + 1}`));
   });
   let at = channels.length * (H + 14);
   drawing.append(svg('line', { x1: px(f.begin - 0.5), x2: px(f.begin - 0.5), y1: 4, y2: at - 10, stroke: 'var(--muted)', 'stroke-dasharray': '3 3' }));
-  if (m.raster) at = raster(drawing, m.raster, px, at + 8, left);
+  if (m.raster) at = raster(drawing, m, px, at + 8, left);
   for (const t of linear(0, end - 1, W < 500 ? 5 : 8)) if (Number.isInteger(t.v)) drawing.append(svg('text', { x: px(t.v), y: at + 14, 'text-anchor': 'middle' }, t.label));
   const node = figure(`Forecast from step ${f.begin} on${m.raster ? ', and the regimes of the whole series' : ''}`, drawing,
     el('p', { class: 'keys' }, key(el('i', { class: 'truth' }), 'series'), key(el('i', { class: 'line' }), 'mean'),
@@ -105,13 +106,13 @@ function fan(m, width) {
 }
 
 // raster shows the probability of each regime at each step.
-function raster(drawing, probability, px, top, left) {
-  const regimes = probability[0].length;
+function raster(drawing, m, px, top, left) {
+  const regimes = m.raster[0].length;
   const width = px(1) - px(0);
-  probability.forEach((p, t) => p.forEach((v, k) => {
-    if (v > 0.02) drawing.append(svg('rect', { x: (px(t) - width / 2).toFixed(1), y: top + 12 * k, width: (width + 0.3).toFixed(2), height: 11, fill: hue(k), opacity: v.toFixed(2) }));
+  m.raster.forEach((p, t) => p.forEach((v, k) => {
+    if (v > 0.02) drawing.append(svg('rect', { x: (px(t) - width / 2).toFixed(1), y: top + 12 * k, width: (width + 0.3).toFixed(2), height: 11, fill: hue(m, k), opacity: v.toFixed(2) }));
   }));
-  for (let k = 0; k < regimes; k++) drawing.append(svg('text', { x: left - 6, y: top + 12 * k + 9, 'text-anchor': 'end' }, String(k)));
+  for (let k = 0; k < regimes; k++) drawing.append(svg('text', { x: left - 6, y: top + 12 * k + 9, 'text-anchor': 'end' }, String(k + 1)));
   return top + 12 * regimes;
 }
 
@@ -128,18 +129,18 @@ function circle(m) {
   m.systems.forEach((modes, k) => {
     for (const e of modes) {
       if (Math.hypot(e.re, e.im) > reach) continue;
-      drawing.append(svg('circle', { cx: p(e.re), cy: p(-e.im), r: 3.6, fill: hue(k), 'fill-opacity': 0.75 }, svg('title', {}, `system ${k}: ${number(e.re)} ${e.im < 0 ? '−' : '+'} ${number(Math.abs(e.im))} i, modulus ${number(Math.hypot(e.re, e.im))}`)));
+      drawing.append(svg('circle', { cx: p(e.re), cy: p(-e.im), r: 3.6, fill: hue(m, k), 'fill-opacity': 0.75 }, svg('title', {}, `system ${k + 1}: ${number(e.re)} ${e.im < 0 ? '−' : '+'} ${number(Math.abs(e.im))} i, modulus ${number(Math.hypot(e.re, e.im))}`)));
     }
   });
-  return figure('Eigenvalues of the base systems', drawing, regimeKeys(m.systems.length));
+  return figure('Eigenvalues of the base systems', drawing, regimeKeys(m));
 }
 
-function regimeKeys(n) {
+function regimeKeys(m) {
   const keys = [];
-  for (let k = 0; k < n; k++) {
+  for (let k = 0; k < m.systems.length; k++) {
     const mark = el('i', { class: 'regime' });
-    mark.style.setProperty('--c', hue(k));
-    keys.push(key(mark, String(k)));
+    mark.style.setProperty('--c', hue(m, k));
+    keys.push(key(mark, String(k + 1)));
   }
   return el('p', { class: 'keys' }, ...keys);
 }
@@ -153,7 +154,7 @@ function portrait(m) {
   const py = place(Math.min(...s.y), Math.max(...s.y), S - 12, 12);
   const drawing = svg('svg', { viewBox: `0 0 ${S} ${S}`, role: 'img', class: 'square', 'aria-label': `Latent states of ${s.x.length} steps in their two main directions` },
     svg('path', { d: path(s.x.map((x, t) => [px(x), py(s.y[t])])), fill: 'none', stroke: 'var(--axis)' }));
-  s.x.forEach((x, t) => drawing.append(svg('circle', { cx: px(x).toFixed(1), cy: py(s.y[t]).toFixed(1), r: 2.6, fill: s.regime ? hue(s.regime[t]) : hue(0) }, svg('title', {}, `step ${t}`))));
+  s.x.forEach((x, t) => drawing.append(svg('circle', { cx: px(x).toFixed(1), cy: py(s.y[t]).toFixed(1), r: 2.6, fill: s.regime ? hue(m, s.regime[t]) : accent }, svg('title', {}, `step ${t}`))));
   drawing.append(svg('circle', { cx: px(s.x[0]), cy: py(s.y[0]), r: 5, fill: 'none', stroke: 'var(--ink)' }));
   return figure('Latent states', drawing, el('p', { class: 'keys' }, `two main directions, ${Math.round(100 * s.share)} % of the variance; the ring is the first step`));
 }
