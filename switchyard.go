@@ -1,7 +1,7 @@
-// Package switchyard is the entry for Go programs. It trains models on environments, continues runs, and answers
-// questions with what they have learned. Environments and models may be those that come with Switchyard or the
-// program's own. The commands can train, resume, show and compare the same runs; a program offers these commands, with
-// its own environments and models, by calling Main of package cmd.
+// Package switchyard is the entry for Go programs. It trains models on environments, continues runs, answers questions
+// with what they have learned, writes the answers into files and serves models to many clients. Environments and models
+// may be those that come with Switchyard or the program's own. The commands can train, resume, show and compare the
+// same runs; a program offers these commands, with its own environments and models, by calling Main of package cmd.
 //
 // A model is a Family of package model, an environment is a Kind of package envs. The examples show one of each, and
 // the folder docs/example is a program with both and with all commands.

@@ -8,7 +8,6 @@ import (
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) backtestCommand() *cobra.Command {
@@ -43,7 +42,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			if err != nil {
 				return err
 			}
-			y, err := trained.Backtest(r)
+			y, err := switchyard.Backtest(r)
 			if err != nil {
 				return err
 			}

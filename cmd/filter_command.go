@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) filterCommand() *cobra.Command {
@@ -33,7 +32,7 @@ serve --model does the same over HTTP and NATS.`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, trained.Filterings(list, answers))
+			return a.tell(&f, switchyard.Filterings(list, answers))
 		})
 	f.add(c, "filter")
 	a.jsonFlag(c)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) forecastCommand() *cobra.Command {
@@ -58,7 +57,7 @@ of recordings.`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, trained.Forecasts(list, forecasts, columns, levels))
+			return a.tell(&f, switchyard.Forecasts(list, forecasts, columns, levels))
 		})
 	c.Aliases = []string{"predict"}
 	f.add(c, "continue")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) smoothCommand() *cobra.Command {
@@ -24,7 +23,7 @@ observations [steps, channels], mean and sd [steps, states].`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, trained.Smoothings(list, answers, columns))
+			return a.tell(&f, switchyard.Smoothings(list, answers, columns))
 		})
 	f.add(c, "smooth")
 	a.jsonFlag(c)
@@ -80,7 +79,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, trained.Linearizations(list, answers, columns))
+			return a.tell(&f, switchyard.Linearizations(list, answers, columns))
 		})
 	f.add(c, "linearize along")
 	a.jsonFlag(c)
@@ -121,7 +120,7 @@ of episodes if there are several: data commands read the npz.`,
 			if err != nil {
 				return err
 			}
-			return a.tell(&f, trained.Simulations(list, columns))
+			return a.tell(&f, switchyard.Simulations(list, columns))
 		})
 	f.addOut(c)
 	a.jsonFlag(c)
@@ -157,5 +156,5 @@ func (a *app) simulateLike(f *asking, name string, run *switchyard.Run, q switch
 		}
 		all = append(all, one...)
 	}
-	return a.tell(f, trained.Simulations(all, columns))
+	return a.tell(f, switchyard.Simulations(all, columns))
 }

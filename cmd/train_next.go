@@ -57,7 +57,7 @@ func (a *app) showRegimes(run *store.Run) error {
 // segmentations divide recordings into regimes.
 func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns,
 	seed uint64,
-) (*trained.Answer, error) {
+) (*switchyard.Answer, error) {
 	answers, err := each(list, func(s switchyard.Series) (switchyard.Segmentation, error) { return run.Segment(s, seed) })
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func segmentations(run *switchyard.Run, list []switchyard.Recording, columns swi
 	if err != nil {
 		return nil, err
 	}
-	return trained.Segmentations(list, answers, systems, columns), nil
+	return switchyard.Segmentations(list, answers, systems, columns), nil
 }
 
 // usesOf are commands that use a model that was trained on own data.
