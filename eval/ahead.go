@@ -139,6 +139,12 @@ func (r AheadReport) curves() [][]float64 {
 	return [][]float64{r.Model.Mean, r.Model.Draw, r.Linear, r.Persistence}
 }
 
+// Metrics is what Ahead reports, before it is measured.
+func (o AheadOptions) Metrics() []Metric {
+	none := missing(o.Horizon)
+	return AheadReport{Options: o, Model: ModelR2{none, none}, Linear: none, Persistence: none}.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read. Lists hold horizons 1 … Horizon.
 func (r AheadReport) Report() Report {
 	o := r.Options

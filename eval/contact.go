@@ -73,15 +73,28 @@ func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error)
 			task.Episodes, contactHoldout, contactHoldout)
 	}
 	test := task.test(env, task.Length)
-	r := ContactReport{Task: task, Environment: spec.Name, Scored: test.N / contactHoldout}
+	r := ContactReport{Task: task, Environment: spec.Name}
+	r.look(&test, spec, columns, task.filter(f, test, noiseOfTest))
+	return r, nil
+}
+
+// ContactMetrics is what Contact reports, before it is measured.
+func ContactMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
+	r := ContactReport{Task: task, Environment: env.Spec().Name}
+	r.look(&trials{}, env.Spec(), probesOf(env).Contacts, unfiltered(f))
+	return r.Report().Metrics
+}
+
+// look enters what a model infers about trials.
+func (r *ContactReport) look(test *trials, spec envs.Spec, columns []int, hidden *filtered) {
+	r.Scored = test.N / contactHoldout
 	r.Fitted = test.N - r.Scored
 	var labels [][]bool
-	r.Labels, labels = contactLabels(&test, spec, columns)
+	r.Labels, labels = contactLabels(test, spec, columns)
 	r.chances(labels, test.T)
-	hidden := task.filter(f, test, noiseOfTest)
 	if hidden == nil || hidden.M < 2 {
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
-		return r, nil
+		return
 	}
 	for _, weights := range []struct {
 		name, key string
@@ -90,12 +103,14 @@ func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error)
 		for _, c := range classifiers {
 			hits := newTally(r.Scored, 3*len(labels)) // true positives, positives and calls of each label
 			for l, y := range labels {
+				if r.Fitted == 0 {
+					continue
+				}
 				classify(hits, l, c.fit, weights.x, y, hidden.M, test.T, r.Fitted)
 			}
 			r.Probes = append(r.Probes, contactProbe(c.name+", "+weights.name, suffixed(c.key, weights.key), hits, len(labels)))
 		}
 	}
-	return r, nil
 }
 
 // contactLabels names the contacts, and "any" where there are several, and lists at which steps [N,T] each holds.

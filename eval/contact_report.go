@@ -68,14 +68,14 @@ func (r ContactReport) Report() Report {
 	out := Report{Protocol: "contact", Metrics: []Metric{
 		count("episodes", r.Task.Episodes), count("fitted_episodes", r.Fitted), count("scored_episodes", r.Scored),
 		count("paths", filterPaths),
-		object("share", r.Labels, r.Share), object("chance", append([]string{"mean"}, r.Labels...),
-			append([]float64{r.meanChance()}, r.Chance...)),
+		object("share", "contact", r.Labels, r.Share),
 	}}
 	keys := append([]string{"mean"}, r.Labels...)
+	out.Metrics = append(out.Metrics, object("chance", "contact", keys, append([]float64{r.meanChance()}, r.Chance...)))
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.F1...)
-		out.Metrics = append(out.Metrics, object("f1_"+p.Key, keys, values(all)),
-			object("f1_"+p.Key+"_standard_error", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, object("f1_"+p.Key, "contact", keys, values(all)),
+			object("f1_"+p.Key+"_standard_error", "contact", keys, errorsOf(all)))
 	}
 	if f1, key := ContactPaper(r.Environment); f1 > 0 {
 		out.Paper = []Metric{value("f1_"+key, f1)}

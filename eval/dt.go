@@ -133,6 +133,11 @@ func (r DTReport) CurveTable() Table {
 	return t
 }
 
+// DTMetrics is what DT reports, before it is measured.
+func DTMetrics(env envs.Env, task Task) []Metric {
+	return DTReport{Task: task, DT: env.Spec().DT}.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read.
 func (r DTReport) Report() Report {
 	out := Report{Protocol: "dt", Metrics: append(r.Task.metrics(), value("dt", r.DT))}
@@ -140,7 +145,11 @@ func (r DTReport) Report() Report {
 		name string
 		e    Estimate
 	}{{"error", r.Model}, {"error_one_rollout", r.Rollout}, {"error_static", r.Static}, {"ratio_to_static", r.Ratio}} {
-		out.Metrics = append(out.Metrics, value(m.name, m.e.Value), value(m.name+"_standard_error", m.e.SE))
+		pair := []Metric{value(m.name, m.e.Value), value(m.name+"_standard_error", m.e.SE)}
+		if m.name != "ratio_to_static" {
+			pair = in(unit, pair...)
+		}
+		out.Metrics = append(out.Metrics, pair...)
 	}
 	for _, p := range r.published() {
 		out.Paper = append(out.Paper, value("error_"+p.Key, p.Error[0]))

@@ -89,6 +89,17 @@ func (r FHNReading) rows(t *Table, suffix string) {
 	add("persistence", r.Persistence)
 }
 
+// Metrics is what FHN reports, before it is measured.
+func (o FHNOptions) Metrics() []Metric {
+	none := missing(o.Horizon)
+	r2 := ModelR2{none, none}
+	r := FHNReport{Options: o, AtStart: FHNReading{r2, r2, r2, none, none, none}}
+	if o.AllStarts {
+		r.AllStarts = &r.AtStart
+	}
+	return r.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read. Lists hold horizons 1 … Horizon.
 func (r FHNReport) Report() Report {
 	o := r.Options

@@ -20,10 +20,24 @@ type filtered struct {
 // state is the latent state of trial n at step t.
 func (f *filtered) state(n, t int) []float64 { return f.z[(n*f.T+t)*f.NZ:][:f.NZ] }
 
+// filters reports whether the family of a model has a filter.
+func filters(f model.Forecaster) bool {
+	_, ok := f.(model.Filterer)
+	return ok
+}
+
+// unfiltered is what a model infers about no trials; nil where its family has no filter.
+func unfiltered(f model.Forecaster) *filtered {
+	if !filters(f) {
+		return nil
+	}
+	return &filtered{NZ: f.Dims().NZ, M: f.Dims().M}
+}
+
 // filter infers the latent states and mixing weights of trials from all that was observed and applied. The first draw
 // of its noise is the given one. It is nil where the family of the model has no filter.
 func (t Task) filter(f model.Forecaster, d trials, draw uint32) *filtered {
-	if _, ok := f.(model.Filterer); !ok {
+	if !filters(f) {
 		return nil
 	}
 	dims := f.Dims()

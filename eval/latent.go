@@ -51,29 +51,40 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	}
 	r := LatentReport{Task: task, Environment: spec.Name}
 	test := task.test(env, task.Length)
-	hidden := task.filter(f, test, noiseOfTest)
+	r.look(probes, &test, task.filter(f, test, noiseOfTest))
+	return r, nil
+}
+
+// LatentMetrics is what Latent reports, before it is measured.
+func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
+	r := LatentReport{Task: task, Environment: env.Spec().Name}
+	r.look(probesOf(env), &trials{}, unfiltered(f))
+	return r.Report().Metrics
+}
+
+// look enters what a model infers about trials.
+func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) {
 	if hidden == nil {
 		r.Notes = append(r.Notes, "This family of models infers no latent state.")
-		return r, nil
+		return
 	}
 	for _, rate := range probes.Rates {
-		r.Planes = append(r.Planes, latentPlane(rate, &test, hidden))
+		r.Planes = append(r.Planes, latentPlane(rate, test, hidden))
 	}
 	if hidden.M < 2 {
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
-		return r, nil
+		return
 	}
 	r.M = hidden.M
 	for _, c := range probes.Limited {
-		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, &test, hidden,
+		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, test, hidden,
 			func(x []float32) float64 { return float64(x[c.Index]) }))
 	}
 	if a := probes.Turned; len(a) == 2 {
-		r.Curves = append(r.Curves, activation("θ (rad)", -math.Pi, math.Pi, &test, hidden, func(x []float32) float64 {
+		r.Curves = append(r.Curves, activation("θ (rad)", -math.Pi, math.Pi, test, hidden, func(x []float32) float64 {
 			return math.Atan2(float64(x[a[1]]), float64(x[a[0]]))
 		}))
 	}
-	return r, nil
 }
 
 func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
@@ -238,8 +249,10 @@ func (r LatentReport) Report() Report {
 		over, ratio, se = append(over, c.Over), append(ratio, best.Value), append(se, best.SE)
 	}
 	out.Metrics = append(
-		out.Metrics, object("largest_correlation", rates, first), object("second_correlation", rates, second),
-		object("correlation_ratio", over, ratio), object("correlation_ratio_standard_error", over, se),
+		out.Metrics, object("largest_correlation", "velocity", rates, first),
+		object("second_correlation", "velocity", rates, second),
+		object("correlation_ratio", "coordinate", over, ratio),
+		object("correlation_ratio_standard_error", "coordinate", over, se),
 	)
 	return out
 }

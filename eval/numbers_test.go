@@ -12,7 +12,7 @@ import (
 func TestNumbers(t *testing.T) {
 	r := Report{Protocol: "p", Metrics: []Metric{
 		count("episodes", 3), value("r2_final", math.Inf(-1)), list("r2_drawn", []float64{0.9, math.NaN()}), list("one", []float64{4}),
-		object("ratio", []string{"1", "5", "10"}, []float64{0.1, 0.2, math.Inf(1)}), object("none", nil, nil),
+		object("ratio", horizonAxis, []string{"1", "5", "10"}, []float64{0.1, 0.2, math.Inf(1)}), object("none", "label", nil, nil),
 	}}
 	want := map[string]float64{
 		"episodes": 3, "r2_final": math.NaN(), "r2_drawn/1": 0.9, "r2_drawn/2": math.NaN(), "one/1": 4,

@@ -90,11 +90,7 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 	})
 	r.Rows = append(r.Rows, pixelRow("model", "", byMean), pixelRow("  one rollout", "one_rollout", single))
 	if _, ok := f.(model.Interpolator); ok {
-		for _, s := range []smoothing{
-			{"  smoothed", "smoothed", func(n int) (gap, behind int) { return n, 1 }},
-			{"  smoothed, all behind", "smoothed_all", func(n int) (gap, behind int) { return n, K + 1 - n }},
-			{"  all seen", "all_seen", func(int) (gap, behind int) { return 0, K + 1 }},
-		} {
+		for _, s := range smoothings {
 			r.Rows = append(r.Rows, r.smoothed(f, test, s))
 		}
 	} else {
@@ -131,6 +127,12 @@ func pixelRow(name, key string, sums *tally) PixelRow {
 type smoothing struct {
 	name, key string
 	shown     func(n int) (gap, behind int)
+}
+
+var smoothings = []smoothing{
+	{"  smoothed", "smoothed", func(n int) (gap, behind int) { return n, 1 }},
+	{"  smoothed, all behind", "smoothed_all", func(n int) (gap, behind int) { return n, PixelHorizon + 1 - n }},
+	{"  all seen", "all_seen", func(int) (gap, behind int) { return 0, PixelHorizon + 1 }},
 }
 
 // smoothed asks, for each n, for the n images behind the prefix.
@@ -244,6 +246,21 @@ func (r PixelReport) CurveTable() Table {
 	return t
 }
 
+// PixelMetrics is what Pixels reports, before it is measured.
+func PixelMetrics(f model.Forecaster, task Task) []Metric {
+	r := PixelReport{Task: task}
+	keys := []string{"", "one_rollout"}
+	if _, ok := f.(model.Interpolator); ok {
+		for _, s := range smoothings {
+			keys = append(keys, s.key)
+		}
+	}
+	for _, key := range append(keys, "static", "blank") {
+		r.Rows = append(r.Rows, pixelRow("", key, newTally(0, 1+PixelHorizon)))
+	}
+	return r.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read: objects by number of images.
 func (r PixelReport) Report() Report {
 	out := Report{Protocol: "pixels", Metrics: r.Task.metrics()}
@@ -251,7 +268,7 @@ func (r PixelReport) Report() Report {
 	for _, n := range PixelHorizons() {
 		keys = append(keys, strconv.Itoa(n))
 	}
-	add := func(name string, v []float64) { out.Metrics = append(out.Metrics, object(name, keys, v)) }
+	add := func(name string, v []float64) { out.Metrics = append(out.Metrics, object(name, "images", keys, v)) }
 	for _, p := range r.Rows {
 		add(suffixed("error", p.Key), values(p.Frames))
 		add(suffixed("standard_error", p.Key), errorsOf(p.Frames))
@@ -259,7 +276,7 @@ func (r PixelReport) Report() Report {
 		add(suffixed("error_last_standard_error", p.Key), errorsOf(p.Last))
 	}
 	for _, p := range PixelPaper(r.Environment) {
-		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Wrong))
+		out.Paper = append(out.Paper, object("error_"+p.Key, "images", keys, p.Wrong))
 	}
 	return out
 }

@@ -118,23 +118,13 @@ var recordedSums = sumCovered + len(Levels)
 // are neither shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
 func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	d := f.Dims()
-	longest := 0
-	for _, e := range o.Test {
-		longest = max(longest, e.T)
-	}
-	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
-	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
-		return r, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d", ErrOptions,
-			o.Prefix, o.Horizon, len(o.Test), longest)
-	}
-	b, err := fitBaselines(o, r.Horizon, d)
+	r, b, err := o.begin(d)
 	if err != nil {
 		return r, err
 	}
-	r.Season, r.Order = b.season, b.order
 	starts := o.starts(r.Horizon)
 	r.Starts, r.Episodes = len(starts), episodesOf(starts)
-	width := recordedFirst + (1+len(b.list))*recordedSums
+	width := b.width()
 	sums := newTally(len(o.Test), r.Horizon*d.NX*width)
 	queries := (len(starts) + trialsPerQuery - 1) / trialsPerQuery
 	parts := make([][][]float64, queries) // by query and start
@@ -159,6 +149,38 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 		r.Fan = o.fan(f, starts, r.Horizon, d)
 	}
 	return r, nil
+}
+
+// begin fits what predicts beside the model.
+func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error) {
+	longest := 0
+	for _, e := range o.Test {
+		longest = max(longest, e.T)
+	}
+	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
+	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
+		return r, nil, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d",
+			ErrOptions, o.Prefix, o.Horizon, len(o.Test), longest)
+	}
+	b, err := fitBaselines(o, r.Horizon, d)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Season, r.Order = b.season, b.order
+	return r, b, nil
+}
+
+// width is how many sums there are for each horizon and channel.
+func (b *baselines) width() int { return recordedFirst + (1+len(b.list))*recordedSums }
+
+// Metrics is what Recorded reports, before it is measured, for a model of such dimensions.
+func (o RecordedOptions) Metrics(d model.Dims) ([]Metric, error) {
+	r, b, err := o.begin(d)
+	if err != nil {
+		return nil, err
+	}
+	r.summarise(newTally(0, r.Horizon*d.NX*b.width()), d.NX, b.width(), b)
+	return r.Report().Metrics, nil
 }
 
 // recordedStart is a prediction of the steps from at on.

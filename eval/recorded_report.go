@@ -249,15 +249,20 @@ func (r RecordedReport) Report() Report {
 		{"error_linear", r.Linear},
 		{"ratio_to_persistence", r.OverPersistence},
 	} {
-		out.Metrics = append(out.Metrics, list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e)))
+		pair := []Metric{list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e))}
+		if m.name != "ratio_to_persistence" {
+			pair = in(squaredUnit, pair...)
+		}
+		out.Metrics = append(out.Metrics, pair...)
 	}
 	for i, s := range r.Scores {
 		suffix := "_" + s.column()
 		if i == 0 {
 			suffix = ""
 		}
-		out.Metrics = append(out.Metrics, list("mae"+suffix, s.MAE), list("rmse"+suffix, s.RMSE), list("mase"+suffix, s.MASE),
-			list("crps"+suffix, s.CRPS))
+		out.Metrics = append(out.Metrics, in(unit, list("mae"+suffix, s.MAE), list("rmse"+suffix, s.RMSE))...)
+		out.Metrics = append(out.Metrics, list("mase"+suffix, s.MASE))
+		out.Metrics = append(out.Metrics, in(unit, list("crps"+suffix, s.CRPS))...)
 		for l, level := range Levels {
 			out.Metrics = append(out.Metrics, list(fmt.Sprintf("coverage%g%s", 100*level, suffix), s.Coverage[l]))
 		}
@@ -267,7 +272,7 @@ func (r RecordedReport) Report() Report {
 		for k := range channel {
 			channel[k] = r.RMSE[k][c]
 		}
-		out.Metrics = append(out.Metrics, list("rmse_"+name, channel))
+		out.Metrics = append(out.Metrics, in("the channel's own unit", list("rmse_"+name, channel))...)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package eval_test
 import (
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -127,5 +128,28 @@ func TestRecorded_IsRefusedWithReasons(t *testing.T) {
 	o.Test = nil
 	if _, err := eval.Recorded(newRule(), o); err == nil {
 		t.Error("no error for a test without recordings")
+	}
+}
+
+// TestRecorded_ReportsWhatItDeclares: with and without a season and an autoregression.
+func TestRecorded_ReportsWhatItDeclares(t *testing.T) {
+	for _, change := range []func(*eval.RecordedOptions){
+		func(*eval.RecordedOptions) {},
+		func(o *eval.RecordedOptions) { o.Season, o.Horizon = 5, 99 },
+		func(o *eval.RecordedOptions) { o.Prefix, o.Names = 1, nil },
+	} {
+		o := recordedOptions()
+		change(&o)
+		list, err := o.Metrics(newRule().Dims())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := recorded(t, newRule(), o).Report().Metrics
+		same := func(a, b eval.Metric) bool {
+			return a.Name == b.Name && a.Axis == b.Axis && a.Unit == b.Unit && slices.Equal(a.Names(), b.Names())
+		}
+		if !slices.EqualFunc(found, list, same) {
+			t.Errorf("reported are\n%v\ndeclared\n%v", found, list)
+		}
 	}
 }

@@ -25,7 +25,26 @@ type Metric struct {
 	Values []float64
 	List   bool     // Values is a list, even if it has one element
 	Keys   []string // of an object, as long as Values; nil: it is none
+	Axis   string   // along which the values of a list or an object lie; empty: there is one value
+	Unit   string   // of the values; empty: they have none, as counts, ratios, R² and F1
 }
+
+// in gives metrics a unit.
+func in(unit string, list ...Metric) []Metric {
+	for i := range list {
+		list[i].Unit = unit
+	}
+	return list
+}
+
+// Units of errors.
+const (
+	squaredUnit = "squared units of an observation"
+	unit        = "units of an observation"
+)
+
+// horizonAxis are the steps from the last one that is seen to the one that is predicted, from 1.
+const horizonAxis = "horizon"
 
 // value is a metric of one number.
 func value(name string, v float64) Metric { return Metric{Name: name, Values: []float64{v}} }
@@ -41,8 +60,10 @@ func flag(name string, b bool) Metric {
 	return value(name, 0)
 }
 
-// list is a metric of several numbers.
-func list(name string, v []float64) Metric { return Metric{Name: name, Values: v, List: true} }
+// list is a metric of several numbers, for the horizons 1, 2, …
+func list(name string, v []float64) Metric {
+	return Metric{Name: name, Values: v, List: true, Axis: horizonAxis}
+}
 
 // integers is a metric of several whole numbers.
 func integers(name string, n []int) Metric {
@@ -54,8 +75,8 @@ func integers(name string, n []int) Metric {
 }
 
 // object is a metric of several numbers with names of their own.
-func object(name string, keys []string, v []float64) Metric {
-	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...)}
+func object(name, axis string, keys []string, v []float64) Metric {
+	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...), Axis: axis}
 }
 
 // MarshalJSON writes the report as the type's comment says.

@@ -60,25 +60,36 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 	}
 	r := SwitchReport{Task: task, Environment: spec.Name, M: f.Dims().M}
 	test := task.test(env, task.Length)
-	hidden := task.filter(f, test, noiseOfTest)
+	r.look(env, &test, task.filter(f, test, noiseOfTest))
+	return r, nil
+}
+
+// SwitchMetrics is what Switches reports, before it is measured.
+func SwitchMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
+	r := SwitchReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M}
+	r.look(env, &trials{}, unfiltered(f))
+	return r.Report().Metrics
+}
+
+// look enters what a model infers about trials.
+func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
 	if hidden == nil || hidden.M < 2 {
 		r.M = 0
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
-		return r, nil
+		return
 	}
 	probes := probesOf(env)
 	weights := shares(hidden.sample, hidden.M)
-	labels := r.use(weights, &test, spec, probes.Contacts)
+	labels := r.use(weights, test, env.Spec(), probes.Contacts)
 	for _, y := range labels {
 		r.Information = append(r.Information, informationBound(hidden.sample, y, hidden.M, test.N, test.T))
 	}
 	for b, at := range probes.Bodies {
-		r.Maps = append(r.Maps, switchMap(b, at, &test, hidden.sample, hidden.M))
+		r.Maps = append(r.Maps, switchMap(b, at, test, hidden.sample, hidden.M))
 	}
 	if w, ok := env.(walled); ok && len(probes.Bodies) > 0 {
-		r.Walls = wallRatios(w, probes.Bodies, &test, hidden.sample, hidden.M)
+		r.Walls = wallRatios(w, probes.Bodies, test, hidden.sample, hidden.M)
 	}
-	return r, nil
 }
 
 // shares scales the weights of each step to a sum of 1, as those of sigmoids have not.

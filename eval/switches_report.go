@@ -90,11 +90,11 @@ func (r SwitchReport) Report() Report {
 	}
 	add("perplexity", r.Perplexity)
 	out.Metrics = append(
-		out.Metrics, list("share", values(r.Share)),
-		object("information", r.Contacts, values(r.Information)), object("information_standard_error", r.Contacts,
-			errorsOf(r.Information)),
-		object("information_of_system", r.Contacts, values(r.InformationOfSystem)),
-		object("information_of_system_standard_error", r.Contacts, errorsOf(r.InformationOfSystem)),
+		out.Metrics, Metric{Name: "share", Values: values(r.Share), List: true, Axis: "system"},
+		object("information", "contact", r.Contacts, values(r.Information)),
+		object("information_standard_error", "contact", r.Contacts, errorsOf(r.Information)),
+		object("information_of_system", "contact", r.Contacts, values(r.InformationOfSystem)),
+		object("information_of_system_standard_error", "contact", r.Contacts, errorsOf(r.InformationOfSystem)),
 	)
 	if r.Walls != nil {
 		add("correlation_ratio_vertical", r.Walls.LargestVertical)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs"
 )
 
 // Table1Published is a row of the published table 1: squared errors at Table1Horizons.
@@ -172,6 +175,13 @@ func suffixed(name, suffix string) string {
 	return name + "_" + suffix
 }
 
+// Table1Metrics is what Table1 reports, before it is measured.
+func Table1Metrics(env envs.Env, task Task) []Metric {
+	r := table1Report(task, env.Spec().Name, newTally(0, 1+(predictors+1)*Table1Horizon))
+	r.Contact = newContactSquares(env, 0).estimate()
+	return r.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read: objects by horizon.
 func (r Table1Report) Report() Report {
 	out := Report{Protocol: "table1", Metrics: r.Task.metrics()}
@@ -179,7 +189,13 @@ func (r Table1Report) Report() Report {
 	for _, k := range Table1Horizons() {
 		keys = append(keys, strconv.Itoa(k))
 	}
-	add := func(name string, v []float64) { out.Metrics = append(out.Metrics, object(name, keys, v)) }
+	add := func(name string, v []float64) {
+		m := object(name, horizonAxis, keys, v)
+		if strings.HasPrefix(name, "error") || strings.HasPrefix(name, "standard_error") {
+			m.Unit = squaredUnit
+		}
+		out.Metrics = append(out.Metrics, m)
+	}
 	for _, p := range r.Rows {
 		for _, a := range p.aggregations() {
 			add(suffixed(a.name, p.Key), values(at(a.value)))
@@ -197,8 +213,8 @@ func (r Table1Report) Report() Report {
 		add(c.name+"_standard_error", errorsOf(at(c.value)))
 	}
 	for _, p := range Table1Paper(r.Environment) {
-		out.Paper = append(out.Paper, object("error_"+p.Key, keys, p.Error),
-			object("ratio_to_static_"+p.Key, keys, p.ratios(Table1Paper(r.Environment)[0])))
+		out.Paper = append(out.Paper, object("error_"+p.Key, horizonAxis, keys, p.Error),
+			object("ratio_to_static_"+p.Key, horizonAxis, keys, p.ratios(Table1Paper(r.Environment)[0])))
 	}
 	return out
 }

@@ -44,7 +44,7 @@ func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport
 	}
 	r := TrajectoryReport{
 		Task: task, Environment: spec.Name, Bodies: probesOf(env).Bodies, DT: spec.DT,
-		Horizon: min(max(task.Length-task.Prefix, Table1Horizon), longestTrajectories),
+		Horizon: task.trajectory(),
 		Shown:   make([]Trajectory, task.Episodes),
 	}
 	test := task.test(env, task.Prefix+r.Horizon)
@@ -69,6 +69,21 @@ func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport
 		}
 	})
 	return r, nil
+}
+
+// trajectory is how many steps are shown after the prefix.
+func (t Task) trajectory() int {
+	return min(max(t.Length-t.Prefix, Table1Horizon), longestTrajectories)
+}
+
+// TrajectoryMetrics is what Trajectories reports, before it is measured.
+func TrajectoryMetrics(task Task) []Metric {
+	r := TrajectoryReport{Task: task}
+	r.Task.Episodes = shownTrajectories
+	for i := range shownTrajectories {
+		r.Shown = append(r.Shown, Trajectory{Episode: i, Mean: make([][]float64, task.trajectory())})
+	}
+	return r.Report().Metrics
 }
 
 // Quantile of the rollouts at the given step after the prefix, from 0.
@@ -142,7 +157,7 @@ func (r TrajectoryReport) Report() Report {
 		for k := range s.Mean {
 			errors = append(errors, s.error(r.Task.Prefix, k))
 		}
-		m = append(m, list(fmt.Sprintf("error_episode_%d", s.Episode), errors))
+		m = append(m, in(squaredUnit, list(fmt.Sprintf("error_episode_%d", s.Episode), errors))...)
 	}
 	return Report{Protocol: "trajectories", Metrics: m}
 }

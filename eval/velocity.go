@@ -220,6 +220,16 @@ func (r VelocityReport) CurveTable() Table {
 	return t
 }
 
+// VelocityMetrics is what Velocity reports, before it is measured.
+func VelocityMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
+	probes := probesOf(env)
+	r := VelocityReport{Task: task, Environment: env.Spec().Name, Rates: probes.Rates}
+	for _, p := range velocityFeatures(probes, filters(f), images(env)) {
+		r.Probes = append(r.Probes, velocityProbe(p, newTally(0, 1+3*len(r.Rates)), len(r.Rates)))
+	}
+	return r.Report().Metrics
+}
+
 // Report returns the figures in the form that scripts read: r2_PROBE and its standard errors, by rate and "mean".
 func (r VelocityReport) Report() Report {
 	out := Report{Protocol: "velocity", Metrics: []Metric{
@@ -232,8 +242,8 @@ func (r VelocityReport) Report() Report {
 	}
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.R2...)
-		out.Metrics = append(out.Metrics, object("r2_"+p.Key, keys, values(all)),
-			object("r2_"+p.Key+"_standard_error", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, object("r2_"+p.Key, "velocity", keys, values(all)),
+			object("r2_"+p.Key+"_standard_error", "velocity", keys, errorsOf(all)))
 	}
 	if r.Environment == "maze" {
 		out.Paper = []Metric{value("r2_z", VelocityPaper)}

@@ -12,15 +12,20 @@ func aheadProtocol() Protocol {
 		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw",
 		Episodes: aheadEpisodes,
 		fits:     vectors,
+		metrics:  func(s Subject) ([]eval.Metric, error) { return s.ahead().Metrics(), nil },
 		run: func(s Subject) (Findings, error) {
-			report, err := eval.Ahead(s.Forecaster, s.Env, eval.AheadOptions{
-				Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,
-				Horizon: s.Horizon, Samples: s.Samples, Window: s.Window, Threads: s.Threads,
-			})
+			report, err := eval.Ahead(s.Forecaster, s.Env, s.ahead())
 			if err != nil {
 				return Findings{}, err
 			}
 			return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report()}, nil
 		},
+	}
+}
+
+func (s Subject) ahead() eval.AheadOptions {
+	return eval.AheadOptions{
+		Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,
+		Horizon: s.Horizon, Samples: s.Samples, Window: s.Window, Threads: s.Threads,
 	}
 }

@@ -12,17 +12,15 @@ func fhnProtocol() Protocol {
 	return Protocol{
 		Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, beside the paper's",
 		Usual: []string{"fhn"}, AllStarts: true, Ends: true, run: fhn,
-		fits: func(kind string, _ envs.Env) bool { return kind == "fhn" },
+		fits:    func(kind string, _ envs.Env) bool { return kind == "fhn" },
+		metrics: func(s Subject) ([]eval.Metric, error) { return s.oscillator().Metrics(), nil },
 	}
 }
 
 // fhn evaluates the oscillator. All starts in the held-out window cost thirty times as much as the one at its
 // beginning.
 func fhn(s Subject) (Findings, error) {
-	o := eval.DefaultFHNOptions()
-	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length
-	o.Horizon, o.Samples, o.Window, o.Threads = s.Horizon, s.Samples, s.Window, s.Threads
-	o.AllStarts, o.Fresh = s.AllStarts, s.Fresh
+	o := s.oscillator()
 	report, err := eval.FHN(s.Forecaster, o)
 	if err != nil {
 		return Findings{}, err
@@ -35,4 +33,12 @@ func fhn(s Subject) (Findings, error) {
 		Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
 		Draw: figure.FHN(report, picture).Write,
 	}, nil
+}
+
+func (s Subject) oscillator() eval.FHNOptions {
+	o := eval.DefaultFHNOptions()
+	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length
+	o.Horizon, o.Samples, o.Window, o.Threads = s.Horizon, s.Samples, s.Window, s.Threads
+	o.AllStarts, o.Fresh = s.AllStarts, s.Fresh
+	return o
 }

@@ -4,11 +4,13 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 func trajectoriesProtocol() Protocol {
 	return Protocol{
 		Name: "trajectories", Doc: "a few episodes as they are predicted, beside the truth", Prefixed: true, fits: vectors,
+		metrics: func(s Subject) ([]eval.Metric, error) { return eval.TrajectoryMetrics(s.task(1)), nil },
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Trajectories(s.Forecaster, s.Env, s.task(1))
 			if err != nil {
@@ -30,6 +32,11 @@ func pixelsProtocol() Protocol {
 			_, images := env.(envs.Pictured)
 			return images
 		},
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
+				return eval.PixelMetrics(f, s.task(testEpisodes)), nil
+			})
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Pixels(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
@@ -45,7 +52,8 @@ func dtProtocol() Protocol {
 		Name:     "dt",
 		Doc:      "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
 		Prefixed: true, Episodes: testEpisodes,
-		fits: func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
+		fits:    func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
+		metrics: func(s Subject) ([]eval.Metric, error) { return eval.DTMetrics(s.Env, s.task(testEpisodes)), nil },
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.DT(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {

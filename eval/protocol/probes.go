@@ -4,6 +4,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // mapEpisodes is how many episodes fill the bins of a map.
@@ -21,6 +22,11 @@ func velocityProtocol() Protocol {
 	return Protocol{
 		Name: "velocity", Doc: "R² of velocities read out of the latent state by a linear map", Episodes: testEpisodes,
 		fits: probed(func(p envs.Probes) bool { return len(p.Rates) > 0 }),
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
+				return eval.VelocityMetrics(f, s.Env, s.task(testEpisodes)), nil
+			})
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Velocity(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
@@ -40,6 +46,11 @@ func contactProtocol() Protocol {
 		Name: "contact", Doc: "F1 of contacts told from the switch by a tree and by logistic regression",
 		Episodes: testEpisodes,
 		fits:     probed(func(p envs.Probes) bool { return len(p.Contacts) > 0 }),
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
+				return eval.ContactMetrics(f, s.Env, s.task(testEpisodes)), nil
+			})
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Contact(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
@@ -55,6 +66,11 @@ func switchesProtocol() Protocol {
 		Name: "switches", Doc: "how many base systems are in use, what they know of contacts and walls, and maps of where " +
 			"each acts",
 		Episodes: mapEpisodes, fits: func(_ string, env envs.Env) bool { return env != nil },
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
+				return eval.SwitchMetrics(f, s.Env, s.task(mapEpisodes)), nil
+			})
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Switches(s.Forecaster, s.Env, s.task(mapEpisodes))
 			if err != nil {
@@ -74,6 +90,11 @@ func latentProtocol() Protocol {
 		Name: "latent", Doc: "where velocities lie in the latent state, and how the switch follows the coordinates",
 		Episodes: testEpisodes,
 		fits:     probed(func(p envs.Probes) bool { return len(p.Rates) > 0 }),
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
+				return eval.LatentMetrics(f, s.Env, s.task(testEpisodes)), nil
+			})
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := eval.Latent(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {

@@ -4,6 +4,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,8 +23,9 @@ type Protocol struct {
 	Prefixed  bool     // the number of steps before a prediction can be chosen
 	Episodes  int      // of the test, unless another number is asked for; 0: the number cannot be chosen
 
-	fits func(kind string, env envs.Env) bool
-	run  func(s Subject) (Findings, error)
+	fits    func(kind string, env envs.Env) bool
+	metrics func(s Subject) ([]eval.Metric, error)
+	run     func(s Subject) (Findings, error)
 }
 
 // Subject is what is measured, and how.
@@ -80,6 +82,26 @@ func (p Protocol) rank(kind string) int {
 
 // UsualFor reports whether training on this kind of environment ends with the protocol.
 func (p Protocol) UsualFor(kind string) bool { return slices.Contains(p.Usual, kind) }
+
+// ErrUntrained is returned by Metrics where a model that is not trained does not say what it can answer.
+var ErrUntrained = errors.New("a model that is not trained does not say what it can answer")
+
+// Metrics is what Run will report: names, axes and units. The values mean nothing. The model need not be trained.
+func (p Protocol) Metrics(s Subject) ([]eval.Metric, error) {
+	list, err := p.metrics(s)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of protocol %s: %w", p.Name, err)
+	}
+	return list, nil
+}
+
+// asked are the metrics of a protocol that depend on what a model can answer.
+func (s Subject) asked(metrics func(f model.Forecaster) ([]eval.Metric, error)) ([]eval.Metric, error) {
+	if s.Forecaster == nil {
+		return nil, ErrUntrained
+	}
+	return metrics(s.Forecaster)
+}
 
 // Run measures a model.
 func (p Protocol) Run(s Subject) (Findings, error) {

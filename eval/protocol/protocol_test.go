@@ -3,12 +3,15 @@ package protocol_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 
 	"github.com/switchyard-ml/switchyard/model"
@@ -46,7 +49,30 @@ func numbers(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	declared(t, p, s, found)
 	return written(t, found)
+}
+
+// declared checks that a protocol reports what it says before anything is measured, no more and no less.
+func declared(t *testing.T, p protocol.Protocol, s protocol.Subject, found protocol.Findings) {
+	t.Helper()
+	list, err := p.Metrics(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(list []eval.Metric) string {
+		var b strings.Builder
+		for _, m := range list {
+			fmt.Fprintf(&b, "%s, axis %q, unit %q: %q\n", m.Name, m.Axis, m.Unit, m.Names())
+			if several := m.List || m.Keys != nil; several != (m.Axis != "") {
+				t.Errorf("metric %s has the axis %q", m.Name, m.Axis)
+			}
+		}
+		return b.String()
+	}
+	if want, got := lines(list), lines(found.Report.Metrics); got != want {
+		t.Errorf("protocol %s reports\n%sand declares\n%s", p.Name, got, want)
+	}
 }
 
 func written(t *testing.T, found protocol.Findings) string {
@@ -114,6 +140,21 @@ func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 					t.Error("three threads find something else than one")
 				}
 			})
+		}
+	}
+}
+
+// TestProtocols_ReportWhatTheyDeclare where more is asked for than usual.
+func TestProtocols_ReportWhatTheyDeclare(t *testing.T) {
+	s := subject(t, "fhn")
+	s.AllStarts, s.Fresh, s.Horizon, s.Prefix = true, true, 3, 6
+	for _, p := range protocol.For("fhn", s.Env) {
+		numbers(t, p, s)
+	}
+	s.Forecaster = nil // as of a family that is not fitted yet
+	for _, p := range protocol.For("fhn", s.Env) {
+		if list, err := p.Metrics(s); !errors.Is(err, protocol.ErrUntrained) && (err != nil || len(list) == 0) {
+			t.Errorf("protocol %s declares %v, %v", p.Name, list, err)
 		}
 	}
 }

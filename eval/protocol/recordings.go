@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Recordings are the data of a run on recordings, in the units of its model, and what they were scaled by.
@@ -24,6 +25,12 @@ func recordingsProtocol() Protocol {
 		Name: "recordings", Doc: "predictions of recordings that training never saw, with their intervals, beside " +
 			"persistence, the last season and autoregressions",
 		Usual: []string{"files"}, Prefixed: true, fits: func(_ string, env envs.Env) bool { return env == nil },
+		metrics: func(s Subject) ([]eval.Metric, error) {
+			if s.Recordings == nil {
+				return nil, errNoRecordings
+			}
+			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) { return s.recorded().Metrics(f.Dims()) })
+		},
 		run: func(s Subject) (Findings, error) {
 			r, err := s.Backtest()
 			if err != nil {

@@ -13,6 +13,7 @@ func table1Protocol() Protocol {
 		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead over that of predicting no change, beside table 1 of " +
 			"the paper",
 		Usual: []string{"maze", "reacher"}, Prefixed: true, Episodes: testEpisodes, fits: vectors,
+		metrics: func(s Subject) ([]eval.Metric, error) { return eval.Table1Metrics(s.Env, s.task(testEpisodes)), nil },
 		run: func(s Subject) (Findings, error) {
 			report, err := eval.Table1(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
