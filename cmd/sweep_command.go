@@ -138,7 +138,7 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 		return err
 	}
 	found := j.Folder.Shown(state)
-	return a.result(found, func() error { return writeSweep(a.out, found) })
+	return errors.Join(a.result(found, func() error { return writeSweep(a.out, found) }), state.Fruitless())
 }
 
 // leadSweep leads a sweep with workers of this process until its end.

@@ -173,3 +173,35 @@ func TestSweep_WithKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestSweep_MetricsAndExitCodes: a metric that no trial can have is a fault of the file, before anything is trained; a
+// sweep without any result has failed.
+func TestSweep_MetricsAndExitCodes(t *testing.T) {
+	t.Parallel()
+	c, dir := newCLI(t), t.TempDir()
+	sweeps := filepath.Join(dir, "sweeps")
+	sweep := func(metric string, more ...string) result {
+		file := filepath.Join(dir, "s.yaml")
+		text := "preset: fhn/smoke\nmethod: grid\nmetric: {name: " + metric + ", goal: maximize}\n" +
+			"parameters:\n  optim.rate: [1e-3, 1e-2]\n  train.steps: {value: 4}\n  eval.samples: {value: 1}\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return c.run(append([]string{"sweep", file, "--sweeps-dir", sweeps, "--workers", "2", "--web", "none"}, more...)...)
+	}
+	for _, more := range [][]string{{"--dry-run"}, {"--dry-run", "--json"}, nil} {
+		r := sweep("eval/fhn/r2_drawn.0", more...)
+		if r.code != exitUsage || !strings.Contains(r.err, "eval/fhn/r2_drawn/1") {
+			t.Errorf("%v: exit code %d\n%s", more, r.code, r.err)
+		}
+	}
+	if r := sweep("eval/fhn/r2_drawn/1", "--dry-run"); r.code != exitOK {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+	if _, err := os.Stat(sweeps); err == nil {
+		t.Error("something was begun")
+	}
+	if r := sweep("eval/table1/calibration/1"); r.code != exitFailed || !strings.Contains(r.err, "0 failed and 2 diverged") {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+}

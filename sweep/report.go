@@ -1,6 +1,10 @@
 package sweep
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Report is a sweep in the form in which the page shows it, and other programs read it.
 type Report struct {
@@ -112,6 +116,25 @@ func (s *State) Word() string {
 		return "stopped"
 	}
 	return "running"
+}
+
+// ErrFruitless is returned for a sweep that has ended without a result: every trial failed or diverged.
+var ErrFruitless = errors.New("no trial of the sweep has a result")
+
+// Fruitless returns ErrFruitless if that is so.
+func (s *State) Fruitless() error {
+	count, first := map[Status]int{}, ""
+	for _, t := range s.Trials {
+		if first == "" {
+			first = t.Reason
+		}
+		count[t.Status]++
+	}
+	failed, diverged := count[StatusFailed], count[StatusDiverged]
+	if !s.Done || len(s.Trials) == 0 || failed+diverged < len(s.Trials) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d failed and %d diverged; the first: %s", ErrFruitless, failed, diverged, first)
 }
 
 // notes are what a reader of the results has to know.

@@ -28,19 +28,11 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 			d.RHat, d.Bulk, d.Tail,
 			float64(sweeps.Chains), float64(d.Size),
 		}})
-		for _, v := range []struct {
-			name  string
-			value float64
-		}{{"rhat", d.RHat}, {"ess_bulk", d.Bulk}, {"ess_tail", d.Tail}} {
-			found.Report.Metrics = append(found.Report.Metrics, eval.Metric{
-				Name:   v.name + "_" + d.Name,
-				Values: []float64{v.value},
-			})
-		}
 		if !math.IsNaN(d.RHat) {
 			parts = append(parts, fmt.Sprintf("%s %.2f, %.0f and %.0f", d.Name, d.RHat, d.Bulk, d.Tail))
 		}
 	}
+	found.Report.Metrics = append(found.Report.Metrics, diagnosed(m)...)
 	note := fmt.Sprintf("%d chains: too few sweeps after the burn-in to compare them.", sweeps.Chains)
 	if len(parts) > 0 {
 		note = fmt.Sprintf("%d chains, R̂ with effective sample sizes of centre and tails: %s (at most 1.01 and at least "+
@@ -54,6 +46,24 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 		return err
 	}
 	return store.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
+}
+
+// diagnosed says how well the chains of a model that fits itself agree; nil where it has none.
+func diagnosed(m any) []eval.Metric {
+	chains, ok := m.(model.Diagnosed)
+	if !ok {
+		return nil
+	}
+	var list []eval.Metric
+	for _, d := range chains.Diagnose() {
+		for _, v := range []struct {
+			name  string
+			value float64
+		}{{"rhat", d.RHat}, {"ess_bulk", d.Bulk}, {"ess_tail", d.Tail}} {
+			list = append(list, eval.Metric{Name: v.name + "_" + d.Name, Values: []float64{v.value}})
+		}
+	}
+	return list
 }
 
 // weigh says in findings how much each chain counts.

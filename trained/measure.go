@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -80,6 +81,33 @@ func (r *Opened) Measure(p protocol.Protocol, o MeasureOptions) (*Evaluation, er
 	return e, e.write(found, r.Checkpoint.Step, tables, stem)
 }
 
+// Metrics is what Measure will report of a run of a configuration: names, axes and units. The values mean nothing. It
+// returns protocol.ErrUntrained where that is only known once the model is trained. recordings are the data of the run,
+// nil where they are simulated.
+func Metrics(c config.Config, p protocol.Protocol, recordings *protocol.Recordings) ([]eval.Metric, error) {
+	r := &Opened{Config: c}
+	data, env, err := config.Data(c)
+	if err != nil {
+		return nil, err
+	}
+	if r.Model, err = config.NewModel(c, data); err != nil {
+		return nil, err
+	}
+	r.Env = env
+	subject, err := r.subject(MeasureOptions{Recordings: recordings})
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Metrics(subject)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(list, diagnosed(r.Model)...), step(0)), nil
+}
+
+// step is the metric that says which parameters were measured.
+func step(n uint64) eval.Metric { return eval.Metric{Name: "step", Values: []float64{float64(n)}} }
+
 // Backtest predicts recordings from starts all along them and writes nothing.
 func (r *Opened) Backtest(o MeasureOptions) (eval.RecordedReport, error) {
 	subject, err := r.subject(o)
@@ -127,10 +155,10 @@ func (o MeasureOptions) variant(p protocol.Protocol) string {
 }
 
 // write writes the tables for the parameters after the given step.
-func (e *Evaluation) write(found protocol.Findings, step uint64, dir, stem string) error {
+func (e *Evaluation) write(found protocol.Findings, at uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
-	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(step)))
-	found.Report.Metrics = append(found.Report.Metrics, eval.Metric{Name: "step", Values: []float64{float64(step)}})
+	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(at)))
+	found.Report.Metrics = append(found.Report.Metrics, step(at))
 	if len(found.Scores.Rows) > 0 {
 		if err := found.Scores.WriteText(&text); err != nil {
 			return err

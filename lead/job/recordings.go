@@ -27,11 +27,23 @@ func Recordings(c config.Config, folder string) (*protocol.Recordings, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := LoadData(&c, scale)
+	return recordings(&c, scale)
+}
+
+// Unbegun is Recordings for a run that has not begun. It fills in the keys of the configuration that the files decide.
+func Unbegun(c *config.Config) (*protocol.Recordings, error) {
+	if own(*c) == nil {
+		return nil, nil
+	}
+	return recordings(c, nil)
+}
+
+func recordings(c *config.Config, scale []byte) (*protocol.Recordings, error) {
+	d, err := LoadData(c, scale)
 	if err != nil {
 		return nil, err
 	}
-	split, err := divide(c, d.set)
+	split, err := divide(*c, d.set)
 	if err != nil {
 		return nil, err
 	}

@@ -176,3 +176,29 @@ func TestResolve_DependentKeys(t *testing.T) {
 		t.Error("two sequences in 32 shards are valid")
 	}
 }
+
+// TestResolve_MetricsOfProtocols: a metric is accepted that some configuration of the sweep has.
+func TestResolve_MetricsOfProtocols(t *testing.T) {
+	const head = "preset: maze/smoke\nmethod: grid\nmetric: {name: eval/"
+	for text, ok := range map[string]bool{
+		"table1/ratio_to_static/10}\nparameters: {env.episodes: [20, 30]}":                                    true,
+		"table1/ratio_to_static/9}\nparameters: {env.episodes: [20, 30]}":                                     false,
+		"velocity/r2_z/mean}\nparameters: {env.episodes: [20, 30]}":                                           true,
+		"velocity/r2_z/mean}\nparameters: {model.kind: [lstm, static]}":                                       true, // of the base
+		"velocity/r2_z/mean}\nparameters: {model.kind: {value: lstm}, env.episodes: [20, 30]}":                false,
+		"ahead/r2/3}\nparameters: {eval.horizon: [2, 3]}":                                                     true,
+		"ahead/r2/99}\nparameters: {eval.horizon: [2, 99]}":                                                   true,
+		"ahead/r2/99}\nparameters: {eval.horizon: [2, 98]}":                                                   false,
+		"ahead/step}\nparameters: {env.episodes: [20, 30]}":                                                   true,
+		"ahead}\nparameters: {env.episodes: [20, 30]}":                                                        false,
+		"ahead/r2_final}\nparameters: {model.kind: {value: rslds}, env.episodes: [20, 30]}":                   true,
+		"ahead/rhat_density}\nparameters: {model.kind: {value: rslds}, env.episodes: [20, 30]}":               true,
+		"ahead/rhat_densities}\nparameters: {model.kind: {value: rslds}, env.episodes: [20, 30]}":             false,
+		"switches/perplexity}\nparameters: {model.kind: {value: rslds}, env.episodes: [20, 30]}":              true, // not known yet
+		"switches/correlation_ratio_vertical}\nparameters: {env.kind: {value: maze}, env.episodes: [20, 30]}": true,
+	} {
+		if _, _, err := readSpec(head + text); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/lead/job"
-
 	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // The metrics that every run has at a rung.
@@ -82,7 +83,7 @@ func Protocols(c config.Config) []protocol.Protocol {
 	return protocol.For(c.Env.Kind, env)
 }
 
-// checkMetrics reports metrics that no run has. The names of the metrics of a protocol are known when it was run.
+// checkMetrics reports metrics that no run has.
 func (f *File) checkMetrics(b *Base) {
 	usual := []string{ValidationELBO, BestELBO, Objective, BestObjective, Updates, GFLOP}
 	if job.Sweeping(b.Config) {
@@ -115,9 +116,8 @@ func (f *File) checkMetrics(b *Base) {
 				list = append(list, p.Name)
 			}
 			f.known(at, m.Name, name, list, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
-			if metric == "" {
-				f.fault(at, m.Name, "a metric of the protocol is missing", "e.g. eval/ahead/mse; eval NAME --json shows which "+
-					"there are")
+			if slices.Contains(list, name) && len(f.problems) == 0 {
+				f.measured(b, at, name, metric)
 			}
 		default:
 			f.known(at, "metric", m.Name, usual, "there are validation/TERM, eval/PROTOCOL/METRIC, gflop_to/METRIC/LEVEL, ")
@@ -149,4 +149,74 @@ func (f *File) terms(b *Base) []string {
 		list = append(list, t.Name)
 	}
 	return list
+}
+
+// measured reports a metric that a protocol measures neither of the base nor of other configurations that the sweep
+// may try.
+func (f *File) measured(b *Base, at config.Origin, name, metric string) {
+	var list, names []string // of the base
+	valid := func(s sweep.Settings) error { _, err := b.Of(s); return err }
+	for i, s := range append([]sweep.Settings{nil}, f.Spec.Sample(min(planListed, f.Spec.Trials), valid)...) {
+		c, err := b.Of(s)
+		if err != nil {
+			continue
+		}
+		reported, err := reports(c, name)
+		if err != nil {
+			return // a model or data that cannot be had stop the sweep anyway; what is fitted has its metrics later
+		}
+		for _, m := range reported {
+			if slices.Contains(m.Names(), metric) {
+				return
+			}
+			if i == 0 && !strings.HasSuffix(m.Name, "standard_error") {
+				list, names = append(list, form(m)), append(names, m.Names()...)
+			}
+		}
+	}
+	hint := "protocol " + name + " measures " + strings.Join(list, ", ")
+	if near := nearest(metric, names, 3); len(near) > 0 {
+		prefix := EvalPrefix + name + "/"
+		hint = "did you mean " + prefix + strings.Join(near, " or "+prefix) + "? (" + hint + ")"
+	}
+	f.fault(at, EvalPrefix+name, fmt.Sprintf("%q is not known", metric), hint)
+}
+
+// reports are what a protocol will report of runs of a configuration.
+func reports(c config.Config, name string) ([]eval.Metric, error) {
+	recordings, err := job.Unbegun(&c)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range Protocols(c) {
+		if p.Name == name {
+			return trained.Metrics(c, p, recordings)
+		}
+	}
+	return nil, nil
+}
+
+// form is a metric in a word: NAME, or NAME/FIRST…LAST by its axis.
+func form(m eval.Metric) string {
+	names := m.Names()
+	if m.Axis == "" || len(names) == 0 {
+		return m.Name
+	}
+	last := strings.TrimPrefix(names[len(names)-1], m.Name+"/")
+	return fmt.Sprintf("%s…%s by %s", names[0], last, m.Axis)
+}
+
+// nearest are the words of a list that are most like one, the best first.
+func nearest(word string, list []string, most int) []string {
+	var near []string
+	list = slices.Clone(list)
+	for len(near) < most {
+		best := setting.Nearest(word, list)
+		if best == "" {
+			break
+		}
+		near = append(near, best)
+		list = slices.DeleteFunc(list, func(s string) bool { return s == best })
+	}
+	return near
 }

@@ -323,3 +323,33 @@ func TestPrepare_Grid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestLead_MetricsThatAreNotFinite: a trial whose metric is not finite has diverged. It has not failed, as one that
+// lacks the metric would have. A sweep of such trials has no result.
+func TestLead_MetricsThatAreNotFinite(t *testing.T) {
+	t.Parallel()
+	const text = `preset: fhn/smoke
+method: grid
+metric: {name: eval/table1/calibration/1, goal: minimize}
+parameters:
+  optim.rate: [1e-3, 1e-2]
+  train.steps: {value: 4}
+  eval.samples: {value: 1}
+`
+	dir := t.TempDir()
+	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	state, err := Folder{dir, "s"}.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range state.Trials {
+		if trial.Status != sweep.StatusDiverged || !strings.Contains(trial.Reason, "calibration/1 is NaN") {
+			t.Errorf("trial %d: %s (%s)", trial.ID, trial.Status, trial.Reason)
+		}
+	}
+	if err := state.Fruitless(); !errors.Is(err, sweep.ErrFruitless) || !strings.Contains(err.Error(), "0 failed and 2 diverged") {
+		t.Errorf("got %v", err)
+	}
+}
