@@ -87,8 +87,8 @@ type parameters struct {
 
 // work is what the worker computes and has announced.
 //
-// Invariant: running is the number of tasks that were sent to tasks and have not come back on computed. A lease keeps its
-// memory until parameters of a later step arrive.
+// Invariant: running is the number of tasks that were sent to tasks and have not come back on computed. A lease keeps
+// its memory until parameters of a later step arrive.
 type work struct {
 	leased   bool     // a lease has arrived since the last reset: so the coordinator has the Ready
 	leases   []*lease // of the newest known step
