@@ -74,7 +74,8 @@ type construction struct {
 
 // parameters are the vector that the program computes with, and how the next one arrives.
 //
-// Invariant: the program's parameters are those of step loaded−1 and of its pass; they change only while no task runs.
+// Invariant: the program's parameters are those of step loaded−1 and of its pass; they change only while no task
+// runs.
 type parameters struct {
 	theta      assembly
 	relay      relay         // of the current pass
