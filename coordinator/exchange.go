@@ -47,8 +47,8 @@ func exchangeOf(sharded bool) Exchange {
 // sum that somebody doubts, or that does not come, is not argued about: the coordinator pulls the blocks from their
 // holders, as in a star, and sums them itself. Then it is known what the sums were to be: see trial.
 //
-// So whoever lies to others, withholds what he keeps, or accuses others falsely can make a run do what it does in a
-// star, and nothing worse.
+// So a worker that lies to others, withholds what it keeps, or accuses others falsely can make a run do what it does
+// in a star, and nothing worse.
 type exchange struct {
 	mode     Exchange
 	chooser  scaling.Chooser // of Auto

@@ -28,7 +28,8 @@ type buffer struct {
 	chunks  wire.Chunking
 	values  []float32
 	// states are those of the chunks.
-	// Invariant: only who has moved a chunk from wanted to storing writes its values; none is stored twice.
+	// Invariant: only the goroutine that has moved a chunk from wanted to storing writes its values, and none is stored
+	// twice.
 	states []atomic.Uint32
 }
 

@@ -9,14 +9,15 @@ import (
 )
 
 // Where workers sum the gradient they hand on the parameters, too: the coordinator sends each section of them to one
-// worker, who sends it to all others, so that one copy leaves the coordinator's link and about one that of each worker.
-// Everybody is told the SHA-256 of each section, so that whoever hands on something else, or nothing, is found out by
-// those who hear it: they ask with a Need as for what was lost, and get it from the coordinator. What follows from that
-// decides who hands on, and no bit:
+// worker, which sends it to all others, so that one copy leaves the coordinator's link and about one that of each
+// worker. All are told the SHA-256 of each section, so that a worker that hands on something else, or nothing, is found
+// out by those that hear it: they ask with a Need as for what was lost, and get it from the coordinator. What follows
+// from that decides which workers hand on, and no bit:
 //
-//   - who asks is sent the parameters by the coordinator itself for some steps, so that nobody can slow down one other;
-//   - who was asked about by two in a step, or by the only other one, hands nothing on for some steps;
-//   - both for twice as many steps each time. Who lies about others so makes the coordinator do what it does in a star.
+//   - a worker that asks is sent the parameters by the coordinator itself for some steps, so that no worker can slow
+//     down another;
+//   - a worker that two asked about in a step, or the only other one, hands nothing on for some steps;
+//   - both for twice as many steps each time. A liar so makes the coordinator do what it does in a star.
 
 const (
 	// firstExclusion is for how many steps a worker is left out at first; it doubles up to

@@ -8,10 +8,10 @@ import (
 
 // Vectors of workers on the coordinator's host go by memory that both share, see package shm: the parameters are
 // written once for all of them, and gradients are read where their workers have put them. Only what says where they lie
-// is a message. The machine knows who shares; the shell reads and writes. Whose memory does not hold what he says,
-// once, shares no more in this run: his vectors travel as chunks, and everything that is decided about chunks is
-// decided about them. What was read counts as if chunks with these bytes had come, so that he who shares can do no more
-// than he who does not.
+// is a message. The machine knows which workers share; the shell reads and writes. A worker whose memory does not hold
+// what it says, once, shares no more in this run: its vectors travel as chunks, and everything that is decided about
+// chunks is decided about them. What was read counts as if chunks with these bytes had come, so that a worker that
+// shares can do no more than one that does not.
 
 // offer tells a worker where memory is shared.
 func (m *machine) offer(w *member) {
