@@ -59,7 +59,7 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	}
 	p := newPlain(shared, cfg.Theta, cfg.Run.Shards, cfg.Workers)
 	defer p.close()
-	crew, err := newCrew(cfg)
+	parties, err := newParties(cfg)
 	if err != nil {
 		return Wire{}, err
 	}
@@ -81,7 +81,7 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 				without = append(without, time.Since(start).Seconds())
 			}
 		}
-		reports, err := crew.run(ctx, turn)
+		reports, err := parties.run(ctx, turn)
 		if err != nil {
 			return w, fmt.Errorf("train: %w", err)
 		}
@@ -96,14 +96,14 @@ func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	w.MessageCost = w.Seconds.Median - w.PlainSeconds.Median
 	w.Overhead = w.MessageCost / w.PlainSeconds.Median
 	if cfg.Trace != nil {
-		err = crew.trace(ctx, cfg.Trace)
+		err = parties.trace(ctx, cfg.Trace)
 	}
 	return w, err
 }
 
-// crew are the parties of a distributed run, each with its connection. Their programs are built once and used in every
-// turn.
-type crew struct {
+// parties are those of a distributed run, each with its connection. Their programs are built once and used in
+// every turn.
+type parties struct {
 	cfg      WireConfig
 	lead     wire.Bus
 	buses    []wire.Bus
@@ -111,8 +111,8 @@ type crew struct {
 	times    *timeline // nil: nobody notes what happens
 }
 
-func newCrew(cfg WireConfig) (*crew, error) {
-	c := &crew{cfg: cfg}
+func newParties(cfg WireConfig) (*parties, error) {
+	c := &parties{cfg: cfg}
 	var err error
 	if c.lead, err = cfg.Connect("coordinator"); err != nil {
 		return nil, err
@@ -132,9 +132,9 @@ func newCrew(cfg WireConfig) (*crew, error) {
 }
 
 // trace trains for one more turn and writes what everybody did.
-func (c *crew) trace(ctx context.Context, to io.Writer) error {
+func (c *parties) trace(ctx context.Context, to io.Writer) error {
 	l := newTimeline()
-	noted := &crew{cfg: c.cfg, lead: l.bus(l.party("coordinator"), c.lead), times: l}
+	noted := &parties{cfg: c.cfg, lead: l.bus(l.party("coordinator"), c.lead), times: l}
 	for i, bus := range c.buses {
 		n := l.party(fmt.Sprintf("worker %d", i+1))
 		noted.buses = append(noted.buses, l.bus(n, bus))
@@ -147,7 +147,7 @@ func (c *crew) trace(ctx context.Context, to io.Writer) error {
 }
 
 // run trains for one turn and returns the reports of its steps.
-func (c *crew) run(ctx context.Context, turn int) ([]coordinator.StepReport, error) {
+func (c *parties) run(ctx context.Context, turn int) ([]coordinator.StepReport, error) {
 	run := c.cfg.Run
 	run.Run = fmt.Sprintf("bench-%d", turn)
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0

@@ -50,7 +50,7 @@ func (c *child) running() bool { return c.process != nil && c.process.running() 
 // fleet is the set of all processes.
 type fleet struct {
 	cfg         Config
-	nursery     *nursery
+	launcher    *launcher
 	broker      *child
 	coordinator *child
 	workers     []*child
@@ -104,7 +104,7 @@ func (c *fleet) children() []*child {
 
 // begin starts all processes.
 func (c *fleet) begin() error {
-	c.nursery = newNursery()
+	c.launcher = newLauncher()
 	for _, x := range c.children() {
 		if err := c.start(x); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (c *fleet) start(x *child) error {
 	if spec := c.spec(x); spec != "" {
 		environ = append(slices.Clone(environ), fault.Variable+"="+spec)
 	}
-	x.process, err = c.nursery.start(c.cfg.Program, x.arguments(x.generation), environ, log)
+	x.process, err = c.launcher.start(c.cfg.Program, x.arguments(x.generation), environ, log)
 	return err
 }
 
@@ -267,7 +267,7 @@ func (c *fleet) end() error {
 
 // close kills the processes that still run.
 func (c *fleet) close() {
-	if c.nursery == nil {
+	if c.launcher == nil {
 		return
 	}
 	for _, x := range c.children() {
@@ -275,7 +275,7 @@ func (c *fleet) close() {
 			_ = x.process.kill()
 		}
 	}
-	c.nursery.close()
+	c.launcher.close()
 }
 
 // log is the path of a child's log.

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// nursery starts processes from one thread that lives as long as the nursery. On Linux a child can be made to end with
+// launcher starts processes from one thread that lives as long as the launcher. On Linux a child can be made to end with
 // its parent, and there the parent is the thread that started it.
-type nursery struct{ starts chan start }
+type launcher struct{ starts chan start }
 
 type start struct {
 	command *exec.Cmd
 	done    chan error
 }
 
-func newNursery() *nursery {
-	n := &nursery{starts: make(chan start)}
+func newLauncher() *launcher {
+	n := &launcher{starts: make(chan start)}
 	go func() {
 		runtime.LockOSThread()
 		for s := range n.starts {
@@ -29,7 +29,7 @@ func newNursery() *nursery {
 	return n
 }
 
-func (n *nursery) close() { close(n.starts) }
+func (n *launcher) close() { close(n.starts) }
 
 // process is a started process.
 type process struct {
@@ -39,7 +39,7 @@ type process struct {
 }
 
 // start runs a program. log gets its output.
-func (n *nursery) start(program string, arguments, environ []string, log *os.File) (*process, error) {
+func (n *launcher) start(program string, arguments, environ []string, log *os.File) (*process, error) {
 	c := exec.Command(program, arguments...)
 	c.Env, c.Stdout, c.Stderr = environ, log, log
 	alone(c)
