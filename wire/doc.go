@@ -12,7 +12,7 @@
 // those of a chunk. A vector travels as msgpack bin of little-endian float32, cut into chunks, each with its CRC32C;
 // the announcement of a vector carries the CRC32C of its chunks' CRC32Cs. If the Welcome says so, gradients travel as
 // int16 or int8 instead, with what their blocks need behind them, and behind the parameters are the exponents in force:
-// see package quantize. If it says so, parameters travel as differences to those of the step before, for whoever has
+// see package vector. If it says so, parameters travel as differences to those of the step before, for whoever has
 // these; the values themselves follow on demand. A data set is an opaque byte string that travels likewise, and is
 // named by its SHA-256. The term counts the incarnations of a run's coordinator: what belongs to an older term is
 // refused.

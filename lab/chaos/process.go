@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// launcher starts processes from one thread that lives as long as the launcher. On Linux a child can be made to end with
-// its parent, and there the parent is the thread that started it.
+// launcher starts processes from one thread that lives as long as it does. On Linux a child can be made to end with its
+// parent, and there the parent is the thread that started it.
 type launcher struct{ starts chan start }
 
 type start struct {
