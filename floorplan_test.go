@@ -84,7 +84,7 @@ worker:                autodiff autodiff/kernel envs envs/files internal/setting
 coordinator:           autodiff/kernel internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/terminal internal/vector lead/job model rng store store/checkpoint
+trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
 paper:                 config coordinator eval eval/figure eval/protocol internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal

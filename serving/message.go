@@ -11,14 +11,6 @@ import (
 // Number is a number of a message; null stands for a missing one.
 type Number = number.Number
 
-func table(x [][]float64) [][]Number {
-	y := make([][]Number, len(x))
-	for i, row := range x {
-		y[i] = number.List(row)
-	}
-	return y
-}
-
 func missing(x [][]Number) [][]float64 {
 	y := make([][]float64, len(x))
 	for i, row := range x {

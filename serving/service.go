@@ -297,10 +297,10 @@ func (s *Service) predict(j *job) error {
 	if err != nil {
 		return err
 	}
-	j.future.Mean = table(f.Mean)
+	j.future.Mean = number.Table(f.Mean)
 	j.future.Levels = q.Quantiles
 	for _, level := range q.Quantiles {
-		j.future.Quantiles = append(j.future.Quantiles, table(f.Quantile(level)))
+		j.future.Quantiles = append(j.future.Quantiles, number.Table(f.Quantile(level)))
 	}
 	s.metrics.forecasts.Add(1)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Answer is one answer in all its forms.
@@ -177,11 +178,10 @@ func (a *Answer) JSON() ([]byte, error) {
 func (x Array) nest(b *bytes.Buffer, d int, at *int) error {
 	if d == len(x.Shape) {
 		var v any
-		switch {
-		case x.Ints != nil:
+		if x.Ints != nil {
 			v = x.Ints[*at]
-		case !math.IsNaN(x.Values[*at]) && !math.IsInf(x.Values[*at], 0):
-			v = x.Values[*at]
+		} else {
+			v = number.Number(x.Values[*at])
 		}
 		*at++
 		text, err := json.Marshal(v)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the
@@ -24,14 +25,14 @@ type Portrait struct {
 
 // Fan is a forecast from step Begin on, beside the series; nil stands for what is missing.
 type Fan struct {
-	Begin     int          `json:"begin"`
-	Shown     []int        `json:"shown"` // channels
-	Series    [][]*float64 `json:"series"`
-	Mean      [][]*float64 `json:"mean"`
-	Low       [][]*float64 `json:"low"` // of nine tenths
-	High      [][]*float64 `json:"high"`
-	InnerLow  [][]*float64 `json:"inner_low"` // of a half
-	InnerHigh [][]*float64 `json:"inner_high"`
+	Begin     int               `json:"begin"`
+	Shown     []int             `json:"shown"` // channels
+	Series    [][]number.Number `json:"series"`
+	Mean      [][]number.Number `json:"mean"`
+	Low       [][]number.Number `json:"low"` // of nine tenths
+	High      [][]number.Number `json:"high"`
+	InnerLow  [][]number.Number `json:"inner_low"` // of a half
+	InnerHigh [][]number.Number `json:"inner_high"`
 }
 
 // Mode is an eigenvalue.
@@ -126,9 +127,9 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 		return nil
 	}
 	p.Fan = &Fan{
-		Begin: begin, Series: finiteRows(s.Observations), Mean: finiteRows(f.Mean), Low: finiteRows(f.Quantile(0.05)),
-		High:     finiteRows(f.Quantile(0.95)),
-		InnerLow: finiteRows(f.Quantile(0.25)), InnerHigh: finiteRows(f.Quantile(0.75)),
+		Begin: begin, Series: number.Table(s.Observations), Mean: number.Table(f.Mean), Low: number.Table(f.Quantile(0.05)),
+		High:     number.Table(f.Quantile(0.95)),
+		InnerLow: number.Table(f.Quantile(0.25)), InnerHigh: number.Table(f.Quantile(0.75)),
 	}
 	for i := range min(len(s.Observations[0]), portraitChannels) {
 		p.Fan.Shown = append(p.Fan.Shown, i)
@@ -145,20 +146,6 @@ func strip(truth, mean [][]float64, begin int, image [3]int) *Strip {
 	return s
 }
 
-// finiteRows are rows with nil for what is not finite, which JSON has no number for.
-func finiteRows(rows [][]float64) [][]*float64 {
-	list := make([][]*float64, len(rows))
-	for t, row := range rows {
-		list[t] = make([]*float64, len(row))
-		for i := range row {
-			if !math.IsNaN(row[i]) && !math.IsInf(row[i], 0) {
-				list[t][i] = &row[i]
-			}
-		}
-	}
-	return list
-}
-
 // mainDirections projects states on the two eigenvectors of their covariance that have the greatest eigenvalues, which
 // power iteration finds. It is nil for fewer than two steps, or states that are not finite.
 func mainDirections(states [][]float64, regime []int) *States {
@@ -170,7 +157,7 @@ func mainDirections(states [][]float64, regime []int) *States {
 	mean := make([]float64, n)
 	for _, z := range states {
 		for i, v := range z {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if !number.Finite(v) {
 				return nil
 			}
 			mean[i] += v / float64(T)

@@ -39,6 +39,15 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 // List are numbers as those of a message or a file.
 func List(x []float64) []Number { return list[Number](x) }
 
+// Table are rows of numbers as those of a message or a file.
+func Table(x [][]float64) [][]Number {
+	y := make([][]Number, len(x))
+	for i, row := range x {
+		y[i] = List(row)
+	}
+	return y
+}
+
 // Floats are the numbers of a message or a file to compute with.
 func Floats(x []Number) []float64 { return list[float64](x) }
 
