@@ -27,7 +27,7 @@ type Config struct {
 	Average   float64 // memory of the average of the parameters over updates, which is validated in their place; 0: none
 
 	// Gradients is the form in which gradients travel. As Int16 they are rounded to integers with shared scales, which
-	// decides the parameters' bits: see package quantize.
+	// decides the parameters' bits: see package vector.
 	Gradients wire.Coding
 	// Parameters is the form in which parameters travel. As Int16 or Int8 they are what results when differences from step
 	// to step are rounded to integers, which decides their bits: see quantize.Difference.

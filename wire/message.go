@@ -84,7 +84,7 @@ type Numeric struct {
 // DataSize in bytes name the run's data set, which is to be fetched if the worker does not have it: empty and 0 if
 // there is none.
 //
-// Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package quantize: the
+// Gradients says how gradients travel. As Int16 or Int8 they are rounded with what follows, see package vector: the
 // seed, the number of shards in a step, and the sizes of the tensors that the parameters are made of. The vectors of
 // parameters and gradients are then longer by the number of blocks.
 //
@@ -230,7 +230,7 @@ type Lease struct {
 }
 
 // Reduce gives the sections [First, First+Count) of a step's gradient to a worker, who pulls them from the holders of
-// all blocks, checks them, and adds them along the tree of package reduce. It is a Lease whose Work is Sum, and is
+// all blocks, checks them, and adds them along the tree of package vector. It is a Lease whose Work is Sum, and is
 // answered like one, without terms; the chunks of the result are those of the sections alone. Number counts the sums of
 // this pass that were begun: a greater one ends those before.
 type Reduce struct {
