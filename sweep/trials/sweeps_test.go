@@ -187,19 +187,24 @@ func TestRemote_AnswersAsTheFolder(t *testing.T) {
 	}
 	remote := Remote{m.Answer}
 	folder := &Sweeps{Dir: dir, Leader: Leader{Program: m.Leader.Program}}
+	text := func(o Operations, do func(Operations) (any, error)) string {
+		answer, err := do(o)
+		text, bad := json.Marshal(answer)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		return fmt.Sprintf("%s %v; %s", text, err, config.HintOf(err))
+	}
 	same := func(what string, do func(Operations) (any, error)) {
 		t.Helper()
-		var texts []string
-		for _, o := range []Operations{folder, remote} {
-			answer, err := do(o)
-			text, bad := json.Marshal(answer)
-			if bad != nil {
-				t.Fatal(bad)
+		for {
+			before, between, after := text(folder, do), text(remote, do), text(folder, do)
+			if before == between {
+				return
 			}
-			texts = append(texts, fmt.Sprintf("%s %v; %s", text, err, config.HintOf(err)))
-		}
-		if texts[0] != texts[1] {
-			t.Errorf("%s: the folder answers\n%s\nand the coordinator\n%s", what, texts[0], texts[1])
+			if before == after { // otherwise the sweep has gone on meanwhile
+				t.Fatalf("%s: the folder answers\n%s\nand the coordinator\n%s", what, before, between)
+			}
 		}
 	}
 	every := func() {
