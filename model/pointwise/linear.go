@@ -81,7 +81,7 @@ func Linear() model.Family {
 // LinearSettings are the keys of the family: none.
 type LinearSettings struct{}
 
-// NewLinear builds the model.
+// New builds the model.
 func (*LinearSettings) New(d model.Data, _ rng.Key) (model.Model, error) { return NewLinear(d), nil }
 
 // Describe says what the model is.

@@ -69,7 +69,7 @@ func Static() model.Family {
 // StaticSettings are the keys of the family: none.
 type StaticSettings struct{}
 
-// NewStatic builds the model.
+// New builds the model.
 func (*StaticSettings) New(d model.Data, _ rng.Key) (model.Model, error) { return NewStatic(d), nil }
 
 // Describe says what the model is.
