@@ -1,11 +1,12 @@
 // Command mutate breaks the tree in known ways, one at a time, and expects a test to fail each time:
 //
-//	go run ./.ci/mutate [-only ID] [-long]
+//	go run ./.ci/mutate [-only ID] [-long] [-turn N]
 //
 // The mutations stand in .ci/mutations.txt, which says what each is. A mutated file lies in a temporary folder, and an
 // overlay puts it in the place of the original, so the tree itself stays as it is. One line is printed for each
 // mutation: which tests caught it, or that it ESCAPED, or does not compile, which is no catch. The exit status is 1
-// unless all were caught. Mutations of the stage "long" are left out unless -long or -only asks for them.
+// unless all were caught. Mutations of the stage "long" are left out unless -long or -only asks for them. With -turn, only
+// each seventh mutation is tried, from number N modulo seven on: seven turns in a row try all of them.
 package main
 
 import (
@@ -27,11 +28,23 @@ const table = ".ci/mutations.txt"
 // timeout ends a test that a mutation makes wait for ever. That is a catch, too.
 const timeout = "120s"
 
+// turns is how many turns try all mutations.
+const turns = 7
+
 func main() {
 	only := flag.String("only", "", "the mutation of this `ID` alone")
 	long := flag.Bool("long", false, "also the mutations that only tests of the stage long catch")
+	turn := flag.Int("turn", -1, "only each seventh mutation, from number `N` modulo seven on")
 	flag.Parse()
-	caught, err := run(*only, *long)
+	caught, err := run(func(i int, m mutation) bool {
+		switch {
+		case *only != "":
+			return m["id"] == *only
+		case *turn >= 0 && i%turns != *turn%turns:
+			return false
+		}
+		return *long || m["stage"] != "long"
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 	}
@@ -40,14 +53,15 @@ func main() {
 	}
 }
 
-func run(only string, long bool) (caught bool, err error) {
+// run tries the mutations that are wanted, by number and block of the table.
+func run(wanted func(int, mutation) bool) (caught bool, err error) {
 	text, err := os.ReadFile(table)
 	if err != nil {
 		return false, fmt.Errorf("read the table, from the root of the repository: %w", err)
 	}
 	tried, escaped := 0, 0
-	for _, m := range parse(string(text)) {
-		if only != "" && m["id"] != only || only == "" && m["stage"] == "long" && !long {
+	for i, m := range parse(string(text)) {
+		if !wanted(i, m) {
 			continue
 		}
 		start := time.Now()
@@ -62,7 +76,7 @@ func run(only string, long bool) (caught bool, err error) {
 		fmt.Printf("%-22s %5.1f s  %s\n", m["id"], time.Since(start).Seconds(), v.text)
 	}
 	if tried == 0 {
-		return false, fmt.Errorf("there is no mutation %q", only)
+		return false, errors.New("there is no such mutation")
 	}
 	fmt.Printf("%d mutations, %d of them not caught\n", tried, escaped)
 	return escaped == 0, nil
