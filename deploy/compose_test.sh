@@ -206,7 +206,7 @@ if [ -z "${STEPS:-}" ]; then
 	wait "$submitted" || fail "submit --wait: $(tail -3 "$work/submit.log")"
 	# The last row of the metrics, [key,step,milliseconds,...], says how long the run had taken.
 	took=$(file /runs/measure/metrics.jsonl | tail -1 | sed -n 's/^\[[0-9]*,[0-9]*,\([0-9]*\)[0-9][0-9][0-9],.*/\1/p')
-	STEPS=$((500 * 80 / (took + 1)))
+	STEPS=$((500 * 55 / (took + 1)))
 	say "500 steps take $took s: the run under faults has $STEPS"
 fi
 submit faults-1 "$STEPS"
