@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -101,19 +100,7 @@ func sweep(t *testing.T, c config.Config, workers int) []float32 {
 		t.Fatal(err)
 	}
 	for i := range workers {
-		w, err := worker.New(worker.Config{Run: "run", ID: fmt.Sprintf("w%d", i), Build: job.Build(c.Kinds()), Numerics: lead.Numerics}, bus, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx) }()
-		defer func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}()
+		defer startWorker(t, bus, worker.Config{ID: fmt.Sprintf("w%d", i), Build: job.Build(c.Kinds()), Numerics: lead.Numerics})()
 	}
 	if err := leader.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -161,23 +161,30 @@ func train(t *testing.T, c config.Config, workers int) string {
 	for i := range workers {
 		program := shards(t, c, 1)
 		build := func([]byte, []byte, int) (worker.Program, error) { return program, nil }
-		w, err := worker.New(worker.Config{Run: "run", ID: fmt.Sprintf("w%d", i), Build: build}, bus, hclog.NewNullLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx) }()
-		defer func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}()
+		defer startWorker(t, bus, worker.Config{ID: fmt.Sprintf("w%d", i), Build: build})()
 	}
 	if err := lead.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	theta, _ := lead.Parameters()
 	return checkpoint.Hash(theta)
+}
+
+// startWorker starts a worker of the run "run"; stop ends it.
+func startWorker(t *testing.T, bus wire.Bus, cfg worker.Config) (stop func()) {
+	t.Helper()
+	cfg.Run = "run"
+	w, err := worker.New(cfg, bus, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
 }
