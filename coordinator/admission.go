@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -13,10 +14,10 @@ import (
 const sameRelease = "run coordinator and workers from the same release"
 
 // receiveBanned refuses a message of a worker that was cut off. If it wants to join, it is sent a refusal once more.
-func (m *machine) receiveBanned(a *account, msg wire.Message) {
-	m.out.reject(a.id, ReasonQuarantined, "it was cut off: %s", a.banned)
-	if _, hello := msg.(*wire.Hello); hello && msg.Head().From == a.id {
-		m.members.turnAway(a.id, a.token, a.banned, quarantineRemedy)
+func (m *machine) receiveBanned(a *trust.Account, msg wire.Message) {
+	m.out.reject(a.ID, ReasonQuarantined, "it was cut off: %s", a.Banned)
+	if _, hello := msg.(*wire.Hello); hello && msg.Head().From == a.ID {
+		m.members.turnAway(a.ID, a.Token, a.Banned, quarantineRemedy)
 	}
 }
 
@@ -110,7 +111,7 @@ func (m *machine) join(now time.Duration, msg *wire.Hello) *member {
 		}
 		m.run.remove(now, other, "made room for another")
 	}
-	w := &member{account: m.accounts.of(msg.Token, msg.From), id: msg.From, lastSeen: now}
+	w := &member{Account: m.accounts.Of(msg.Token, msg.From), id: msg.From, lastSeen: now}
 	m.members.add(w)
 	return w
 }
@@ -157,10 +158,10 @@ func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
 	}
 	w.fresh = false
 	m.transfer.endFetch(&w.fetch)
-	m.members.name(w.id, w.token)
+	m.members.name(w.id, w.Token)
 	if !w.ready {
 		w.ready = true
-		w.pace.mark = now
+		w.Pace.Start(now)
 		report := m.members.report()
 		report.Joined = w.id
 		m.out.add(report)

@@ -49,10 +49,10 @@ func (c *Coordinator) inspect(now time.Duration) {
 			continue
 		}
 		c.present[key]++
-		if w.accepted > 0 {
+		if w.Accepted > 0 {
 			delivering[key]++
 		}
-		if w.idle() {
+		if w.Idle() {
 			idle[key]++
 		}
 	}

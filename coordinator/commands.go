@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"github.com/switchyard-ml/switchyard/internal/vector"
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -80,11 +80,7 @@ type (
 	// eventCommand appends an event to the log, with the time and the term.
 	eventCommand struct{ event Event }
 	// refereeCommand asks the referee for a block at the present parameters.
-	refereeCommand struct {
-		id    uint64
-		work  wire.Work
-		block vector.Block
-	}
+	refereeCommand struct{ trust.Question }
 	// widenCommand says that a step is computed once more, as that many blocks of gradients did not fit their scales.
 	widenCommand struct {
 		step   uint64

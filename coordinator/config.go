@@ -1,11 +1,11 @@
 package coordinator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
@@ -75,10 +75,8 @@ type Config struct {
 	Ending func()
 }
 
-// Referee computes the sum of a block at the parameters of a step, in this process, where it is trusted. It returns
-// values and loss terms as a worker delivers them; the values of a validation are empty.
-type Referee func(ctx context.Context, step uint64, theta []float32, work wire.Work, block vector.Block) (values,
-	terms []float32, err error)
+// Referee computes blocks in this process.
+type Referee = trust.Compute
 
 // Optimizer holds the constants of Adam: the coordinator's, or with local steps that of the replicas.
 type Optimizer = vector.Schedule

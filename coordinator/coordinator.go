@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -38,7 +39,7 @@ type Coordinator struct {
 	initial    []float32 // parameters before the first update
 	history    history
 	saver      saver
-	referee    *referee
+	referee    *trust.Referee
 	rejections rejections
 	gate       *wire.Gate     // nil: all is let in
 	lobby      shm.Lobby      // nil: no memory is shared
@@ -84,7 +85,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		cfg.Disk = disk.System()
 	}
 	m := newMachine(cfg, theta, chunk)
-	rand.Read(m.auditing.key[:])
+	rand.Read(m.auditing.Key[:])
 	if obs == nil {
 		obs = Silent{}
 	}
@@ -97,7 +98,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		receiver: newReceiver(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
-		referee: newReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
+		referee: trust.NewReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
 	}, nil
 }
 
@@ -174,7 +175,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	c.lastStep = c.start
 	c.log.Info("run opens", "step", c.machine.run.opt.step, "steps", c.machine.cfg.Steps,
 		"parameters", len(c.machine.run.opt.theta), "term", c.machine.term)
-	defer c.referee.stop()
+	defer c.referee.Stop()
 	c.machine.start(0)
 	c.execute()
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
@@ -197,7 +198,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.saver.next()
 		case <-c.history.troubled():
 			c.reportLog()
-		case v := <-c.referee.done:
+		case v := <-c.referee.Done():
 			c.judged(v)
 		case <-c.asked:
 			c.machine.run.milestones.asked = true

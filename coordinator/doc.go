@@ -20,14 +20,14 @@
 //	| results.go    a block, until it is in the tree          remind.go    what was lost                             |
 //	| sharing.go    who shares memory                         stats.go     figures                                   |
 //	|                                                                                                                |
-//	| trust                              rounds, leases, members               exchange                              |
-//	|                                                                                                                |
-//	| accounts.go   against a worker     life.go        does the run go on     exchange.go     star, or sharded      |
-//	| standing.go   does it deliver      members.go     who takes part         sums.go         sums by workers       |
-//	| auditing.go   what is confirmed -> timing.go      how long it may take   relaying.go     parameters handed on  |
-//	| claims.go     what was said        pace.go        how fast each is       integers.go     scales of gradients   |
-//	| judgement.go  what is right     -> leasing.go     who computes what   -> differences.go  of parameters         |
-//	| review.go     what follows      <- lease.go task.go round.go          <- transfer.go     chunks, by credit     |
+//	| package trust                      rounds, leases, members               exchange                              |
+//	| rules, see there                                                                                               |
+//	|      |  rulings                    life.go        does the run go on     exchange.go     star, or sharded      |
+//	|      v                             members.go     who takes part         sums.go         sums by workers       |
+//	| review.go     what follows      <- timing.go      how long it may take   relaying.go     parameters handed on  |
+//	| disputes.go   who decides          field.go       how fast all are       integers.go     scales of gradients   |
+//	| audits.go     who confirms      -> leasing.go     who computes what   -> differences.go  of parameters         |
+//	| trials.go     who is tried         lease.go task.go round.go          <- transfer.go     chunks, by credit     |
 //	|                                    speculation.go what is late           data.go         the data set          |
 //	|                                    waiting.go     what is waited for                                           |
 //	|                                         | sums          ^ parameters                                           |
@@ -39,17 +39,17 @@
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                |  take(): commands
 //	+-- shell, out -----------------v--------------------------------------------------------------------------------+
-//	| execute.go     does each command, in order              referee.go      computes a block here                  |
-//	| publish.go     to the bus                               save.go         checkpoints, in checkpoint.go          |
-//	| laying.go      to shared memory                         rollback.go     back to one of them                    |
-//	| report.go      to the observer                          term.go         the number of this coordinator         |
-//	| rejections.go  what was refused                         history.go log.go journal.go  the log                  |
+//	| execute.go     does each command, in order              save.go         checkpoints, in checkpoint.go          |
+//	| publish.go     to the bus                               rollback.go     back to one of them                    |
+//	| laying.go      to shared memory                         term.go         the number of this coordinator         |
+//	| report.go      to the observer                          history.go log.go journal.go  the log                  |
+//	| rejections.go  what was refused                         trust.Referee   computes a block here                  |
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                v
 //	   Introduce Welcome Theta ThetaAt Relay Stay Lease Reduce Pull Piece Refusal End      to workers
 //
 // The fields of the machine list its parts: one uses those above it and none below. The work on one block is a task,
-// and the phase of the task says where it stands: see task.go. A block goes from its announcement to the tree by
+// and the phase of its case says where it stands: see trust.Case. A block goes from its announcement to the tree by
 // results.go. If workers are not simply believed, it goes by review.go, too. A gradient that workers sum goes by
 // sums.go.
 //
@@ -71,7 +71,7 @@
 //
 // Workers are not trusted. If several of them report on a block, they must agree. If they do not, a referee in the
 // coordinator's own process decides. A worker that reported wrong bits is cut off, and all that it contributed and
-// nobody confirmed is undone: accounts.go says what is held against a worker, review.go what follows from a doubt.
+// nobody confirmed is undone: package trust says what is held against a worker, review.go what follows from a doubt.
 //
 // # Invariants
 //

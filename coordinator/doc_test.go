@@ -7,19 +7,26 @@ import (
 	"testing"
 )
 
-// The picture of the package names each of its files.
+// The picture of each package names each of its files.
 func TestDoc_NamesEveryFile(t *testing.T) {
-	page, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
+	pages, err := filepath.Glob("*/doc.go")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if f != "doc.go" && !strings.HasSuffix(f, "_test.go") && !strings.Contains(string(page), f) {
-			t.Errorf("doc.go does not say what %s is for", f)
+	for _, path := range append(pages, "doc.go") {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			name := filepath.Base(f)
+			if name != "doc.go" && !strings.HasSuffix(name, "_test.go") && !strings.Contains(string(page), name) {
+				t.Errorf("%s does not say what %s is for", path, name)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -53,7 +54,7 @@ type exchange struct {
 	mode     Exchange
 	chooser  scaling.Chooser // of Auto
 	chosen   string          // why it chose what it last chose
-	auditing *auditing
+	auditing *trust.Auditing
 
 	number    int    // of sums that were begun in this pass
 	doubted   string // why the sum under way, or the next one, is not to be used; empty: nothing is known
@@ -85,7 +86,7 @@ func (x *exchange) begin() {
 // open decides into how many sections the gradient of a step is cut, for so many workers; 0: the step is a star.
 func (x *exchange) open(step uint64, workers int, chunks wire.Chunking) wire.Sections {
 	s := wire.Sections{Chunks: chunks}
-	if !x.shares(workers) || workers == 0 || step < x.restUntil || x.auditing.here || step < x.auditing.allBelow {
+	if !x.shares(workers) || workers == 0 || step < x.restUntil || x.auditing.Here || x.auditing.Repeats(step) {
 		return s
 	}
 	s.Count = 1
@@ -98,7 +99,7 @@ func (x *exchange) open(step uint64, workers int, chunks wire.Chunking) wire.Sec
 
 // shares reports whether so many workers are to sum the next gradient, if nothing speaks against it.
 func (x *exchange) shares(workers int) bool {
-	return x.mode == Sharded || x.mode == Auto && !x.auditing.here && x.chooser.Sharded(workers)
+	return x.mode == Sharded || x.mode == Auto && !x.auditing.Here && x.chooser.Sharded(workers)
 }
 
 // describe says how gradients get here, and why if the run chooses itself.
@@ -136,7 +137,7 @@ func (x *exchange) succeed() {
 // learn tells the chooser what was measured of a step, if it was an ordinary one: one pass, and nothing validated.
 func (r *run) learn(now time.Duration, g *round) {
 	x := r.exchange
-	if x.mode != Auto || x.auditing.here || r.leasing.pass > 0 || r.leasing.roundOf(wire.Validate) != nil ||
+	if x.mode != Auto || x.auditing.Here || r.leasing.pass > 0 || r.leasing.roundOf(wire.Validate) != nil ||
 		g.sections.Count > 0 && g.star {
 		return
 	}
@@ -178,8 +179,8 @@ func (r *round) sources(sections vector.Block) []wire.Source {
 	list := make([]wire.Source, 0, len(r.of.kept))
 	for _, t := range r.of.kept {
 		list = append(list, wire.Source{
-			First: t.block.First, Count: t.block.Count, Holder: t.holder.owner.id, Lease: t.holder.id,
-			Digests: wire.Part(t.holder.said.digests, sections.First, sections.Count),
+			First: t.Block.First, Count: t.Block.Count, Holder: t.holder.owner.id, Lease: t.holder.id,
+			Digests: wire.Part(t.holder.said.Digests, sections.First, sections.Count),
 		})
 	}
 	return list

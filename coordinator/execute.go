@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -60,7 +61,7 @@ func (c *Coordinator) execute() {
 			cmd.state.Term = c.machine.term
 			c.saver.save(cmd)
 		case refereeCommand:
-			c.referee.ask(cmd, c.machine.run.opt.step, c.machine.run.shown)
+			c.referee.Ask(cmd.Question, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
 			c.log.Info("gradients do not fit their scales: the step is computed once more, with wider ones", "step", cmd.step,
 				"blocks", cmd.blocks)
@@ -92,10 +93,9 @@ func (c *Coordinator) view() view {
 }
 
 // judged gives the machine what the referee has computed.
-func (c *Coordinator) judged(v verdict) {
-	c.referee.busy = false
+func (c *Coordinator) judged(v trust.Verdict) {
 	c.machine.verdict(c.now(), v)
-	c.referee.next()
+	c.referee.Next()
 }
 
 // goBack lets the machine continue from an older checkpoint, in a new term.
@@ -111,7 +111,7 @@ func (c *Coordinator) goBack(ctx context.Context) {
 		c.halt(err)
 		return
 	}
-	c.referee.queue = nil
+	c.referee.Drop()
 	c.sender.forgetState()
 	c.machine.rewind(c.now(), cp)
 	c.note(Event{

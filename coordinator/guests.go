@@ -38,8 +38,8 @@ func (c *Coordinator) expectGuests() {
 	}
 	var secrets []uint64
 	for _, w := range c.machine.members.list {
-		if !w.unshared {
-			secrets = append(secrets, w.token)
+		if !w.Unshared {
+			secrets = append(secrets, w.Token)
 		}
 	}
 	c.lobby.Expect(secrets)

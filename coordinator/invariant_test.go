@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -93,9 +94,9 @@ func (b *bedlam) act() {
 	case x < 45 && len(b.asked) > 0:
 		q := b.asked[0]
 		b.asked = b.asked[1:]
-		v := verdict{id: q.id}
-		if v.values, v.terms = partial(&wire.Lease{Work: q.work, Count: q.block.Count}, nil); b.r.IntN(200) == 0 {
-			v.err = errors.New("no luck")
+		v := trust.Verdict{ID: q.ID}
+		if v.Values, v.Terms = partial(&wire.Lease{Work: q.Work, Count: q.Block.Count}, nil); b.r.IntN(200) == 0 {
+			v.Err = errors.New("no luck")
 		}
 		b.m.verdict(b.now, v)
 	case len(b.sent) > 0:
@@ -216,10 +217,10 @@ func (b *bedlam) check() error {
 func (ms *members) checkKept(r *round) error {
 	for _, t := range r.kept {
 		switch l := t.holder; {
-		case !t.phase.inTree():
-			return fmt.Errorf("shards %s are kept, and %v", t.block, t.phase)
+		case !t.InTree():
+			return fmt.Errorf("shards %s are kept, and %v", t.Block, t.Phase())
 		case l == nil && t.partial.Values == nil, l != nil && (l.state != keeping || l.task != t || !slices.Contains(ms.list, l.owner)):
-			return fmt.Errorf("nobody keeps shards %s", t.block)
+			return fmt.Errorf("nobody keeps shards %s", t.Block)
 		}
 	}
 	return nil
@@ -240,17 +241,17 @@ func checkTasks(r *round) error {
 		doubted := slices.Contains(r.disputes, t)
 		switch {
 		case pulled > 1:
-			return fmt.Errorf("shards %s are pulled %d times", t.block, pulled)
-		case t.arrived != nil || t.phase == decided:
-			return fmt.Errorf("shards %s are %v between two events", t.block, t.phase)
-		case t.phase == refereed != (t.question > 0) && t.phase != contested:
-			return fmt.Errorf("shards %s are %v, question %d", t.block, t.phase, t.question)
-		case (t.phase == disputed || t.phase == contested) && !doubted, doubted && (t.phase == merged || t.phase == open):
-			return fmt.Errorf("shards %s are %v, in dispute: %v", t.block, t.phase, doubted)
-		case t.phase == held && t.copy == nil:
-			return fmt.Errorf("shards %s are held without a copy", t.block)
-		case t.phase == open && t.regular() > 0 == r.queued(t):
-			return fmt.Errorf("shards %s are open: %d leases, queued %v", t.block, t.regular(), r.queued(t))
+			return fmt.Errorf("shards %s are pulled %d times", t.Block, pulled)
+		case t.arrived != nil || t.Phase() == trust.Decided:
+			return fmt.Errorf("shards %s are %v between two events", t.Block, t.Phase())
+		case t.Phase() == trust.Refereed != (t.Question() > 0) && t.Phase() != trust.Contested:
+			return fmt.Errorf("shards %s are %v, question %d", t.Block, t.Phase(), t.Question())
+		case (t.Phase() == trust.Disputed || t.Phase() == trust.Contested) && !doubted, doubted && (t.Phase() == trust.Merged || t.Phase() == trust.Open):
+			return fmt.Errorf("shards %s are %v, in dispute: %v", t.Block, t.Phase(), doubted)
+		case t.Phase() == trust.Held && t.copy == nil:
+			return fmt.Errorf("shards %s are held without a copy", t.Block)
+		case t.Phase() == trust.Open && t.regular() > 0 == r.queued(t):
+			return fmt.Errorf("shards %s are open: %d leases, queued %v", t.Block, t.regular(), r.queued(t))
 		}
 	}
 	return nil
@@ -270,10 +271,10 @@ func checkShards(r *round) error {
 	for _, t := range r.tasks {
 		waits := r.queued(t)
 		switch {
-		case t.phase.inTree():
-			put(t.block, "tree")
-		case t.copy != nil || t.phase.judged() || t.regular() > 0 || waits:
-			put(t.block, fmt.Sprintf("task %v leases %d waits %v", t.phase, t.regular(), waits))
+		case t.InTree():
+			put(t.Block, "tree")
+		case t.copy != nil || t.Judged() || t.regular() > 0 || waits:
+			put(t.Block, fmt.Sprintf("task %v leases %d waits %v", t.Phase(), t.regular(), waits))
 		}
 	}
 	for s, where := range places {

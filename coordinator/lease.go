@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -43,7 +44,7 @@ type lease struct {
 	done     int           // of its parts that the worker has computed, as its heartbeats say
 	grewAt   time.Duration // when that last grew, or the lease was given
 
-	said *claim // from the announcement on
+	said *trust.Claim // from the announcement on
 	delivery
 }
 
@@ -52,7 +53,7 @@ func (l *lease) out() bool { return l.state == leased || l.state == announced ||
 
 // partial takes the sum that the lease has delivered.
 func (l *lease) partial() vector.Partial {
-	p := vector.Partial{Values: l.values, Terms: slices.Clone(l.said.terms)}
+	p := vector.Partial{Values: l.values, Terms: slices.Clone(l.said.Terms)}
 	l.values = nil
 	return p
 }
@@ -62,8 +63,8 @@ func (l *lease) batches() int {
 	if l.round.work == wire.Sum {
 		return 1
 	}
-	slots := min(l.owner.slots, l.block.Count)
-	return (l.block.Count + slots - 1) / slots
+	slots := min(l.owner.slots, l.Block.Count)
+	return (l.Block.Count + slots - 1) / slots
 }
 
 // load is the number of shards that a worker computes for the lease.
@@ -71,7 +72,7 @@ func (l *lease) load() int {
 	if l.round.work == wire.Sum {
 		return 0
 	}
-	return l.block.Count
+	return l.Block.Count
 }
 
 // message is what the worker is sent.
@@ -79,23 +80,23 @@ func (l *lease) message(step uint64, pass int) wire.Message {
 	if r := l.round; r.work == wire.Sum {
 		return &wire.Reduce{
 			ID: l.id, Step: step, Pass: pass, Attempt: l.attempt, Number: r.number, Sections: r.sections.Count,
-			First: l.block.First, Count: l.block.Count, Audit: l.audit, Sources: r.sources(l.block),
+			First: l.Block.First, Count: l.Block.Count, Audit: l.audit, Sources: r.sources(l.Block),
 		}
 	}
 	return &wire.Lease{
 		ID: l.id, Step: step, Pass: pass, Attempt: l.attempt, Work: l.round.work,
-		First: l.block.First, Count: l.block.Count, Audit: l.audit, Sections: l.round.sections.Count,
+		First: l.Block.First, Count: l.Block.Count, Audit: l.audit, Sections: l.round.sections.Count,
 	}
 }
 
 // check says why a Result is not the answer to the lease, if so.
 func (l *lease) check(msg *wire.Result, terms int) (Reason, string) {
 	if l.state != leased {
-		return ReasonDuplicate, fmt.Sprintf("shards %s were announced before", l.block)
+		return ReasonDuplicate, fmt.Sprintf("shards %s were announced before", l.Block)
 	}
-	if msg.First != l.block.First || msg.Count != l.block.Count || msg.Work != l.round.work || msg.Attempt != l.attempt {
+	if msg.First != l.Block.First || msg.Count != l.Block.Count || msg.Work != l.round.work || msg.Attempt != l.attempt {
 		return ReasonBlock, fmt.Sprintf("%s of shards %d+%d, attempt %d; leased were shards %s, attempt %d",
-			msg.Work, msg.First, msg.Count, msg.Attempt, l.block, l.attempt)
+			msg.Work, msg.First, msg.Count, msg.Attempt, l.Block, l.attempt)
 	}
 	if msg.Fault != "" {
 		return "", ""

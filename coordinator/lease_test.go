@@ -12,7 +12,7 @@ func TestLease_ChecksItsAnswer(t *testing.T) {
 	_, l := testMachine(t, nil)
 	answer := func(change func(*wire.Result)) (Reason, string) {
 		msg := &wire.Result{
-			Lease: l.id, Attempt: l.attempt, Work: wire.Gradient, First: l.block.First, Count: l.block.Count,
+			Lease: l.id, Attempt: l.attempt, Work: wire.Gradient, First: l.Block.First, Count: l.Block.Count,
 			Terms: []float32{1}, Length: 40,
 		}
 		change(msg)
@@ -69,7 +69,7 @@ func TestMachine_ComparesBlockWithAnnouncement(t *testing.T) {
 			crcs[1]++
 		}
 		m.receive(0, &wire.Result{
-			Header: from, Lease: l.id, Attempt: l.attempt, Work: wire.Gradient, First: l.block.First, Count: l.block.Count,
+			Header: from, Lease: l.id, Attempt: l.attempt, Work: wire.Gradient, First: l.Block.First, Count: l.Block.Count,
 			Terms: []float32{1}, Length: 40, Checksum: said,
 		})
 		for i, crc := range crcs {
@@ -79,7 +79,7 @@ func TestMachine_ComparesBlockWithAnnouncement(t *testing.T) {
 		if made := m.run.opt.step == 1; made != honest {
 			t.Errorf("honest %v: a step is made %v", honest, made)
 		}
-		if offences := l.owner.offences; (offences == 0) != honest {
+		if offences := l.owner.Offences; (offences == 0) != honest {
 			t.Errorf("honest %v: %d offences", honest, offences)
 		}
 	}

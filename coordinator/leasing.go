@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -21,9 +22,9 @@ type leasing struct {
 	members  *members
 	timing   *timing
 	transfer *transfer
-	auditing *auditing
+	auditing *trust.Auditing
 	exchange *exchange
-	accounts *accounts
+	accounts *trust.Accounts
 	out      *outbox
 	figures  *Stats
 
@@ -81,7 +82,7 @@ func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *t
 		return nil, false
 	}
 	t = r.task(b)
-	if t.audited = s.auditing.draws(s.opt.step, r.work, b); t.audited && !s.auditing.here {
+	if t.Audited = s.auditing.Draws(s.opt.step, r.work, b); t.Audited && !s.auditing.Here {
 		r.wantAudit(t)
 	}
 	return t, false
@@ -93,14 +94,14 @@ func (s *leasing) issue(now time.Duration, w *member, t *task, audit bool) {
 	t.attempts++
 	l := &lease{task: t, id: s.lastID, owner: w, audit: audit, attempt: t.attempts, givenAt: now, sentAt: now, grewAt: now}
 	if l.chunks = s.transfer.chunks; t.round.work == wire.Sum {
-		l.chunks = t.round.sections.Cut(t.block.First, t.block.Count)
+		l.chunks = t.round.sections.Cut(t.Block.First, t.Block.Count)
 	}
 	s.leases = append(s.leases, l)
 	s.byID[l.id] = l
 	t.round.leases = append(t.round.leases, l)
 	t.leases = append(t.leases, l)
 	w.asked = true
-	w.account.allow(1)
+	w.Account.Allow(1)
 	w.load(now, l.load())
 	if audit {
 		s.figures.AuditedShards += uint64(l.load())
@@ -133,20 +134,20 @@ func (s *leasing) neverGave(id uint64) bool { return id > s.lastID }
 func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
 	w := l.owner
 	if n := l.load(); n > 0 {
-		w.pace.deliver(n, w.slots)
+		w.Pace.Deliver(n, w.slots)
 		w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(n, w.slots)) / time.Duration(w.slots)
 	}
 	l.round.times = append(l.round.times, (now-l.sentAt)/time.Duration(l.batches()))
 	l.state, l.movedAt, l.round.announcedAt = announced, now, now
-	l.said = &claim{
-		account: w.account, id: w.id, terms: msg.Terms, digest: msg.Digest,
-		checksum: msg.Checksum, summed: !l.audit && l.round.work != wire.Validate, digests: msg.Digests,
+	l.said = &trust.Claim{
+		Account: w.Account, ID: w.id, Terms: msg.Terms, Digest: msg.Digest,
+		Checksum: msg.Checksum, Summed: !l.audit && l.round.work != wire.Validate, Digests: msg.Digests,
 	}
 	if msg.Digests != "" {
 		w.met = true
-		l.said.digest = wire.DigestSections(msg.Digests, msg.Terms)
+		l.said.Digest = wire.DigestSections(msg.Digests, msg.Terms)
 	}
-	l.task.claims = append(l.task.claims, l.said)
+	l.task.Say(l.said)
 }
 
 // beat notes the progress that a heartbeat lists. A lease that the worker should have and does not list is sent again:
@@ -184,9 +185,9 @@ func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
 	if l.strikes++; l.strikes <= maxStrikes {
 		return false
 	}
-	s.out.reject(l.owner.id, ReasonUnanswered, "%sshards %s were asked for %d times", part, l.block, l.strikes)
+	s.out.reject(l.owner.id, ReasonUnanswered, "%sshards %s were asked for %d times", part, l.Block, l.strikes)
 	s.missed(now, l)
-	s.lose(now, l, l.owner.account)
+	s.lose(now, l, l.owner.Account)
 	return true
 }
 
@@ -236,7 +237,7 @@ func (s *leasing) revoke(now time.Duration, l *lease) {
 
 // lose takes a lease back and gives its block to another worker, unless another one has it already. The worker of the
 // account that is named gets it only if there is nobody else.
-func (s *leasing) lose(now time.Duration, l *lease, not *account) {
+func (s *leasing) lose(now time.Duration, l *lease, not *trust.Account) {
 	s.revoke(now, l)
 	t, r := l.task, l.round
 	switch {
@@ -245,7 +246,7 @@ func (s *leasing) lose(now time.Duration, l *lease, not *account) {
 	case !t.wanted():
 	case t.regular() > 0:
 		s.transfer.resume(now, t)
-	case t.phase == disputed || not != nil:
+	case t.Phase() == trust.Disputed || not != nil:
 		s.figures.Reissued++
 		r.enqueue(now, t, not)
 	default:
@@ -271,7 +272,7 @@ func (s *leasing) drop(now time.Duration, w *member, why string) {
 			s.lose(now, l, nil)
 		}
 	}
-	s.accounts.forget(w.account)
+	s.accounts.Forget(w.Account)
 	if w.ready {
 		s.life.waitSince = now
 		report := s.members.report()
@@ -292,7 +293,7 @@ func (s *leasing) pull(now time.Duration) { s.transfer.pull(now, s.opt.step, s.l
 // giveOut lets another worker compute or deliver a task whose copy was dropped.
 func (s *leasing) giveOut(now time.Duration, t *task) {
 	switch {
-	case t.phase == free || !t.wanted() || t.round.queued(t):
+	case t.Phase() == trust.Free || !t.wanted() || t.round.queued(t):
 	case t.regular() > 0:
 		s.transfer.resume(now, t)
 	default:

@@ -11,6 +11,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -275,4 +276,18 @@ func (l *Log) Chunk(term uint64) int {
 		}
 	}
 	return 0
+}
+
+// contributors returns, by mark, since which step each worker has contributed, according to the events of a log.
+func contributors(events []Event) map[uint64]uint64 {
+	since := make(map[uint64]uint64)
+	for _, e := range events {
+		switch known, ok := since[e.Mark]; {
+		case e.Kind == EventContributor && (!ok || e.Step < known):
+			since[e.Mark] = e.Step
+		case e.Kind == EventRollback:
+			maps.DeleteFunc(since, func(_, step uint64) bool { return step >= e.Step })
+		}
+	}
+	return since
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -18,16 +19,16 @@ type machine struct {
 	place     string // where memory is shared with workers of this host; empty: nowhere
 	figures   Stats
 	out       outbox
-	life      life      // whether the run goes on
-	accounts  accounts  // what is held against workers
-	members   members   // who takes part
-	timing    timing    // how long things may take
-	auditing  auditing  // which blocks are computed twice
-	exchange  exchange  // how gradients get here
-	transfer  transfer  // how vectors travel
-	leasing   leasing   // who computes what
-	run       run       // parameters and steps
-	judgement judgement // which bits are right
+	life      life           // whether the run goes on
+	accounts  trust.Accounts // what is held against workers
+	members   members        // who takes part
+	timing    timing         // how long things may take
+	auditing  trust.Auditing // which blocks are computed twice
+	exchange  exchange       // how gradients get here
+	transfer  transfer       // how vectors travel
+	leasing   leasing        // who computes what
+	run       run            // parameters and steps
+	judgement judgement      // which bits are right
 }
 
 // newMachine starts at theta, which it copies, with the given bytes per chunk.
@@ -46,13 +47,13 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	m := &machine{
 		cfg: cfg, term: 1, life: life{reportedAt: -time.Second},
 		timing:   timing{detection: cfg.FailureDetection, stride: int(opt.Stride())},
-		auditing: auditing{run: cfg.Run, share: cfg.Audit, here: cfg.AuditHere},
+		auditing: trust.Auditing{Run: cfg.Run, Share: cfg.Audit, Here: cfg.AuditHere},
 	}
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)
 	}
 	m.exchange = exchange{mode: cfg.Exchange, auditing: &m.auditing}
-	m.accounts = accounts{byToken: make(map[uint64]*account), out: &m.out}
+	m.accounts = trust.NewAccounts()
 	m.members = newMembers(&m.out)
 	m.transfer = transfer{
 		credit: cfg.Credit, chunks: cfg.Gradients.Chunking(length, 4*chunks.Elements),
@@ -69,10 +70,9 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		leasing: &m.leasing, out: &m.out, figures: &m.figures,
 	}
 	m.judgement = judgement{
-		hasReferee: cfg.Referee != nil, terms: len(cfg.TermNames), life: &m.life, accounts: &m.accounts,
-		members: &m.members, timing: &m.timing, transfer: &m.transfer, auditing: &m.auditing, exchange: &m.exchange,
-		leasing: &m.leasing,
-		run:     &m.run, out: &m.out, figures: &m.figures,
+		Judgement: trust.Judgement{HasReferee: cfg.Referee != nil, Audits: &m.auditing}, terms: len(cfg.TermNames),
+		life: &m.life, members: &m.members, timing: &m.timing, transfer: &m.transfer, exchange: &m.exchange,
+		leasing: &m.leasing, run: &m.run, out: &m.out, figures: &m.figures,
 	}
 	return m
 }
@@ -93,7 +93,7 @@ func (m *machine) start(now time.Duration) { m.run.start(now) }
 func (m *machine) stop() { m.run.stop() }
 
 // verdict handles what the referee has computed. One that is no longer waited for is dropped.
-func (m *machine) verdict(now time.Duration, v verdict) {
+func (m *machine) verdict(now time.Duration, v trust.Verdict) {
 	m.judgement.verdict(now, v)
 	m.conclude(now)
 }
@@ -101,9 +101,9 @@ func (m *machine) verdict(now time.Duration, v verdict) {
 // rewind continues from a checkpoint. The shell has raised the term before, so that messages about the steps that are
 // undone are refused.
 func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
-	m.auditing.undone(m.run.opt.step)
+	m.auditing.Undone(m.run.opt.step)
 	m.run.rewind(cp)
-	m.accounts.rewind(cp.Step)
+	m.accounts.Rewind(cp.Step)
 	for _, w := range m.members.list {
 		m.transfer.endFetch(&w.fetch)
 	}
@@ -118,7 +118,7 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 		return
 	}
 	h := msg.Head()
-	if a := m.accounts.banned(h.Token); a != nil {
+	if a := m.accounts.Banned(h.Token); a != nil {
 		m.receiveBanned(a, msg)
 		return
 	}
@@ -134,11 +134,11 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 	}
 	noise := 0
 	if w != nil {
-		w.lastSeen, noise = now, w.noise
+		w.lastSeen, noise = now, w.Noise()
 	}
 	m.handle(now, w, msg)
-	if w != nil && w.noise == noise {
-		w.allow(1)
+	if w != nil && w.Noise() == noise {
+		w.Allow(1)
 	}
 	m.conclude(now)
 }

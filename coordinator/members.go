@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -13,7 +14,7 @@ const maxMembers = 4096
 // member is a worker that said Hello and is not lost. It gets leases once it is ready: when it has the data set and has
 // built its program.
 type member struct {
-	*account
+	*trust.Account
 	id       string
 	slots    int
 	ready    bool
@@ -35,7 +36,7 @@ type member struct {
 
 // load changes the number of shards in a worker's hands.
 func (w *member) load(now time.Duration, shards int) {
-	w.pace.count(now, w.busy, w.slots)
+	w.Pace.Count(now, w.busy, w.slots)
 	w.busy += shards
 }
 
@@ -66,13 +67,13 @@ func (ms *members) get(id string, token uint64) *member { return ms.byKey[key{id
 // add takes a worker in.
 func (ms *members) add(w *member) {
 	ms.list = append(ms.list, w)
-	ms.byKey[key{w.id, w.token}] = w
+	ms.byKey[key{w.id, w.Token}] = w
 }
 
 // drop takes a member out.
 func (ms *members) drop(w *member) {
 	ms.list = slices.DeleteFunc(ms.list, func(o *member) bool { return o == w })
-	delete(ms.byKey, key{w.id, w.token})
+	delete(ms.byKey, key{w.id, w.Token})
 }
 
 // clear takes all members out.
@@ -97,7 +98,7 @@ func (ms *members) full() (*member, bool) {
 
 // taken reports whether there is a member with that id and another token.
 func (ms *members) taken(id string, token uint64) bool {
-	return slices.ContainsFunc(ms.list, func(w *member) bool { return w.id == id && w.token != token })
+	return slices.ContainsFunc(ms.list, func(w *member) bool { return w.id == id && w.Token != token })
 }
 
 // ready counts the members that can be given leases.

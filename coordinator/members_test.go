@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 func testMember(id string, token uint64, slots int) *member {
-	return &member{account: &account{token: token, mark: wire.Mark(token), id: id}, id: id, slots: slots}
+	return &member{Account: &trust.Account{Token: token, Mark: wire.Mark(token), ID: id}, id: id, slots: slots}
 }
 
 // Members are known by id and token together; only those that are ready count.
@@ -78,7 +79,8 @@ func TestMember_LoadCountsBusyTime(t *testing.T) {
 	w := testMember("a", 1, 2)
 	w.load(0, 2)
 	w.load(3*time.Second, -2)
-	if w.busy != 0 || w.pace.seconds != 6 {
-		t.Errorf("%d busy, %g s", w.busy, w.pace.seconds)
+	w.Pace.Deliver(3, 2)
+	if rate, _ := w.Pace.Rate(); w.busy != 0 || rate != 3.0/6 {
+		t.Errorf("%d busy, %g shards per second", w.busy, rate)
 	}
 }

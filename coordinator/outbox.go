@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -22,7 +23,7 @@ func (o *outbox) take() []command {
 func (o *outbox) broadcast(msg wire.Message) { o.add(sendCommand{message: msg}) }
 
 // send sends a message to a worker alone: it bears the mark of the worker's token.
-func (o *outbox) send(w *member, msg wire.Message) { o.add(sendCommand{w.id, w.mark, msg}) }
+func (o *outbox) send(w *member, msg wire.Message) { o.add(sendCommand{w.id, w.Mark, msg}) }
 
 // sendMarked sends a message to one who is no member, and whose token is known.
 func (o *outbox) sendMarked(id string, token uint64, msg wire.Message) {
@@ -37,8 +38,13 @@ func (o *outbox) reject(worker string, reason Reason, format string, args ...any
 // refuse counts a message of a member that was refused, and whether it is an offence.
 func (o *outbox) refuse(w *member, reason Reason, offence bool, detail string) {
 	o.add(rejectCommand{w.id, reason, detail})
-	w.noise++
-	if offence {
-		w.offences++
+	w.Account.Refuse(offence)
+}
+
+// used notes that what a worker contributed to a sum of a step is used, and that nobody confirmed it. It is written to
+// the log, too: the worker may stay longer than this coordinator.
+func (o *outbox) used(a *trust.Account, step uint64, work wire.Work) {
+	if since, news := a.Taint(step, work); news {
+		o.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.ID, Mark: a.Mark}})
 	}
 }

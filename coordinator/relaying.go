@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -20,27 +21,9 @@ import (
 //   - both for twice as many steps each time. A liar so makes the coordinator do what it does in a star.
 
 const (
-	// firstExclusion is for how many steps a worker is left out at first; it doubles up to
-	// firstExclusion<<maxExclusions.
-	firstExclusion, maxExclusions = 4, 8
 	// accusers is how many have to ask for what a worker was to hand on.
 	accusers = 2
 )
-
-// exclusion is for how long a worker has no part in something.
-type exclusion struct {
-	until uint64 // step
-	times int
-}
-
-// extend leaves a worker out, after a step. What was long ago is forgotten.
-func (a *exclusion) extend(step uint64) {
-	if step >= a.until+firstExclusion<<maxExclusions {
-		a.times = 0
-	}
-	a.until = step + 1 + firstExclusion<<a.times
-	a.times = min(a.times+1, maxExclusions)
-}
 
 // relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list,
 // each of which hands a section on to all others in it.
@@ -55,7 +38,7 @@ type relays struct {
 // request is what is noted when a worker asked for what it was to hear from others.
 type request struct {
 	by     *member
-	before exclusion // of the worker from what is handed on, before it asked
+	before trust.Exclusion // of the worker from what is handed on, before it asked
 }
 
 // sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
@@ -80,7 +63,7 @@ func (r *run) sendOut(now time.Duration, base version, shared bool) {
 func (r *run) handOut(base version) {
 	cmd := relayCommand{sections: r.relays.sections, base: base}
 	for _, w := range r.relays.list {
-		cmd.to = append(cmd.to, recipient{w.id, w.mark})
+		cmd.to = append(cmd.to, recipient{w.id, w.Mark})
 	}
 	for _, w := range r.members.list {
 		switch {
@@ -101,8 +84,8 @@ func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) 
 	var able, others []*member
 	for _, w := range ms.list {
 		switch {
-		case !w.ready || !w.met || w.owed || w.shares || step < w.deaf.until:
-		case !w.doubted() && w.sound(now) && step >= w.mute.until:
+		case !w.ready || !w.met || w.owed || w.shares || step < w.Deaf.Until():
+		case !w.doubted() && w.Sound(now) && step >= w.Mute.Until():
 			able = append(able, w)
 		default:
 			others = append(others, w)
@@ -123,8 +106,8 @@ func (r *run) missed(w *member, msg *wire.Need) {
 			continue
 		}
 		if !slices.ContainsFunc(x.asked, func(p request) bool { return p.by == w }) {
-			x.asked = append(x.asked, request{w, w.deaf})
-			w.deaf.extend(r.opt.step)
+			x.asked = append(x.asked, request{w, w.Deaf})
+			w.Deaf.Extend(r.opt.step)
 		}
 		w.owed = true
 		for _, part := range msg.Ranges {
@@ -145,17 +128,17 @@ func (r *run) accuse(x *relays, w *member, section int) {
 	x.about[section] = append(x.about[section], w)
 	switch n := min(accusers, len(x.list)-1); {
 	case len(x.about[section]) == n:
-		by.mute.extend(r.opt.step)
+		by.Mute.Extend(r.opt.step)
 		r.out.add(eventCommand{Event{
 			Kind: EventAside, Step: x.step, Worker: by.id,
 			Reason: fmt.Sprintf("it was to hand on parameters, which others asked for; until step %d it hands on none",
-				by.mute.until),
+				by.Mute.Until()),
 		}})
 		fallthrough
 	case len(x.about[section]) > n:
 		for _, p := range x.asked {
 			if slices.Contains(x.about[section], p.by) {
-				p.by.deaf = p.before
+				p.by.Deaf = p.before
 			}
 		}
 	}

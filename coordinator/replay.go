@@ -64,7 +64,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.accounts.before = contributors(c.history.expected.Events)
+	m.accounts.Inherit(contributors(c.history.expected.Events))
 	if e, ok := c.history.expected.Entries[step]; ok {
 		if theta := HashTheta(m.run.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}

@@ -46,8 +46,8 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 
 // hear decides what follows from an announcement.
 func (m *machine) hear(now time.Duration, l *lease) {
-	if vouched(now, l) {
-		l.owner.delivers()
+	if l.task.Vouched(now, l.owner.Account) {
+		l.owner.Delivers()
 	}
 	switch purpose := l.task.purpose(l); {
 	case purpose == compare:
@@ -93,11 +93,11 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 // complete checks a block of which all chunks are here.
 func (m *machine) complete(now time.Duration, l *lease) {
 	switch {
-	case wire.Combine(l.crcs) != l.said.checksum || l.said.digests != "" &&
-		l.round.digest(vector.Partial{Values: l.values, Terms: l.said.terms}) != l.said.digest:
-		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.block))
-		l.task.unsay(func(c *claim) bool { return c == l.said })
-		m.leasing.lose(now, l, l.owner.account)
+	case wire.Combine(l.crcs) != l.said.Checksum || l.said.Digests != "" &&
+		l.round.digest(vector.Partial{Values: l.values, Terms: l.said.Terms}) != l.said.Digest:
+		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.Block))
+		l.task.Unsay(l.said)
+		m.leasing.lose(now, l, l.owner.Account)
 		m.leasing.assign(now)
 	case l.special && l.round.work == wire.Sum:
 		m.accuse(now, l, "the sum holds a NaN or an infinity")
@@ -111,9 +111,9 @@ func (m *machine) complete(now time.Duration, l *lease) {
 // accept handles a whole and sound copy of a block. What nobody doubts goes into the tree.
 func (m *machine) accept(now time.Duration, l *lease) {
 	l.state = delivered
-	l.owner.delivers()
-	if l.task.undoubted() {
-		m.accounts.trust(l.owner.account, m.run.opt.step, l.round.work)
+	l.owner.Delivers()
+	if l.task.Undoubted() {
+		m.out.used(l.owner.Account, m.run.opt.step, l.round.work)
 		m.run.use(now, l)
 		return
 	}
@@ -126,24 +126,22 @@ func (m *machine) accept(now time.Duration, l *lease) {
 func (m *machine) accuse(now time.Duration, l *lease, detail string) {
 	m.exchange.doubt(fmt.Sprintf("worker %s: %s", l.owner.id, detail))
 	l.state = announced // it is no longer in the worker's hands
-	m.leasing.lose(now, l, l.owner.account)
+	m.leasing.lose(now, l, l.owner.Account)
 }
 
 // fail handles a block that a worker could not compute. It is given to another worker, if there is one. A block that
 // fails twice is given to the referee. If there is no referee, or it fails there, too, the run ends.
 func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string) {
-	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.run.opt.step, l.round.work, l.block, detail)
+	m.out.reject(l.owner.id, reason, "step %d, %s of shards %s: %s", m.run.opt.step, l.round.work, l.Block, detail)
 	t := l.task
 	l.state = announced // it is no longer in the worker's hands
-	before := len(t.failures)
-	t.failures = append(t.failures, &failure{l.owner.account, l.owner.id, detail})
-	t.unsay(func(c *claim) bool { return c == l.said })
-	m.leasing.lose(now, l, l.owner.account)
+	first := t.Fail(l.owner.Account, l.owner.id, detail, l.said)
+	m.leasing.lose(now, l, l.owner.Account)
 	switch {
-	case l.audit, t.phase.inTree(), before == 0, t.phase.judged():
+	case l.audit, t.InTree(), first, t.Judged():
 		m.judgement.submit(t)
 		m.judgement.review(now)
-	case m.judgement.hasReferee:
+	case m.judgement.HasReferee:
 		m.judgement.ask(t)
 	default:
 		m.run.diverge(t, detail)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -27,10 +28,10 @@ func (j *judgement) review(now time.Duration) {
 func (j *judgement) weigh(now time.Duration, t *task) {
 	l := t.arrived
 	if t.arrived = nil; l != nil {
-		if l.said.digest == "" && (t.audited || t.phase == disputed) {
-			l.said.digest = wire.DigestPartial(l.values, l.said.terms)
+		if l.said.Digest == "" && (t.Audited || t.Phase() == trust.Disputed) {
+			l.said.Digest = wire.DigestPartial(l.values, l.said.Terms)
 		}
-		if t.phase == disputed {
+		if t.Phase() == trust.Disputed {
 			j.decide(now, t, truth{l.partial(), l.owner.id, l})
 			return
 		}
@@ -44,22 +45,22 @@ func (j *judgement) look(now time.Duration, t *task) {
 	if !j.life.active() {
 		return
 	}
-	switch j.rule(t) {
-	case stay:
-	case dismiss:
+	switch j.Rule(&t.Case) {
+	case trust.Stay:
+	case trust.Dismiss:
 		j.dismissSource(now, t)
-	case challenge:
+	case trust.Challenge:
 		if err := j.dispute(now, t); err != nil {
 			j.run.finish(err)
 		}
-	case believe:
+	case trust.Believe:
 		j.believe(now, t)
-	case approve:
+	case trust.Approve:
 		j.figures.Audits++
 		j.run.use(now, t.copy)
-	case appeal:
+	case trust.Appeal:
 		j.ask(t)
-	case inquire:
+	case trust.Inquire:
 		if j.inquire(now, t) {
 			j.believe(now, t)
 		}
@@ -68,14 +69,14 @@ func (j *judgement) look(now time.Duration, t *task) {
 
 // believe uses a copy that nobody confirmed.
 func (j *judgement) believe(now time.Duration, t *task) {
-	j.accounts.trust(t.copy.owner.account, j.run.opt.step, t.round.work)
+	j.out.used(t.copy.owner.Account, j.run.opt.step, t.round.work)
 	j.run.use(now, t.copy)
 }
 
 // tick looks after what waits for somebody to speak: copies that are to be confirmed, and disputes that a worker is to
 // decide.
 func (j *judgement) tick(now time.Duration) {
-	if j.auditing.any() {
+	if j.Audits.Any() {
 		for _, l := range j.leasing.leases {
 			if l.state == delivered && l.task.copy == l {
 				j.submit(l.task)
@@ -88,7 +89,7 @@ func (j *judgement) tick(now time.Duration) {
 
 // hearThirds looks whether there is still somebody to decide about each dispute.
 func (j *judgement) hearThirds(now time.Duration) {
-	if j.hasReferee || !j.life.active() {
+	if j.HasReferee || !j.life.active() {
 		return
 	}
 	for _, r := range j.leasing.rounds {
@@ -102,21 +103,22 @@ func (j *judgement) hearThirds(now time.Duration) {
 }
 
 // verdict handles what the referee has computed. One that is no longer waited for is dropped.
-func (j *judgement) verdict(now time.Duration, v verdict) {
-	t := j.question(v.id)
+func (j *judgement) verdict(now time.Duration, v trust.Verdict) {
+	t := j.question(v.ID)
 	if t == nil || !j.life.active() {
 		return
 	}
-	t.question = 0
+	t.Answered()
 	err := j.check(t, v)
 	switch {
-	case err != nil && len(t.failures) > 0:
-		j.run.diverge(t, fmt.Sprintf("%s; the referee finds the same: %v", t.failures[len(t.failures)-1].detail, err))
+	case err != nil && len(t.Failures()) > 0:
+		last := t.Failures()[len(t.Failures())-1]
+		j.run.diverge(t, fmt.Sprintf("%s; the referee finds the same: %v", last.Detail, err))
 	case err != nil:
 		j.run.finish(fmt.Errorf("%w: at step %d the %s of shards %s: %s; the referee could not compute it: %w",
-			ErrDisputed, j.run.opt.step, t.round.work, t.block, t.positions(), err))
+			ErrDisputed, j.run.opt.step, t.round.work, t.Block, t.Positions(), err))
 	default:
-		j.decide(now, t, truth{Partial: v.partial()})
+		j.decide(now, t, truth{Partial: v.Partial})
 	}
 }
 
@@ -124,7 +126,7 @@ func (j *judgement) verdict(now time.Duration, v verdict) {
 // undone.
 func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	known := p.claim(t.round, j.transfer.chunks)
-	liars, err := j.convict(t, p, known)
+	liars, err := j.convict(t, p.judge, known)
 	if err != nil {
 		j.run.finish(err)
 		return
@@ -132,7 +134,7 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	if j.quarantine(now, liars, p.blame(j.run.opt.step, t)) {
 		return
 	}
-	if t.phase == merged {
+	if t.Phase() == trust.Merged {
 		j.transfer.recycle(p.Partial)
 		j.run.closeIfDone(now)
 		return
@@ -141,24 +143,24 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 		l.state, t.holder = keeping, l
 	}
 	j.leasing.withdrawAll(t, announced, pulling, delivered)
-	t.copy, t.digest = nil, known.digest
-	if t.audited {
+	t.copy, t.digest = nil, known.Digest
+	if t.Audited {
 		j.figures.Audits++
 	}
-	j.run.merge(now, t, p.Partial, Contribution{t.block, known.checksum, cmp.Or(p.judge, refereeName)})
+	j.run.merge(now, t, p.Partial, Contribution{t.Block, known.Checksum, cmp.Or(p.judge, refereeName)})
 }
 
 // dismissSource cuts off a worker that has contradicted itself. That is certain without a referee.
 func (j *judgement) dismissSource(now time.Duration, t *task) {
-	a := t.inconsistent()
-	if l := t.copy; l != nil && l.owner.account == a {
+	a := t.Inconsistent()
+	if l := t.copy; l != nil && l.owner.Account == a {
 		t.dropCopy()
 		j.leasing.lose(now, l, nil)
 	}
-	t.unsay(func(c *claim) bool { return c.account == a })
+	t.UnsayAll(a)
 	why := fmt.Sprintf("at step %d it said two different things about the %s of shards %s", j.run.opt.step, t.round.work,
-		t.block)
-	if j.quarantine(now, []*account{a}, why) {
+		t.Block)
+	if j.quarantine(now, []*trust.Account{a}, why) {
 		return
 	}
 	if j.look(now, t); j.life.active() {
@@ -172,15 +174,14 @@ const quarantineRemedy = "check the machine's memory and that the worker's binar
 
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
 // anew, or the run goes back to before that, and true is returned: all tasks are void.
-func (j *judgement) quarantine(now time.Duration, liars []*account, why string) (void bool) {
+func (j *judgement) quarantine(now time.Duration, liars []*trust.Account, why string) (void bool) {
 	clean, tainted := j.run.opt.step, false
 	for _, a := range liars {
-		if a.banned == "" {
+		if a.Banned == "" {
 			j.ban(a, why)
 		}
-		if a.tainted {
-			clean, tainted = min(clean, a.since), true
-			a.tainted = false
+		if since, ok := a.Clear(); ok {
+			clean, tainted = min(clean, since), true
 		}
 	}
 	if tainted && clean < j.run.opt.step {
@@ -189,7 +190,7 @@ func (j *judgement) quarantine(now time.Duration, liars []*account, why string) 
 		return true
 	}
 	for _, w := range slices.Clone(j.members.list) {
-		if w.account.banned == "" {
+		if w.Account.Banned == "" {
 			continue
 		}
 		if tainted {
@@ -205,11 +206,11 @@ func (j *judgement) quarantine(now time.Duration, liars []*account, why string) 
 }
 
 // ban closes the run to a token, and sends the worker a refusal.
-func (j *judgement) ban(a *account, why string) {
-	a.banned = why
-	j.figures.Quarantined, j.figures.Marks = append(j.figures.Quarantined, a.id), append(j.figures.Marks, a.mark)
-	j.out.add(eventCommand{Event{Kind: EventQuarantine, Step: j.run.opt.step, Worker: a.id, Reason: why}})
-	j.members.turnAway(a.id, a.token, why, quarantineRemedy)
+func (j *judgement) ban(a *trust.Account, why string) {
+	a.Banned = why
+	j.figures.Quarantined, j.figures.Marks = append(j.figures.Quarantined, a.ID), append(j.figures.Marks, a.Mark)
+	j.out.add(eventCommand{Event{Kind: EventQuarantine, Step: j.run.opt.step, Worker: a.ID, Reason: why}})
+	j.members.turnAway(a.ID, a.Token, why, quarantineRemedy)
 }
 
 // cutOff bans the members with too many offences or refused messages.
@@ -219,8 +220,8 @@ func (j *judgement) cutOff(now time.Duration) {
 			continue
 		}
 		w := j.members.list[i]
-		if why := w.excess(); why != "" {
-			j.ban(w.account, why)
+		if why := w.Excess(); why != "" {
+			j.ban(w.Account, why)
 			j.run.remove(now, w, "cut off: "+why)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -28,7 +29,7 @@ type round struct {
 	tree          *vector.Tree
 	total         vector.Partial // the sum, once done
 	done          bool
-	broken        error // a task was to enter a phase that does not follow; nil: none was
+	broken        error // a block was to enter a phase that does not follow; nil: none was
 	single        bool  // a shard takes long, as a replica does: a worker gets at most as many at a time as it has slots
 	open          int
 	sample        bool           // the next block is a single shard, for members on trial
@@ -53,7 +54,7 @@ type round struct {
 // that is named does not get it.
 type again struct {
 	task  *task
-	not   *account // nil: anyone may have it
+	not   *trust.Account // nil: anyone may have it
 	since time.Duration
 }
 
@@ -70,15 +71,15 @@ func newRound(work wire.Work, shards int) *round {
 func (r *round) task(b vector.Block) *task {
 	t := r.tasks[b]
 	if t == nil {
-		t = &task{round: r, block: b}
+		t = &task{Case: trust.NewCase(b, &r.broken), round: r}
 		r.tasks[b] = t
 	}
-	t.reopen()
+	t.Reopen()
 	return t
 }
 
 // enqueue lets a task be leased once more.
-func (r *round) enqueue(now time.Duration, t *task, not *account) {
+func (r *round) enqueue(now time.Duration, t *task, not *trust.Account) {
 	r.queue = append(r.queue, again{t, not, now})
 }
 
@@ -95,10 +96,10 @@ func (r *round) dequeue(t *task) {
 // next takes a task for this worker off the queue; nil if there is none.
 func (r *round) next(now time.Duration, w *member, alone bool, patience time.Duration) *task {
 	for i, o := range r.queue {
-		if (o.task.phase == disputed || o.task.phase == contested) && !o.task.neutral(w) {
+		if (o.task.Phase() == trust.Disputed || o.task.Phase() == trust.Contested) && !o.task.Neutral(w.Account) {
 			continue
 		}
-		if o.not != w.account || alone || now-o.since > patience {
+		if o.not != w.Account || alone || now-o.since > patience {
 			r.queue = slices.Delete(r.queue, i, i+1)
 			return o.task
 		}
@@ -158,22 +159,22 @@ func (r *round) cut(target int) vector.Block {
 
 // release returns a block that was leased and not delivered. A block that failed before stays whole.
 func (r *round) release(now time.Duration, t *task) {
-	if n := len(t.failures); n > 0 {
-		r.enqueue(now, t, t.failures[n-1].account)
+	if n := len(t.Failures()); n > 0 {
+		r.enqueue(now, t, t.Failures()[n-1].Account)
 		return
 	}
-	t.release()
-	at, _ := slices.BinarySearchFunc(r.free, t.block, func(x, y vector.Block) int { return x.First - y.First })
-	r.free = slices.Insert(r.free, at, t.block)
+	t.Release()
+	at, _ := slices.BinarySearchFunc(r.free, t.Block, func(x, y vector.Block) int { return x.First - y.First })
+	r.free = slices.Insert(r.free, at, t.Block)
 }
 
 // add puts the bits of a task into the tree. It calls recycle with vectors that are not needed any more.
 func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(vector.Partial)) {
-	if t.audited {
+	if t.Audited {
 		r.dropAudit(t)
 	}
 	r.dequeue(t)
-	r.open -= t.block.Count
+	r.open -= t.Block.Count
 	switch {
 	case r.shared():
 		r.put(t, p, from)
@@ -183,7 +184,7 @@ func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(v
 		return
 	}
 	r.contributions = append(r.contributions, from)
-	r.tree.Add(t.block, p, recycle)
+	r.tree.Add(t.Block, p, recycle)
 	r.total, r.done = r.tree.Take()
 }
 

@@ -125,31 +125,24 @@ func (r *run) show(validating bool) (averaged bool) {
 
 // use puts a copy of a block into the tree.
 func (r *run) use(now time.Duration, l *lease) {
-	l.owner.account.accepted++
-	if l.task.digest = l.said.digest; l.round.shared() {
+	l.owner.Account.Accepted++
+	if l.task.digest = l.said.Digest; l.round.shared() {
 		r.keep(now, l)
 		return
 	}
 	p := l.partial()
 	r.leasing.withdraw(l)
-	r.merge(now, l.task, p, Contribution{l.block, l.said.checksum, l.owner.id})
+	r.merge(now, l.task, p, Contribution{l.Block, l.said.Checksum, l.owner.id})
 }
 
-// merge puts the bits of a task into its round's tree, and closes what is complete then. To have failed at the block is
-// an offence: another worker could compute it.
+// merge puts the bits of a task into its round's tree, and closes what is complete then..
 func (r *run) merge(now time.Duration, t *task, p vector.Partial, from Contribution) {
-	if !t.merge() {
+	if !t.Merge() {
 		return
 	}
-	if !t.charged { // a block that is kept may come here again
-		for _, f := range t.failures {
-			f.account.offences++
-		}
-	}
-	t.charged = true
 	sum := t.round
 	if sum.work != wire.Sum {
-		r.figures.Useful += uint64(t.block.Count)
+		r.figures.Useful += uint64(t.Block.Count)
 	}
 	if sum.add(t, p, from, r.transfer.recycle); !sum.done {
 		return
@@ -308,9 +301,9 @@ func mean(terms []float32, shards int) {
 
 // diverge ends the run with a block that nobody can compute.
 func (r *run) diverge(t *task, detail string) {
-	first, last := t.failures[0], t.failures[len(t.failures)-1]
+	first, last := t.Failures()[0], t.Failures()[len(t.Failures())-1]
 	r.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
-		ErrDiverged, r.opt.step, t.round.work, t.block, first.id, last.id, detail, remedy))
+		ErrDiverged, r.opt.step, t.round.work, t.Block, first.ID, last.ID, detail, remedy))
 }
 
 // underWay says what becomes of the step under way when the run is to stop.

@@ -15,7 +15,7 @@ import (
 
 // offer tells a worker where memory is shared.
 func (m *machine) offer(w *member) {
-	if m.place != "" && !w.unshared && !w.shares {
+	if m.place != "" && !w.Unshared && !w.shares {
 		m.out.send(w, &wire.Offer{Place: m.place})
 	}
 }
@@ -25,7 +25,7 @@ func (m *machine) share(w *member, msg *wire.Share) {
 	switch {
 	case !msg.On:
 		m.unshare(w, "worker: "+msg.Why)
-	case w.unshared:
+	case w.Unshared:
 		m.out.send(w, &wire.Offer{})
 	case !w.shares:
 		w.shares = true
@@ -38,7 +38,7 @@ func (m *machine) unshare(w *member, why string) {
 	if w.shares {
 		m.out.add(sharedCommand{worker: w.id, why: why})
 	}
-	w.shares, w.unshared = false, true
+	w.shares, w.Unshared = false, true
 }
 
 // distrust handles memory that does not hold what its worker says. What lies there is pulled.
@@ -61,10 +61,10 @@ func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason == "" {
 		reason, detail = ReasonUnrequested, fmt.Sprintf("chunks %d+%d of shards %s in shared memory were not asked for, "+
-			"or are there already", msg.First, msg.Count, l.block)
+			"or are there already", msg.First, msg.Count, l.Block)
 	}
 	m.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
-	if w.unshared { // which it has not heard
+	if w.Unshared { // which it has not heard
 		m.out.send(w, &wire.Offer{})
 	}
 }
@@ -106,7 +106,7 @@ func (r *run) stays(base version) bool { return base.step == r.opt.step+1 }
 // sendTo sends the parameters to one worker.
 func (r *run) sendTo(w *member) {
 	if w.shares {
-		r.out.add(layCommand{recipient{w.id, w.mark}})
+		r.out.add(layCommand{recipient{w.id, w.Mark}})
 		return
 	}
 	r.out.add(thetaCommand{to: w.id, count: r.chunks.Count()})

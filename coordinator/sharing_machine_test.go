@@ -76,7 +76,7 @@ func TestMachine_SharedMemory(t *testing.T) {
 		t.Fatalf("the lease is %s's", l.owner.id)
 	}
 	m.receive(6, &wire.Result{
-		Header: head("a", 1), Lease: l.id, Attempt: 1, Work: wire.Gradient, First: l.block.First, Count: l.block.Count, Terms: []float32{1}, Length: 48,
+		Header: head("a", 1), Lease: l.id, Attempt: 1, Work: wire.Gradient, First: l.Block.First, Count: l.Block.Count, Terms: []float32{1}, Length: 48,
 	})
 	expect("result", "pull a 0+2")
 	m.distrust(head("a", 7), "another token")

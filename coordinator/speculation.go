@@ -3,6 +3,7 @@ package coordinator
 import (
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -29,7 +30,7 @@ func (s *leasing) speculate(now time.Duration) {
 		}
 		for i := 0; i < len(s.leases); i++ { // grows meanwhile
 			l := s.leases[i]
-			if l.round == r && !l.shadow && !l.phase.inTree() && !l.phase.judged() && s.overdue(now, l) {
+			if l.round == r && !l.shadow && !l.InTree() && !l.Judged() && s.overdue(now, l) {
 				s.copy(now, l)
 			}
 		}
@@ -68,7 +69,7 @@ func (s *leasing) idle(now time.Duration, l *lease) *member {
 	f := s.field(now)
 	var best *member
 	for _, w := range s.members.list {
-		if !f.counts(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) {
+		if !f.counts(w) || w.busy > 0 && w.busy+l.Block.Count > w.slots || !l.mayCopy(w) {
 			continue
 		}
 		if best == nil || f.speed(w) > f.speed(best) {
@@ -84,11 +85,11 @@ func (l *lease) mayCopy(w *member) bool {
 	if l.audit {
 		return t.mayAudit(w)
 	}
-	if t.phase == disputed && !t.neutral(w) || t.hasFailed(w) {
+	if t.Phase() == trust.Disputed && !t.Neutral(w.Account) || t.HasFailed(w.Account) {
 		return false
 	}
 	for _, o := range t.leases {
-		if o.owner.account == w.account && !o.audit {
+		if o.owner.Account == w.Account && !o.audit {
 			return false
 		}
 	}

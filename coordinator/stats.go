@@ -92,9 +92,9 @@ func (m *machine) stats() *Stats {
 		case w.ready:
 			state = "idle"
 		}
-		rate, _ := w.pace.rate()
+		rate, _ := w.Pace.Rate()
 		s.Members = append(s.Members, MemberStats{
-			ID: w.id, Mark: w.mark, Slots: w.slots, Accepted: w.accepted, Busy: w.busy,
+			ID: w.id, Mark: w.Mark, Slots: w.slots, Accepted: w.Accepted, Busy: w.busy,
 			Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state, Shares: w.shares,
 		})
 	}

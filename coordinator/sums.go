@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -23,14 +24,14 @@ const maxReplaced = 2
 // keep leaves a block that is announced with its holder.
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
-	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.terms)},
-		Contribution{l.block, l.said.checksum, l.owner.id})
+	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.Terms)},
+		Contribution{l.Block, l.said.Checksum, l.owner.id})
 }
 
 // put adds a task to those whose bits are known and not here.
 func (r *round) put(t *task, p vector.Partial, from Contribution) {
 	t.partial, t.from = p, from
-	at, _ := slices.BinarySearchFunc(r.kept, t, func(x, y *task) int { return x.block.First - y.block.First })
+	at, _ := slices.BinarySearchFunc(r.kept, t, func(x, y *task) int { return x.Block.First - y.Block.First })
 	r.kept = slices.Insert(r.kept, at, t)
 	r.done = r.open == 0
 }
@@ -38,14 +39,14 @@ func (r *round) put(t *task, p vector.Partial, from Contribution) {
 // takeOut removes a task whose holder is gone.
 func (r *round) takeOut(t *task) {
 	r.kept = slices.DeleteFunc(r.kept, func(o *task) bool { return o == t })
-	r.open += t.block.Count
+	r.open += t.Block.Count
 	r.done = false
 	t.reset()
 }
 
 // reset begins the work on a block that was kept anew.
 func (t *task) reset() {
-	t.enter(open)
+	t.Reopen()
 	t.holder, t.copy, t.partial = nil, nil, vector.Partial{}
 }
 
@@ -68,7 +69,7 @@ func (r *run) gather(g, s *round) {
 	tree := vector.NewTree(vector.Block{Count: r.cfg.Shards})
 	g.contributions = g.contributions[:0]
 	for _, t := range g.kept {
-		tree.Add(t.block, vector.Partial{Terms: t.partial.Terms}, func(vector.Partial) {})
+		tree.Add(t.Block, vector.Partial{Terms: t.partial.Terms}, func(vector.Partial) {})
 		g.contributions = append(g.contributions, t.from)
 	}
 	g.total, _ = tree.Take()
@@ -95,9 +96,9 @@ func (r *run) turn(now time.Duration) {
 	kept := g.kept
 	g.kept, g.done, g.star = nil, false, true
 	for _, t := range kept {
-		g.open += t.block.Count
+		g.open += t.Block.Count
 		if l := t.holder; l != nil {
-			r.figures.Useful -= min(uint64(t.block.Count), r.figures.Useful)
+			r.figures.Useful -= min(uint64(t.Block.Count), r.figures.Useful)
 			t.reset()
 			l.state = announced
 			r.transfer.prefer(now, l)
@@ -117,7 +118,7 @@ func newTrial(g, s *round) *trial {
 		tr.basis = append(tr.basis, evidence{t, t.digest})
 	}
 	for _, l := range s.leases {
-		if len(l.task.claims) > 0 && !slices.Contains(tr.sums, l.task) {
+		if l.task.Claimed() && !slices.Contains(tr.sums, l.task) {
 			tr.sums = append(tr.sums, l.task)
 		}
 	}
@@ -127,7 +128,7 @@ func newTrial(g, s *round) *trial {
 // holds reports whether the blocks of the gradient's round are those of the sum.
 func (tr *trial) holds() bool {
 	return !slices.ContainsFunc(tr.basis, func(e evidence) bool {
-		return !e.task.phase.inTree() ||
+		return !e.task.InTree() ||
 			e.task.digest != e.digest
 	})
 }
@@ -137,16 +138,12 @@ func (tr *trial) holds() bool {
 func (j *judgement) try(now time.Duration) {
 	tr, g := j.exchange.trial, j.leasing.gradientRound()
 	j.exchange.trial = nil
-	var liars []*account
+	var liars []*trust.Account
 	if tr.holds() {
 		for _, t := range tr.sums {
-			known := t.round.known(t.block, g.total.Values)
-			for _, c := range t.claims {
-				switch {
-				case c.agrees(known):
-					c.account.examined = true
-				case !slices.Contains(liars, c.account):
-					liars = append(liars, c.account)
+			for _, a := range t.Try(t.round.known(t.Block, g.total.Values)) {
+				if !slices.Contains(liars, a) {
+					liars = append(liars, a)
 				}
 			}
 		}
@@ -162,12 +159,12 @@ func (j *judgement) try(now time.Duration) {
 }
 
 // known is what is to be said of the given sections of a gradient.
-func (r *round) known(sections vector.Block, gradient []float32) *claim {
+func (r *round) known(sections vector.Block, gradient []float32) *trust.Claim {
 	from, to := r.sections.Span(sections.First, sections.Count)
 	part := gradient[from:to]
-	return &claim{
-		checksum: r.sections.Cut(sections.First, sections.Count).ChecksumOf(part), summed: true,
-		digest: wire.DigestPartial(part, nil),
+	return &trust.Claim{
+		Checksum: r.sections.Cut(sections.First, sections.Count).ChecksumOf(part), Summed: true,
+		Digest: wire.DigestPartial(part, nil),
 	}
 }
 
@@ -192,7 +189,7 @@ func (m *machine) settle(now time.Duration) {
 func (m *machine) promote(now time.Duration, g *round) {
 	for i := 0; i < len(g.leases) && m.life.active() && m.leasing.shared() == g; i++ {
 		l := g.leases[i]
-		if l.state == announced && !l.audit && l.phase == open && l.task.wanted() && !m.leasing.spare(now, l) {
+		if l.state == announced && !l.audit && l.Phase() == trust.Open && l.task.wanted() && !m.leasing.spare(now, l) {
 			g.dequeue(l.task)
 			m.accept(now, l)
 			m.judgement.review(now)
@@ -211,8 +208,8 @@ func (m *machine) watch(now time.Duration) {
 		if moved = max(moved, l.movedAt); l.done > 0 {
 			moved = max(moved, l.grewAt)
 		}
-		if l.reissued > maxReissues && !l.phase.inTree() {
-			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.block,
+		if l.reissued > maxReissues && !l.InTree() {
+			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.Block,
 				l.reissued+1, owners(l.task.leases)))
 		}
 	}
@@ -233,7 +230,7 @@ func (s *leasing) replaceSilent(now time.Duration, sum *round) bool {
 	var gone []*lease
 	for _, t := range sum.of.kept {
 		switch l := t.holder; {
-		case l == nil || t.phase == contested:
+		case l == nil || t.Phase() == trust.Contested:
 		case now-l.owner.lastSeen > silence:
 			gone = append(gone, l)
 		default:
@@ -305,11 +302,11 @@ func (s *leasing) endSum(now time.Duration) {
 // holder: the sum begins anew.
 func (s *leasing) unkeep(now time.Duration, l *lease) {
 	t := l.task
-	if t.phase == contested {
+	if t.Phase() == trust.Contested {
 		s.exchange.void = true
 		return
 	}
-	s.figures.Useful -= min(uint64(t.block.Count), s.figures.Useful)
+	s.figures.Useful -= min(uint64(t.Block.Count), s.figures.Useful)
 	l.round.takeOut(t)
 	s.endSum(now)
 	s.lose(now, l, nil)

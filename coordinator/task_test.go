@@ -2,98 +2,62 @@ package coordinator
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-var phases = []phase{free, open, held, refereed, disputed, decided, merged, contested}
-
-// A task goes from phase to phase as it should, and in no other way. A move that is refused changes nothing, and is
-// noted.
-func TestTask_EntersOnlyWhatFollows(t *testing.T) {
-	follows := map[phase][]phase{
-		free:      {open},
-		open:      {free, held, refereed, disputed, merged},
-		held:      {open, held, refereed, disputed, merged},
-		refereed:  {decided},
-		disputed:  {decided},
-		decided:   {merged},
-		merged:    {contested, open},
-		contested: {merged},
-	}
-	for _, from := range phases {
-		for _, to := range phases {
-			task := &task{round: newRound(wire.Gradient, 4), block: vector.Block{Count: 2}, phase: from}
-			want := slices.Contains(follows[from], to)
-			if got := task.enter(to); got != want {
-				t.Errorf("from %v to %v: got %v", from, to, got)
-			}
-			if task.phase == to != (want || from == to) || errors.Is(task.round.broken, errPhase) == want {
-				t.Errorf("from %v to %v: it is %v, the round says %v", from, to, task.phase, task.round.broken)
-			}
-		}
-	}
-}
-
-// What moves a task by a method leads to the phase that it names, whether the block is in the tree or not.
-func TestTask_Moves(t *testing.T) {
-	copied := &lease{}
-	for _, c := range []struct {
-		name     string
-		from, to phase
-		move     func(*task)
-	}{
-		{"reopen", free, open, (*task).reopen},
-		{"release", open, free, (*task).release},
-		{"hold", open, held, func(t *task) { t.hold(1, copied) }},
-		{"hold meanwhile", refereed, refereed, func(t *task) { t.hold(1, copied) }},
-		{"drop the copy", held, open, (*task).dropCopy},
-		{"drop the copy of what is in the tree", merged, merged, (*task).dropCopy},
-		{"refer", held, refereed, func(t *task) { t.refer(1) }},
-		{"refer what is in the tree", merged, contested, func(t *task) { t.refer(1) }},
-		{"dispute", open, disputed, (*task).dispute},
-		{"dispute what is in the tree", merged, contested, (*task).dispute},
-		{"decide", disputed, decided, (*task).decide},
-		{"decide what is in the tree", contested, merged, (*task).decide},
-		{"merge", decided, merged, func(t *task) { t.merge() }},
-	} {
-		task := &task{round: newRound(wire.Gradient, 4), phase: c.from}
-		if c.move(task); task.phase != c.to || task.round.broken != nil {
-			t.Errorf("%s: got %v, want %v; %v", c.name, task.phase, c.to, task.round.broken)
-		}
-	}
-}
-
 // An announcement is good for what the phase of its block says.
 func TestTask_Purpose(t *testing.T) {
-	one, two := &member{account: &account{token: 1}}, &member{account: &account{token: 2}}
+	one, two := &member{Account: &trust.Account{Token: 1}}, &member{Account: &trust.Account{Token: 2}}
 	for _, c := range []struct {
 		name  string
-		phase phase
+		phase trust.Phase
 		work  wire.Work
 		lease lease
 		want  purpose
 	}{
-		{"open", open, wire.Gradient, lease{owner: one}, deliver},
-		{"audit", open, wire.Gradient, lease{owner: one, audit: true}, compare},
-		{"held", held, wire.Gradient, lease{owner: one}, reserve},
-		{"held validation", held, wire.Validate, lease{owner: one}, deliver},
-		{"refereed", refereed, wire.Gradient, lease{owner: one}, compare},
-		{"merged", merged, wire.Gradient, lease{owner: one}, compare},
-		{"contested", contested, wire.Gradient, lease{owner: one}, compare},
-		{"disputed, a party", disputed, wire.Gradient, lease{owner: two}, compare},
-		{"disputed, a third", disputed, wire.Gradient, lease{owner: one}, deliver},
+		{"open", trust.Open, wire.Gradient, lease{owner: one}, deliver},
+		{"audit", trust.Open, wire.Gradient, lease{owner: one, audit: true}, compare},
+		{"held", trust.Held, wire.Gradient, lease{owner: one}, reserve},
+		{"held validation", trust.Held, wire.Validate, lease{owner: one}, deliver},
+		{"refereed", trust.Refereed, wire.Gradient, lease{owner: one}, compare},
+		{"merged", trust.Merged, wire.Gradient, lease{owner: one}, compare},
+		{"contested", trust.Contested, wire.Gradient, lease{owner: one}, compare},
+		{"disputed, a party", trust.Disputed, wire.Gradient, lease{owner: two}, compare},
+		{"disputed, a third", trust.Disputed, wire.Gradient, lease{owner: one}, deliver},
 	} {
-		task := &task{round: newRound(c.work, 4), phase: c.phase, parties: []*account{two.account}}
+		task := taskAt(newRound(c.work, 4), c.phase, two)
 		c.lease.task = task
 		if got := task.purpose(&c.lease); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
 	}
+}
+
+// taskAt is a task in a phase; if it is in dispute, the worker is a party.
+func taskAt(r *round, phase trust.Phase, party *member) *task {
+	t := &task{Case: trust.NewCase(vector.Block{Count: 2}, &r.broken), round: r}
+	t.Reopen()
+	judgement := trust.Judgement{}
+	said := &trust.Claim{Account: party.Account}
+	switch phase {
+	case trust.Held:
+		t.Hold(party.Account)
+	case trust.Refereed:
+		judgement.Refer(&t.Case)
+	case trust.Merged, trust.Contested:
+		t.Merge()
+	}
+	if phase == trust.Disputed || phase == trust.Contested {
+		t.Say(said)
+		t.Dispute(false)
+		t.Unsay(said)
+	}
+	return t
 }
 
 // testMachine has the member w with one slot, and has given it the shards of its first step.
@@ -121,7 +85,7 @@ func testMachine(t *testing.T, change func(*Config)) (*machine, *lease) {
 // A task that is to go where it cannot ends the run, with the parameters of the last step.
 func TestMachine_EndsWhenATaskGoesOutOfOrder(t *testing.T) {
 	m, l := testMachine(t, nil)
-	l.task.enter(contested)
+	l.task.Decide()
 	m.take()
 	m.tick(time.Second)
 	if m.life.active() {
@@ -129,7 +93,7 @@ func TestMachine_EndsWhenATaskGoesOutOfOrder(t *testing.T) {
 	}
 	commands := m.take()
 	end, ok := commands[len(commands)-1].(finishCommand)
-	if !ok || !errors.Is(end.err, errPhase) {
+	if !ok || !errors.Is(end.err, trust.ErrPhase) {
 		t.Errorf("got %v", commands)
 	}
 	if m.run.opt.step != 0 {

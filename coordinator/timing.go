@@ -39,7 +39,7 @@ func (g *timing) parts(l *lease) int {
 	if l.round.work == wire.Sum {
 		return len(l.round.of.kept)
 	}
-	return l.block.Count * g.partsOf(l.round)
+	return l.Block.Count * g.partsOf(l.round)
 }
 
 // partsOf is how many steps of computation a shard of a round has.
@@ -107,7 +107,7 @@ func (g *timing) patienceFor(r *round) time.Duration {
 func (g *timing) stuck(l *lease) time.Duration {
 	each, _ := g.expected(l.round)
 	longest := 3 * each
-	if rate, ok := l.owner.pace.rate(); ok {
+	if rate, ok := l.owner.Pace.Rate(); ok {
 		longest = max(longest, time.Duration(min(3/rate, 1e6)*float64(time.Second)))
 	}
 	return max(g.detection, longest/time.Duration(g.partsOf(l.round)))

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -280,13 +281,13 @@ func (p *player) verdict(id string, args arguments) error {
 	if err != nil {
 		return err
 	}
-	v := verdict{id: n}
+	v := trust.Verdict{ID: n}
 	if args["fault"] != "" {
-		v.err = errors.New(args["fault"])
+		v.Err = errors.New(args["fault"])
 	}
 	if t := p.m.judgement.question(n); t != nil {
-		l := &wire.Lease{Work: t.round.work, Count: t.block.Count}
-		v.values, v.terms = partial(l, args)
+		l := &wire.Lease{Work: t.round.work, Count: t.Block.Count}
+		v.Values, v.Terms = partial(l, args)
 	}
 	p.m.verdict(p.now, v)
 	return nil
@@ -438,7 +439,7 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("%d blocks of the gradient do not fit step %d, which is computed once more; exponents %v",
 			c.blocks, c.step, p.m.run.integers.scales.Exponents())
 	case refereeCommand:
-		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.id, c.work, c.block)
+		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.ID, c.Work, c.Block)
 	case exchangeCommand:
 		return "the coordinator sums itself: " + c.why
 	case chosenCommand:

@@ -68,7 +68,7 @@ func (x *transfer) start(now time.Duration, l *lease) {
 // prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
 func (x *transfer) prefer(now time.Duration, l *lease) {
 	if other := l.task.source(); other != nil {
-		if now-other.movedAt < x.timing.patience() && (other.owner.sound(now) || !l.owner.sound(now)) {
+		if now-other.movedAt < x.timing.patience() && (other.owner.Sound(now) || !l.owner.Sound(now)) {
 			return
 		}
 		x.forget(other)
@@ -112,7 +112,7 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 			l.asked.Begin(n)
 		}
 		x.out.add(expectCommand{
-			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.token, step: step,
+			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.Token, step: step,
 			first: first, end: l.next, chunks: l.chunks, values: l.values,
 		})
 		l.movedAt = now
@@ -123,7 +123,7 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 
 // ask asks for the chunks [first, end) of a lease.
 func (x *transfer) ask(l *lease, first, end int) {
-	l.owner.account.allow(end - first)
+	l.owner.Account.Allow(end - first)
 	x.out.send(l.owner, &wire.Pull{Lease: l.id, First: first, Count: end - first})
 }
 
@@ -169,16 +169,16 @@ func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string
 func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	switch {
 	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
-		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.block)
+		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.Block)
 	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
-		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.block)
+		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.Block)
 	case len(msg.Data) != l.chunks.Bytes(msg.Index):
 		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data),
 			l.chunks.Bytes(msg.Index))
 	case wire.Checksum(msg.Data) != msg.CRC:
-		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.block)
+		return ReasonChecksum, fmt.Sprintf("chunk %d of shards %s does not have its checksum", msg.Index, l.Block)
 	}
-	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.block)
+	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.Block)
 }
 
 // forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not stored.
@@ -207,7 +207,7 @@ func (x *transfer) recycle(p vector.Partial) {
 // place is memory for what a lease delivers: for a part of a sum, its place in the whole.
 func (x *transfer) place(l *lease) []float32 {
 	if r := l.round; r.work == wire.Sum {
-		from, to := r.sections.Span(l.block.First, l.block.Count)
+		from, to := r.sections.Span(l.Block.First, l.Block.Count)
 		return r.total.Values[from:to]
 	}
 	return x.vector()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -11,7 +12,7 @@ import (
 func announcedLease(t *testing.T, credit int) (*machine, *lease) {
 	t.Helper()
 	m, l := testMachine(t, func(cfg *Config) { cfg.Credit = credit })
-	l.said = &claim{account: l.owner.account}
+	l.said = &trust.Claim{Account: l.owner.Account}
 	m.transfer.start(0, l)
 	m.take()
 	return m, l

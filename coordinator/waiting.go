@@ -37,11 +37,11 @@ func (ms *members) waiting() string {
 
 // waitingFor says why a lease holds the run up, if it does.
 func (s *leasing) waitingFor(now time.Duration, l *lease) string {
-	if !l.out() || l.phase.inTree() {
+	if !l.out() || l.InTree() {
 		return ""
 	}
 	detection := s.timing.detection
-	who := fmt.Sprintf("%s %s of step %d at worker %s for %.1f s", l.what(), l.block, s.opt.step, l.owner.id,
+	who := fmt.Sprintf("%s %s of step %d at worker %s for %.1f s", l.what(), l.Block, s.opt.step, l.owner.id,
 		(now - l.givenAt).Seconds())
 	silent := now - l.owner.lastSeen
 	switch {

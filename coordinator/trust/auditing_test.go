@@ -1,4 +1,4 @@
-package coordinator
+package trust
 
 import (
 	"testing"
@@ -10,9 +10,9 @@ import (
 // The share of the blocks that are drawn is the one that is wanted, another key draws others, and all are drawn below
 // the step that a liar has undone.
 func TestAuditing_Draws(t *testing.T) {
-	count := func(a auditing) (n int, drawn []bool) {
+	count := func(a Auditing) (n int, drawn []bool) {
 		for step := range uint64(1000) {
-			d := a.draws(step, wire.Gradient, vector.Block{First: 2, Count: 2})
+			d := a.Draws(step, wire.Gradient, vector.Block{First: 2, Count: 2})
 			drawn = append(drawn, d)
 			if d {
 				n++
@@ -20,10 +20,10 @@ func TestAuditing_Draws(t *testing.T) {
 		}
 		return n, drawn
 	}
-	none, _ := count(auditing{run: "r"})
-	all, _ := count(auditing{run: "r", share: 1})
-	some, one := count(auditing{run: "r", share: 0.3})
-	_, two := count(auditing{run: "r", share: 0.3, key: [32]byte{1}})
+	none, _ := count(Auditing{Run: "r"})
+	all, _ := count(Auditing{Run: "r", Share: 1})
+	some, one := count(Auditing{Run: "r", Share: 0.3})
+	_, two := count(Auditing{Run: "r", Share: 0.3, Key: [32]byte{1}})
 	if none != 0 || all != 1000 || some < 250 || some > 350 {
 		t.Errorf("%d, %d and %d of 1000 blocks", none, all, some)
 	}
@@ -36,13 +36,13 @@ func TestAuditing_Draws(t *testing.T) {
 	if same > 700 {
 		t.Errorf("two keys agree about %d of 1000 blocks", same)
 	}
-	a := auditing{run: "r"}
-	if a.any() {
+	a := Auditing{Run: "r"}
+	if a.Any() {
 		t.Error("there are no audits")
 	}
-	a.undone(9)
-	a.undone(4)
-	if n, _ := count(a); n != 10 || !a.any() {
+	a.Undone(9)
+	a.Undone(4)
+	if n, _ := count(a); n != 10 || !a.Any() {
 		t.Errorf("%d blocks up to the step that was undone, want 10", n)
 	}
 }

@@ -4,88 +4,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// A member that takes leases and does not deliver costs the time until others get its blocks. Members in good standing
-// have delivered. As long as there are some, a member that has let a block wait before its first delivery, or several
-// after it, is given copies of blocks that those in good standing compute anyway, which cost the run nothing. A copy
-// that is right in time brings it back; each one in vain makes it rest longer. One of which nothing is known shares the
-// work like all others, unless such members have let blocks wait lately: then it shows first what it can do, too. What
-// they have cost is paid for, so that it stays a small part of the time, however many of them come.
+// Copies for members on trial. A member that takes leases and does not deliver, see trust.Standing, is given copies of
+// blocks that those in good standing compute anyway, which cost the run nothing. One of which nothing is known shares
+// the work like all others, unless such members have let blocks wait lately: then it shows first what it can do, too.
+// What they have cost is paid for, so that it stays a small part of the time, however many of them come.
 // None of this changes a bit: it only decides who computes what.
-
-const (
-	// debt is for how long nobody is believed without having delivered, in multiples of what it has cost to believe.
-	debt = 10
-	// maxRests bounds how often the rest of a member is doubled.
-	maxRests = 8
-	// chances is how many blocks a member may let wait before it counts as one that never delivers.
-	chances = 3
-)
-
-// standing is what the blocks that a member was given say about it.
-type standing struct {
-	proven     bool          // it has delivered
-	misses     int           // blocks that it let wait, since it was last forgiven
-	forgivenAt time.Duration // when the misses of a proven member count no more
-	restUntil  time.Duration // until then it is given no copies
-}
-
-// sound reports whether a member delivers, as far as is known.
-func (s *standing) sound(now time.Duration) bool {
-	return s.proven && (s.misses < 2 || now >= s.forgivenAt)
-}
-
-// untried reports whether nothing is known of a member.
-func (s *standing) untried() bool { return !s.proven && s.misses == 0 }
-
-// idle reports whether a member was given blocks, several times, and never delivered one.
-func (s *standing) idle() bool { return !s.proven && s.misses >= chances }
-
-// delivers notes that a member has delivered. What a proven member let wait before is not forgotten: it could deliver
-// in order to let the next block wait.
-func (s *standing) delivers() {
-	if !s.proven {
-		*s = standing{proven: true}
-	}
-	s.restUntil = 0
-}
-
-// miss notes that a member did not deliver in time, and what that has cost. The first time of a proven member may be
-// chance.
-func (s *standing) miss(now, cost, rest time.Duration) {
-	borne := 0
-	if s.proven {
-		borne = 1
-		if now >= s.forgivenAt {
-			s.misses = 0
-		}
-	}
-	s.misses++
-	s.forgivenAt = max(now, s.forgivenAt) + debt*cost
-	if n := s.misses - borne; n > 0 {
-		s.restUntil = now + rest<<min(n-1, maxRests)
-	}
-}
 
 // field is what all workers that are given leases can do together.
 func (s *leasing) field(now time.Duration) field { return s.members.field(now, now >= s.calmAt) }
 
-// vouched reports whether one in good standing has computed what a worker has just announced.
-func vouched(now time.Duration, l *lease) bool {
-	return !l.task.contradicted() && slices.ContainsFunc(l.task.claims, func(c *claim) bool {
-		return c.account != l.owner.account && c.account.sound(now)
-	})
-}
-
 // missed notes that a block is given to another worker because the owner of a lease took too long.
 func (s *leasing) missed(now time.Duration, l *lease) {
 	cost := now - l.givenAt
-	if l.owner.untried() && s.field(now).sound > 0 {
-		s.calmAt = max(s.calmAt, now+debt*cost) // several at a time cost as much as one
+	if l.owner.Untried() && s.field(now).sound > 0 {
+		s.calmAt = max(s.calmAt, now+trust.Debt*cost) // several at a time cost as much as one
 	}
-	l.owner.miss(now, cost, s.timing.patience())
+	l.owner.Miss(now, cost, s.timing.patience())
 	l.owner.doubtedAt = now
 }
 
@@ -95,7 +33,7 @@ func (s *leasing) trials(now time.Duration, f *field) (list []*member) {
 		return nil
 	}
 	for _, w := range s.members.list {
-		if w.ready && w.busy == 0 && !f.counts(w) && now >= w.restUntil {
+		if w.ready && w.busy == 0 && !f.counts(w) && !w.Rests(now) {
 			list = append(list, w)
 		}
 	}
@@ -106,8 +44,8 @@ func (s *leasing) trials(now time.Duration, f *field) (list []*member) {
 func (s *leasing) try(now time.Duration, r *round, trials []*member) {
 	var given *lease
 	for _, l := range r.leases {
-		fresh := l.state == leased && l.givenAt == now && !l.audit && !l.shadow && l.owner.sound(now)
-		if fresh && !l.audited && l.phase == open && (given == nil || l.block.Count < given.block.Count) {
+		fresh := l.state == leased && l.givenAt == now && !l.audit && !l.shadow && l.owner.Sound(now)
+		if fresh && !l.Audited && l.Phase() == trust.Open && (given == nil || l.Block.Count < given.Block.Count) {
 			given = l
 		}
 	}
@@ -126,7 +64,7 @@ func (s *leasing) try(now time.Duration, r *round, trials []*member) {
 func (s *leasing) endTrials(now time.Duration) {
 	for _, l := range s.leases {
 		if l.shadow && l.state == leased {
-			l.owner.miss(now, 0, s.timing.patience())
+			l.owner.Miss(now, 0, s.timing.patience())
 		}
 	}
 }
@@ -134,7 +72,7 @@ func (s *leasing) endTrials(now time.Duration) {
 // reliable reports whether a member in good standing is to deliver a block as well.
 func (s *leasing) reliable(now time.Duration, l *lease) bool {
 	return slices.ContainsFunc(l.task.leases, func(o *lease) bool {
-		return o != l && o.audit == l.audit && o.out() && o.owner.sound(now)
+		return o != l && o.audit == l.audit && o.out() && o.owner.Sound(now)
 	})
 }
 
@@ -148,7 +86,7 @@ func (s *leasing) cover(now time.Duration) {
 		}
 		for i := range len(s.leases) { // it grows meanwhile
 			l := s.leases[i]
-			if l.round != r || !l.out() || l.phase.inTree() || l.phase.judged() || !s.lags(now, l, &f) {
+			if l.round != r || !l.out() || l.InTree() || l.Judged() || !s.lags(now, l, &f) {
 				continue
 			}
 			for range s.wanted(l, &f) {
@@ -168,9 +106,9 @@ func (s *leasing) cover(now time.Duration) {
 // lags reports whether a lease needs another worker: nobody who is known to deliver computes its block, and it takes
 // longer than it should. As long as nobody is known to deliver, nobody knows either how long that is.
 func (s *leasing) lags(now time.Duration, l *lease, f *field) bool {
-	tried := !l.owner.untried() || l.shadow
+	tried := !l.owner.Untried() || l.shadow
 	switch {
-	case l.owner.sound(now), l.audit && l.state == announced, !l.audit && l.task.copy != nil:
+	case l.owner.Sound(now), l.audit && l.state == announced, !l.audit && l.task.copy != nil:
 		return false
 	case l.state == pulling && now-max(l.movedAt, s.transfer.arrivedAt) < s.timing.soon():
 		return false
@@ -198,7 +136,7 @@ func (s *leasing) wanted(l *lease, f *field) int {
 func (s *leasing) substitute(now time.Duration, l *lease, f *field) *member {
 	var best *member
 	for _, w := range s.members.list {
-		if !f.takes(w) || w.busy > 0 && w.busy+l.block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.sound(now) ||
+		if !f.takes(w) || w.busy > 0 && w.busy+l.Block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.Sound(now) ||
 			f.sound == 0 && w.asked {
 			continue
 		}
@@ -212,5 +150,5 @@ func (s *leasing) substitute(now time.Duration, l *lease, f *field) *member {
 // spare reports whether an announced block is not to be pulled from its worker, because one that is better known to
 // deliver is about to have it, too.
 func (s *leasing) spare(now time.Duration, l *lease) bool {
-	return l.round.work == wire.Gradient && !l.owner.sound(now) && s.reliable(now, l)
+	return l.round.work == wire.Gradient && !l.owner.Sound(now) && s.reliable(now, l)
 }

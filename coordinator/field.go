@@ -5,45 +5,9 @@ import (
 	"time"
 )
 
-// pace is how fast a worker computes, in shards per second of one slot: the ratio of two sums in which older times
-// count less. The time runs from lease to Result, so a slow network makes a worker slow, too.
-type pace struct {
-	shards, seconds float64       // the seconds are those of busy slots
-	mark            time.Duration // up to which the seconds are counted
-}
-
-const (
-	// memory is what is left of a pace after as many shards as the worker has slots.
-	memory = 0.9
-	// unproven is the credit, in shards, of a worker that has delivered nothing.
-	unproven = 0.05
-	// doubt is the factor on the measured time of a worker that was given nothing for a step. So its pace grows until
-	// it is given a block again.
-	doubt = 0.9
-	// evenness lets workers share evenly if their paces differ by no more than chance may explain. The part of a slower
-	// one is raised by up to this factor, but not above an equal part.
-	evenness = 1.35
-)
-
-// count adds the time since the last call, in which so many shards were in hand.
-func (p *pace) count(now time.Duration, busy, slots int) {
-	p.seconds += (now - p.mark).Seconds() * float64(min(busy, slots))
-	p.mark = now
-}
-
-// deliver adds shards that are done.
-func (p *pace) deliver(shards, slots int) {
-	keep := 1 - (1-memory)*min(1, float64(shards)/float64(slots))
-	p.shards, p.seconds = keep*(p.shards+float64(shards)), keep*p.seconds
-}
-
-// rate is the pace, and whether there is one.
-func (p *pace) rate() (float64, bool) {
-	if p.seconds <= 0 {
-		return 0, false
-	}
-	return max(p.shards, unproven) / p.seconds, true
-}
+// evenness lets workers share evenly if their paces differ by no more than chance may explain. The part of a slower one
+// is raised by up to this factor, but not above an equal part.
+const evenness = 1.35
 
 // field is what all workers that are given leases can do together.
 type field struct {
@@ -66,7 +30,7 @@ func (f *field) takes(w *member) bool { return w.ready && !(f.choosy && w.doubte
 // counts reports whether a worker is one of those that the work is shared among. As long as nobody is in good standing,
 // these are all. One that has not been tried yet is believed to be good, unless others were not.
 func (f *field) counts(w *member) bool {
-	return f.takes(w) && (f.sound == 0 || w.sound(f.now) || f.calm && w.untried())
+	return f.takes(w) && (f.sound == 0 || w.Sound(f.now) || f.calm && w.Untried())
 }
 
 // field adds up those that are given leases.
@@ -74,7 +38,7 @@ func (ms *members) field(now time.Duration, calm bool) field {
 	f := field{mean: 1, now: now, calm: calm, choosy: slices.ContainsFunc(ms.list,
 		func(w *member) bool { return w.ready && !w.doubted() })}
 	for _, w := range ms.list {
-		if w.ready && !w.doubted() && w.sound(now) {
+		if w.ready && !w.doubted() && w.Sound(now) {
 			f.sound++
 		}
 	}
@@ -88,7 +52,7 @@ func (ms *members) field(now time.Duration, calm bool) field {
 			continue
 		}
 		f.slots += w.slots
-		if rate, ok := w.pace.rate(); ok {
+		if rate, ok := w.Pace.Rate(); ok {
 			known += w.slots
 			sum += rate * float64(w.slots)
 		}
@@ -102,7 +66,7 @@ func (ms *members) field(now time.Duration, calm bool) field {
 
 // speed is what a worker is believed to do, in shards per second. One that is not known counts as the others.
 func (f *field) speed(w *member) float64 {
-	rate, ok := w.pace.rate()
+	rate, ok := w.Pace.Rate()
 	if !ok {
 		rate = f.mean
 	}
@@ -112,12 +76,12 @@ func (f *field) speed(w *member) float64 {
 // holdsBack reports whether a worker is so slow that the others would finish the round before it finishes one shard. Of
 // one that has not delivered yet, that is not known.
 func (f *field) holdsBack(w *member, r *round) bool {
-	rate, ok := w.pace.rate()
+	rate, ok := w.Pace.Rate()
 	others, slots := f.total, f.slots
 	if f.counts(w) {
 		others, slots = others-f.speed(w), slots-w.slots
 	}
-	if !ok || f.workers < 2 || others <= 0 || w.untried() {
+	if !ok || f.workers < 2 || others <= 0 || w.Untried() {
 		return false
 	}
 	return 1/rate > float64(r.open)/others+float64(slots)/others
@@ -127,7 +91,7 @@ func (f *field) holdsBack(w *member, r *round) bool {
 func (ms *members) doubtIdle() {
 	for _, w := range ms.list {
 		if w.ready && !w.asked {
-			w.pace.seconds *= doubt
+			w.Pace.Doubt()
 		}
 		w.asked = false
 	}

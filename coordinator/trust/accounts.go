@@ -1,0 +1,150 @@
+package trust
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/switchyard-ml/switchyard/wire"
+)
+
+// What is held against a worker, and what is not.
+//
+// Networks lose, repeat, delay, reorder and change messages. A changed message fails its seal, and its sender is not
+// known. The bytes of a chunk are not under the seal, but a changed chunk fails its own checksum. So a whole message
+// with a worker's token was sent by that worker. It may have been sent twice, or late, or for a lease that was taken
+// back meanwhile. These are therefore never held against a worker: duplicates, other steps and terms, leases that were
+// taken back, chunks that are not wanted, chunks with a wrong checksum, silence, and requests without an answer.
+//
+// An offence is a message that no honest worker can send on any network: a block, an attempt or a length that was not
+// leased; a lease that was never given; a whole block that is not what was announced although each chunk has its
+// checksum; ranges out of order or out of bounds; a message of another run, or one that is not for a coordinator. A
+// fault or a NaN in a block that others can compute is an offence, too. One of these can be bad luck, so a few offences
+// have no consequence. A worker with more, and with more than one for eight accepted blocks, is cut off.
+//
+// A worker is cut off at once if the referee or two other workers show that its bits are wrong. All that it contributed
+// and nobody confirmed is undone. A worker is also cut off if far more of its messages were refused than the
+// coordinator can have caused.
+
+const (
+	// A worker may commit offencesBorne offences, and one more for every offencesPer of its blocks that were accepted.
+	offencesBorne = 3
+	offencesPer   = 8
+	// A worker may send noiseBorne messages that are refused, and noisePer more for every message that it was sent, or
+	// that was accepted from it.
+	noiseBorne = 1000
+	noisePer   = 8
+)
+
+// Account is what is known of a worker by its token, also while it is no member.
+type Account struct {
+	Token, Mark uint64 // the mark is that of messages for it; see wire.Mark
+	ID          string // of its first membership
+	Pace        Pace
+	Standing
+	Deaf     Exclusion // it is sent the parameters by the coordinator itself
+	Mute     Exclusion // it hands none on
+	Unshared bool      // it is not to share memory
+	Accepted int       // blocks
+	Offences int       // see above
+	Examined bool      // the referee has found it right
+	Banned   string    // why it was cut off; empty: it was not
+
+	noise   int    // refused messages
+	allowed int    // messages that may have caused noise
+	tainted bool   // it contributed blocks that nobody has confirmed,
+	since   uint64 // the first at the parameters of this step
+}
+
+// Allow notes messages that were sent to a worker, or accepted from it. Each of them may cause refused messages.
+func (a *Account) Allow(messages int) { a.allowed += messages }
+
+// Refuse counts a message that was refused, and whether it is an offence.
+func (a *Account) Refuse(offence bool) {
+	a.noise++
+	if offence {
+		a.Offences++
+	}
+}
+
+// Noise is the number of messages that were refused.
+func (a *Account) Noise() int { return a.noise }
+
+// Excess says why a worker is to be cut off for what it sends, if it is.
+func (a *Account) Excess() string {
+	switch {
+	case a.Offences > offencesBorne+a.Accepted/offencesPer:
+		return fmt.Sprintf("%d of its messages cannot come from a sound worker; %d of its blocks were accepted", a.Offences,
+			a.Accepted)
+	case a.noise > noiseBorne+noisePer*a.allowed:
+		return fmt.Sprintf("%d of its messages were refused", a.noise)
+	}
+	return ""
+}
+
+// Taint notes that a worker contributed to a sum of a step, and that nobody confirmed it. It returns the first such
+// step, and whether it was not known before. A wrong validation leaves the parameters right, but what is reported of
+// them is wrong: the run cannot go back to them, so a validation counts for the step before.
+func (a *Account) Taint(step uint64, work wire.Work) (since uint64, news bool) {
+	if work == wire.Validate {
+		step--
+	}
+	if a.tainted && a.since <= step {
+		return a.since, false
+	}
+	a.tainted, a.since = true, step
+	return step, true
+}
+
+// Clear forgets what a worker contributed. It returns since which step that was, and whether there was anything.
+func (a *Account) Clear() (since uint64, tainted bool) {
+	tainted, a.tainted = a.tainted, false
+	return a.since, tainted
+}
+
+// Accounts are what is known of all workers that were ever members.
+type Accounts struct {
+	byToken map[uint64]*Account
+	before  map[uint64]uint64 // by mark, who contributed to the parameters before this coordinator, and since which step
+}
+
+// NewAccounts returns no accounts.
+func NewAccounts() Accounts { return Accounts{byToken: make(map[uint64]*Account)} }
+
+// Inherit notes who contributed under an earlier coordinator, by mark, and since which step. The map belongs to it.
+func (as *Accounts) Inherit(since map[uint64]uint64) { as.before = since }
+
+// Of returns the account of a token. It opens one if there is none.
+func (as *Accounts) Of(token uint64, id string) *Account {
+	a := as.byToken[token]
+	if a == nil {
+		a = &Account{Token: token, Mark: wire.Mark(token), ID: id}
+		a.since, a.tainted = as.before[a.Mark]
+		as.byToken[token] = a
+	}
+	return a
+}
+
+// Banned returns the account of a token that was cut off; nil if it was not.
+func (as *Accounts) Banned(token uint64) *Account {
+	if a := as.byToken[token]; a != nil && a.Banned != "" {
+		return a
+	}
+	return nil
+}
+
+// Forget closes an account in which nothing is noted.
+func (as *Accounts) Forget(a *Account) {
+	if !a.tainted && a.Banned == "" && a.Offences == 0 && a.noise == 0 && !a.Unshared {
+		delete(as.byToken, a.Token)
+	}
+}
+
+// Rewind forgets contributions to the parameters after a step, which do not count any more.
+func (as *Accounts) Rewind(step uint64) {
+	for _, a := range as.byToken { // the order does not matter
+		if a.since >= step {
+			a.tainted = false
+		}
+	}
+	maps.DeleteFunc(as.before, func(_, since uint64) bool { return since >= step })
+}
