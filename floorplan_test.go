@@ -50,7 +50,8 @@ model/lstm:            autodiff autodiff/kernel model model/pointwise model/stat
 model/dvbf:            autodiff model model/statespace rng
 model/fusion:          autodiff model model/statespace rng
 model/kvae:            autodiff autodiff/kernel model model/statespace rng
-model/slds:            autodiff autodiff/kernel model model/statespace rng
+model/categorical:     autodiff autodiff/kernel model model/statespace rng
+model/slds:            autodiff autodiff/kernel model model/categorical model/statespace rng
 model/gibbs:           autodiff model rng
 
 eval:                  envs envs/fhn internal/number internal/terminal model rng

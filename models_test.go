@@ -19,6 +19,7 @@ var modelRows = []struct{ name, settings string }{
 	{"`slds`, concrete, sigmoid", "model.kind=slds model.switching=concrete model.weights=sigmoid"},
 	{"`slds`, normal", "model.kind=slds model.switching=normal"},
 	{"`slds`, deterministic", "model.kind=slds model.switching=deterministic"},
+	{"`slds`, categorical", "model.kind=slds model.switching=categorical"},
 	{"`fusion`", "model.kind=fusion"},
 	{"`dvbf`", "model.kind=dvbf"},
 	{"`kvae`", "model.kind=kvae"},

@@ -27,8 +27,7 @@ func (t *Tape) PredictSwitch(p SwitchPrediction) {
 	shapeCheck(p.Transition.Rows == m && p.Transition.Cols == m, "PredictSwitch", p.Transition, p.LogBelief)
 	clearAll(p.Scores, p.Transition)
 	r := predictSwitchRecord{SwitchPrediction: p, next: t.scratch(n*m, m), from: t.scratch(n*m, m)}
-	switchScores(r.next, p.Scores, p.Transition)
-	kernel.LogSoftmax(r.next.values(), r.next.values())
+	SwitchRows(r.next, p.Scores, p.Transition)
 	mark := t.values.mark()
 	largest := t.values.alloc(n * m)
 	for row := range n {
@@ -65,8 +64,8 @@ func (t *Tape) PredictSwitch(p SwitchPrediction) {
 	record(t, &t.lists.predictSwitch, r)
 }
 
-// switchScores writes L(i,j) + g(j), or L(i,j) + g(i,j), into row n·M+i.
-func switchScores(dst, scores, transition Tensor) {
+// SwitchRows writes log p(j|i) of a prediction into row n·M+i for each row n of the scores. It is not differentiated.
+func SwitchRows(dst, scores, transition Tensor) {
 	m := transition.Cols
 	for row := range scores.Rows {
 		g := scores.row(row)
@@ -80,6 +79,7 @@ func switchScores(dst, scores, transition Tensor) {
 			}
 		}
 	}
+	kernel.LogSoftmax(dst.values(), dst.values())
 }
 
 type predictSwitchRecord struct {

@@ -65,7 +65,9 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 		},
 	}
 	m.initial = statespace.NewInitial(p, m.sketch.Initial, &draws)
-	m.encoder = statespace.NewEncoder(p, d.NX, s.encoderHidden(), s.Blocks, s.Latent, &draws)
+	m.encoder = statespace.NewEncoder(p, statespace.EncoderConfig{
+		NX: d.NX, NZ: s.Latent, Width: s.encoderHidden(), Blocks: s.Blocks,
+	}, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
 	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)
 	m.emission = statespace.NewEmission(p, m.sketch.Emission, &draws)

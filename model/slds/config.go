@@ -20,6 +20,9 @@ const (
 	Deterministic Switching = "deterministic" // mixing weights of the logits, without noise, measurement or divergence
 )
 
+// Categorical is a discrete switch that is summed out: a model of its own, in package categorical.
+const Categorical Switching = "categorical"
+
 // Measurement is the network behind the measurement part of the switch posterior.
 type Measurement string
 
@@ -47,9 +50,10 @@ type Config struct {
 	Switching Switching
 	Weights   statespace.Weights // sigmoid: the maze of the paper
 
-	Hidden        int // width of all networks but the encoder, and of the LSTM
-	EncoderHidden int // width of the encoder trunk
-	Blocks        int // residual blocks of encoder, initial network and decoder; 0: one dense layer
+	Hidden        int  // width of all networks but the encoder, and of the LSTM
+	EncoderHidden int  // width of the encoder trunk
+	Blocks        int  // residual blocks of encoder, initial network and decoder; 0: one dense layer
+	Skip          bool // linear maps beside encoder, initial network and decoder
 
 	Measurement         Measurement
 	MeasurementControls bool // whether the measurement network also reads u_t
@@ -70,6 +74,7 @@ type Config struct {
 	Rollout       RolloutSwitch
 
 	Anneal Anneal
+	Warmup statespace.Warmup // weight of the divergences of h and z
 }
 
 // spread starts a head of standard deviations of a Normal switch.
@@ -88,13 +93,18 @@ func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == s
 func (c Config) initial() statespace.InitialConfig {
 	return statespace.InitialConfig{
 		NX: c.NX, NU: c.NU, NZ: c.NZ, Observations: c.InitialObservations, Hidden: c.Hidden, Blocks: c.Blocks,
-		Net: c.Initial,
+		Net: c.Initial, Skip: c.Skip,
 	}
+}
+
+func (c Config) encoder() statespace.EncoderConfig {
+	return statespace.EncoderConfig{NX: c.NX, NZ: c.NZ, Width: c.EncoderHidden, Blocks: c.Blocks, Skip: c.Skip}
 }
 
 func (c Config) emission() statespace.EmissionConfig {
 	return statespace.EmissionConfig{
 		Density: c.Emission, SD: c.EmissionSD, NX: c.NX, NZ: c.NZ, Hidden: c.Hidden, Blocks: c.Blocks,
+		Skip: c.Skip,
 	}
 }
 

@@ -43,8 +43,9 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	klState := t.GaussianKL(p.Mean, p.Variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 
 	unit := 1 / float32(b.T*b.B)
+	state := float32(unit * float32(m.cfg.Warmup.At(step)))
 	if m.cfg.Switching == Deterministic {
-		weights := [3]float32{unit, unit, unit}
+		weights := [3]float32{unit, state, state}
 		loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
 		values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
 		copy(terms, values[:])
@@ -52,7 +53,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	}
 	klSwitch := p.switches.divergence(&p.dynamics)
 	beta := float32(m.cfg.Anneal.KLSwitch)
-	weights := [4]float32{unit, unit, unit, float32(unit * beta)}
+	weights := [4]float32{unit, state, state, float32(unit * beta)}
 	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState, klSwitch)
 	values := [5]float32{
 		loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0],

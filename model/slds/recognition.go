@@ -19,7 +19,7 @@ type recognitionNet struct {
 }
 
 func newRecognitionNet(p *autodiff.Params, c Config, draws *rng.Stream) recognitionNet {
-	n := recognitionNet{encoder: statespace.NewEncoder(p, c.NX, c.EncoderHidden, c.Blocks, c.NZ, draws)}
+	n := recognitionNet{encoder: statespace.NewEncoder(p, c.encoder(), draws)}
 	if c.Switching == Deterministic { // nothing to infer
 		return n
 	}

@@ -2,9 +2,10 @@ package slds
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/switchyard-ml/switchyard/model"
-
+	"github.com/switchyard-ml/switchyard/model/categorical"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -20,12 +21,13 @@ func Family() model.Family {
 // Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of the
 // predecessor of the model, which settles what the paper leaves open.
 type Settings struct {
-	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights; or no random switch, weights that are a function of the past (an ablation)" source:"paper, section Inference"`
+	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic categorical" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights; or no random switch, weights that are a function of the past (an ablation); or discrete, and summed out exactly" source:"paper, section Inference"`
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
+	Skip                bool                  `yaml:"skip" was:"false" doc:"linear maps beside encoder, initial network and decoder"`
 	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
 	Measurement         Measurement           `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
 	MeasurementControls bool                  `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
@@ -36,6 +38,7 @@ type Settings struct {
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
 	Offset              bool                  `yaml:"offset" was:"false" doc:"base systems with a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
 	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"standard deviations of a normal switch at the first update, of prior, inference and measurement; 0: as the layers are drawn, about 0.7"`
+	Rows                bool                  `yaml:"rows" only:"model.switching=categorical" was:"false" doc:"state and controls decide the next system for each system that is left by itself; else alike for all, beside a matrix of their own"`
 	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
 	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
 	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
@@ -54,6 +57,8 @@ type AnnealSettings struct {
 	Rate      float64 `yaml:"rate" only:"model.switching=concrete" want:"(0,1]" doc:"factor on the temperatures" source:"paper, appendix table of hyperparameters: 0.95"`
 	Every     uint64  `yaml:"every" only:"model.switching=concrete" want:"[1,1000000000]" doc:"updates between two factors" source:"paper, appendix table of hyperparameters: 100"`
 	Until     float64 `yaml:"until" only:"model.switching=concrete" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the temperatures reach their ends, in even steps of rate; 0: every says when"`
+	KLStart   float64 `yaml:"kl_start" was:"1" want:"[0,1]" doc:"weight of the KL of the latent states in the loss at the first update, which rises to 1 until kl_until"`
+	KLUntil   float64 `yaml:"kl_until" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the weight of the KL of the latent states is 1; 0: from the beginning"`
 	KLSwitch  float64 `yaml:"kl_switch" want:"[0,1000]" doc:"weight of the switch KL in the loss" source:"paper, section Training: 0.1"`
 }
 
@@ -69,8 +74,10 @@ func DefaultSettings() *Settings {
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
 		VarianceFloor: 1e-5,
-		Anneal:        AnnealSettings{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
-		Eval:          RolloutSettings{Rollout: RolloutSample},
+		Anneal: AnnealSettings{
+			Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLStart: 1, KLSwitch: 0.1,
+		},
+		Eval: RolloutSettings{Rollout: RolloutSample},
 	}
 }
 
@@ -78,10 +85,38 @@ var (
 	_ model.Settings = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
 	_ model.Ignoring = (*Settings)(nil)
+	_ model.Choosing = (*Settings)(nil)
 )
+
+// Choose is how a categorical switch is trained: states begin near what is seen, and the divergence has its whole
+// weight only when encoder, decoder and systems agree on what they mean. On own data sizes and optimiser are those of a
+// system of a few dimensions.
+func (s *Settings) Choose(env string) map[string]string {
+	if s.Switching != Categorical {
+		return nil
+	}
+	chosen := map[string]string{
+		"model.weights": string(statespace.Softmax), "model.skip": "true", "anneal.kl_start": "0.1",
+		"anneal.kl_until": "0.3",
+	}
+	if s.Emission == statespace.Gaussian {
+		chosen["model.emission_sd"] = string(statespace.ConstantSD)
+	}
+	if env == "files" {
+		maps.Copy(chosen, map[string]string{
+			"model.latent": "4", "model.hidden": "64", "model.blocks": "0", "train.batch": "32",
+			"optim.rate": "0.005", "optim.schedule": "cosine", "optim.warmup": "100", "optim.final": "0.02",
+			"optim.clip": "1",
+		})
+	}
+	return chosen
+}
 
 // New builds the model that the settings describe.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
+	if s.Switching == Categorical {
+		return categorical.New(s.categorical(d), key), nil
+	}
 	m, err := New(s.config(d), key)
 	if err != nil {
 		return nil, err
@@ -89,14 +124,33 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	return m, nil
 }
 
-func (s *Settings) config(d model.Data) Config {
-	encoder := s.EncoderHidden
-	if encoder == 0 {
-		encoder = s.Hidden
+func (s *Settings) encoderHidden() int {
+	if s.EncoderHidden == 0 {
+		return s.Hidden
 	}
+	return s.EncoderHidden
+}
+
+func (s *Settings) warmup(d model.Data) statespace.Warmup {
+	return statespace.Warmup{Start: s.Anneal.KLStart, End: uint64(s.Anneal.KLUntil * float64(d.Horizon))}
+}
+
+// categorical is the model with a discrete switch.
+func (s *Settings) categorical(d model.Data) categorical.Config {
+	return categorical.Config{
+		Dims:   model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
+		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
+		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
+		Residual: s.Residual, VarianceFloor: float32(s.VarianceFloor), Rows: s.Rows,
+		Rollout: categorical.Rollout(s.Eval.Rollout), Warmup: s.warmup(d),
+	}
+}
+
+func (s *Settings) config(d model.Data) Config {
 	return Config{
 		Dims:      model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
-		Switching: s.Switching, Weights: s.Weights, Hidden: s.Hidden, EncoderHidden: encoder, Blocks: s.Blocks,
+		Switching: s.Switching, Weights: s.Weights,
+		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
 		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial,
 		InitialObservations: s.InitialObservations,
 		Emission:            s.Emission, EmissionSD: s.EmissionSD,
@@ -108,12 +162,21 @@ func (s *Settings) config(d model.Data) Config {
 			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)),
 			KLSwitch: s.Anneal.KLSwitch,
 		},
+		Warmup: s.warmup(d),
 	}
 }
 
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
-	other := map[Switching]Switching{Concrete: Normal, Normal: Concrete, Deterministic: Normal}[s.Switching]
+	other := map[Switching]Switching{
+		Concrete: Normal, Normal: Concrete, Deterministic: Normal, Categorical: Normal,
+	}[s.Switching]
+	if s.Switching == Categorical {
+		return model.Description{
+			Text:  fmt.Sprintf("categorical switches, summed out, of %d systems", s.Switches),
+			Bound: s.bound(), Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
+		}
+	}
 	return model.Description{
 		Text:  fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches),
 		Bound: s.bound(), Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
@@ -150,8 +213,12 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 		fault([]string{"model.hard", "model.switching"}, "set model.switching=concrete or model.hard=false",
 			"only a concrete switch can be discrete in the forward pass")
 	}
-	if s.Eval.Rollout == RolloutMode && s.Switching != Concrete {
+	if s.Eval.Rollout == RolloutMode && s.Switching != Concrete && s.Switching != Categorical {
 		fault([]string{"eval.rollout", "model.switching"}, "use mean", "only a concrete switch has a most likely system")
+	}
+	if s.Switching == Categorical && s.Weights != statespace.Softmax {
+		fault([]string{"model.weights", "model.switching"}, "leave it out",
+			"the weights of a categorical switch sum to 1")
 	}
 	return faults
 }
@@ -169,6 +236,18 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 		}
 		ignored("eval.rollout", "model.switching", "leave it out, or use another model.switching",
 			"a deterministic switch has nothing to draw: every rollout has the same weights after the same states")
+	}
+	if s.Switching == Categorical {
+		for _, key := range []string{
+			"model.measurement", "model.measurement_controls", "model.offset", "anneal.kl_switch",
+		} {
+			ignored(key, "model.switching", "leave it out, or use another model.switching",
+				"a categorical switch is summed out, and its systems have a constant")
+		}
+	}
+	if s.Anneal.KLUntil == 0 {
+		ignored("anneal.kl_start", "anneal.kl_until", "leave it out, or set anneal.kl_until",
+			"with anneal.kl_until=0 the weight is 1 from the beginning")
 	}
 	if setup.Data.NX > 0 && setup.Data.NU == 0 {
 		ignored("model.measurement_controls", "env.kind", "leave it out", "env.kind=%s has no controls", setup.Env)

@@ -29,6 +29,7 @@ type Emission struct {
 	body     model.Body
 	mean, sd model.Dense      // mean is the logits of a Bernoulli emission
 	constant *autodiff.Weight // standard deviation before the softplus, if it does not depend on the state
+	skip     skip
 	binary   bool
 }
 
@@ -38,6 +39,7 @@ type EmissionConfig struct {
 	SD             SD
 	NX, NZ         int
 	Hidden, Blocks int
+	Skip           bool // whether the mean has a linear map of z in it, beside the network
 }
 
 // NewEmission declares the parameters of a decoder.
@@ -47,6 +49,7 @@ func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emissi
 		mean:   model.NewDense(p, "decoder.mean", c.Hidden, c.NX, draws),
 		binary: c.Density == Bernoulli,
 	}
+	n.skip = newSkip(p, c.Skip, "decoder.skip", c.NZ, c.NX, draws)
 	switch {
 	case n.binary:
 	case c.SD == ConstantSD:
@@ -61,7 +64,7 @@ func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emissi
 // the logits and nothing.
 func (n Emission) decode(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	features := n.body.Apply(t, z)
-	mean = n.mean.Apply(t, features)
+	mean = n.skip.add(t, n.mean.Apply(t, features), z)
 	switch {
 	case n.binary:
 		return mean, autodiff.Tensor{}

@@ -10,14 +10,23 @@ import (
 type Encoder struct {
 	trunk    model.Body
 	mean, sd model.Dense
+	skip     skip
 }
 
-// NewEncoder declares the parameters of an encoder from nx observed to nz latent dimensions.
-func NewEncoder(p *autodiff.Params, nx, width, blocks, nz int, draws *rng.Stream) Encoder {
+// EncoderConfig is the size of an encoder.
+type EncoderConfig struct {
+	NX, NZ        int
+	Width, Blocks int
+	Skip          bool // whether the mean has a linear map of x_t in it, beside the network
+}
+
+// NewEncoder declares the parameters of an encoder.
+func NewEncoder(p *autodiff.Params, c EncoderConfig, draws *rng.Stream) Encoder {
 	return Encoder{
-		trunk: model.NewBody(p, "encoder", nx, width, blocks, draws),
-		mean:  model.NewDense(p, "encoder.mean", width, nz, draws),
-		sd:    model.NewDense(p, "encoder.sd", width, nz, draws),
+		trunk: model.NewBody(p, "encoder", c.NX, c.Width, c.Blocks, draws),
+		mean:  model.NewDense(p, "encoder.mean", c.Width, c.NZ, draws),
+		sd:    model.NewDense(p, "encoder.sd", c.Width, c.NZ, draws),
+		skip:  newSkip(p, c.Skip, "encoder.skip", c.NX, c.NZ, draws),
 	}
 }
 
@@ -30,8 +39,9 @@ type Measurement struct {
 
 // Measure encodes every observation of the batch. One that misses a value is no measurement.
 func (e Encoder) Measure(t *autodiff.Tape, b model.Batch) Measurement {
-	features := e.trunk.Apply(t, t.Constant(b.Observations, b.T*b.B, b.NX))
-	m := Measurement{Mean: e.mean.Apply(t, features), Features: features}
+	x := t.Constant(b.Observations, b.T*b.B, b.NX)
+	features := e.trunk.Apply(t, x)
+	m := Measurement{Mean: e.skip.add(t, e.mean.Apply(t, features), x), Features: features}
 	m.Variance = t.New(m.Mean.Rows, m.Mean.Cols)
 	t.Variance(m.Variance, e.sd.Apply(t, features), SDFloor)
 	if b.Seen != nil {

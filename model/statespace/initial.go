@@ -18,6 +18,7 @@ type Initial struct {
 	mean, sd model.Dense
 	hidden   model.Dense // t(h): one rectified hidden layer
 	out      model.Dense
+	skip     skip // from the pairs to the mean of h
 }
 
 // InitialNet names what reads the first observations.
@@ -35,6 +36,8 @@ type InitialConfig struct {
 	Observations   int // k; a sequence shorter than k repeats its last step
 	Hidden, Blocks int
 	Net            InitialNet
+	// Skip adds a linear map of the pairs to the mean of h, and h itself to t(h).
+	Skip bool
 }
 
 // NewInitial declares the parameters of an Initial.
@@ -50,6 +53,7 @@ func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial 
 	n.sd = model.NewDense(p, "initial.sd", c.Hidden, c.NZ, draws)
 	n.hidden = model.NewDense(p, "start.hidden", c.NZ, c.Hidden, draws)
 	n.out = model.NewDense(p, "start.out", c.Hidden, c.NZ, draws)
+	n.skip = newSkip(p, c.Skip, "initial.skip", c.Observations*(c.NX+c.NU), c.NZ, draws)
 	return n
 }
 
@@ -59,7 +63,11 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 	variance autodiff.Tensor,
 ) {
 	features, paths := n.features(t, b), noise.Rows/b.B
-	mean = Repeat(t, n.mean.Apply(t, features), b.B, paths)
+	mean = n.mean.Apply(t, features)
+	if n.cfg.Skip {
+		mean = n.skip.add(t, mean, n.pairs(t, b))
+	}
+	mean = Repeat(t, mean, b.B, paths)
 	variance = t.New(b.B, n.cfg.NZ)
 	h := t.New(noise.Rows, n.cfg.NZ)
 	t.Variance(variance, n.sd.Apply(t, features), SDFloor)
@@ -72,6 +80,10 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 // Start writes z_1 = t(h). Standard normal h are draws from the prior.
 func (n Initial) Start(t *autodiff.Tape, z1, h autodiff.Tensor) {
 	hidden := t.Linear(h, n.hidden.W, n.hidden.B, autodiff.ReLU)
+	if n.cfg.Skip {
+		t.Concat(z1, t.Add(n.out.Apply(t, hidden), h))
+		return
+	}
 	n.out.Steps(t, z1, hidden, h.Rows).Step(0)
 }
 
@@ -79,19 +91,25 @@ func (n Initial) Start(t *autodiff.Tape, z1, h autodiff.Tensor) {
 func (n Initial) features(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	pair, k := n.cfg.NX+n.cfg.NU, n.cfg.Observations
 	if n.cfg.Net != LSTM {
-		y := t.NewConstant(b.B, k*pair)
-		for i := range b.B {
-			for s := range k {
-				n.pair(y.Value[(i*k+s)*pair:], b, s, i)
-			}
-		}
-		return n.body.Apply(t, y)
+		return n.body.Apply(t, n.pairs(t, b))
 	}
 	y := t.NewConstant(k*b.B, pair)
 	for row := range y.Rows {
 		n.pair(y.Value[row*pair:], b, row/b.B, row%b.B)
 	}
 	return t.BackwardLSTM(n.body.Apply(t, y), autodiff.Tensor{}, n.lstm, b.B).Block(0, b.B)
+}
+
+// pairs has the first k pairs of a sequence side by side, [B, k·(nx+nu)].
+func (n Initial) pairs(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	pair, k := n.cfg.NX+n.cfg.NU, n.cfg.Observations
+	y := t.NewConstant(b.B, k*pair)
+	for i := range b.B {
+		for s := range k {
+			n.pair(y.Value[(i*k+s)*pair:], b, s, i)
+		}
+	}
+	return y
 }
 
 // pair writes x_s and u_s of sequence i, or those of its last step.

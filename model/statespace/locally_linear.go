@@ -51,6 +51,14 @@ func (v Variances) Steps(t *autodiff.Tape, y, weights autodiff.Tensor, block int
 	return t.VarianceMixture(y, weights, t.Softplus(t.Param(v.base), 0), v.floor, block)
 }
 
+// Each returns softplus(v) + floor, the variances of every system, [M, nz].
+func (v Variances) Each(t *autodiff.Tape) autodiff.Tensor {
+	return t.Softplus(t.Param(v.base), v.floor)
+}
+
+// Fill starts all variances at a value of at most 1, beside the floor.
+func (v Variances) Fill(variance float64) { v.base.FillSoftplusInverse(variance) }
+
 // LocallyLinear is the transition
 //
 //	p(z_t | z_{t−1}, w, u_t) = N(z_{t−1} + Σᵢ wᵢ(Aᵢ z_{t−1} + Bᵢ u_t), Σᵢ wᵢ Qᵢ)

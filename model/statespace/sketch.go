@@ -19,7 +19,8 @@ type Sketch struct {
 // Measure is Encoder.Measure.
 func (s Sketch) Measure(b *model.Builder, x, seen string) (mean, variance, features string) {
 	features = b.Body(x, "encoder")
-	mean, variance = b.Dense(features, "encoder.mean"), b.Variance(b.Dense(features, "encoder.sd"), SDFloor)
+	mean = skipGraph(b, b.Dense(features, "encoder.mean"), x, "encoder.skip")
+	variance = b.Variance(b.Dense(features, "encoder.sd"), SDFloor)
 	if seen != "" {
 		features = b.Op("Mul", features, seen)
 	}
@@ -47,8 +48,12 @@ func (s Sketch) Begin() model.Graph {
 	} else {
 		y = b.Body(first, "initial")
 	}
-	h := b.Dense(y, "initial.mean")
-	b.Output("z", b.Dense(b.Op("Relu", b.Dense(h, "start.hidden")), "start.out"), s.NZ, "first latent state")
+	h := skipGraph(b, b.Dense(y, "initial.mean"), first, "initial.skip")
+	z := b.Dense(b.Op("Relu", b.Dense(h, "start.hidden")), "start.out")
+	if s.Initial.Skip {
+		z = b.Op("Add", z, h)
+	}
+	b.Output("z", z, s.NZ, "first latent state")
 	return b.Graph()
 }
 
@@ -73,7 +78,7 @@ func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference
 // none.
 func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
-	mean = b.Dense(y, "decoder.mean")
+	mean = skipGraph(b, b.Dense(y, "decoder.mean"), z, "decoder.skip")
 	switch {
 	case s.Emission.Density == Bernoulli:
 		return b.Op("Sigmoid", mean), ""
@@ -93,4 +98,12 @@ func (s Sketch) Emit() model.Graph {
 		b.Output("sd", sd, s.NX, "its standard deviation")
 	}
 	return b.Graph()
+}
+
+// skipGraph is y + x·S if the model has the parameter S.
+func skipGraph(b *model.Builder, y, x, name string) string {
+	if !b.Has(name) {
+		return y
+	}
+	return b.Op("Add", y, b.Op("MatMul", x, b.Parameter(name)))
 }

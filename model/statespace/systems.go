@@ -34,10 +34,15 @@ func (n Matrices) Systems(systems, nz, nu int) model.Systems {
 // Systems are the base systems of the transition.
 func (n LocallyLinear) Systems(systems, nz, nu int) model.Systems {
 	s := n.Matrices.Systems(systems, nz, nu)
-	for i, v := range n.Q.base.Values() {
-		s.Q[i/nz*nz*nz+i%nz*(nz+1)] = softplus(float64(v)) + float64(n.Q.floor)
-	}
+	n.Q.Diagonals(s.Q, nz)
 	return s
+}
+
+// Diagonals writes the variances into the diagonals of matrices [M, nz, nz].
+func (v Variances) Diagonals(dst []float64, nz int) {
+	for i, b := range v.base.Values() {
+		dst[i/nz*nz*nz+i%nz*(nz+1)] = softplus(float64(b)) + float64(v.floor)
+	}
 }
 
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

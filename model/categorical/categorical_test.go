@@ -1,0 +1,70 @@
+package categorical
+
+import (
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/modeltest"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+func tiny() Config {
+	return Config{
+		Dims:   model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
+		Hidden: 12, EncoderHidden: 10, Skip: true,
+		InitialObservations: 3, Emission: statespace.Gaussian, EmissionSD: statespace.ConstantSD,
+		Residual: true, VarianceFloor: 1e-5, Rollout: Sample,
+	}
+}
+
+// variants are the configurations that every test of the whole model runs through.
+func variants() map[string]Config {
+	change := func(f func(*Config)) Config {
+		c := tiny()
+		f(&c)
+		return c
+	}
+	return map[string]Config{
+		"plain":    tiny(),
+		"residual": change(func(c *Config) { c.Blocks = 1; c.EmissionSD = statespace.StateSD }),
+		"no u":     change(func(c *Config) { c.NU = 0; c.Skip = false }),
+		"images":   change(func(c *Config) { c.Emission = statespace.Bernoulli; c.NU = 0 }),
+		"absolute": change(func(c *Config) { c.Residual = false; c.Initial = statespace.LSTM }),
+		"rows":     change(func(c *Config) { c.Rows = true; c.Warmup = statespace.Warmup{Start: 0.1, End: 300} }),
+		"mean":     change(func(c *Config) { c.M = 2; c.Rollout = Mean }),
+	}
+}
+
+// golden are the bits of every variant.
+var golden = map[string]string{
+	"absolute": "028cb86f6a440918",
+	"images":   "4ea9eb5e355acecf",
+	"mean":     "adf0df6d7215825b",
+	"no u":     "df793efd76df53c3",
+	"plain":    "566c2d72b513f94e",
+	"residual": "c4b1f40226bc1739",
+	"rows":     "c9f07788b0a138dc",
+}
+
+func contract(c Config, golden string) modeltest.Case {
+	return modeltest.Case{
+		New: func(testing.TB) modeltest.Model { return newModel(c) },
+		NX:  c.NX, NU: c.NU, Binary: c.Emission == statespace.Bernoulli, First: c.InitialObservations, Golden: golden,
+	}
+}
+
+// newModel is a model whose switch depends on the state: at first, the last layer of g is zero.
+func newModel(c Config) *Model {
+	m := New(c, rng.New(5, rng.Init))
+	draws := rng.New(6, rng.Init).At(0, 0, 0)
+	m.transition.scores.W.InitFanIn(&draws, c.Hidden)
+	m.params.Pack()
+	return m
+}
+
+func TestModel_KeepsTheContract(t *testing.T) {
+	for name, c := range variants() {
+		t.Run(name, contract(c, golden[name]).Run)
+	}
+}

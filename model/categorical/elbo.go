@@ -1,0 +1,102 @@
+package categorical
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Terms are what Loss reports: loss = reconstruction + β·(kl_initial + kl_state), where β rises to 1.
+func (m *Model) Terms() []model.Term {
+	const unit = "nats per sequence and time step"
+	return []model.Term{
+		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
+		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
+		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
+	}
+}
+
+// Loss records the negative evidence lower bound of the batch, with the weight β of the step on the divergences,
+// divided by the numbers of sequences B and time steps T:
+//
+//	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + β·KL[q(h)‖p(h)] + β·Σ_{t≥2} (E[log q(z_t)] − ℓ_t) }
+//
+// with one draw of h and of every z_t. The expectation is that of the Gaussian q(z_t), −½·Σ (1 + log 2πv).
+func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
+	p := m.infer(t, b, 1, &noise)
+	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	klState := m.divergence(t, p)
+	unit := 1 / float32(b.T*b.B)
+	beta := float32(unit * float32(m.cfg.Warmup.At(step)))
+	weights := [3]float32{unit, beta, beta}
+	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
+	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
+	copy(terms, values[:])
+	return loss
+}
+
+// divergence is the scalar Σ E[log q(z_t)] − ℓ_t.
+func (m *Model) divergence(t *autodiff.Tape, p posterior) autodiff.Tensor {
+	const halfLog2PiE = 1.41893853320467274178
+	if p.Variance.Rows == 0 {
+		return t.Sum(p.Variance)
+	}
+	weights := [2]float32{-0.5, -1}
+	y := t.WeightedSum(weights[:], t.Sum(t.Log(p.Variance)), t.Sum(p.steps.density))
+	return t.AddScalar(y, -halfLog2PiE*float32(len(p.Variance.Value)))
+}
+
+// posterior is one pass of inference over a batch.
+type posterior struct {
+	statespace.Posterior // of z
+	steps                recurrence
+	start                statespace.Start
+	klInitial            autodiff.Tensor
+}
+
+// infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
+func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
+	c, steps, n := m.cfg, b.T-1, b.B*paths
+	p := posterior{Posterior: statespace.Posterior{
+		Z: t.New(b.T*n, c.NZ), Mean: t.New(steps*n, c.NZ), Variance: t.New(steps*n, c.NZ),
+	}}
+	eps := statespace.Normals(t, noise, b.T*n, c.NZ)
+	p.start.Noise = eps.Block(0, n)
+	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
+	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
+	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
+	p.steps = m.transition.begin(t, p.Z, u, m.transition.qInf, n)
+	m.transition.first(&p.steps)
+	for i := range steps {
+		p.steps.predict(i)
+		p.steps.mix(i)
+		t.Fuse(autodiff.Fusion{
+			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
+			M1: p.steps.mean.Block(i, n), V1: p.steps.variance.Block(i, n),
+			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
+			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
+		})
+		p.steps.weigh(i)
+	}
+	return p
+}
+
+var _ model.Weighing = (*Model)(nil)
+
+// LogWeights draws h and z of every sequence and writes
+//
+//	Σ_t log p(x_t|z_t) + log p(h)/q(h) + Σ_{t≥2} (ℓ_t − log q(z_t))
+//
+// in which the switch is summed out.
+func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
+	clear(dst)
+	w := statespace.LogWeights{Tape: t, Sums: dst}
+	p := m.infer(t, b, 1, &noise)
+	m.emission.LogLikelihood(w, b, p.Z)
+	w.Start(p.start)
+	w.Add(p.steps.density, 1)
+	w.Gaussian(p.Z.Slice(b.B, p.Z.Rows), p.Mean, p.Variance, -1)
+}

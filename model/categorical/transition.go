@@ -1,0 +1,136 @@
+package categorical
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// transition is the generative dynamics of switch and state.
+type transition struct {
+	cfg     Config
+	start   *autodiff.Weight // π, [M]
+	stay    *autodiff.Weight // L, [M, M]
+	body    model.Body       // g
+	scores  model.Dense
+	systems model.Dense // [z u] to the moves of all systems: A_jᵀ over B_jᵀ in columns j·nz … , and c_j
+	q, qInf statespace.Variances
+}
+
+const (
+	startSticky   = 2.0  // L is so much times the identity
+	startMove     = 0.1  // standard deviation of A, B and c
+	startVariance = 0.05 // Q_j and Q′_j
+)
+
+func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
+	in := c.NZ + c.NU
+	n := transition{
+		cfg:    c,
+		start:  p.Vector("switch.start", c.M),
+		stay:   p.Table("switch.transition", c.M, c.M),
+		body:   model.NewBody(p, "switch.next", in, c.Hidden, min(c.Blocks, 1), draws),
+		scores: model.Dense{
+			W: p.Matrix("switch.next.logits.weight", c.Hidden, c.scores()),
+			B: p.Vector("switch.next.logits.bias", c.scores()),
+		},
+		systems: model.Dense{
+			W: p.Matrix("transition.weight", in, c.M*c.NZ), B: p.Vector("transition.bias", c.M*c.NZ),
+		},
+		q:    statespace.NewVariances(p, "transition.Q", c.M, c.NZ, c.VarianceFloor, draws),
+		qInf: statespace.NewVariances(p, "transition.Q_inference", c.M, c.NZ, c.VarianceFloor, draws),
+	}
+	for i := range c.M {
+		n.stay.Values()[i*(c.M+1)] = startSticky
+	}
+	n.systems.W.InitNormal(draws, startMove)
+	n.systems.B.InitNormal(draws, startMove)
+	n.q.Fill(startVariance)
+	n.qInf.Fill(startVariance)
+	return n
+}
+
+// recurrence is the transition on a tape. Step i leads from block i of z and of the belief to block i+1; every other
+// tensor has one block of rows per step.
+type recurrence struct {
+	tape  *autodiff.Tape
+	block int // rows, that is sequences
+
+	z, belief           autodiff.Tensor // [(steps+1)·block, nz], and log b in [(steps+1)·block, M]
+	logWeights, weights autodiff.Tensor // w
+	scores, moves       autodiff.Tensor // g, and μ_j − z in [steps·block, M·nz]
+	mean, variance      autodiff.Tensor // of the mixture; the variances of inference, or those of the model in a rollout
+	density             autodiff.Tensor // ℓ, [steps·block, 1]
+
+	u, in    autodiff.Tensor
+	stay     autodiff.Tensor // L
+	q        autodiff.Tensor // Q, [M, nz]
+	residual bool
+
+	body        model.BodySteps
+	score, move autodiff.StepLinear
+	mixing      autodiff.VarianceMixture
+}
+
+// begin lays out a recurrence over z under controls u, with the variances that are mixed. Block 0 of the belief is the
+// caller's.
+func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, mixed statespace.Variances, block int) recurrence {
+	c, rows := n.cfg, z.Rows-block
+	r := recurrence{
+		tape: t, block: block, z: z, u: u, belief: t.New(z.Rows, c.M),
+		logWeights: t.New(rows, c.M), weights: t.New(rows, c.M),
+		scores: t.New(rows, c.scores()), moves: t.New(rows, c.M*c.NZ),
+		mean: t.New(rows, c.NZ), variance: t.New(rows, c.NZ), density: t.New(rows, 1),
+		in: t.Activation(rows, c.NZ+c.NU), stay: t.Param(n.stay), q: n.q.Each(t), residual: c.Residual,
+	}
+	r.body = n.body.Steps(t, r.in, block)
+	r.score = n.scores.Steps(t, r.scores, r.body.Y, block)
+	r.move = n.systems.Steps(t, r.moves, r.in, block)
+	r.mixing = mixed.Steps(t, r.variance, r.weights, block)
+	return r
+}
+
+// first writes the belief of the first time step, log softmax(π), into block 0.
+func (n *transition) first(r *recurrence) {
+	t := r.tape
+	p := t.New(1, n.cfg.M)
+	t.Softmax(p, t.Param(n.start))
+	t.Concat(r.belief.Block(0, r.block), t.Repeat(t.Log(p), r.block))
+}
+
+// predict computes the weights of step i, and how every system would move the state.
+func (r *recurrence) predict(i int) {
+	t, b := r.tape, r.block
+	t.Concat(r.in.Block(i, b), r.z.Block(i, b), r.u.Block(i, b))
+	r.body.Step(i)
+	r.score.Step(i)
+	r.move.Step(i)
+	t.PredictSwitch(autodiff.SwitchPrediction{
+		LogWeights: r.logWeights.Block(i, b), Weights: r.weights.Block(i, b), LogBelief: r.belief.Block(i, b),
+		Scores: r.scores.Block(i, b), Transition: r.stay,
+	})
+}
+
+// from is the state that the moves of step i are added to; without columns: none.
+func (r *recurrence) from(i int) autodiff.Tensor {
+	if !r.residual {
+		return autodiff.Tensor{}
+	}
+	return r.z.Block(i, r.block)
+}
+
+// mix computes mean and variance of the mixture of step i from its weights.
+func (r *recurrence) mix(i int) {
+	r.tape.MixMoves(r.mean.Block(i, r.block), r.weights.Block(i, r.block), r.from(i), r.moves.Block(i, r.block))
+	r.mixing.Step(i)
+}
+
+// weigh computes the density of the state that step i has led to, and the belief that follows.
+func (r *recurrence) weigh(i int) {
+	b := r.block
+	r.tape.WeighSwitch(autodiff.SwitchEvidence{
+		LogDensity: r.density.Block(i, b), LogBelief: r.belief.Block(i+1, b), LogWeights: r.logWeights.Block(i, b),
+		Z: r.z.Block(i+1, b), From: r.from(i), Moves: r.moves.Block(i, b), Variance: r.q,
+	})
+}
