@@ -27,10 +27,10 @@ const (
 func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
 	in := c.NZ + c.NU
 	n := transition{
-		cfg:    c,
-		start:  p.Vector("switch.start", c.M),
-		stay:   p.Table("switch.transition", c.M, c.M),
-		body:   model.NewBody(p, "switch.next", in, c.Hidden, min(c.Blocks, 1), draws),
+		cfg:   c,
+		start: p.Vector("switch.start", c.M),
+		stay:  p.Table("switch.transition", c.M, c.M),
+		body:  model.NewBody(p, "switch.next", in, c.Hidden, min(c.Blocks, 1), draws),
 		scores: model.Dense{
 			W: p.Matrix("switch.next.logits.weight", c.Hidden, c.scores()),
 			B: p.Vector("switch.next.logits.bias", c.scores()),
