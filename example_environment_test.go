@@ -58,7 +58,7 @@ func Example_environment() {
 		log.Fatal(err)
 	}
 	fmt.Println(run.Info().State, "after", run.Info().Step, "updates")
-	if _, err := run.Evaluate(""); err != nil {
+	if _, err := run.Evaluate(switchyard.Question{}); err != nil {
 		log.Fatal(err)
 	}
 	future, err := run.Forecast(switchyard.Series{Observations: [][]float64{{0}, {0.3}, {0.6}, {0.9}}}, switchyard.Query{Horizon: 5})

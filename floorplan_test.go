@@ -91,7 +91,7 @@ paper:                 config coordinator eval eval/figure eval/protocol interna
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
 sweep/trials:          config coordinator eval eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
-serving:               internal/number trained
+serving:               envs/files internal/number trained
 
 switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng serving store store/checkpoint trained
 cmd:                   *

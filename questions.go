@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -14,10 +15,10 @@ type Run = trained.Run
 
 // The questions to a Run, and its answers.
 type (
-	Query           = trained.Query           // asks for a Forecast
-	SimulateQuery   = trained.SimulateQuery   // asks for a Simulation
-	BacktestOptions = trained.BacktestOptions // of Run.Backtest
-	ExportOptions   = trained.ExportOptions   // of Run.Export
+	Query         = trained.Query         // asks for a Forecast
+	SimulateQuery = trained.SimulateQuery // asks for a Simulation
+	Question      = eval.Question         // of Run.Evaluate and Run.Backtest
+	ExportOptions = trained.ExportOptions // of Run.Export
 
 	Forecast      = trained.Forecast
 	Filtering     = trained.Filtering

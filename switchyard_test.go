@@ -98,7 +98,7 @@ func TestRun_Answers(t *testing.T) {
 	if !strings.Contains(string(r.Config()), "kind: counter") || r.Step() == 0 || r.Model().Params().Len() == 0 {
 		t.Errorf("opened at step %d:\n%s", r.Step(), r.Config())
 	}
-	e, err := r.Evaluate("ahead")
+	e, err := r.Evaluate(switchyard.Question{Protocol: "ahead"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +178,11 @@ func TestRun_UnitsOfTheData(t *testing.T) {
 	if y := f.Mean[0][0]; y < 99900 || y > 100200 {
 		t.Errorf("the forecast is %g, not in the units of the file", y)
 	}
-	e, err := r.Evaluate("")
+	e, err := r.Evaluate(switchyard.Question{})
 	if err != nil || !bytes.Contains(e.Report, []byte(`"protocol":"recordings"`)) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := r.Evaluate("table1"); !errors.Is(err, switchyard.ErrUnable) {
+	if _, err := r.Evaluate(switchyard.Question{Protocol: "table1"}); !errors.Is(err, switchyard.ErrUnable) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,19 +1,18 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -40,29 +39,22 @@ func (f *asking) add(c *cobra.Command, noun string) {
 	f.addOut(c)
 }
 
+// addCheckpoint adds the flag that says which parameters are asked.
+func (f *asking) addCheckpoint(c *cobra.Command) {
+	c.Flags().StringVar(&f.checkpoint, "checkpoint", trained.Best, "best (by validation) or last")
+	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{trained.Best, trained.Last}))
+}
+
 // addOut adds the flags of a question that needs no data.
 func (f *asking) addOut(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+
 		strings.Join(trained.Endings, " "))
-	c.Flags().StringVar(&f.checkpoint, "checkpoint", checkpoint.Best, "best (by validation) or last")
+	f.addCheckpoint(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")
-	c.RegisterFlagCompletionFunc("checkpoint", cobra.FixedCompletions([]cobra.Completion{checkpoint.Best, checkpoint.Last},
-		cobra.ShellCompDirectiveNoFileComp))
-}
-
-// question makes the command for a question about a run.
-func (a *app) question(use, short, long, example string, run func(name string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example, Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error { return run(args[0]) },
-	}
 }
 
 // check is called before any work is done.
 func (f *asking) check() error {
-	if f.checkpoint != checkpoint.Best && f.checkpoint != checkpoint.Last {
-		return config.Usagef("--checkpoint %s: it takes best or last", f.checkpoint)
-	}
 	if len(f.data) > 0 && len(f.in) > 0 {
 		return config.Usagef("--data and --in are the same: give one of them")
 	}
@@ -76,16 +68,54 @@ func (f *asking) check() error {
 	return nil
 }
 
-// open opens the run that is asked.
-func (a *app) open(f *asking, name string) (*switchyard.Run, error) {
-	if err := f.check(); err != nil {
-		return nil, err
+// question makes the command for a question about a run; ask gets the run open.
+func (a *app) question(f *asking, use, short, long, example string, ask func(run *trained.Run) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example, Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			run, err := a.open(args[0], f.checkpoint)
+			if err != nil {
+				return err
+			}
+			return ask(run)
+		},
 	}
-	if _, err := a.runConfig(name); err != nil {
-		return nil, err
+}
+
+// about is a question about recordings. It tells their answer.
+func (a *app) about(f *asking,
+	answer func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error),
+) func(run *trained.Run) error {
+	return func(run *trained.Run) error {
+		list, columns, err := a.recordings(f, run)
+		if err != nil {
+			return err
+		}
+		y, err := answer(run, list, columns)
+		if err != nil {
+			return err
+		}
+		return a.tell(f, y)
 	}
-	run, err := switchyard.OpenAt(filepath.Join(a.runsDir, name), f.checkpoint, config.Of(a.kinds))
+}
+
+// open opens the run that a question is put to, and warns of damaged checkpoints.
+func (a *app) open(name, which string) (*trained.Run, error) {
+	if which != trained.Best && which != trained.Last {
+		return nil, config.Usagef("--checkpoint %s: it takes best or last", which)
+	}
+	c, err := a.runConfig(name)
 	if err != nil {
+		return nil, err
+	}
+	run, err := trained.Of(c, filepath.Join(a.runsDir, name), which)
+	if err != nil {
+		if which == trained.Best {
+			err = config.Hint(err, "the last checkpoint may do: --checkpoint %s", trained.Last)
+		}
 		return nil, err
 	}
 	for _, s := range run.Skipped() {
@@ -94,84 +124,40 @@ func (a *app) open(f *asking, name string) (*switchyard.Run, error) {
 	return run, nil
 }
 
-// parts are the words of --part.
-var parts = map[string]files.Part{"training": files.Training, "validation": files.Validation, "test": files.Test}
-
-// openWithRecordings opens the run of a question and reads what it is asked about.
-func (a *app) openWithRecordings(f *asking, name string) (*switchyard.Run, []switchyard.Recording, switchyard.Columns,
-	error,
-) {
-	run, err := a.open(f, name)
-	if err != nil {
-		return nil, nil, switchyard.Columns{}, err
-	}
-	list, columns, err := a.recordings(f, name, run)
-	return run, list, columns, err
+// runConfig reads the configuration of a run.
+func (a *app) runConfig(name string) (config.Config, error) {
+	c, err := job.ReadConfig(a.kinds, a.runsDir, name)
+	return c, a.missingRun(err)
 }
 
 // recordings are the data that are asked about: those of files, or the run's own.
-func (a *app) recordings(f *asking, name string, run *switchyard.Run) ([]switchyard.Recording, switchyard.Columns,
-	error,
-) {
-	if len(f.data) > 0 {
-		if f.part != "" {
-			return nil, switchyard.Columns{}, config.Usagef("--part %s: it is about the run's own data, not about --data",
-				f.part)
-		}
-		d, err := f.read(run)
-		if err != nil {
-			return nil, switchyard.Columns{}, err
-		}
-		list, columns := switchyard.RecordingsOf(d)
-		return list, columns, run.Fits(columns)
-	}
-	list, columns, err := run.Recordings()
-	if errors.Is(err, switchyard.ErrUnable) {
-		return nil, columns, config.Hint(config.Usagef("run %s was trained on a simulator: say what data", name),
-			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out",
-				"some.npz"))
-	}
-	if err != nil {
-		return nil, columns, config.Hint(err, "give the files with --data")
-	}
-	if f.part == "" {
-		return switchyard.Join(list), columns, nil
-	}
-	part, ok := parts[f.part]
-	if !ok {
-		return nil, columns, config.Usagef("--part %s: it takes training, validation or test", f.part)
-	}
-	list = slices.DeleteFunc(list, func(r switchyard.Recording) bool { return r.Part != part })
-	if len(list) == 0 {
-		return nil, columns, config.Usagef("--part %s: the run has no such recordings", f.part)
-	}
-	return list, columns, nil
-}
-
-// read reads the files of a question as the run reads its own; flags have precedence.
-func (f *asking) read(run *switchyard.Run) (*files.Dataset, error) {
+func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trained.Columns, error) {
 	how, err := f.reading.options()
 	if err != nil {
+		return nil, trained.Columns{}, err
+	}
+	list, columns, err := run.Select(trained.Selection{Files: f.data, How: how, Part: f.part})
+	switch {
+	case len(f.data) > 0:
+		err = dataFault(err)
+	case errors.Is(err, trained.ErrUnable):
+		err = config.Hint(config.Usagef("run %s was trained on a simulator: say what data", run.Info().Name),
+			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out",
+				"some.npz"))
+	case err != nil && config.HintOf(err) == "" && !errors.Is(err, config.ErrUsage):
+		err = config.Hint(err, "give the files with --data")
+	}
+	return list, columns, err
+}
+
+// read reads the files of a question as the run reads its own; flags have precedence. It returns nil without files.
+func (f *asking) read(run *trained.Run) (*files.Dataset, error) {
+	how, err := f.reading.options()
+	if err != nil || len(f.data) == 0 {
 		return nil, err
 	}
 	d, err := run.Read(f.data, how)
 	return d, dataFault(err)
-}
-
-// each asks about every recording.
-func each[A any](list []switchyard.Recording, ask func(s switchyard.Series) (A, error)) ([]A, error) {
-	var answers []A
-	for _, r := range list {
-		one, err := ask(r.Series)
-		if err != nil {
-			if len(list) > 1 {
-				err = fmt.Errorf("%s: %w", r.Name, err)
-			}
-			return nil, err
-		}
-		answers = append(answers, one)
-	}
-	return answers, nil
 }
 
 // tell writes an answer into the files that were asked for and prints it.
@@ -197,4 +183,13 @@ func (a *app) tell(f *asking, y *trained.Answer) error {
 		}
 	}
 	return nil
+}
+
+// portrait is what the page shows of the model of a run.
+func (a *app) portrait(_ context.Context, name string) (any, error) {
+	run, err := a.open(name, trained.Best)
+	if err != nil {
+		return nil, err
+	}
+	return run.Portrait()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -194,13 +195,13 @@ func TestFilter_LineByLine(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
 	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
-	ask := func(lines string) (result, []lineAnswer) {
+	ask := func(lines string) (result, []serving.Line) {
 		var out, errs buffer
 		a := &app{kinds: builtin(), out: &out, err: &errs, in: strings.NewReader(lines), environ: []string{"SWITCHYARD_RUNS_DIR=" + c.dir}, invoked: "switchyard", cores: 1}
 		code := a.run([]string{"filter", "own", "--in", "-"})
-		var list []lineAnswer
+		var list []serving.Line
 		for line := range strings.Lines(out.String()) {
-			var y lineAnswer
+			var y serving.Line
 			if err := json.Unmarshal([]byte(line), &y); err != nil {
 				t.Fatalf("%v in %s", err, line)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/serving"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // serveReport is the result of bench serve.
@@ -77,7 +77,7 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 func (a *app) benchServe(name string, clients, cores int, duration time.Duration) (serveReport, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	r := serveReport{Run: name, Clients: clients, Cores: cores}
-	run, err := a.open(&asking{checkpoint: checkpoint.Best}, name)
+	run, err := a.open(name, trained.Best)
 	if err != nil {
 		return r, err
 	}

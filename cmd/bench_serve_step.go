@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // benchFilterStep measures filter steps without HTTP, where the family has them.
 func (a *app) benchFilterStep(name string, nx, nu int, r *serveReport) error {
-	run, err := a.open(&asking{checkpoint: checkpoint.Best}, name)
+	run, err := a.open(name, trained.Best)
 	if err != nil {
 		return err
 	}

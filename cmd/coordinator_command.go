@@ -68,7 +68,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	}
 	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	sweeps := a.hostedSweeps(flags.sweepsDir, log)
-	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.modelView
+	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.portrait
 	h := lead.New(lead.Config{
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,

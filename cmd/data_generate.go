@@ -125,17 +125,9 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 		return nil, config.Hint(config.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes,
 			f.length, width), "give --episodes or --length")
 	}
-	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length, imageOf(env))
+	d, err := files.Generate(env, rng.New(f.seed, rng.Episode), f.episodes, f.length)
 	if err != nil {
 		return nil, fmt.Errorf("generate the data: %w", err)
 	}
 	return &simulation{config: c, env: env, dataset: d}, nil
-}
-
-// imageOf is height, width and channels of an environment's observations; zeros if they are not images.
-func imageOf(env envs.Env) [3]int {
-	if e, ok := env.(envs.Pictured); ok {
-		return e.Image()
-	}
-	return [3]int{}
 }

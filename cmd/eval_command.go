@@ -1,18 +1,22 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/eval/protocol"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) evalCommand() *cobra.Command {
 	var list bool
-	var how measurement
+	var f asking
+	var q eval.Question
 	c := &cobra.Command{
 		Use:   "eval NAME",
 		Short: "Measure a trained run by a protocol of the paper",
@@ -22,13 +26,10 @@ figure are written into the run folder.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if how.checkpoint != "best" && how.checkpoint != "last" {
-				return config.Usagef("--checkpoint %s: it takes best or last", how.checkpoint)
-			}
 			if list {
 				return a.listProtocols(args[0])
 			}
-			e, err := a.evaluateRun(args[0], how)
+			e, err := a.evaluateRun(args[0], f.checkpoint, q)
 			if err != nil {
 				return err
 			}
@@ -40,14 +41,13 @@ figure are written into the run folder.`,
 	}
 	a.jsonFlag(c)
 	c.Flags().BoolVar(&list, "list", false, "list the protocols that fit the run, and measure nothing")
-	c.Flags().StringVar(&how.protocol, "protocol", "", "evaluation protocol (default: the usual one of the environment)")
-	c.Flags().IntVar(&how.Episodes, "episodes", 0, "test episodes (default: as many as the protocol is made for)")
-	c.Flags().IntVar(&how.Prefix, "prefix", 0, "steps that are seen before a prediction (default 4)")
-	c.Flags().BoolVar(&how.AllStarts, "all-starts", false, "also predict from every start in the held-out window")
-	c.Flags().BoolVar(&how.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the "+
+	c.Flags().StringVar(&q.Protocol, "protocol", "", "evaluation protocol (default: the usual one of the environment)")
+	c.Flags().IntVar(&q.Episodes, "episodes", 0, "test episodes (default: as many as the protocol is made for)")
+	c.Flags().IntVar(&q.Prefix, "prefix", 0, "steps that are seen before a prediction (default 4)")
+	c.Flags().BoolVar(&q.AllStarts, "all-starts", false, "also predict from every start in the held-out window")
+	c.Flags().BoolVar(&q.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the "+
 		"held-out ends")
-	c.Flags().StringVar(&how.checkpoint, "checkpoint", "best", "best (by validation) or last")
-	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))
+	f.addCheckpoint(c)
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
 	return c
 }
@@ -67,12 +67,12 @@ func (a *app) listProtocols(name string) error {
 	}
 	if a.asJSON {
 		lines := []protocolLine{}
-		for _, p := range protocols(c) {
+		for _, p := range trained.Protocols(c) {
 			lines = append(lines, protocolLine{p.Name, p.Doc, p.UsualFor(c.Env.Kind)})
 		}
 		return a.printJSON(lines)
 	}
-	for _, p := range protocols(c) {
+	for _, p := range trained.Protocols(c) {
 		usual := ""
 		if p.UsualFor(c.Env.Kind) {
 			usual = " (usual)"
@@ -91,7 +91,7 @@ func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]co
 	list := protocol.All()
 	if len(args) > 0 {
 		if c, err := a.runConfig(args[0]); err == nil {
-			list = protocols(c)
+			list = trained.Protocols(c)
 		}
 	}
 	var words []cobra.Completion
@@ -101,8 +101,25 @@ func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// runConfig reads the configuration of a run.
-func (a *app) runConfig(name string) (config.Config, error) {
-	c, err := job.ReadConfig(a.kinds, a.runsDir, name)
-	return c, a.missingRun(err)
+// evaluateRun measures a run and writes the results into its folder.
+func (a *app) evaluateRun(name, which string, q eval.Question) (*trained.Evaluation, error) {
+	run, err := a.open(name, which)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate run %s: %w", name, err)
+	}
+	q.Threads = a.cores
+	e, err := run.Evaluate(q)
+	if err != nil && config.HintOf(err) == "" && errors.Is(err, trained.ErrUnable) {
+		err = config.Hint(err, "objective and bound on the validation set: %s", a.command("runs", "show", name))
+	}
+	return e, err
+}
+
+// printEvaluation prints the table and the path of the figure.
+func (a *app) printEvaluation(e *trained.Evaluation) error {
+	figure := ""
+	if e.Figure != "" {
+		figure = "figure   " + e.Figure + "\n"
+	}
+	return a.printf("%s\n%s", e.Table, figure)
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/paper"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -56,7 +58,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 				if _, err := os.Stat(filepath.Join(a.runsDir, name, "tables", p+".json")); err == nil || ctx.Err() != nil {
 					continue
 				}
-				if _, err := a.evaluateRun(name, measurement{protocol: p, checkpoint: "best"}); err != nil {
+				if _, err := a.evaluateRun(name, trained.Best, eval.Question{Protocol: p}); err != nil {
 					return err
 				}
 			}

@@ -52,7 +52,7 @@ Ctrl-C ends it.`,
 }
 
 func (a *app) serve(flags webFlags, sweepsDir string) error {
-	flags.sweeps, flags.model = sweepsOf(sweepsDir), a.modelView
+	flags.sweeps, flags.model = sweepsOf(sweepsDir), a.portrait
 	server, err := flags.open(web.Folder(a.runsDir), a.runsDir, a.logger(a.err, hclog.Info))
 	if err != nil {
 		return err

@@ -31,8 +31,7 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if l := f.limits; l.Clients < 1 || l.History < 1 {
 		return config.Usagef("--max-clients %d --history %d: they are at least 1", l.Clients, l.History)
 	}
-	asked := asking{checkpoint: f.checkpoint}
-	run, err := a.open(&asked, f.run)
+	run, err := a.open(f.run, f.checkpoint)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
@@ -221,7 +222,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 		return t, nil
 	}
 	t.page = &trainPage{Folder: web.Folder(a.runsDir)}
-	flags.page.model = a.modelView
+	flags.page.model = a.portrait
 	if t.page.server, err = flags.page.open(t.page, a.runsDir, log); err != nil {
 		transport.Close()
 		return nil, err
@@ -358,10 +359,10 @@ func (a *app) origin(run *store.Run, p *job.Plan) string {
 // usual.
 func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err error) {
 	next := [][]string{{"runs", "show", run.Name()}}
-	if usual(p.Config) {
+	if trained.Usual(p.Config) {
 		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
 			var err error
-			e, err = a.evaluateRun(run.Name(), measurement{checkpoint: "best"})
+			e, err = a.evaluateRun(run.Name(), trained.Best, eval.Question{})
 			return err
 		})
 		if err != nil {

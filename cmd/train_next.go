@@ -6,11 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -20,9 +18,11 @@ const mostRegimeSteps = 20000
 // showRegimes divides the recordings of a finished run on own data into regimes, prints how long they last and how the
 // system moves in each, and writes figures/regimes.png and tables/segments.csv. Families without regimes show nothing.
 func (a *app) showRegimes(run *store.Run) error {
-	var f asking
-	f.checkpoint = checkpoint.Best
-	open, list, columns, err := a.openWithRecordings(&f, run.Name())
+	open, err := a.open(run.Name(), trained.Best)
+	if err != nil {
+		return err
+	}
+	list, columns, err := open.Select(trained.Selection{})
 	if err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func (a *app) showRegimes(run *store.Run) error {
 			break
 		}
 	}
-	y, err := segmentations(open, list, columns, 0)
-	if errors.Is(err, switchyard.ErrUnable) {
+	y, err := open.SegmentAll(list, columns, 0)
+	if errors.Is(err, trained.ErrUnable) {
 		return nil
 	}
 	if err != nil {
@@ -52,21 +52,6 @@ func (a *app) showRegimes(run *store.Run) error {
 		}
 	}
 	return nil
-}
-
-// segmentations divide recordings into regimes.
-func segmentations(run *switchyard.Run, list []switchyard.Recording, columns switchyard.Columns,
-	seed uint64,
-) (*switchyard.Answer, error) {
-	answers, err := each(list, func(s switchyard.Series) (switchyard.Segmentation, error) { return run.Segment(s, seed) })
-	if err != nil {
-		return nil, err
-	}
-	systems, err := run.Systems(columns.DT)
-	if err != nil {
-		return nil, err
-	}
-	return switchyard.Segmentations(list, answers, systems, columns), nil
 }
 
 // usesOf are commands that use a model that was trained on own data.

@@ -52,8 +52,8 @@ func TestTrainer_EveryMode(t *testing.T) {
 			if checkpoint.Hash(one.Evaluated()) == one.ParamsSHA256 {
 				t.Error("the average is the parameters")
 			}
-			opened, err := trained.OpenFolder(builtin(), filepath.Join(c.dir, "one"), checkpoint.Last)
-			if err != nil || checkpoint.Hash(opened.Model.Params().Values) != checkpoint.Hash(one.Evaluated()) {
+			opened, err := trained.OpenAt(filepath.Join(c.dir, "one"), trained.Last, nil)
+			if err != nil || checkpoint.Hash(opened.Model().Params().Values) != checkpoint.Hash(one.Evaluated()) {
 				t.Errorf("the model that is evaluated has not the averaged parameters, %v", err)
 			}
 			part, _, err := checkpoint.Restore(filepath.Join(c.dir, "part", store.Checkpoints))

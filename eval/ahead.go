@@ -12,13 +12,11 @@ import (
 
 // AheadOptions says how a model of any simulated environment is evaluated by the protocol Ahead.
 type AheadOptions struct {
-	Seed     uint64 // of the run
-	Episodes int    // trajectories that training never saw
-	Length   int    // steps of each that are filtered
-	Horizon  int    // steps predicted after them
-	Samples  int    // latent rollouts whose average is the predictive mean
-	Window   int    // last steps before the start that are filtered; 0 = all
-	Threads  int    // forecasts at a time; 0 = one per core. Never changes a result
+	Question
+	Seed    uint64 // of the run
+	Length  int    // steps of each trajectory that are filtered
+	Samples int    // latent rollouts whose average is the predictive mean
+	Window  int    // last steps before the start that are filtered; 0 = all
 }
 
 func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {

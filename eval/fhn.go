@@ -11,21 +11,20 @@ import (
 
 // FHNOptions says how a model of the FitzHugh–Nagumo oscillator is evaluated. Start from DefaultFHNOptions.
 type FHNOptions struct {
+	Question             // Horizon: default 30. Fresh trajectories are as many as those of training
 	Constants fhn.Config // of the oscillator; default those of the paper
 	Seed      uint64     // of the run: the model was trained on episodes 0, 1, … under this seed
-	Episodes  int        // training trajectories; default 100
+	Training  int        // trajectories of training; default 100
 	Length    int        // steps of each that training saw; default 400
-	Horizon   int        // steps predicted after them; default 30
 	Samples   int        // latent rollouts whose average is the predictive mean; default 32
 	Window    int        // last observations before the start that are filtered; default 0 = all
-	AllStarts bool       // also predict from every start in the held-out window; costs Horizon times as much
-	Fresh     bool       // predict as many trajectories that training never saw, instead of the held-out ends
-	Threads   int        // forecasts at a time; default 0 = one per core. Never changes a result
 }
 
 // DefaultFHNOptions is the protocol of the paper for the run of seed 1.
 func DefaultFHNOptions() FHNOptions {
-	return FHNOptions{Constants: fhn.DefaultConfig(), Seed: 1, Episodes: 100, Length: 400, Horizon: 30, Samples: 32}
+	return FHNOptions{
+		Question: Question{Horizon: 30}, Constants: fhn.DefaultConfig(), Seed: 1, Training: 100, Length: 400, Samples: 32,
+	}
 }
 
 func (o FHNOptions) validate(d model.Dims) error {
@@ -35,7 +34,7 @@ func (o FHNOptions) validate(d model.Dims) error {
 			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, name, v, least))
 		}
 	}
-	atLeast("Episodes", o.Episodes, 1)
+	atLeast("Training", o.Training, 1)
 	atLeast("Length", o.Length, 4) // four points determine the linear baseline
 	atLeast("Horizon", o.Horizon, 1)
 	atLeast("Samples", o.Samples, 1)
@@ -123,7 +122,7 @@ func FHN(f model.Forecaster, o FHNOptions) (FHNReport, error) {
 
 // trajectories simulates the run's episodes from index first on, to the end of the horizon.
 func (o FHNOptions) trajectories(env *fhn.Env, first uint32) trials {
-	return simulateTrials(env, rng.New(o.Seed, rng.Episode), first, o.Episodes, o.Length+o.Horizon)
+	return simulateTrials(env, rng.New(o.Seed, rng.Episode), first, o.Training, o.Length+o.Horizon)
 }
 
 // plan forecasts from the last step of training to start last.

@@ -54,7 +54,7 @@ func (r FHNReport) Table() Table {
 	}
 	t.Notes = []string{
 		fmt.Sprintf("%d %s, filtered to step %d; mean of %d rollouts unless it says one draw.",
-			r.Options.Episodes, kind, r.Options.Length, r.Options.Samples),
+			r.Options.Training, kind, r.Options.Length, r.Options.Samples),
 		"Stimulus unknown: u = 0 at every step. Drawn: draws from N(0,1), after the start others in every rollout; not " +
 			"known either.",
 		"True system: the true equations at u = 0. The paper's model is its Concrete variant. Computed: means over runs " +
@@ -104,7 +104,7 @@ func (o FHNOptions) Metrics() []Metric {
 func (r FHNReport) Report() Report {
 	o := r.Options
 	out := Report{Protocol: "fhn", Metrics: []Metric{
-		count("episodes", o.Episodes), count("length", o.Length), count("horizon", o.Horizon),
+		count("episodes", o.Training), count("length", o.Length), count("horizon", o.Horizon),
 		count("samples", o.Samples), count("window", o.Window), flag("fresh", o.Fresh),
 		value("r2_final", r.AtStart.Unknown.Mean[o.Horizon-1]),
 	}}

@@ -108,7 +108,7 @@ func TestFHN_QueriesHoldThePrefixOnly(t *testing.T) {
 		}
 		for s := range starts {
 			// The first start serves both readings, each in three modes.
-			want := 3 * o.Episodes
+			want := 3 * o.Training
 			if s == o.Length-1 {
 				want *= 2
 			}
@@ -124,7 +124,7 @@ func TestFHN_QueriesHoldThePrefixOnly(t *testing.T) {
 func locate(t *testing.T, o eval.FHNOptions, p model.Batch, e *envs.Episode) (start int, index uint32) {
 	t.Helper()
 	env := newOracle(t).env
-	for index := range uint32(o.Episodes) {
+	for index := range uint32(o.Training) {
 		env.Simulate(e, rng.New(o.Seed, rng.Episode), index, o.Length+o.Horizon)
 		for s := o.Length - 1; s < e.T; s++ {
 			row := (p.T - 1) * p.B * 2
@@ -162,7 +162,7 @@ func zero(x []float32) bool { return !slices.ContainsFunc(x, func(v float32) boo
 
 func TestFHN_ResultIndependentOfThreads(t *testing.T) {
 	o := eval.DefaultFHNOptions()
-	o.Episodes, o.AllStarts, o.Horizon = 60, true, 6
+	o.Training, o.AllStarts, o.Horizon = 60, true, 6
 	f := newOracle(t)
 	f.noise = 0.1
 	var want eval.FHNReport
@@ -197,7 +197,7 @@ func TestFHN_RefusesWhatItCannotMeasure(t *testing.T) {
 
 func TestFHNReport_JSON(t *testing.T) {
 	o := eval.DefaultFHNOptions()
-	o.Episodes = 10
+	o.Training = 10
 	raw, err := json.Marshal(measure(t, newOracle(t), o).Report())
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestFHNReport_JSON(t *testing.T) {
 
 func TestFHNReport_TableNamesEveryPredictor(t *testing.T) {
 	o := eval.DefaultFHNOptions()
-	o.Episodes, o.AllStarts = 10, true
+	o.Training, o.AllStarts = 10, true
 	var b bytes.Buffer
 	if err := measure(t, newOracle(t), o).Table().WriteText(&b); err != nil {
 		t.Fatal(err)

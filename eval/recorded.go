@@ -20,13 +20,10 @@ type Recording struct {
 
 // RecordedOptions say how a model of recordings is measured.
 type RecordedOptions struct {
+	Question       // Horizon: less where all test recordings are too short for it
 	Seed           uint64
 	Training, Test []Recording
-	Prefix         int // steps filtered before a prediction
-	Horizon        int // steps predicted, unless all test recordings are too short for it
-	// steps from one start of a prediction to the next; 0: a horizon, or less where that gives few starts
-	Stride     int
-	Season     int       // steps of the season that the seasonal baseline repeats; 0: found in the training recordings
+
 	Calendar   int       // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
 	Samples    int       // latent rollouts whose average is the predictive mean
 	Names      []string  // of the channels
@@ -34,7 +31,6 @@ type RecordedOptions struct {
 	Deviations []float64 // unit of each channel in the data's own; nil: 1
 	DT         float64   // time between two steps; 0: unknown
 	TimeUnit   string    // of DT; empty: unknown
-	Threads    int       // never changes a result
 
 	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.
 	Untransformed *Untransformed

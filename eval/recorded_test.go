@@ -66,7 +66,7 @@ func recorded(t *testing.T, f model.Forecaster, o eval.RecordedOptions) eval.Rec
 
 func recordedOptions() eval.RecordedOptions {
 	return eval.RecordedOptions{
-		Seed: 1, Training: spiral(8, 30), Test: spiral(6, 32), Prefix: 4, Horizon: 7, Samples: 2,
+		Question: eval.Question{Prefix: 4, Horizon: 7}, Seed: 1, Training: spiral(8, 30), Test: spiral(6, 32), Samples: 2,
 		Names: []string{"x", "y"}, Deviations: []float64{2, 1},
 	}
 }

@@ -34,7 +34,7 @@ func newBall(t testing.TB) envs.Env { return built[*ball.Env](t)(ball.New(ball.D
 
 // task is a small one; the length is that of the paper's episodes.
 func task(episodes int) eval.Task {
-	return eval.Task{Seed: 5, Training: 500, Length: 20, Episodes: episodes, Prefix: 4, Samples: 3}
+	return eval.Task{Question: eval.Question{Episodes: episodes, Prefix: 4}, Seed: 5, Training: 500, Length: 20, Samples: 3}
 }
 
 // simulator is the environment itself as a model: it knows an episode again by how it begins, and answers with what

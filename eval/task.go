@@ -12,13 +12,11 @@ import (
 // Task says what a protocol on a simulated environment measures a model with. Test episodes are fresh: training never
 // saw them. The result of a protocol is a function of the model, the environment and the task, except Threads.
 type Task struct {
+	Question
 	Seed     uint64 // of the run: the model was trained on episodes 0, 1, … under this seed
 	Training int    // training episodes; what is fitted (baselines, linear probes) uses at most Episodes of them
 	Length   int    // steps of a training episode
-	Episodes int    // of the test
-	Prefix   int    // steps of an episode that are seen before a prediction
 	Samples  int    // latent rollouts whose average is the predictive mean
-	Threads  int    // forecasts at a time; 0 = one per core. Never changes a result
 }
 
 // DefaultPrefix is how many steps the protocols of the paper filter before they predict.

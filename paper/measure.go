@@ -12,15 +12,9 @@ import (
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
-	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
-
-// ErrProtocol is returned when a protocol does not fit the environment of a run.
-var ErrProtocol = errors.New("no such protocol for the environment of the run")
 
 // measure measures a trained run by a protocol, unless that was done.
 func (s *Study) measure(t Trial, name string) error {
@@ -28,28 +22,20 @@ func (s *Study) measure(t Trial, name string) error {
 	if _, err := os.Stat(filepath.Join(folder, "tables", name+".json")); err == nil {
 		return nil
 	}
-	r, err := trained.Of(t.Config, folder, checkpoint.Best)
-	if errors.Is(err, checkpoint.ErrNotFound) { // nothing was validated
-		r, err = trained.Of(t.Config, folder, checkpoint.Last)
-	}
+	q := eval.Question{Protocol: name, Threads: s.Threads}
+	p, err := trained.Choose(t.Config, q)
 	if err != nil {
 		return err
 	}
-	data, err := job.Recordings(t.Config, folder)
+	if p.Episodes > 0 {
+		q.Episodes = s.Episodes
+	}
+	r, err := trained.Of(t.Config, folder, trained.Best)
 	if err != nil {
 		return err
 	}
-	for _, p := range protocol.For(t.Config.Env.Kind, r.Env) {
-		if p.Name == name {
-			o := trained.MeasureOptions{Recordings: data, Threads: s.Threads}
-			if p.Episodes > 0 {
-				o.Episodes = s.Episodes
-			}
-			_, err := r.Measure(p, o)
-			return err
-		}
-	}
-	return fmt.Errorf("protocol %s: %w (%s)", name, ErrProtocol, t.Config.Env.Kind)
+	_, err = r.Evaluate(q)
+	return err
 }
 
 // ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured.

@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func trial(t *testing.T, name string, settings ...string) Trial {
@@ -105,7 +106,7 @@ func TestRun_AFailureStopsNoOther(t *testing.T) {
 	bad, good := trial(t, "bad"), trial(t, "good", "seed=2")
 	bad.Protocols = []string{"pixels"}
 	err := studyOf(dir, bad, good).Run(t.Context(), []float64{2, 1})
-	if !errors.Is(err, ErrFailed) || !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), "bad") || strings.Contains(err.Error(), "good") {
+	if !errors.Is(err, ErrFailed) || !errors.Is(err, trained.ErrUnable) || !strings.Contains(err.Error(), "bad") || strings.Contains(err.Error(), "good") {
 		t.Errorf("error %v", err)
 	}
 	digest(t, dir, "good")

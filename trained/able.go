@@ -35,7 +35,7 @@ var (
 var latentFamilies = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds"}
 
 // Ask returns the model's answers to a kind of question, or ErrUnable with the families that have them.
-func Ask[Q any](r *Opened, a Ability[Q]) (Q, error) {
+func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {
 	f, err := r.Forecaster()
 	if err != nil {
 		return *new(Q), err
@@ -43,7 +43,7 @@ func Ask[Q any](r *Opened, a Ability[Q]) (Q, error) {
 	q, ok := a.of(f)
 	if !ok {
 		n := len(a.Families) - 1
-		return q, fmt.Errorf("%w: model.kind=%s does not %s; %s and %s do", ErrUnable, r.Config.Model.Kind, a.Does,
+		return q, fmt.Errorf("%w: model.kind=%s does not %s; %s and %s do", ErrUnable, r.config.Model.Kind, a.Does,
 			strings.Join(a.Families[:n], ", "), a.Families[n])
 	}
 	return q, nil

@@ -18,7 +18,7 @@ type Filtering struct {
 
 // Filter infers the latent states of a series. The same seed gives the same path.
 func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
-	f, err := Ask(r.trained, Filters)
+	f, err := Ask(r, Filters)
 	if err != nil {
 		return Filtering{}, err
 	}
@@ -42,7 +42,7 @@ type Smoothing struct {
 
 // Smooth infers the latent states of a series from all of it, and fills its gaps.
 func (r *Run) Smooth(s Series) (Smoothing, error) {
-	f, err := Ask(r.trained, Smooths)
+	f, err := Ask(r, Smooths)
 	if err != nil {
 		return Smoothing{}, err
 	}
@@ -76,7 +76,7 @@ const segmentPaths = 32
 
 // Segment divides a series into regimes. The same seed gives the same answer.
 func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
-	f, err := Ask(r.trained, Segments)
+	f, err := Ask(r, Segments)
 	if err != nil {
 		return Segmentation{}, err
 	}
@@ -117,9 +117,31 @@ type SimulateQuery struct {
 	Before [][]float64
 }
 
+// SimulateLike makes up a series for each recording, under its controls and cut to the shortest. The first has the
+// seed, and each other the next one.
+func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) {
+	steps := len(list[0].Observations)
+	for _, r := range list {
+		steps = min(steps, len(r.Observations))
+	}
+	var all []Simulation
+	for i, like := range list {
+		q := SimulateQuery{Steps: steps, Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i)}
+		if q.Controls != nil {
+			q.Controls = q.Controls[:steps]
+		}
+		one, err := r.Simulate(q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
 // Simulate draws series from the model alone.
 func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
-	f, err := Ask(r.trained, Samples)
+	f, err := Ask(r, Samples)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +216,7 @@ type System struct {
 // Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between
 // two steps; 0: times are in steps.
 func (r *Run) Systems(dt float64) ([]System, error) {
-	f, err := Ask(r.trained, Decomposes)
+	f, err := Ask(r, Decomposes)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +240,7 @@ func (r *Run) system(s model.Systems, dt float64) (System, error) {
 	if s.NU == 0 {
 		y.B = nil
 	}
-	if scale := r.trained.Scale.Controls; len(scale.Mean) > 0 {
+	if scale := r.scale.Controls; len(scale.Mean) > 0 {
 		for i, row := range y.B {
 			for j := range row {
 				row[j] /= scale.SD[j]
@@ -255,7 +277,7 @@ type Linearization struct {
 // Linearize filters a series and returns the system that leads to each step but the first: that of the mixing weights
 // there, which are taken as they are (they depend on the state themselves). dt is as for Systems.
 func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, error) {
-	f, err := Ask(r.trained, Decomposes)
+	f, err := Ask(r, Decomposes)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +324,7 @@ func (r *Run) sensitivity(f any, state []float64) [][]float64 {
 		c[i] = make([]float64, nz)
 		for j := range nz {
 			c[i][j] = float64(mean[2*j*nx+i]-mean[(2*j+1)*nx+i]) / (2 * differenceStep)
-			if sd := r.trained.Scale.Observations.SD; len(sd) > 0 {
+			if sd := r.scale.Observations.SD; len(sd) > 0 {
 				c[i][j] *= sd[i]
 			}
 		}

@@ -15,12 +15,12 @@ import (
 )
 
 // converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
-func (r *Opened) converge(found *protocol.Findings, dir string) error {
-	m, ok := r.Model.(model.Diagnosed)
+func (r *Run) converge(found *protocol.Findings, dir string) error {
+	m, ok := r.model.(model.Diagnosed)
 	if !ok {
 		return nil
 	}
-	sweeps, _ := config.Sweeps(r.Config)
+	sweeps, _ := config.Sweeps(r.config)
 	table := eval.Table{Corner: "quantity", Columns: []string{"rhat", "ess_bulk", "ess_tail", "chains", "sweeps"}}
 	var parts []string
 	for _, d := range m.Diagnose() {
@@ -40,7 +40,7 @@ func (r *Opened) converge(found *protocol.Findings, dir string) error {
 			sweeps.Chains, strings.Join(parts, "; "))
 	}
 	found.Table.Notes = append(found.Table.Notes, note)
-	weigh(found, r.Model)
+	weigh(found, r.model)
 	var text bytes.Buffer
 	if err := table.WriteCSV(&text); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	}
 	list, err := export.Files(m, export.Format(o.Format))
 	if errors.Is(err, export.ErrGraphs) {
-		_, err = Ask(r.trained, Exports)
+		_, err = Ask(r, Exports)
 	}
 	if err != nil {
 		return nil, err
@@ -54,15 +54,15 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 
 // exported is the model as what is exported.
 func (r *Run) exported(horizon int) (export.Model, error) {
-	f, err := r.trained.Forecaster()
+	f, err := r.Forecaster()
 	if err != nil {
 		return export.Model{}, err
 	}
 	d := f.Dims()
 	m := export.Model{Description: export.Description{
-		Family: r.trained.Config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ,
+		Family: r.config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ,
 		M: d.M, Horizon: horizon,
-	}, Scale: r.trained.Scale, Tensors: export.Parameters(r.trained.Model)}
+	}, Scale: r.scale, Tensors: export.Parameters(r.model)}
 	if columns, err := r.Columns(); err == nil { // names are a convenience: the files of training may be gone
 		m.Observations, m.Controls, m.DT = columns.Observations, columns.Controls, columns.DT
 	}

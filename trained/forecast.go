@@ -54,7 +54,7 @@ func (f Forecast) Quantile(level float64) [][]float64 {
 
 // Forecast filters a series and predicts what follows it.
 func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
-	f, err := r.trained.Forecaster()
+	f, err := r.Forecaster()
 	if err != nil {
 		return Forecast{}, err
 	}
@@ -63,7 +63,7 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 			q.Horizon, q.Samples)
 	}
 	if q.Samples == 0 {
-		q.Samples = r.trained.Config.Eval.Samples
+		q.Samples = r.config.Eval.Samples
 	}
 	prefix, err := r.batch(f.Dims(), s)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -15,20 +16,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/store"
 )
-
-// MeasureOptions are the variants of an evaluation.
-type MeasureOptions struct {
-	AllStarts bool // also predict from every start in the held-out window
-	Fresh     bool // predict trajectories that training never saw, instead of the held-out ends
-	Episodes  int  // of the test; 0: as many as the protocol is made for
-	Prefix    int  // steps seen before a prediction; 0: as many as the protocol is made for
-	Horizon   int  // steps predicted; 0: eval.horizon of the run
-	Stride    int  // of recordings: steps from one prediction to the next; 0: a horizon
-	Season    int  // of recordings: steps of the season that a baseline repeats; 0: found in the data
-	Threads   int  // does not change results; 0: one per core
-
-	Recordings *protocol.Recordings // of a run on recordings; nil: its data are simulated
-}
 
 // Evaluation is the result of a protocol, with its files.
 type Evaluation struct {
@@ -46,9 +33,65 @@ func (e *Evaluation) JSON() []byte {
 	return e.Report
 }
 
-// Measure runs a protocol and writes table, report and figure into the folder of the run.
-func (r *Opened) Measure(p protocol.Protocol, o MeasureOptions) (*Evaluation, error) {
-	subject, err := r.subject(o)
+// Protocols lists the protocols that fit a configuration, the usual one of its environment first.
+func Protocols(c config.Config) []protocol.Protocol {
+	if c.Recorded() {
+		return protocol.For(c.Env.Kind, nil)
+	}
+	env, err := config.Environment(c)
+	if err != nil {
+		return nil // a protocol needs one; what opens the run says why
+	}
+	return protocol.For(c.Env.Kind, env)
+}
+
+// Usual reports whether a run of a configuration is measured when it ends: that is so if a protocol is made for its
+// environment.
+func Usual(c config.Config) bool {
+	return slices.ContainsFunc(Protocols(c), func(p protocol.Protocol) bool { return p.UsualFor(c.Env.Kind) })
+}
+
+// Choose finds the protocol that a question to a run of a configuration names. It returns ErrUnable if the protocol
+// does not fit the environment, or config.ErrUsage if the question does not fit the protocol.
+func Choose(c config.Config, q eval.Question) (protocol.Protocol, error) {
+	var names []string
+	for _, p := range Protocols(c) {
+		if q.Protocol == "" || q.Protocol == p.Name {
+			return p, fits(p, q)
+		}
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return protocol.Protocol{}, fmt.Errorf("%w: there is no evaluation protocol for env.kind=%s yet", ErrUnable,
+			c.Env.Kind)
+	}
+	return protocol.Protocol{}, config.Hint(fmt.Errorf("%w: no protocol %q for env.kind=%s", ErrUnable, q.Protocol,
+		c.Env.Kind), "it has %s", strings.Join(names, ", "))
+}
+
+// fits reports what is asked for that the protocol does not have.
+func fits(p protocol.Protocol, q eval.Question) error {
+	switch {
+	case q.Episodes < 0 || q.Prefix < 0:
+		return config.Usagef("--episodes %d --prefix %d: they are at least 1", q.Episodes, q.Prefix)
+	case q.AllStarts && !p.AllStarts:
+		return config.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
+	case q.Episodes > 0 && p.Episodes == 0:
+		return config.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
+	case q.Prefix > 0 && !p.Prefixed:
+		return config.Usagef("--prefix: protocol %s does not predict from a prefix of its own", p.Name)
+	}
+	return nil
+}
+
+// Evaluate measures the run by the protocol of a question and writes table, report and figure into the folder of the
+// run.
+func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
+	p, err := Choose(r.config, q)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := r.subject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +99,15 @@ func (r *Opened) Measure(p protocol.Protocol, o MeasureOptions) (*Evaluation, er
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
-	stem, figures := p.Name, filepath.Join(r.Folder, "figures")
-	if variant := o.variant(p); variant != "" { // beside the usual measurement, not in its place
+	stem, figures := p.Name, filepath.Join(r.folder, "figures")
+	if variant := variant(p, q); variant != "" { // beside the usual measurement, not in its place
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
-	tables := filepath.Join(r.Folder, "tables")
+	tables := filepath.Join(r.folder, "tables")
 	if err := os.MkdirAll(tables, 0o755); err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
-	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(o.Recordings, tables)); err != nil {
+	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(subject.Recordings, tables)); err != nil {
 		return nil, err
 	}
 	e := &Evaluation{}
@@ -78,23 +121,18 @@ func (r *Opened) Measure(p protocol.Protocol, o MeasureOptions) (*Evaluation, er
 		}
 		e.Figure = paths[0]
 	}
-	return e, e.write(found, r.Checkpoint.Step, tables, stem)
+	return e, e.write(found, r.checkpoint.Step, tables, stem)
 }
 
-// Metrics is what Measure will report of a run of a configuration: names, axes and units. The values mean nothing. It
+// Metrics is what Evaluate will report of a run of a configuration: names, axes and units. The values mean nothing. It
 // returns protocol.ErrUntrained where that is only known once the model is trained. recordings are the data of the run,
 // nil where they are simulated.
 func Metrics(c config.Config, p protocol.Protocol, recordings *protocol.Recordings) ([]eval.Metric, error) {
-	r := &Opened{Config: c}
-	data, env, err := config.Data(c)
-	if err != nil {
+	r := &Run{config: c, own: recordings}
+	if _, err := r.build(); err != nil {
 		return nil, err
 	}
-	if r.Model, err = config.NewModel(c, data); err != nil {
-		return nil, err
-	}
-	r.Env = env
-	subject, err := r.subject(MeasureOptions{Recordings: recordings})
+	subject, err := r.subject(eval.Question{})
 	if err != nil {
 		return nil, err
 	}
@@ -102,54 +140,44 @@ func Metrics(c config.Config, p protocol.Protocol, recordings *protocol.Recordin
 	if err != nil {
 		return nil, err
 	}
-	return append(append(list, diagnosed(r.Model)...), step(0)), nil
+	return append(append(list, diagnosed(r.model)...), step(0)), nil
 }
 
 // step is the metric that says which parameters were measured.
 func step(n uint64) eval.Metric { return eval.Metric{Name: "step", Values: []float64{float64(n)}} }
 
-// Backtest predicts recordings from starts all along them and writes nothing.
-func (r *Opened) Backtest(o MeasureOptions) (eval.RecordedReport, error) {
-	subject, err := r.subject(o)
-	if err != nil {
-		return eval.RecordedReport{}, err
-	}
-	report, err := subject.Backtest()
-	if err != nil {
-		return report, fmt.Errorf("backtest: %w", err)
-	}
-	return report, nil
-}
-
-// subject is the run as what is measured.
-func (r *Opened) subject(o MeasureOptions) (protocol.Subject, error) {
+// subject is the run as what a question is about.
+func (r *Run) subject(q eval.Question) (protocol.Subject, error) {
 	f, err := r.Forecaster()
 	if err != nil {
 		return protocol.Subject{}, err
 	}
-	c := r.Config
-	length, horizon := c.Env.Length, c.Eval.Horizon
-	if r.Env == nil { // recordings are of many lengths; the model was trained on windows
+	own, err := r.recordings()
+	if err != nil {
+		return protocol.Subject{}, err
+	}
+	c := r.config
+	length := c.Env.Length
+	if r.env == nil { // recordings are of many lengths; the model was trained on windows
 		length = c.Env.Window
 	}
-	if o.Horizon > 0 {
-		horizon = o.Horizon
+	if q.Horizon == 0 {
+		q.Horizon = c.Eval.Horizon
 	}
 	return protocol.Subject{
-		Forecaster: f, Env: r.Env, Recordings: o.Recordings, Seed: c.Seed, Episodes: c.Env.Episodes, Length: length,
-		Horizon: horizon, Samples: c.Eval.Samples, Window: c.Eval.FilterWindow, Stride: o.Stride, Season: o.Season,
-		AllStarts: o.AllStarts, Fresh: o.Fresh, Test: o.Episodes, Prefix: o.Prefix, Threads: o.Threads,
+		Question: q, Forecaster: f, Env: r.env, Recordings: own, Seed: c.Seed, Training: c.Env.Episodes, Length: length,
+		Samples: c.Eval.Samples, Window: c.Eval.FilterWindow,
 	}, nil
 }
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that.
-func (o MeasureOptions) variant(p protocol.Protocol) string {
+func variant(p protocol.Protocol, q eval.Question) string {
 	var words []string
-	if o.Fresh && p.Ends {
+	if q.Fresh && p.Ends {
 		words = append(words, "fresh")
 	}
-	if o.Prefix != 0 && o.Prefix != eval.DefaultPrefix {
-		words = append(words, fmt.Sprintf("prefix%d", o.Prefix))
+	if q.Prefix != 0 && q.Prefix != eval.DefaultPrefix {
+		words = append(words, fmt.Sprintf("prefix%d", q.Prefix))
 	}
 	return strings.Join(words, "-")
 }

@@ -40,7 +40,7 @@ type State struct {
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
 func (r *Run) Online() (*Online, error) {
-	f, err := Ask(r.trained, Steps)
+	f, err := Ask(r, Steps)
 	if err != nil {
 		return nil, err
 	}
@@ -106,10 +106,10 @@ func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 		}
 		s.past, values = past, changed[len(changed)-1]
 	}
-	if err := flatten(x, [][]float64{values}, o.dims.NX, o.run.trained.Scale.Observations, "observations"); err != nil {
+	if err := flatten(x, [][]float64{values}, o.dims.NX, o.run.scale.Observations, "observations"); err != nil {
 		return err
 	}
-	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.trained.Scale.Controls, "controls")
+	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.scale.Controls, "controls")
 }
 
 // hide marks what is missing.
@@ -203,7 +203,7 @@ func grow[T any](x []T, n int) []T {
 
 // Dims are the numbers of observed channels and controls of the model.
 func (r *Run) Dims() (observations, controls int, err error) {
-	f, err := r.trained.Forecaster()
+	f, err := r.Forecaster()
 	if err != nil {
 		return 0, 0, fmt.Errorf("open the model: %w", err)
 	}

@@ -2,10 +2,14 @@ package trained
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"path/filepath"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the
@@ -65,31 +69,35 @@ const (
 	portraitSamples  = 64
 )
 
-// NewPortrait asks a run about a series. image is height, width and channels of an observation; zeros if they are none.
-func NewPortrait(run *Run, of Recording, c Columns, image [3]int) (*Portrait, error) {
+// Portrait asks the run about a series that it was not trained on.
+func (r *Run) Portrait() (*Portrait, error) {
+	of, c, image, err := r.unseen()
+	if err != nil {
+		return nil, err
+	}
 	T := min(len(of.Observations), portraitSteps)
 	begin := len(of.Observations) - T // what is held out is at the end
 	series := Series{Observations: of.Observations[begin:]}
 	if of.Controls != nil {
 		series.Controls = of.Controls[begin:]
 	}
-	p := &Portrait{Step: run.Step(), Family: run.Family(), Series: of.Name, Channels: c.Observations}
+	p := &Portrait{Step: r.Step(), Family: r.Family(), Series: of.Name, Channels: c.Observations}
 	able := func(err error) error {
 		if errors.Is(err, ErrUnable) {
 			return nil
 		}
 		return err
 	}
-	horizon := min(run.Horizon(), T/2)
+	horizon := min(r.Horizon(), T/2)
 	if horizon < 1 {
 		return p, nil
 	}
 	var regime []int
-	segments, err := run.Segment(series, 0)
+	segments, err := r.Segment(series, 0)
 	if err == nil && image[0] == 0 {
 		p.Raster, regime = segments.Probability, segments.Regime
 	}
-	systems, systemsErr := run.Systems(c.DT)
+	systems, systemsErr := r.Systems(c.DT)
 	for _, s := range systems {
 		list := []Mode{}
 		for _, m := range s.Modes {
@@ -102,12 +110,57 @@ func NewPortrait(run *Run, of Recording, c Columns, image [3]int) (*Portrait, er
 		regimes = len(segments.Probability[0])
 	}
 	p.Colours = figure.Colours(regimes)
-	filtered, filterErr := run.Filter(series, 0)
+	filtered, filterErr := r.Filter(series, 0)
 	if filterErr == nil {
 		p.States = mainDirections(filtered.Mean, regime)
 	}
-	forecastErr := p.forecast(run, series, horizon, image)
+	forecastErr := p.forecast(r, series, horizon, image)
 	return p, errors.Join(able(err), able(systemsErr), able(filterErr), able(forecastErr))
+}
+
+// heldOut is a recording that is held out; if it is the end of one that was split by time, with what is before it.
+func heldOut(list []Recording) Recording {
+	at := 0
+	for i, r := range list {
+		if r.Part == files.Test || r.Part == files.Validation && list[at].Part != files.Test {
+			at = i
+		}
+	}
+	chosen := list[at]
+	whole := Join(list[:at+1])
+	joined := whole[len(whole)-1]
+	switch {
+	case chosen.Part == files.Training:
+		chosen.Name = "training data, since nothing is held out"
+	case len(joined.Observations) > len(chosen.Observations):
+		joined.Name = fmt.Sprintf("%s, of which the last %d steps are held out", filepath.Base(joined.Name),
+			len(chosen.Observations))
+		return joined
+	default:
+		chosen.Name = "held-out " + filepath.Base(chosen.Name)
+	}
+	return chosen
+}
+
+// unseen is a series that the run was not trained on, a held-out recording or an episode that is simulated anew, with
+// height, width and channels of its images, or zeros.
+func (r *Run) unseen() (Recording, Columns, [3]int, error) {
+	if r.env == nil {
+		list, columns, err := r.Recordings()
+		if err != nil {
+			return Recording{}, columns, [3]int{}, err
+		}
+		return heldOut(list), columns, [3]int{}, nil
+	}
+	c := r.config
+	// Another stream than that of the training episodes, which begin at the seed of the run.
+	d, err := files.Generate(r.env, rng.New(c.Seed, rng.Evaluation), 1, max(c.Env.Length, 2*c.Eval.Horizon))
+	if err != nil {
+		return Recording{}, Columns{}, [3]int{}, fmt.Errorf("simulate an episode: %w", err)
+	}
+	list, columns := RecordingsOf(d)
+	list[0].Name = "an episode of " + c.Env.Kind + " that is simulated anew"
+	return list[0], columns, d.Image, nil
 }
 
 // forecast predicts the end of the series from what is before it.

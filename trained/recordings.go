@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
@@ -14,13 +15,13 @@ import (
 // Recordings are the data that a run on own data was trained and tested with, read again from its files. It returns
 // ErrUnable for a run on a simulator.
 func (r *Run) Recordings() ([]Recording, Columns, error) {
-	data, err := job.Recordings(r.trained.Config, r.trained.Folder)
+	data, err := r.recordings()
 	if err != nil {
 		return nil, Columns{}, err
 	}
 	if data == nil {
 		return nil, Columns{}, fmt.Errorf("%w: env.kind=%s is simulated, the run has no recordings", ErrUnable,
-			r.trained.Config.Env.Kind)
+			r.config.Env.Kind)
 	}
 	list, columns := RecordingsOf(data.Scale.Invert(data.Set))
 	for i := range data.Set.Episodes {
@@ -37,7 +38,7 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 // Read reads other files as the run reads its own: the same columns, times, grid and transforms (env.observe,
 // env.time, …). What how says has precedence. Files that do not have these columns are read by how alone.
 func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
-	usual, own, err := job.Reading(r.trained.Config)
+	usual, own, err := job.Reading(r.config)
 	if err != nil {
 		return nil, fmt.Errorf("read as the run does: %w", err)
 	}
@@ -53,6 +54,45 @@ func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
 		return d, nil
 	}
 	return nil, err
+}
+
+// Selection says which recordings a question is about: those of files, or the run's own.
+type Selection struct {
+	Files []string
+	How   files.Options // of reading Files: it has precedence over how the run reads its own
+	Part  string        // of the run's own: training, validation or test; empty: all, with those that were split joined
+}
+
+// parts are the words of Selection.Part.
+var parts = map[string]files.Part{"training": files.Training, "validation": files.Validation, "test": files.Test}
+
+// Select reads what a question is about, in the units of the data. It returns ErrUnable where a run on a simulator is
+// asked about its own data, and config.ErrUsage for a part that there is none of.
+func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
+	if len(s.Files) > 0 {
+		if s.Part != "" {
+			return nil, Columns{}, config.Usagef("--part %s: it is about the run's own data, not about --data", s.Part)
+		}
+		d, err := r.Read(s.Files, s.How)
+		if err != nil {
+			return nil, Columns{}, err
+		}
+		list, columns := RecordingsOf(d)
+		return list, columns, r.Fits(columns)
+	}
+	list, columns, err := r.Recordings()
+	if err != nil || s.Part == "" {
+		return Join(list), columns, err
+	}
+	part, ok := parts[s.Part]
+	if !ok {
+		return nil, columns, config.Usagef("--part %s: it takes training, validation or test", s.Part)
+	}
+	list = slices.DeleteFunc(list, func(r Recording) bool { return r.Part != part })
+	if len(list) == 0 {
+		return nil, columns, config.Usagef("--part %s: the run has no such recordings", s.Part)
+	}
+	return list, columns, nil
 }
 
 // Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
@@ -119,11 +159,11 @@ func columnsOf(d *files.Dataset) Columns {
 // Columns are the names of the channels of the data that the run was trained on, and the time between two steps. A
 // simulator's channels are y1, y2, … and u1, u2, …
 func (r *Run) Columns() (Columns, error) {
-	if r.trained.Env == nil {
+	if r.env == nil {
 		_, c, err := r.Recordings()
 		return c, err
 	}
-	s := r.trained.Env.Spec()
+	s := r.env.Spec()
 	c := Columns{DT: s.DT}
 	for i := range s.Observation {
 		c.Observations = append(c.Observations, fmt.Sprintf("y%d", i+1))

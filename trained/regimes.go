@@ -16,9 +16,9 @@ import (
 // Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of
 // their steps and its place there. It is empty for other models, and where regimes were not kept. own are the
 // recordings of a run that did not simulate them.
-func (r *Opened) Regimes(own *protocol.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
-	m, ok := r.Model.(model.Remembering)
-	if !ok || r.Env == nil && own == nil {
+func (r *Run) Regimes(own *protocol.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
+	m, ok := r.model.(model.Remembering)
+	if !ok || r.env == nil && own == nil {
 		return model.Regimes{}, nil, nil, nil
 	}
 	var lengths []int
@@ -33,8 +33,8 @@ func (r *Opened) Regimes(own *protocol.Recordings) (regimes model.Regimes, recor
 			add(i, own.Set.Episodes[i].T)
 		}
 	} else {
-		for i := range r.Config.Env.Episodes {
-			add(i, r.Config.Env.Length)
+		for i := range r.config.Env.Episodes {
+			add(i, r.config.Env.Length)
 		}
 	}
 	if regimes, err = m.Regimes(lengths); err != nil {
@@ -45,7 +45,7 @@ func (r *Opened) Regimes(own *protocol.Recordings) (regimes model.Regimes, recor
 
 // writeRegimes writes regimes.npz to a folder: probability and spread [N,K] over all steps of the training recordings,
 // regime [N], the most likely one, and recording [N] and step [N], where the row belongs.
-func (r *Opened) writeRegimes(own *protocol.Recordings, dir string) error {
+func (r *Run) writeRegimes(own *protocol.Recordings, dir string) error {
 	found, recording, step, err := r.Regimes(own)
 	if err != nil || found.K == 0 {
 		return err

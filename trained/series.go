@@ -45,7 +45,7 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	if err != nil {
 		return b, err
 	}
-	if err := flatten(b.Observations, observed, d.NX, r.trained.Scale.Observations, "observations"); err != nil {
+	if err := flatten(b.Observations, observed, d.NX, r.scale.Observations, "observations"); err != nil {
 		return b, err
 	}
 	hide(&b)
@@ -70,7 +70,7 @@ func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
 		return nil, fmt.Errorf("%w: %d rows of controls for %d time steps", ErrSeries, len(u), T)
 	}
 	flat := make([]float32, T*d.NU)
-	return flat, flatten(flat, u, d.NU, r.trained.Scale.Controls, "controls")
+	return flat, flatten(flat, u, d.NU, r.scale.Controls, "controls")
 }
 
 // flatten scales rows in float64 and rounds once.
@@ -94,7 +94,7 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 
 // scaled undoes the scaling alone: rows in the units of the data, or of their transforms.
 func (r *Run) scaled(x []float32, width int) [][]float64 {
-	list, scale := rows(x, width), r.trained.Scale.Observations
+	list, scale := rows(x, width), r.scale.Observations
 	if len(scale.Mean) > 0 {
 		for _, row := range list {
 			for i := range row {
@@ -107,7 +107,7 @@ func (r *Run) scaled(x []float32, width int) [][]float64 {
 
 // deviations are rows of standard deviations in the units of the data.
 func (r *Run) deviations(x []float32, width int) [][]float64 {
-	list, scale := rows(x, width), r.trained.Scale.Observations
+	list, scale := rows(x, width), r.scale.Observations
 	if len(scale.SD) > 0 {
 		for _, row := range list {
 			for i := range row {

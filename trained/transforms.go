@@ -10,12 +10,12 @@ import (
 )
 
 // transform is what training does to a channel before it scales it.
-func (r *Run) transform(c int) files.Transform { return r.trained.Scale.Observations.Transform(c) }
+func (r *Run) transform(c int) files.Transform { return r.scale.Observations.Transform(c) }
 
 // lag is how many steps before a series its values depend on; 0 if no channel is a difference.
 func (r *Run) lag() int {
 	most := 0
-	for _, t := range r.trained.Scale.Observations.Transforms {
+	for _, t := range r.scale.Observations.Transforms {
 		most = max(most, t.Lag)
 	}
 	return most
@@ -23,7 +23,7 @@ func (r *Run) lag() int {
 
 // transforms reports whether any channel is transformed.
 func (r *Run) transforms() bool {
-	return slices.ContainsFunc(r.trained.Scale.Observations.Transforms,
+	return slices.ContainsFunc(r.scale.Observations.Transforms,
 		func(t files.Transform) bool { return t != files.Transform{} })
 }
 

@@ -9,9 +9,9 @@ import (
 
 // seasonalGrowth is a run on logarithmic changes over two steps, scaled by 0.5 around 0.1, beside a channel as it is.
 func seasonalGrowth() *Run {
-	return &Run{trained: &Opened{Scale: files.Normalisation{Observations: files.Scale{
+	return &Run{scale: files.Normalisation{Observations: files.Scale{
 		Mean: []float64{0.1, 5}, SD: []float64{0.5, 2}, Transforms: []files.Transform{{Log: true, Lag: 2}, {}},
-	}}}}
+	}}}
 }
 
 // A forecast of logarithmic changes over two steps, by hand: log x_t = log x_{t−2} + 0.1 + 0.5·m_t, with the model's values
@@ -37,7 +37,7 @@ func TestForecast_UndoesTransforms(t *testing.T) {
 // channel is twice that of one.
 func TestForecast_NoiseAddsUp(t *testing.T) {
 	r := seasonalGrowth()
-	r.trained.Scale.Observations.Transforms[0].Lag = 1
+	r.scale.Observations.Transforms[0].Lag = 1
 	var f Forecast
 	for range 500 {
 		f.Paths = append(f.Paths, [][]float64{{0, 5}, {0, 5}})

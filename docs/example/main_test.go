@@ -65,7 +65,7 @@ func TestTrain_SameBitsForAnyNumberOfWorkers(t *testing.T) {
 	if likelihood, validated := two.Info().Metrics["validation_elbo"]; !validated || likelihood < -2 {
 		t.Errorf("the model has not learned: its log-likelihood is %g nats per step", likelihood)
 	}
-	if _, err := two.Evaluate(""); err != nil {
+	if _, err := two.Evaluate(switchyard.Question{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(o.RunsDir, "own", "tables", "ahead.csv")); err != nil {

@@ -232,7 +232,7 @@ func TestFormats_KeepTheContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Generate(env, rng.New(3, rng.Episode), 4, 30, [3]int{})
+	d, err := Generate(env, rng.New(3, rng.Episode), 4, 30)
 	if err != nil {
 		t.Fatal(err)
 	}

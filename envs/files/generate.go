@@ -9,8 +9,11 @@ import (
 
 // Generate simulates the first episodes of an environment under a key, as one data set. image has
 // height, width and channels where observations are images, else zeros.
-func Generate(env envs.Env, key rng.Key, episodes, steps int, image [3]int) (*Dataset, error) {
-	d := &Dataset{Spec: env.Spec(), Image: image}
+func Generate(env envs.Env, key rng.Key, episodes, steps int) (*Dataset, error) {
+	d := &Dataset{Spec: env.Spec()}
+	if e, ok := env.(envs.Pictured); ok {
+		d.Image = e.Image()
+	}
 	for i := range episodes {
 		e := Episode{Part: Unassigned, Source: fmt.Sprintf("episode %d", i)}
 		env.Simulate(&e.Episode, key, uint32(i), steps)

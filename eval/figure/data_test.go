@@ -21,12 +21,12 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-func simulate(t testing.TB, env envs.Env, err error, image [3]int) *files.Dataset {
+func simulate(t testing.TB, env envs.Env, err error) *files.Dataset {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := files.Generate(env, rng.New(1, rng.Episode), 2, 12, image)
+	d, err := files.Generate(env, rng.New(1, rng.Episode), 2, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func dataFigures(t testing.TB) map[string]figure.Figure {
 	t.Helper()
 	both := []int{0, 1}
 	m, err := maze.New(maze.A())
-	mazes := simulate(t, m, err, [3]int{})
+	mazes := simulate(t, m, err)
 	r, err := reacher.New(reacher.DefaultConfig())
-	arms := simulate(t, r, err, [3]int{})
+	arms := simulate(t, r, err)
 	h, err := hopper.New(hopper.DefaultConfig())
-	hoppers := simulate(t, h, err, [3]int{})
+	hoppers := simulate(t, h, err)
 	b, err := ball.New(ball.DefaultConfig())
-	balls := simulate(t, b, err, [3]int{ball.Size, ball.Size, 1})
+	balls := simulate(t, b, err)
 	n, err := noise.New(9, 7)
 	return map[string]figure.Figure{
 		"maze":         figure.Maze("maze", mazes, both, m.Walls(), 0.06),
@@ -53,7 +53,7 @@ func dataFigures(t testing.TB) map[string]figure.Figure {
 		"images":       figure.Images("images", balls, both),
 		"trajectories": figure.Trajectories("trajectories", mazes, both),
 		"labels":       figure.Trajectories("labels", balls, []int{1}),
-		"noise":        figure.Trajectories("noise", simulate(t, n, err, [3]int{}), []int{0}),
+		"noise":        figure.Trajectories("noise", simulate(t, n, err), []int{0}),
 		"own":          figure.Trajectories("own", ownData(t), both),
 	}
 }
@@ -156,7 +156,7 @@ func TestTrajectories_TableAsTheFile(t *testing.T) {
 // and at the step before a contact it is near it.
 func TestHopper_StandsOnTheGround(t *testing.T) {
 	h, err := hopper.New(hopper.DefaultConfig())
-	d := simulate(t, h, err, [3]int{})
+	d := simulate(t, h, err)
 	dir := t.TempDir()
 	if _, err := figure.Hopper("hopper", d, []int{0, 1}).Write(dir); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,6 @@ func aheadProtocol() Protocol {
 
 func (s Subject) ahead() eval.AheadOptions {
 	return eval.AheadOptions{
-		Seed: s.Seed, Episodes: s.task(aheadEpisodes).Episodes, Length: s.Length,
-		Horizon: s.Horizon, Samples: s.Samples, Window: s.Window, Threads: s.Threads,
+		Question: s.task(aheadEpisodes).Question, Seed: s.Seed, Length: s.Length, Samples: s.Samples, Window: s.Window,
 	}
 }

@@ -37,8 +37,7 @@ func fhn(s Subject) (Findings, error) {
 
 func (s Subject) oscillator() eval.FHNOptions {
 	o := eval.DefaultFHNOptions()
-	o.Seed, o.Episodes, o.Length = s.Seed, s.Episodes, s.Length
-	o.Horizon, o.Samples, o.Window, o.Threads = s.Horizon, s.Samples, s.Window, s.Threads
-	o.AllStarts, o.Fresh = s.AllStarts, s.Fresh
+	o.Question, o.Seed, o.Training, o.Length = s.Question, s.Seed, s.Training, s.Length
+	o.Samples, o.Window = s.Samples, s.Window
 	return o
 }

@@ -28,21 +28,18 @@ type Protocol struct {
 	run     func(s Subject) (Findings, error)
 }
 
-// Subject is what is measured, and how.
+// Subject is what is measured, and what is asked of it.
 type Subject struct {
 	Forecaster model.Forecaster
 	Env        envs.Env    // nil: its data are recordings
 	Recordings *Recordings // nil: its data are simulated
 
-	Seed             uint64 // of the run
-	Episodes, Length int    // of training
-	Test             int    // episodes of the test; 0: as many as the protocol is made for
-	Prefix           int    // steps before a prediction, if the protocol lets them be chosen; 0: four
-	Horizon, Samples int
-	Stride, Season   int  // of recordings, see eval.RecordedOptions
-	Window           int  // steps filtered before a prediction; 0: all
-	AllStarts, Fresh bool // see eval.FHNOptions
-	Threads          int  // never changes a result
+	eval.Question        // with its horizon
+	Seed          uint64 // of the run
+	Training      int    // episodes of training
+	Length        int    // steps of each, or of a window
+	Samples       int    // latent rollouts whose average is the predictive mean
+	Window        int    // steps filtered before a prediction; 0: all
 }
 
 // Findings are what a protocol found.
@@ -114,15 +111,12 @@ func (p Protocol) Run(s Subject) (Findings, error) {
 
 // task is what a protocol of an environment is asked, where it is made for the given number of episodes.
 func (s Subject) task(episodes int) eval.Task {
-	t := eval.Task{
-		Seed: s.Seed, Training: s.Episodes, Length: s.Length, Episodes: episodes,
-		Prefix: eval.DefaultPrefix, Samples: s.Samples, Threads: s.Threads,
+	t := eval.Task{Question: s.Question, Seed: s.Seed, Training: s.Training, Length: s.Length, Samples: s.Samples}
+	if t.Episodes == 0 {
+		t.Episodes = episodes
 	}
-	if s.Test > 0 {
-		t.Episodes = s.Test
-	}
-	if s.Prefix > 0 {
-		t.Prefix = s.Prefix
+	if t.Prefix == 0 {
+		t.Prefix = eval.DefaultPrefix
 	}
 	return t
 }

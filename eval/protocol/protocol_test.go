@@ -37,8 +37,8 @@ func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
 		t.Fatal(err)
 	}
 	return protocol.Subject{
-		Forecaster: m.(model.Forecasting).NewForecaster(), Env: env, Seed: c.Seed, Episodes: c.Env.Episodes, Length: c.Env.Length,
-		Horizon: 10, Samples: 2, Test: 30,
+		Forecaster: m.(model.Forecasting).NewForecaster(), Env: env, Seed: c.Seed, Training: c.Env.Episodes, Length: c.Env.Length,
+		Samples: 2, Question: eval.Question{Horizon: 10, Episodes: 30},
 	}
 }
 

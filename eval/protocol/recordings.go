@@ -62,8 +62,7 @@ func (s Subject) recorded() eval.RecordedOptions {
 		test = split.Validation
 	}
 	o := eval.RecordedOptions{
-		Seed: s.Seed, Prefix: s.Prefix, Horizon: s.Horizon, Samples: s.Samples, Threads: s.Threads, Stride: s.Stride,
-		Season:   s.Season,
+		Question: s.Question, Seed: s.Seed, Samples: s.Samples,
 		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean,
 		Deviations: s.Recordings.Scale.Observations.SD,
 	}

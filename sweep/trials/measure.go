@@ -1,7 +1,6 @@
 package trials
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -136,27 +134,13 @@ func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 
 // protocol measures a run with its best parameters so far.
 func (r *runner) protocol(o lead.Order, name string) (eval.Numbers, error) {
-	folder := filepath.Join(r.runsDir, o.Name)
-	run, err := trained.Of(o.Config, folder, checkpoint.Best)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		run, err = trained.Of(o.Config, folder, checkpoint.Last)
-	}
+	run, err := trained.Of(o.Config, filepath.Join(r.runsDir, o.Name), trained.Best)
 	if err != nil {
 		return nil, err
 	}
-	options := trained.MeasureOptions{Threads: r.threads}
-	if options.Recordings, err = job.Recordings(o.Config, folder); err != nil {
+	e, err := run.Evaluate(eval.Question{Protocol: name, Threads: r.threads})
+	if err != nil {
 		return nil, err
 	}
-	for _, p := range Protocols(o.Config) {
-		if p.Name != name {
-			continue
-		}
-		e, err := run.Measure(p, options)
-		if err != nil {
-			return nil, err
-		}
-		return e.Numbers, nil
-	}
-	return nil, fmt.Errorf("there is no protocol %s for env.kind=%s", name, o.Config.Env.Kind)
+	return e.Numbers, nil
 }

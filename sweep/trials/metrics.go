@@ -9,7 +9,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -71,18 +70,6 @@ func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint
 	return gflop * float64(updates) * (1 + c.Level - best)
 }
 
-// Protocols lists the evaluations for a configuration.
-func Protocols(c config.Config) []protocol.Protocol {
-	if c.Recorded() {
-		return protocol.For(c.Env.Kind, nil)
-	}
-	env, err := config.Environment(c)
-	if err != nil {
-		return nil
-	}
-	return protocol.For(c.Env.Kind, env)
-}
-
 // checkMetrics reports metrics that no run has.
 func (f *File) checkMetrics(b *Base) {
 	usual := []string{ValidationELBO, BestELBO, Objective, BestObjective, Updates, GFLOP}
@@ -112,7 +99,7 @@ func (f *File) checkMetrics(b *Base) {
 		case isEval:
 			name, metric, _ := strings.Cut(measured, "/")
 			var list []string
-			for _, p := range Protocols(b.Config) {
+			for _, p := range trained.Protocols(b.Config) {
 				list = append(list, p.Name)
 			}
 			f.known(at, m.Name, name, list, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
@@ -188,7 +175,7 @@ func reports(c config.Config, name string) ([]eval.Metric, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range Protocols(c) {
+	for _, p := range trained.Protocols(c) {
 		if p.Name == name {
 			return trained.Metrics(c, p, recordings)
 		}

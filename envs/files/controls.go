@@ -1,10 +1,8 @@
-package cmd
+package files
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,26 +10,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/envs/files"
-
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // controlFault is an error about a file of controls.
 func controlFault(path, place, remedy, format string, args ...any) error {
-	return dataFault(&files.Error{File: path, Place: place, Problem: fmt.Sprintf(format, args...), Remedy: remedy})
+	return &Error{File: path, Place: place, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// readControls reads the controls of coming steps, a row each, in the order of names.
-func readControls(path string, names []string) ([][]float64, error) {
-	if len(names) == 0 {
-		return nil, config.Usagef("--controls %s: the model takes no controls", path)
-	}
+// ReadControls reads the controls of coming steps, a row each, in the order of names.
+func ReadControls(path string, names []string) ([][]float64, error) {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, config.Usagef("read the controls: %w", err)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the controls: %w", err)
 	}
@@ -48,13 +37,13 @@ func readControls(path string, names []string) ([][]float64, error) {
 		}
 		for _, name := range []string{"u", "controls"} {
 			if slices.Contains(archive.Names(), name) {
-				x, err := archive.Read(name, files.DefaultLimit)
+				x, err := archive.Read(name, DefaultLimit)
 				return controlRows(path, x, err, len(names))
 			}
 		}
 		return nil, controlFault(path, "", "name the controls u", "it has no array u, but %v", archive.Names())
 	case ".npy":
-		x, err := npy.Read(f, files.DefaultLimit)
+		x, err := npy.Read(f, DefaultLimit)
 		return controlRows(path, x, err, len(names))
 	}
 	return readControlTable(path, f, names)

@@ -1,4 +1,4 @@
-package cmd
+package serving
 
 import (
 	"bufio"
@@ -8,10 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/number"
-	"github.com/switchyard-ml/switchyard/serving"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // maxLine is the longest line of an observation.
@@ -19,58 +18,58 @@ const maxLine = 1 << 20
 
 // lineRequest is a line of filter --in -: an observation alone, or with its controls.
 type lineRequest struct {
-	Observation []serving.Number `json:"observation"`
-	Controls    []float64        `json:"controls,omitempty"`
+	Observation []Number  `json:"observation"`
+	Controls    []float64 `json:"controls,omitempty"`
 }
 
-// lineAnswer is a line for each of them.
-type lineAnswer struct {
-	Step     int              `json:"step"`
-	Mean     []serving.Number `json:"mean"`
-	SD       []serving.Number `json:"sd"`
-	Weights  []serving.Number `json:"weights"`
-	Expected []serving.Number `json:"expected"`
+// Line is the answer to each of them.
+type Line struct {
+	Step     int      `json:"step"`
+	Mean     []Number `json:"mean"`
+	SD       []Number `json:"sd"`
+	Weights  []Number `json:"weights"`
+	Expected []Number `json:"expected"`
 }
 
-// filterLines filters observations as they come, a JSON line each: [1.2, null], or {"observation": [1.2, null],
+// Lines filters observations as they come, a JSON line each: [1.2, null], or {"observation": [1.2, null],
 // "controls": [0.5]}. Each is answered by a JSON line before the next one is read.
-func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
+func Lines(run *trained.Run, in io.Reader, to io.Writer) error {
 	online, err := run.Online()
 	if err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	out := json.NewEncoder(raw(a.out))
-	state := &switchyard.State{}
+	out := json.NewEncoder(to)
+	state := &trained.State{}
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" {
 			continue
 		}
 		fault := func(err error) error {
-			return dataFault(&files.Error{
+			return &files.Error{
 				File: "stdin", Place: fmt.Sprintf("line %d", n), Problem: err.Error(),
 				Remedy: `write a line for each step: [1.2, null] or {"observation": [1.2, null], "controls": [0.5]}`,
-			})
+			}
 		}
 		var q lineRequest
 		if strings.HasPrefix(text, "[") {
 			err = json.Unmarshal([]byte(text), &q.Observation)
 		} else {
-			err = serving.Decode(strings.NewReader(text), &q)
+			err = Decode(strings.NewReader(text), &q)
 		}
 		if err != nil {
 			return fault(err)
 		}
-		o := switchyard.Observation{Controls: q.Controls}
+		o := trained.Observation{Controls: q.Controls}
 		for _, v := range q.Observation {
 			o.Values = append(o.Values, float64(v))
 		}
-		if err := online.Step([]*switchyard.State{state}, []switchyard.Observation{o}); err != nil {
+		if err := online.Step([]*trained.State{state}, []trained.Observation{o}); err != nil {
 			return fault(err)
 		}
-		if err := out.Encode(lineAnswer{
+		if err := out.Encode(Line{
 			state.Steps, number.List(state.Mean), number.List(state.SD),
 			number.List(state.Weights), number.List(state.Expected),
 		}); err != nil {
@@ -78,7 +77,7 @@ func (a *app) filterLines(run *switchyard.Run, in io.Reader) error {
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return dataFault(&files.Error{File: "stdin", Problem: fmt.Sprintf("a line is longer than %d bytes", maxLine)})
+		return &files.Error{File: "stdin", Problem: fmt.Sprintf("a line is longer than %d bytes", maxLine)}
 	} else if err != nil {
 		return fmt.Errorf("read the observations: %w", err)
 	}

@@ -1,0 +1,285 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/export"
+	"github.com/switchyard-ml/switchyard/serving"
+	"github.com/switchyard-ml/switchyard/trained"
+)
+
+func (a *app) forecastCommand() *cobra.Command {
+	var f asking
+	q := trained.Query{}
+	var controls string
+	var levels []float64
+	c := a.question(&f, "forecast NAME", "Predict what follows recordings",
+		`Predict what follows the end of recordings, with quantiles of what will be observed,
+in the units and under the names of the data. Files hold mean [horizon, channels],
+quantiles [levels, horizon, channels] and levels; of several recordings, behind an axis
+of recordings.`,
+		"  "+a.invoked+" forecast mine --horizon 24 --out next.npz,next.svg\n  "+a.invoked+" forecast mine --data "+
+			"today.csv --horizon 10 --controls plan.csv --quantiles 0.1,0.5,0.9",
+		func(run *trained.Run) error {
+			for _, level := range levels {
+				if !(level > 0 && level < 1) {
+					return config.Usagef("--quantiles %v: a quantile lies between 0 and 1", level)
+				}
+			}
+			slices.Sort(levels)
+			list, columns, err := a.recordings(&f, run)
+			if err != nil {
+				return err
+			}
+			if q.Horizon == 0 {
+				q.Horizon = run.Horizon()
+			}
+			q.Seed = f.seed
+			if controls != "" {
+				if q.Controls, err = readControls(controls, columns); err != nil {
+					return err
+				}
+				if len(q.Controls) < q.Horizon {
+					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls),
+						q.Horizon)
+				}
+				q.Controls = q.Controls[:q.Horizon]
+			} else if len(columns.Controls) > 0 {
+				fmt.Fprintf(a.err, "warning: without --controls, %v are zero from the end of the recording on\n", columns.Controls)
+			}
+			y, err := run.ForecastAll(list, columns, q, levels)
+			if err != nil {
+				return err
+			}
+			return a.tell(&f, y)
+		})
+	c.Aliases = []string{"predict"}
+	f.add(c, "continue")
+	a.jsonFlag(c)
+	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
+	c.Flags().IntVar(&q.Samples, "samples", 0, "paths of the forecast (default: eval.samples of the run)")
+	c.Flags().StringVar(&controls, "controls", "", "file with the controls of these steps: CSV with their names, or "+
+		"npz or npy with u [horizon, controls]")
+	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "levels of the quantiles")
+	return c
+}
+
+func (a *app) filterCommand() *cobra.Command {
+	var f asking
+	c := a.question(&f, "filter NAME", "Infer latent states from recordings",
+		`Infer the latent state and the mixing weights of each step of recordings. Files hold
+mean and sd [steps, states] and weights [steps, regimes].
+
+With --in -, observations come on stdin as JSON lines, [1.2, null] or
+{"observation": [1.2, null], "controls": [0.5]}, and each is answered by a line at once.
+serve --model does the same over HTTP and NATS.`,
+		"  "+a.invoked+" filter mine --in data.npz --out states.npz\n  sensor | "+a.invoked+" filter mine --in -",
+		func(run *trained.Run) error {
+			if len(f.data) == 1 && f.data[0] == "-" {
+				return dataFault(serving.Lines(run, a.in, raw(a.out)))
+			}
+			return a.about(&f, func(run *trained.Run, list []trained.Recording, _ trained.Columns) (*trained.Answer, error) {
+				return run.FilterAll(list, f.seed)
+			})(run)
+		})
+	f.add(c, "filter")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) smoothCommand() *cobra.Command {
+	var f asking
+	c := a.question(&f, "smooth NAME", "Infer states from whole recordings, and fill gaps",
+		`Infer the latent state of each step from all of a recording, before and after it, and
+what the model expects to be observed there: missing values are filled in. Files hold
+observations [steps, channels], mean and sd [steps, states].`,
+		"  "+a.invoked+" smooth mine --data gaps.csv --out whole.csv,whole.png",
+		a.about(&f, (*trained.Run).SmoothAll))
+	f.add(c, "smooth")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) segmentCommand() *cobra.Command {
+	var f asking
+	c := a.question(&f, "segment NAME", "Divide recordings into regimes",
+		`Divide recordings into regimes: the probability of each regime at each step, how long
+regimes last, what follows what, and the linear system of each with its eigenvalues,
+time constants and periods. Files hold probability [steps, regimes] and regime [steps],
+and for each regime A, B, bias, Q, eigenvalues, time_constants, periods, dwell_mean,
+dwell_median, visits and steps, and transitions [regimes, regimes].`,
+		"  "+a.invoked+" segment mine --out regimes.npz,regimes.svg",
+		a.about(&f, func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error) {
+			return run.SegmentAll(list, c, f.seed)
+		}))
+	f.add(c, "segment")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) linearizeCommand() *cobra.Command {
+	var f asking
+	c := a.question(&f, "linearize NAME", "Give the linear system at each step of recordings",
+		`Give the linear system z' = A z + B u + bias that leads to each step of recordings, at
+the mixing weights that the filter infers there, and C, the sensitivity of the observed
+channels to the latent state. B and C are in the units of the data. Files hold
+A [steps, states, states], B, bias, C, state and moduli; the first step has none.`,
+		"  "+a.invoked+" linearize mine --data today.csv --out systems.npz",
+		a.about(&f, func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error) {
+			return run.LinearizeAll(list, c, f.seed)
+		}))
+	f.add(c, "linearize along")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	var f asking
+	var q trained.SimulateQuery
+	var controls string
+	c := a.question(&f, "simulate NAME", "Make up series by the model alone",
+		`Draw series from the trained model alone: initial states, regimes, noise and
+observations, in the units and under the names of the data. Files hold y and mean
+[steps, channels], states [steps, states] and weights [steps, regimes], behind an axis
+of episodes if there are several: data commands read the npz.`,
+		"  "+a.invoked+" simulate mine --steps 500 --episodes 3 --out made.npz,made.svg\n  "+
+			a.invoked+" simulate mine --in data.npz --out made.npz",
+		func(run *trained.Run) error {
+			q.Seed = f.seed
+			if len(f.data) > 0 {
+				list, columns, err := a.recordings(&f, run)
+				if err != nil {
+					return err
+				}
+				made, err := run.SimulateLike(list, f.seed)
+				if err != nil {
+					return err
+				}
+				return a.tell(&f, trained.Simulations(made, columns))
+			}
+			columns, err := run.Columns()
+			if err != nil {
+				return err
+			}
+			if controls != "" {
+				if q.Controls, err = readControls(controls, columns); err != nil {
+					return err
+				}
+				q.Steps = len(q.Controls)
+			}
+			list, err := run.Simulate(q)
+			if err != nil {
+				return err
+			}
+			return a.tell(&f, trained.Simulations(list, columns))
+		})
+	f.addOut(c)
+	a.jsonFlag(c)
+	f.reading.add(c)
+	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its "+
+		"controls and of its length")
+	c.Flags().StringVar(&controls, "controls", "", "file with the controls, a row for each step, in place of --steps: "+
+		"CSV, npz or npy")
+	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps of a series")
+	c.Flags().IntVar(&q.Episodes, "episodes", 1, "how many series")
+	return c
+}
+
+// readControls reads the controls of coming steps, a row each.
+func readControls(path string, c trained.Columns) ([][]float64, error) {
+	if len(c.Controls) == 0 {
+		return nil, config.Usagef("--controls %s: the model takes no controls", path)
+	}
+	rows, err := files.ReadControls(path, c.Controls)
+	return rows, dataFault(err)
+}
+
+func (a *app) backtestCommand() *cobra.Command {
+	var f asking
+	var q eval.Question
+	c := a.question(&f, "backtest NAME", "Test forecasts on recordings, beside simple rules",
+		`Predict recordings that training never saw from starts all along them, and score the
+forecasts: MAE, RMSE, MASE, CRPS and how much of what was observed lay in the predicted
+intervals, beside persistence, the last season, linear least squares and an
+autoregression with controls. The rules are fitted to the training recordings. Files
+hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predictors.`,
+		"  "+a.invoked+" backtest mine --horizon 12\n  "+a.invoked+" backtest mine --data later.csv --season 24 --out "+
+			"test.json,test.svg",
+		func(run *trained.Run) error {
+			data, err := f.read(run)
+			if err != nil {
+				return err
+			}
+			q.Threads = a.cores
+			r, err := run.Backtest(data, q)
+			if errors.Is(err, eval.ErrOptions) {
+				return config.Hint(config.Usage(err), "choose a smaller --prefix or --horizon")
+			}
+			if errors.Is(err, trained.ErrUnable) {
+				return config.Hint(err, "%s", a.command("eval", run.Info().Name))
+			}
+			if err != nil {
+				return err
+			}
+			y, err := trained.Backtest(r)
+			if err != nil {
+				return err
+			}
+			return a.tell(&f, y)
+		})
+	c.Flags().StringSliceVar(&f.data, "data", nil, "files to predict (default: what the run held out of its own)")
+	c.Flags().StringSliceVar(&f.in, "in", nil, "another word for --data")
+	f.reading.add(c)
+	f.addOut(c)
+	a.jsonFlag(c)
+	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
+	c.Flags().IntVar(&q.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window)")
+	c.Flags().IntVar(&q.Stride, "stride", 0, "time steps from one start to the next (default: a horizon)")
+	c.Flags().IntVar(&q.Season, "season", 0, "time steps of the season that a rule repeats (default: found in the "+
+		"training data)")
+	return c
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var f asking
+	var o trained.ExportOptions
+	var dir string
+	c := a.question(&f, "export NAME", "Write a model for other programs",
+		`Write a trained model for other programs: its tensors as safetensors or npz, with a
+description of its steps that deploy/python/switchyard.py runs with numpy alone; or an
+ONNX file for each step: encoder, initial, filter_step, transition, predict (so many
+steps) and emission. Steps take and give the units of the data.`,
+		"  "+a.invoked+" export mine --format onnx -o model\n  "+a.invoked+" export mine --format npz -o model --horizon 24",
+		func(run *trained.Run) error {
+			if dir == "" {
+				dir = filepath.Join(a.runsDir, run.Info().Name, "export")
+			}
+			paths, err := run.Export(dir, o)
+			if errors.Is(err, export.ErrFormat) {
+				return config.Usagef("--format %s: it takes safetensors, npz or onnx", o.Format)
+			}
+			if errors.Is(err, trained.ErrUnable) {
+				return config.Hint(err, "--format npz and safetensors hold the tensors of every family")
+			}
+			if err != nil {
+				return err
+			}
+			return a.wroteFiles(paths...)
+		})
+	a.jsonFlag(c)
+	c.Flags().StringVar(&o.Format, "format", "npz", "safetensors, npz or onnx")
+	c.Flags().StringVarP(&dir, "out", "o", "", "folder of the files (default: export in the folder of the run)")
+	c.Flags().IntVar(&o.Horizon, "horizon", 0, "steps that the graph predict predicts (default: eval.horizon of the run)")
+	f.addCheckpoint(c)
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]cobra.Completion{"safetensors", "npz", "onnx"},
+		cobra.ShellCompDirectiveNoFileComp))
+	return c
+}

@@ -1,0 +1,15 @@
+package eval
+
+// Question is what may be chosen of a measurement. Flags or a program fill it once, and it reaches what computes the
+// answer as it is; a protocol says which of it there is a choice of. A zero is the usual choice.
+type Question struct {
+	Protocol  string // of Evaluate; empty: the usual one of the environment
+	Episodes  int    // of the test; 0: as many as the protocol is made for
+	Prefix    int    // steps seen before a prediction; 0: as many as the protocol is made for
+	Horizon   int    // steps predicted; 0: eval.horizon of the run
+	Stride    int    // of recordings: steps from one start to the next; 0: a horizon, or less where that gives few starts
+	Season    int    // of recordings: steps of the season that a baseline repeats; 0: found in the training data
+	AllStarts bool   // also predict from every start in the held-out window; costs Horizon times as much
+	Fresh     bool   // predict trajectories that training never saw, instead of the held-out ends
+	Threads   int    // forecasts at a time; 0: one per core. Never changes a result
+}

@@ -1,0 +1,77 @@
+package trained
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/config"
+)
+
+// each asks about every recording.
+func each[A any](list []Recording, ask func(s Series) (A, error)) ([]A, error) {
+	var answers []A
+	for _, r := range list {
+		one, err := ask(r.Series)
+		if err != nil {
+			if len(list) > 1 {
+				err = fmt.Errorf("%s: %w", r.Name, err)
+			}
+			return nil, err
+		}
+		answers = append(answers, one)
+	}
+	return answers, nil
+}
+
+// ForecastAll predicts what follows each recording. levels are those of the quantiles, in ascending order.
+func (r *Run) ForecastAll(list []Recording, c Columns, q Query, levels []float64) (*Answer, error) {
+	answers, err := each(list, func(s Series) (Forecast, error) { return r.Forecast(s, q) })
+	if err != nil {
+		return nil, err
+	}
+	return Forecasts(list, answers, c, levels), nil
+}
+
+// FilterAll infers the latent states of recordings. The same seed gives the same answer.
+func (r *Run) FilterAll(list []Recording, seed uint64) (*Answer, error) {
+	answers, err := each(list, func(s Series) (Filtering, error) { return r.Filter(s, seed) })
+	if err != nil {
+		return nil, err
+	}
+	return Filterings(list, answers), nil
+}
+
+// SmoothAll infers the latent states of recordings from all of them, and fills their gaps.
+func (r *Run) SmoothAll(list []Recording, c Columns) (*Answer, error) {
+	answers, err := each(list, r.Smooth)
+	if err != nil {
+		return nil, err
+	}
+	return Smoothings(list, answers, c), nil
+}
+
+// SegmentAll divides recordings into regimes. The same seed gives the same answer.
+func (r *Run) SegmentAll(list []Recording, c Columns, seed uint64) (*Answer, error) {
+	answers, err := each(list, func(s Series) (Segmentation, error) { return r.Segment(s, seed) })
+	if err != nil {
+		return nil, err
+	}
+	systems, err := r.Systems(c.DT)
+	if err != nil {
+		return nil, err
+	}
+	return Segmentations(list, answers, systems, c), nil
+}
+
+// LinearizeAll gives the linear system at each step of recordings. The same seed gives the same answer.
+func (r *Run) LinearizeAll(list []Recording, c Columns, seed uint64) (*Answer, error) {
+	for _, r := range list {
+		if len(r.Observations) < 2 {
+			return nil, config.Usagef("%s has a single step, to which no system leads", r.Name)
+		}
+	}
+	answers, err := each(list, func(s Series) ([]Linearization, error) { return r.Linearize(s, c.DT, seed) })
+	if err != nil {
+		return nil, err
+	}
+	return Linearizations(list, answers, c), nil
+}
