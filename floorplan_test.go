@@ -83,7 +83,8 @@ lab/chaos:             cluster lab/fault rng store store/checkpoint
 
 worker:                autodiff autodiff/kernel envs envs/files internal/setting internal/vector model rng wire wire/shm
 coordinator/trust:     autodiff/kernel internal/vector wire
-coordinator:           autodiff/kernel coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
+coordinator/exchange:  autodiff/kernel internal/scaling internal/vector wire
+coordinator:           autodiff/kernel coordinator/exchange coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
 lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
 trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint

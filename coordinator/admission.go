@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -41,7 +42,7 @@ func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail stri
 		if w == nil {
 			return "", "", false
 		}
-	case stored:
+	case exchange.Stored:
 		return m.admit(w, msg.Chunk)
 	case *wire.Fetch, *wire.Ready, *wire.Need, *wire.Result, *wire.Chunk, *wire.Bye, *wire.Share, *wire.ChunksAt:
 		switch {
@@ -81,8 +82,7 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		Size: len(m.run.opt.theta), Chunk: 4 * m.run.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
 		DataHash: m.transfer.data.hash, DataSize: m.transfer.data.pieces.Size,
 	}
-	m.run.integers.offer(welcome, &m.cfg, len(m.run.opt.theta))
-	m.run.opt.differences.offer(welcome, &m.cfg, len(m.run.opt.theta))
+	m.cfg.offer(welcome, len(m.run.opt.theta))
 	m.out.send(w, welcome)
 	m.offer(w)
 }

@@ -88,9 +88,9 @@ func (c *Coordinator) expect(to string, msg wire.Message) {
 // affordable reports whether parameters may be sent to a worker alone. If not, they count as lost: they come with the
 // next step, or are asked for again.
 func (c *Coordinator) affordable(cmd thetaCommand) bool {
-	if cmd.to == "" {
+	if cmd.To == "" {
 		return true
 	}
-	_, key := wire.SplitName(cmd.to)
-	return c.gate.State(key, float64(cmd.count)/float64(max(c.machine.run.chunks.Count(), 1)))
+	_, key := wire.SplitName(cmd.To)
+	return c.gate.State(key, float64(cmd.Count)/float64(max(c.machine.run.chunks.Count(), 1)))
 }

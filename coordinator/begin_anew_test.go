@@ -20,11 +20,11 @@ func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	before := slices.Clone(m.run.state)
 	sum := make([]float32, 41)
 	sum[40] = 20
-	if m.run.integers.widen(sum) == 0 || m.run.state[40] <= 20 {
+	if m.run.integers.Widen(sum) == 0 || m.run.state[40] <= 20 {
 		t.Fatalf("exponent %g for a need of 20", m.run.state[40])
 	}
 	m.run.beginAnew(0)
-	if !slices.Equal(m.run.state, before) || m.run.integers.misfit != 0 || m.leasing.pass != 1 {
+	if !slices.Equal(m.run.state, before) || m.run.integers.Misfits() != 0 || m.leasing.pass != 1 {
 		t.Errorf("exponent %g, want %g; pass %d", m.run.state[40], before[40], m.leasing.pass)
 	}
 }
@@ -39,7 +39,7 @@ func TestMachine_RewindsLevels(t *testing.T) {
 	initial, theta := slices.Clone(m.run.state[40:]), make([]float32, 40)
 	sum := make([]float32, 41)
 	sum[40] = 20
-	m.run.integers.close(sum)
+	m.run.integers.Close(sum)
 	for _, c := range []struct{ levels, exponents []float32 }{{[]float32{7}, []float32{10}}, {nil, initial}} {
 		m.rewind(0, &Checkpoint{Theta: theta, Levels: c.levels, BestLoss: math.Inf(1)})
 		if !slices.Equal(m.run.state[40:], c.exponents) {

@@ -1,18 +1,13 @@
 package coordinator
 
 import (
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // command is what the machine wants done; the shell executes commands in order.
 type command interface{ isCommand() }
-
-// recipient is a worker: its name and the mark of its token.
-type recipient struct {
-	id   string
-	mark uint64
-}
 
 type (
 	// sendCommand sends a message to one worker, or to all if to is empty. The shell writes the header. A message with
@@ -22,37 +17,16 @@ type (
 		mark    uint64
 		message wire.Message
 	}
-	// expectCommand lets the chunks [first, end) of a lease in, from the worker named. They are stored in values, which
-	// belong to the shell until closeCommand.
-	expectCommand struct {
-		lease, opening uint64
-		from           string
-		token          uint64
-		step           uint64
-		first, end     int
-		chunks         wire.Chunking
-		values         []float32
-	}
+	// expectCommand lets chunks of a lease in. Their place belongs to the shell until closeCommand.
+	expectCommand struct{ exchange.Expectation }
 	// closeCommand lets no chunk of a lease in any more. What comes after it may use the memory of its values.
 	closeCommand struct{ lease uint64 }
-	// thetaCommand sends chunks of the current parameters to one worker, or to all if to is empty. If there is a base, the
-	// differences of the last update are sent, which go from there to the current parameters.
-	thetaCommand struct {
-		to           string
-		first, count int
-		base         version
-	}
-	// relayCommand sends each section of the current parameters to one worker, the one with its number in to, and tells
-	// all of these who hands it on to the others. Those in direct are sent all of them. The base is as in thetaCommand,
-	// for those in to.
-	relayCommand struct {
-		to       []recipient
-		direct   []string
-		sections wire.Sections
-		base     version
-	}
+	// thetaCommand sends chunks of the current parameters.
+	thetaCommand struct{ exchange.Theta }
+	// relayCommand sends sections of the current parameters to those who hand them on.
+	relayCommand struct{ exchange.Relay }
 	// layCommand tells a worker where in shared memory the current parameters lie.
-	layCommand struct{ to recipient }
+	layCommand struct{ to exchange.Recipient }
 	// sharedCommand says whether the vectors of a worker go by shared memory from now on, and why not.
 	sharedCommand struct {
 		worker string
@@ -96,8 +70,8 @@ type (
 	exchangeCommand struct{ why string }
 	// chosenCommand says how gradients get here from now on, and why the run chose that.
 	chosenCommand struct {
-		sharded bool
-		why     string
+		mode Exchange
+		why  string
 	}
 	// finishCommand ends the run.
 	finishCommand struct{ err error }

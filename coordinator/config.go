@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 
@@ -12,6 +13,16 @@ import (
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
+)
+
+// Exchange is the way of gradients to the coordinator.
+type Exchange = exchange.Mode
+
+// The ways.
+const (
+	Star    = exchange.Star
+	Sharded = exchange.Sharded
+	Auto    = exchange.Auto
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
@@ -20,11 +21,12 @@ import (
 type Coordinator struct {
 	machine  *machine
 	bus      wire.Bus
-	sender   *sender
+	sender   *exchange.Sender
+	subjects wire.Subjects
 	observer Observer
 	log      hclog.Logger
 
-	receiver *receiver
+	receiver *exchange.Receiver
 	inbox    chan incoming
 	asked    chan struct{} // requests for a checkpoint
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
@@ -94,8 +96,9 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		Data: m.transfer.data.hash,
 	}
 	return &Coordinator{
-		machine: m, bus: bus, sender: newSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
-		receiver: newReceiver(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
+		machine: m, bus: bus, subjects: subjects,
+		sender: exchange.NewSender(bus, subjects, m.run.chunks.Count(), log), observer: obs, log: log,
+		receiver: exchange.NewReceiver(), inbox: make(chan incoming, inboxLength), asked: make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: trust.NewReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
@@ -111,9 +114,9 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 			m.cfg.Seed)
 	case len(cp.Theta) != len(m.run.opt.theta):
 		return fmt.Errorf("%w: it has %d parameters, this run %d", ErrMismatch, len(cp.Theta), len(m.run.opt.theta))
-	case len(cp.Levels) != m.run.integers.peaks():
+	case len(cp.Levels) != m.run.integers.Peaks():
 		return fmt.Errorf("%w: it has scales of %d blocks of gradients, this run of %d", ErrMismatch, len(cp.Levels),
-			m.run.integers.peaks())
+			m.run.integers.Peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
@@ -141,7 +144,7 @@ func (c *Coordinator) Parameters() ([]float32, uint64) {
 }
 
 // Levels returns a copy of the levels of gradients as in Checkpoint. It is called as Parameters is.
-func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.integers.levels()) }
+func (c *Coordinator) Levels() []float32 { return slices.Clone(c.machine.run.integers.Levels()) }
 
 // Rejections returns how many messages were refused, by sender and reason, in the order of their first appearance. It
 // may be called at any time.
@@ -161,14 +164,14 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	defer c.gate.Delivering(c.machine.cfg.Run, nil)
 	c.openMemory()
 	defer c.closeMemory()
-	control, err := c.bus.Hear(c.sender.subjects.Control, c.enqueue)
+	control, err := c.bus.Hear(c.subjects.Control, c.enqueue)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Control, err)
+		return fmt.Errorf("subscribe to %s: %w", c.subjects.Control, err)
 	}
 	defer c.unsubscribe(control)
-	data, err := c.lent(c.sender.subjects.Data, c.takeIn)
+	data, err := c.lent(c.subjects.Data, c.takeIn)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", c.sender.subjects.Data, err)
+		return fmt.Errorf("subscribe to %s: %w", c.subjects.Data, err)
 	}
 	defer c.unsubscribe(data)
 	c.start = time.Now()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -17,7 +18,7 @@ func TestMachine_FetchesStayWithinCredit(t *testing.T) {
 		p := &player{cfg: Config{
 			Run: "r", Steps: 1 << 40, Shards: 8, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128 + r.IntN(1024),
 			Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Data: make([]byte, 1+r.IntN(4000)),
-		}, leases: map[uint64]*wire.Lease{}, receiver: newReceiver()}
+		}, leases: map[uint64]*wire.Lease{}, receiver: exchange.NewReceiver()}
 		p.m = newMachine(p.cfg, make([]float32, 40), p.cfg.Chunk)
 		p.m.start(0)
 		f := &fetchers{player: p, r: r, has: map[string][]bool{}}

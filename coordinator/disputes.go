@@ -22,7 +22,7 @@ type judgement struct {
 	members  *members
 	timing   *timing
 	transfer *transfer
-	exchange *exchange
+	exchange *summing
 	leasing  *leasing
 	run      *run
 	out      *outbox
@@ -89,7 +89,7 @@ func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
 func (j *judgement) ask(t *task) {
 	r := t.round
 	if r.work == wire.Sum {
-		j.exchange.doubt(fmt.Sprintf("the sum of sections %s is to be confirmed", t.Block))
+		j.exchange.Doubt(fmt.Sprintf("the sum of sections %s is to be confirmed", t.Block))
 		return
 	}
 	r.dropAudit(t)
@@ -123,7 +123,7 @@ func (j *judgement) check(t *task, v trust.Verdict) error {
 // pulled. If nobody can decide it returns an error, which ends the run.
 func (j *judgement) dispute(now time.Duration, t *task) error {
 	if t.round.work == wire.Sum {
-		j.exchange.doubt(fmt.Sprintf("of the sum of sections %s: %s", t.Block, t.Positions()))
+		j.exchange.Doubt(fmt.Sprintf("of the sum of sections %s: %s", t.Block, t.Positions()))
 		return nil
 	}
 	j.leasing.withdrawAll(t, announced, pulling)

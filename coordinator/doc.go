@@ -11,7 +11,7 @@
 //	+-- shell, in ------------------v--------------------------------------------------------------------------------+
 //	| coordinator.go  the loop: messages, ticks, answers       replay.go      what an earlier coordinator left       |
 //	| inbox.go        to the goroutine of the loop             admittance.go  limits for each key                    |
-//	| receiver.go     chunks into their buffers                guests.go      chunks out of shared memory            |
+//	| exchange.Receiver  chunks into their buffers             guests.go      chunks out of shared memory            |
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                |  receive(now, message)  tick(now)  remind(now)  verdict(now, answer)
 //	+-- machine --------------------v--------------------------------------------------------------------------------+
@@ -20,16 +20,16 @@
 //	| results.go    a block, until it is in the tree          remind.go    what was lost                             |
 //	| sharing.go    who shares memory                         stats.go     figures                                   |
 //	|                                                                                                                |
-//	| package trust                      rounds, leases, members               exchange                              |
-//	| rules, see there                                                                                               |
-//	|      |  rulings                    life.go        does the run go on     exchange.go     star, or sharded      |
-//	|      v                             members.go     who takes part         sums.go         sums by workers       |
-//	| review.go     what follows      <- timing.go      how long it may take   relaying.go     parameters handed on  |
-//	| disputes.go   who decides          field.go       how fast all are       integers.go     scales of gradients   |
-//	| audits.go     who confirms      -> leasing.go     who computes what   -> differences.go  of parameters         |
+//	| package trust                      rounds, leases, members               package exchange                      |
+//	| rules, see there                                                         moves vectors, see there              |
+//	|      |  rulings                    life.go        does the run go on          ^                                |
+//	|      v                             members.go     who takes part              v                                |
+//	| review.go     what follows      <- timing.go      how long it may take   summing.go      star, or sharded      |
+//	| disputes.go   who decides          field.go       how fast all are       sums.go         sums by workers       |
+//	| audits.go     who confirms      -> leasing.go     who computes what   -> relaying.go     parameters handed on  |
 //	| trials.go     who is tried         lease.go task.go round.go          <- transfer.go     chunks, by credit     |
 //	|                                    speculation.go what is late           data.go         the data set          |
-//	|                                    waiting.go     what is waited for                                           |
+//	|                                    waiting.go     what is waited for     forms.go        integers or floats    |
 //	|                                         | sums          ^ parameters                                           |
 //	|                                         v               |                                                      |
 //	|                                    run.go  a step: sum, update, next     optimiser.go    Adam, or Nesterov     |
@@ -39,14 +39,17 @@
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                |  take(): commands
 //	+-- shell, out -----------------v--------------------------------------------------------------------------------+
-//	| execute.go     does each command, in order              save.go         checkpoints, in checkpoint.go          |
-//	| publish.go     to the bus                               rollback.go     back to one of them                    |
-//	| laying.go      to shared memory                         term.go         the number of this coordinator         |
-//	| report.go      to the observer                          history.go log.go journal.go  the log                  |
-//	| rejections.go  what was refused                         trust.Referee   computes a block here                  |
+//	| execute.go       does each command, in order            save.go         checkpoints, in checkpoint.go          |
+//	| exchange.Sender  to the bus, and to shared memory       rollback.go     back to one of them                    |
+//	| trust.Referee    computes a block here                  term.go         the number of this coordinator         |
+//	| report.go        to the observer                        history.go log.go journal.go  the log                  |
+//	| rejections.go    what was refused                                                                              |
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                v
 //	   Introduce Welcome Theta ThetaAt Relay Stay Lease Reduce Pull Piece Refusal End      to workers
+//
+// Packages trust and exchange know neither this package nor each other: they return rulings and vectors, and what
+// follows is decided here.
 //
 // The fields of the machine list its parts: one uses those above it and none below. The work on one block is a task,
 // and the phase of its case says where it stands: see trust.Case. A block goes from its announcement to the tree by

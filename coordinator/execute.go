@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -24,18 +25,18 @@ func (c *Coordinator) execute() {
 		switch cmd := cmd.(type) {
 		case sendCommand:
 			c.expect(cmd.to, cmd.message)
-			c.sender.send(cmd.to, c.header(cmd.mark), cmd.message)
+			c.sender.Send(cmd.to, c.header(cmd.mark), cmd.message)
 		case expectCommand:
-			c.receiver.expect(c.machine.cfg.Run, c.machine.term, cmd)
+			c.receiver.Expect(c.machine.cfg.Run, c.machine.term, cmd.Expectation)
 		case closeCommand:
-			c.receiver.close(cmd.lease)
+			c.receiver.Close(cmd.lease)
 		case thetaCommand:
 			if !c.affordable(cmd) {
 				continue
 			}
-			c.sender.sendTheta(cmd, c.header(0), c.view())
+			c.sender.SendTheta(cmd.Theta, c.header(0), c.view())
 		case relayCommand:
-			c.sender.relayTheta(cmd, c.header, c.view())
+			c.sender.Relay(cmd.Relay, c.header, c.view())
 		case layCommand:
 			c.layTheta(cmd)
 		case sharedCommand:
@@ -69,7 +70,7 @@ func (c *Coordinator) execute() {
 			c.log.Warn("the sum of the workers is not used: the coordinator sums itself, and in some steps more", "step",
 				c.machine.run.next(), "reason", cmd.why)
 		case chosenCommand:
-			c.log.Info("the run has chosen how gradients get here", "exchange", exchangeOf(cmd.sharded), "step",
+			c.log.Info("the run has chosen how gradients get here", "exchange", cmd.mode, "step",
 				c.machine.run.next(), "reason", cmd.why)
 		case rollbackCommand:
 			c.back = &cmd
@@ -87,9 +88,9 @@ func (c *Coordinator) execute() {
 }
 
 // view is what workers are to see now.
-func (c *Coordinator) view() view {
+func (c *Coordinator) view() exchange.View {
 	r := &c.machine.run
-	return view{version{r.opt.step + 1, c.machine.leasing.pass}, r.shown, r.chunks, r.opt.differences}
+	return exchange.View{Version: r.version(), Values: r.shown, Chunks: r.chunks, Differences: r.opt.differences}
 }
 
 // judged gives the machine what the referee has computed.
@@ -112,7 +113,7 @@ func (c *Coordinator) goBack(ctx context.Context) {
 		return
 	}
 	c.referee.Drop()
-	c.sender.forgetState()
+	c.sender.Forget()
 	c.machine.rewind(c.now(), cp)
 	c.note(Event{
 		Kind: EventOpen, Step: cp.Step, Chunk: c.machine.transfer.chunks.Elements,
@@ -127,7 +128,7 @@ func (c *Coordinator) halt(err error) {
 	c.machine.life.finish()
 	c.ending()
 	c.err = errors.Join(c.err, err)
-	c.sender.send("", c.header(0), &wire.End{Reason: wire.Clip(err.Error())})
+	c.sender.Send("", c.header(0), &wire.End{Reason: wire.Clip(err.Error())})
 }
 
 // ending says that there is no more work.
@@ -148,15 +149,15 @@ func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	m := c.machine
 	from, to := m.transfer.data.pieces.Span(cmd.index)
 	data := m.cfg.Data[from:to]
-	c.sender.send(cmd.to, c.header(0), &wire.Piece{Index: cmd.index, CRC: wire.Checksum(data), Data: data})
+	c.sender.Send(cmd.to, c.header(0), &wire.Piece{Index: cmd.index, CRC: wire.Checksum(data), Data: data})
 }
 
 // reportStep adds to the report of a step what the machine does not know.
 func (c *Coordinator) reportStep(r StepReport) {
 	now := time.Now()
 	r.Seconds = now.Sub(c.lastStep).Seconds()
-	r.BytesIn, r.BytesOut = c.received, c.sender.bytes
-	c.lastStep, c.received, c.sender.bytes = now, 0, 0
+	r.BytesIn, r.BytesOut = c.received, c.sender.TakeBytes()
+	c.lastStep, c.received = now, 0
 	c.observer.Step(r)
 }
 

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"io"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -12,13 +13,14 @@ func (c *Coordinator) openMemory() {
 		return
 	}
 	chunks := c.machine.transfer.chunks
-	lobby, err := c.machine.cfg.Memory.Open(memoryFor(len(c.machine.run.state)),
+	lobby, err := c.machine.cfg.Memory.Open(exchange.MemoryFor(len(c.machine.run.state)),
 		wire.MaxShared*chunks.Coding.Width()*chunks.Size)
 	if err != nil {
 		c.log.Info("no memory is shared with workers of this host: vectors go through the broker", "reason", err)
 		return
 	}
-	c.lobby, c.sender.memory, c.machine.place = lobby, lobby, lobby.Place()
+	c.lobby, c.machine.place = lobby, lobby.Place()
+	c.sender.Share(lobby)
 }
 
 // closeMemory closes it.
@@ -55,16 +57,16 @@ func (c *Coordinator) guest(token uint64) io.ReaderAt {
 
 // layTheta tells a worker where the parameters lie, or sends them if they cannot be there.
 func (c *Coordinator) layTheta(cmd layCommand) {
-	msg, err := c.sender.lay(c.view())
+	msg, err := c.sender.Lay(c.view())
 	if err == nil {
-		c.sender.send(cmd.to.id, c.header(cmd.to.mark), &msg)
+		c.sender.Send(cmd.to.ID, c.header(cmd.to.Mark), &msg)
 		return
 	}
 	if !c.unlaid {
 		c.unlaid = true
 		c.log.Warn("parameters cannot be shared: they go through the broker", "error", err)
 	}
-	c.sender.sendTheta(thetaCommand{to: cmd.to.id, count: c.machine.run.chunks.Count()}, c.header(0), c.view())
+	c.sender.SendTheta(exchange.Theta{To: cmd.to.ID, Count: c.machine.run.chunks.Count()}, c.header(0), c.view())
 }
 
 // fetchShared stores chunks that lie in a worker's memory, and passes on that they are there, or why they are not. It
@@ -74,10 +76,10 @@ func (c *Coordinator) fetchShared(msg *wire.ChunksAt, size int) bool {
 	if memory == nil {
 		return false
 	}
-	list, err := c.receiver.read(msg, memory)
+	list, err := c.receiver.Read(msg, memory)
 	switch {
 	case err != nil:
-		c.pass(incoming{shared: []stored{{Chunk: &wire.Chunk{Header: msg.Header}}}, fault: err.Error(), size: size})
+		c.pass(incoming{shared: []exchange.Stored{{Chunk: &wire.Chunk{Header: msg.Header}}}, fault: err.Error(), size: size})
 	case len(list) == 0:
 		return false
 	default:

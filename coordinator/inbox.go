@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // incoming is a message for the coordinator's goroutine: its bytes, or what is left of a chunk that is stored.
 type incoming struct {
-	key   string // of who sent it
-	data  []byte // nil: a chunk is stored
-	chunk stored // without data
-	size  int    // of the whole message
+	key   string          // of who sent it
+	data  []byte          // nil: a chunk is stored
+	chunk exchange.Stored // without data
+	size  int             // of the whole message
 
-	shared []stored // chunks that were read in shared memory
-	fault  string   // why they were not; the header of the one in shared says whose they are
+	shared []exchange.Stored // chunks that were read in shared memory
+	fault  string            // why they were not; the header of the one in shared says whose they are
 }
 
 // enqueue passes a message to the coordinator's goroutine.
@@ -53,7 +54,7 @@ func (c *Coordinator) takeIn(key string, data []byte) {
 	}
 	msg, err := wire.DecodeFrom(key, data)
 	if chunk, ok := msg.(*wire.Chunk); ok && err == nil {
-		if s, ok := c.receiver.store(chunk); ok {
+		if s, ok := c.receiver.Store(chunk); ok {
 			c.pass(incoming{chunk: s, size: len(data)})
 			return
 		}
@@ -78,7 +79,7 @@ func (c *Coordinator) receive(in incoming) {
 	msg, err := wire.DecodeFrom(in.key, in.data)
 	if err == nil {
 		if c.welcome(in.key, msg) && c.claimed(msg) {
-			c.machine.receive(c.now(), c.receiver.take(msg))
+			c.machine.receive(c.now(), c.receiver.Take(msg))
 		}
 		return
 	}

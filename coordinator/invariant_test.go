@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -52,7 +53,7 @@ type bedlam struct {
 
 func newBedlam(seed uint64) *bedlam {
 	r := rand.New(rand.NewPCG(seed, 0))
-	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, receiver: newReceiver(), cfg: Config{
+	b := &bedlam{r: r, player: &player{leases: map[uint64]*wire.Lease{}, receiver: exchange.NewReceiver(), cfg: Config{
 		Run: "r", Steps: 1 << 40, Shards: 8, ValidationShards: 4, ValidateEvery: 2, FailureDetection: 5 * time.Second,
 		Chunk: 64, Credit: 64 + r.IntN(256), Optimizer: Optimizer{Rate: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -74,7 +75,7 @@ func TestMachine_ComparesBlockWithAnnouncement(t *testing.T) {
 		})
 		for i, crc := range crcs {
 			chunk := &wire.Chunk{Header: from, Lease: l.id, Index: i, CRC: crc}
-			m.receive(0, stored{Chunk: chunk, opening: l.opening, finite: true})
+			m.receive(0, exchange.Stored{Chunk: chunk, Opening: l.opening, Finite: true})
 		}
 		if made := m.run.opt.step == 1; made != honest {
 			t.Errorf("honest %v: a step is made %v", honest, made)

@@ -23,7 +23,7 @@ type leasing struct {
 	timing   *timing
 	transfer *transfer
 	auditing *trust.Auditing
-	exchange *exchange
+	exchange *summing
 	accounts *trust.Accounts
 	out      *outbox
 	figures  *Stats

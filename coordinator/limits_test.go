@@ -71,8 +71,8 @@ func TestPublish_NeverFits(t *testing.T) {
 	}
 	bus.limit = 10
 	for range 3 {
-		c.sender.send("", wire.Header{Run: "r"}, &wire.End{Reason: "done"})
-		c.sender.send("", wire.Header{Run: "r"}, &wire.Refusal{Reason: strings.Repeat("x", wire.MaxText+1)})
+		c.sender.Send("", wire.Header{Run: "r"}, &wire.End{Reason: "done"})
+		c.sender.Send("", wire.Header{Run: "r"}, &wire.Refusal{Reason: strings.Repeat("x", wire.MaxText+1)})
 	}
 	if got := strings.Count(text.String(), "[ERROR] message cannot be sent"); got != 2 {
 		t.Errorf("logged %d times: %s", got, text.String())

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -24,7 +25,7 @@ type machine struct {
 	members   members        // who takes part
 	timing    timing         // how long things may take
 	auditing  trust.Auditing // which blocks are computed twice
-	exchange  exchange       // how gradients get here
+	exchange  summing        // how gradients get here
 	transfer  transfer       // how vectors travel
 	leasing   leasing        // who computes what
 	run       run            // parameters and steps
@@ -52,7 +53,10 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)
 	}
-	m.exchange = exchange{mode: cfg.Exchange, auditing: &m.auditing}
+	m.exchange = summing{
+		Choice:   exchange.Choice{Mode: cfg.Exchange, Here: cfg.AuditHere},
+		auditing: &m.auditing,
+	}
 	m.accounts = trust.NewAccounts()
 	m.members = newMembers(&m.out)
 	m.transfer = transfer{
@@ -64,7 +68,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		exchange: &m.exchange, accounts: &m.accounts, out: &m.out, figures: &m.figures, byID: make(map[uint64]*lease),
 	}
 	m.run = run{
-		cfg: &m.cfg, life: &m.life, opt: opt, exchange: &m.exchange, integers: newIntegers(grid, state[len(theta):]),
+		cfg: &m.cfg, life: &m.life, opt: opt, exchange: &m.exchange, integers: exchange.NewIntegers(grid, state[len(theta):]),
 		chunks: chunks, state: state, shown: state,
 		milestones: newMilestones(&cfg), members: &m.members, timing: &m.timing, transfer: &m.transfer,
 		leasing: &m.leasing, out: &m.out, figures: &m.figures,
@@ -157,7 +161,7 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 		m.resendTheta(w, msg)
 	case *wire.Result:
 		m.announce(now, w, msg)
-	case stored:
+	case exchange.Stored:
 		m.arrive(now, w, msg)
 	case *wire.Chunk:
 		m.refuseChunk(w, msg)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
@@ -11,9 +12,9 @@ import (
 // optimiser is the state of the optimisation: the parameters, how many updates they had, and what the rule remembers.
 type optimiser struct {
 	rule
-	theta       []float32       // the parameters; their memory is the front of run.state
-	differences *differences    // nil: the rule updates the parameters themselves
-	average     *vector.Average // of the parameters over updates; nil: there is none
+	theta       []float32             // the parameters; their memory is the front of run.state
+	differences *exchange.Differences // nil: the rule updates the parameters themselves
+	average     *vector.Average       // of the parameters over updates; nil: there is none
 	step        uint64
 }
 
@@ -33,7 +34,11 @@ var _, _ rule = (*vector.Adam)(nil), (*vector.Nesterov)(nil)
 
 // newOptimiser starts at theta, which belongs to it.
 func newOptimiser(cfg *Config, theta []float32) *optimiser {
-	o := &optimiser{theta: theta, differences: newDifferences(cfg, theta)}
+	changes, err := cfg.changes(len(theta))
+	if err != nil {
+		panic(err) // the configuration was not validated
+	}
+	o := &optimiser{theta: theta, differences: exchange.NewDifferences(cfg.Parameters, changes, theta)}
 	if cfg.Outer.Every > 0 {
 		o.rule = vector.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
 	} else {
@@ -49,7 +54,10 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 
 // moments are what is in a checkpoint beside the parameters: the rule's, the exact parameters, and the average.
 func (o *optimiser) moments() []vector.Moment {
-	list := append(o.Moments(), o.differences.moments()...)
+	list := o.Moments()
+	if exact := o.differences.Exact(); exact != nil {
+		list = append(list, vector.Moment{Name: checkpoint.Exact, Values: exact})
+	}
 	if o.average != nil {
 		list = append(list, vector.Moment{Name: checkpoint.Average, Values: o.average.Values})
 	}
@@ -88,7 +96,7 @@ func (o *optimiser) restore(cp *Checkpoint) {
 		}
 	}
 	if len(cp.Moments) == 0 {
-		o.differences.begin(cp.Theta)
+		o.differences.Begin(cp.Theta)
 		if o.average != nil {
 			copy(o.average.Values, cp.Theta)
 		}
@@ -108,9 +116,9 @@ func (o *optimiser) save(cp *Checkpoint) {
 
 // update makes the step from the sum over its shards, which it overwrites.
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
-	norm, rate, err = o.Update(o.differences.target(o.theta), sum, shards, o.step)
+	norm, rate, err = o.Update(o.differences.Target(o.theta), sum, shards, o.step)
 	if err == nil {
-		err = o.differences.follow(o.theta)
+		err = o.differences.Follow(o.theta)
 	}
 	if err == nil {
 		if o.average != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -53,7 +54,7 @@ func (m *machine) resendTheta(w *member, msg *wire.Need) {
 		return
 	}
 	for _, r := range msg.Ranges {
-		m.out.add(thetaCommand{to: w.id, first: r.First, count: r.Count})
+		m.out.add(thetaCommand{exchange.Theta{To: w.id, First: r.First, Count: r.Count}})
 	}
 }
 

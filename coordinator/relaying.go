@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -42,7 +43,7 @@ type request struct {
 }
 
 // sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
-func (r *run) sendOut(now time.Duration, base version, shared bool) {
+func (r *run) sendOut(now time.Duration, base exchange.Version, shared bool) {
 	r.before, r.relays = r.relays, nil
 	if shared && !r.stays(base) {
 		r.relays = r.members.relays(now, r.opt.step, r.chunks)
@@ -60,10 +61,10 @@ func (r *run) sendOut(now time.Duration, base version, shared bool) {
 }
 
 // handOut sends the parameters to those who hand them on, and to those who are not to hear them from others.
-func (r *run) handOut(base version) {
-	cmd := relayCommand{sections: r.relays.sections, base: base}
+func (r *run) handOut(base exchange.Version) {
+	cmd := exchange.Relay{Sections: r.relays.sections, Base: base}
 	for _, w := range r.relays.list {
-		cmd.to = append(cmd.to, recipient{w.id, w.Mark})
+		cmd.To = append(cmd.To, exchange.Recipient{ID: w.id, Mark: w.Mark})
 	}
 	for _, w := range r.members.list {
 		switch {
@@ -71,10 +72,10 @@ func (r *run) handOut(base version) {
 		case w.shares:
 			r.sendTo(w)
 		default:
-			cmd.direct = append(cmd.direct, w.id)
+			cmd.Direct = append(cmd.Direct, w.id)
 		}
 	}
-	r.out.add(cmd)
+	r.out.add(relayCommand{cmd})
 	r.figures.Relayed++
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -62,7 +63,7 @@ func (m *machine) hear(now time.Duration, l *lease) {
 }
 
 // arrive counts a chunk that is stored.
-func (m *machine) arrive(now time.Duration, w *member, c stored) {
+func (m *machine) arrive(now time.Duration, w *member, c exchange.Stored) {
 	l, reason, detail := m.leasing.find(w, c.Lease, c.Step)
 	if reason == "" {
 		reason, detail = m.transfer.arrive(now, l, c)
@@ -124,7 +125,7 @@ func (m *machine) accept(now time.Duration, l *lease) {
 // accuse handles a sum that a worker could not form, because of what another sent it, as it says. It is not known which
 // of the two is to blame, so the coordinator sums itself.
 func (m *machine) accuse(now time.Duration, l *lease, detail string) {
-	m.exchange.doubt(fmt.Sprintf("worker %s: %s", l.owner.id, detail))
+	m.exchange.Doubt(fmt.Sprintf("worker %s: %s", l.owner.id, detail))
 	l.state = announced // it is no longer in the worker's hands
 	m.leasing.lose(now, l, l.owner.Account)
 }

@@ -6,12 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // remedy is what helps a run that diverges.
 const remedy = "start again from the configuration with a smaller optim.rate or optim.clip"
+
+// maxPasses is how often the sum of a step may not fit its scales. With honest workers it happens once at most.
+const maxPasses = 4
 
 // run makes the steps of a run: it opens the rounds of a step, sums the blocks that are believed, updates the
 // parameters, and ends the run.
@@ -21,15 +25,15 @@ type run struct {
 	cfg        *Config
 	life       *life
 	opt        *optimiser
-	exchange   *exchange
-	integers   *integers     // nil: gradients are float32
-	chunks     wire.Chunking // of state
-	state      []float32     // the parameters, which are the optimiser's, and the exponents of integers behind them
-	shown      []float32     // what workers compute at: state, or the average of the parameters in the same form
-	averages   []float32     // memory of the latter; nil: there is no average
-	relays     *relays       // of the parameters under way; nil: the coordinator sent them itself
-	before     *relays       // of those before
-	base       version       // what was shown last, if differences from there are to go out, or stays; zero: nothing
+	exchange   *summing
+	integers   *exchange.Integers // nil: gradients are float32
+	chunks     wire.Chunking      // of state
+	state      []float32          // the parameters, which are the optimiser's, and the exponents of integers behind them
+	shown      []float32          // what workers compute at: state, or the average of the parameters in the same form
+	averages   []float32          // memory of the latter; nil: there is no average
+	relays     *relays            // of the parameters under way; nil: the coordinator sent them itself
+	before     *relays            // of those before
+	base       exchange.Version   // what was shown last, if differences from there are to go out, or stays; zero: nothing
 	milestones milestones
 
 	members  *members
@@ -43,7 +47,7 @@ type run struct {
 // restore takes the parameters of a checkpoint, and all that belongs to them.
 func (r *run) restore(cp *Checkpoint) {
 	r.opt.restore(cp)
-	r.integers.restore(cp.Levels)
+	r.integers.Restore(cp.Levels)
 	r.milestones.restore(cp)
 }
 
@@ -69,13 +73,18 @@ func (r *run) start(now time.Duration) {
 // next is the number of updates that the step under way leads to.
 func (r *run) next() uint64 { return r.opt.step + r.opt.Stride() }
 
+// version names the parameters under way.
+func (r *run) version() exchange.Version {
+	return exchange.Version{Step: r.opt.step + 1, Pass: r.leasing.pass}
+}
+
 // open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
 func (r *run) open(now time.Duration) {
 	r.life.spokeAt = now
 	r.leasing.clear(now)
 	r.exchange.begin()
 	step, base := r.opt.step, r.base
-	r.base = version{}
+	r.base = exchange.Version{}
 	if r.milestones.exhausted(step) {
 		r.finish(nil)
 		return
@@ -86,13 +95,13 @@ func (r *run) open(now time.Duration) {
 	}
 	averaged := r.show(validating)
 	if averaged {
-		base = version{}
+		base = exchange.Version{}
 	}
 	if step < r.cfg.Steps && !averaged {
 		gradient := newRound(wire.Gradient, r.cfg.Shards)
-		gradient.tree.Peaks = r.integers.peaks()
+		gradient.tree.Peaks = r.integers.Peaks()
 		gradient.single, gradient.openedAt = r.opt.Stride() > 1, now
-		gradient.sections = r.exchange.open(step, r.members.ready(), r.transfer.chunks)
+		gradient.sections = r.exchange.Open(step, r.members.ready(), r.transfer.chunks, r.exchange.confirmed(step))
 		r.leasing.rounds = append(r.leasing.rounds, gradient)
 	}
 	if len(r.leasing.rounds) == 0 {
@@ -160,7 +169,7 @@ func (r *run) closeIfDone(now time.Duration) {
 	switch {
 	case g != nil && g.done && len(g.disputes) == 0 && r.leasing.sum() == nil && !r.milestones.exhausted(r.opt.step):
 		r.sum(now, g)
-	case r.leasing.done() && r.exchange.trial == nil && r.exchange.doubted == "":
+	case r.leasing.done() && r.exchange.trial == nil && r.exchange.Doubted() == "":
 		r.closeStep(now)
 	}
 }
@@ -194,14 +203,14 @@ func (r *run) closeStep(now time.Duration) {
 		r.gather(gradient, sum)
 	}
 	sum := gradient.total
-	if blocks := r.integers.widen(sum.Values); blocks > 0 {
+	if blocks := r.integers.Widen(sum.Values); blocks > 0 {
 		r.repeatStep(now, sum, blocks)
 		return
 	}
-	before := version{r.opt.step + 1, r.leasing.pass}
-	norm, rate, err := r.opt.update(r.integers.gradient(sum.Values), r.cfg.Shards)
+	before := r.version()
+	norm, rate, err := r.opt.update(r.integers.Gradient(sum.Values), r.cfg.Shards)
 	if err == nil {
-		r.integers.close(sum.Values)
+		r.integers.Close(sum.Values)
 	}
 	r.transfer.recycle(sum)
 	if err != nil {
@@ -224,7 +233,7 @@ func (r *run) closeStep(now time.Duration) {
 	r.life.waitSince = now
 	r.learn(now, gradient)
 	r.members.doubtIdle()
-	r.integers.settle()
+	r.integers.Settle()
 	r.leasing.pass = 0
 	if r.opt.differences != nil {
 		r.base = before
@@ -239,14 +248,14 @@ func (r *run) closeStep(now time.Duration) {
 func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 	r.transfer.recycle(sum)
 	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
-	if n := r.integers.misfit; n > maxPasses {
+	if n := r.integers.Misfits(); n > maxPasses {
 		r.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time",
 			ErrDisputed, r.next(), n))
 		return
 	}
 	r.out.add(widenCommand{step: r.next(), blocks: blocks})
 	if r.opt.differences != nil { // sent whole, they would be more than all else of the step
-		r.base = version{r.opt.step + 1, r.leasing.pass}
+		r.base = r.version()
 	}
 	r.leasing.pass++
 	r.open(now)
@@ -255,7 +264,7 @@ func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 // beginAnew throws away all work at the present parameters.
 func (r *run) beginAnew(now time.Duration) {
 	r.leasing.pass++
-	r.integers.reopen()
+	r.integers.Reopen()
 	r.open(now)
 }
 
@@ -263,7 +272,7 @@ func (r *run) beginAnew(now time.Duration) {
 func (r *run) save(best bool) {
 	cp := r.milestones.save(r.opt.step)
 	cp.Run, cp.Seed = r.cfg.Run, r.cfg.Seed
-	cp.Levels = append(cp.Levels, r.integers.levels()...)
+	cp.Levels = append(cp.Levels, r.integers.Levels()...)
 	r.opt.save(cp)
 	r.out.add(checkpointCommand{cp, best})
 }
@@ -287,7 +296,7 @@ func (r *run) finish(err error) {
 func (r *run) entry(gradient *round, norm, rate float64) Entry {
 	e := Entry{
 		Step: r.opt.step, Terms: slices.Clone(gradient.total.Terms), Norm: norm, Rate: rate,
-		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.passes(),
+		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.Passes(),
 	}
 	slices.SortFunc(e.Blocks, func(a, b Contribution) int { return a.Block.First - b.Block.First })
 	return e

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -71,7 +72,7 @@ func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
 
 // publish sends the parameters to all that are ready: by memory to those who share it, and as chunks to all if there
 // are others.
-func (r *run) publish(base version) {
+func (r *run) publish(base exchange.Version) {
 	remote := false
 	for _, w := range r.members.list {
 		switch {
@@ -85,15 +86,15 @@ func (r *run) publish(base version) {
 	if !remote {
 		return
 	}
-	cmd := thetaCommand{count: r.chunks.Count(), base: base}
+	cmd := exchange.Theta{Count: r.chunks.Count(), Base: base}
 	if r.stays(base) {
 		first := len(r.opt.theta) / r.chunks.Elements
-		r.out.broadcast(&wire.Stay{Step: r.opt.step, Pass: r.leasing.pass, BasePass: base.pass, Count: first})
-		cmd = thetaCommand{first: first, count: r.chunks.Count() - first}
+		r.out.broadcast(&wire.Stay{Step: r.opt.step, Pass: r.leasing.pass, BasePass: base.Pass, Count: first})
+		cmd = exchange.Theta{First: first, Count: r.chunks.Count() - first}
 	}
-	r.out.add(cmd)
+	r.out.add(thetaCommand{cmd})
 	for _, w := range r.members.list {
-		if w.ready && w.owed && !w.shares && base.step > 0 {
+		if w.ready && w.owed && !w.shares && base.Step > 0 {
 			r.sendTo(w)
 		}
 	}
@@ -101,13 +102,13 @@ func (r *run) publish(base version) {
 
 // stays reports whether the parameters are those of the base, and only the exponents behind them are not: no update has
 // been made since.
-func (r *run) stays(base version) bool { return base.step == r.opt.step+1 }
+func (r *run) stays(base exchange.Version) bool { return base.Step == r.opt.step+1 }
 
 // sendTo sends the parameters to one worker.
 func (r *run) sendTo(w *member) {
 	if w.shares {
-		r.out.add(layCommand{recipient{w.id, w.Mark}})
+		r.out.add(layCommand{exchange.Recipient{ID: w.id, Mark: w.Mark}})
 		return
 	}
-	r.out.add(thetaCommand{to: w.id, count: r.chunks.Count()})
+	r.out.add(thetaCommand{exchange.Theta{To: w.id, Count: r.chunks.Count()}})
 }

@@ -1,15 +1,11 @@
 package coordinator
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
-
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // told is what the machine wants done, as far as it is about shared memory and parameters.
@@ -24,9 +20,9 @@ func told(m *machine) (list []string) {
 				list = append(list, fmt.Sprintf("pull %s %d+%d", c.to, msg.First, msg.Count))
 			}
 		case layCommand:
-			list = append(list, "lay "+c.to.id)
+			list = append(list, "lay "+c.to.ID)
 		case thetaCommand:
-			list = append(list, fmt.Sprintf("theta %s %d", c.to, c.count))
+			list = append(list, fmt.Sprintf("theta %s %d", c.To, c.Count))
 		case sharedCommand:
 			list = append(list, fmt.Sprintf("shared %s %v", c.worker, c.on))
 		}
@@ -66,7 +62,7 @@ func TestMachine_SharedMemory(t *testing.T) {
 	m.receive(4, &wire.Hello{Header: head("b", 2), Slots: 1})
 	m.receive(4, &wire.Ready{Header: head("b", 2), Size: 48, Terms: cfg.TermNames})
 	expect("a worker elsewhere", `offer b "0123456789abcdef"`, `offer b "0123456789abcdef"`, "theta b 3")
-	m.run.publish(version{})
+	m.run.publish(exchange.Version{})
 	expect("both", "lay a", "theta  3")
 	m.receive(5, &wire.Need{Header: head("a", 1), Ranges: []wire.Range{{First: 0, Count: 3}}})
 	expect("what is asked for comes as chunks", "theta a 3")
@@ -87,7 +83,7 @@ func TestMachine_SharedMemory(t *testing.T) {
 	expect("share no more", `offer a ""`)
 	m.receive(7, &wire.ChunksAt{Header: head("a", 1), Lease: l.id, Count: 2})
 	expect("chunks that nobody reads", `offer a ""`)
-	m.run.publish(version{})
+	m.run.publish(exchange.Version{})
 	expect("all as chunks", "theta  3")
 	m.receive(8, &wire.Bye{Header: head("a", 1)})
 	told(m)
@@ -97,65 +93,4 @@ func TestMachine_SharedMemory(t *testing.T) {
 	m.receive(10, &wire.Share{Header: head("b", 2), On: true})
 	m.receive(10, &wire.Share{Header: head("b", 2), Why: "no room"})
 	expect("a worker that ends it", "shared b true", "shared b false")
-}
-
-// Parameters lie in memory as they were when they were last laid there, two of them at a time; and others under the same
-// number are laid anew.
-func TestSender_Lay(t *testing.T) {
-	const size = 40
-	host := shm.NewTwin(nil)
-	lobby, err := host.Open(memoryFor(size), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lobby.Expect([]uint64{9})
-	link, err := host.Join(t.Context(), lobby.Place(), 9, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	chunks := wire.NewChunking(size, 64)
-	s := newSender(nil, wire.Subjects{}, chunks.Count(), hclog.NewNullLogger())
-	s.memory = lobby
-	lay := func(step uint64, value float32) wire.ThetaAt {
-		t.Helper()
-		values := make([]float32, size)
-		for i := range values {
-			values[i] = value
-		}
-		msg, err := s.lay(view{version: version{step, 0}, values: values, chunks: chunks})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if msg.Sum != chunks.ChecksumOf(values) || msg.Step != step-1 {
-			t.Errorf("step %d: %+v", step, msg)
-		}
-		return msg
-	}
-	holds := func(msg wire.ThetaAt, value float32) bool {
-		data, turn := make([]byte, 4*size), make([]byte, wire.TurnLength)
-		if _, err := link.ReadAt(data, int64(msg.At)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := link.ReadAt(turn, int64(msg.At)-wire.TurnLength); err != nil {
-			t.Fatal(err)
-		}
-		want := wire.FloatBytes([]float32{value})
-		return bytes.Equal(data, bytes.Repeat(want, size)) && binary.LittleEndian.Uint64(turn) == msg.Turn
-	}
-	first, second := lay(1, 1), lay(2, 2)
-	if !holds(first, 1) || !holds(second, 2) || first.Turn >= second.Turn {
-		t.Errorf("%+v and %+v do not hold what was laid", first, second)
-	}
-	if again := lay(2, 2); again != second {
-		t.Errorf("laid again: %+v, want %+v", again, second)
-	}
-	third := lay(3, 3)
-	if holds(first, 1) || !holds(second, 2) || !holds(third, 3) || third.At != first.At {
-		t.Errorf("the third at %d, the first at %d", third.At, first.At)
-	}
-	s.forgetState()
-	other := lay(3, 4)
-	if !holds(other, 4) || !holds(third, 3) || other.Turn <= third.Turn {
-		t.Errorf("others under the same number: %+v after %+v", other, third)
-	}
 }

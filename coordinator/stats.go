@@ -81,7 +81,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 func (m *machine) stats() *Stats {
 	s := m.figures
 	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor
-	s.Exchange = m.exchange.describe()
+	s.Exchange = m.exchange.Describe()
 	s.Quarantined, s.Marks = slices.Clone(s.Quarantined), slices.Clone(s.Marks)
 	s.Members = make([]MemberStats, 0, len(m.members.list))
 	for _, w := range m.members.list {

@@ -53,7 +53,7 @@ func (t *task) reset() {
 // sum lets workers sum the blocks that are kept.
 func (r *run) sum(now time.Duration, g *round) {
 	here := slices.ContainsFunc(g.kept, func(t *task) bool { return t.holder == nil }) // the referee has computed it
-	if here || len(g.kept) > maxSources || r.exchange.doubted != "" {
+	if here || len(g.kept) > maxSources || r.exchange.Doubted() != "" {
 		r.turn(now)
 		return
 	}
@@ -74,7 +74,7 @@ func (r *run) gather(g, s *round) {
 	}
 	g.total, _ = tree.Take()
 	g.total.Values, s.total.Values = s.total.Values, nil
-	r.exchange.succeed()
+	r.exchange.Succeed()
 	r.figures.Summed++
 }
 
@@ -82,11 +82,10 @@ func (r *run) gather(g, s *round) {
 // that are kept.
 func (r *run) turn(now time.Duration) {
 	g, s := r.leasing.gradientRound(), r.leasing.sum()
-	if why := r.exchange.doubted; why != "" {
+	if why := r.exchange.Doubted(); why != "" {
 		r.out.add(exchangeCommand{why})
 		r.out.add(eventCommand{Event{Kind: EventDoubt, Step: r.opt.step, Reason: why}})
-		r.exchange.rest(r.opt.step)
-		r.exchange.doubted = ""
+		r.exchange.Rest(r.opt.step)
 		r.figures.Doubted++
 	}
 	if s != nil {
@@ -177,7 +176,7 @@ func (m *machine) settle(now time.Duration) {
 	case g == nil || !m.life.active():
 	case m.exchange.void:
 		m.run.beginAnew(now)
-	case m.exchange.doubted != "" && g.shared() && g.done && len(g.disputes) == 0:
+	case m.exchange.Doubted() != "" && g.shared() && g.done && len(g.disputes) == 0:
 		m.run.turn(now)
 	case m.exchange.trial != nil && g.done && len(g.disputes) == 0:
 		m.judgement.try(now)
@@ -209,7 +208,7 @@ func (m *machine) watch(now time.Duration) {
 			moved = max(moved, l.grewAt)
 		}
 		if l.reissued > maxReissues && !l.InTree() {
-			m.exchange.doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.Block,
+			m.exchange.Doubt(fmt.Sprintf("sections %s were given to %d workers, and none has summed them: %s", l.Block,
 				l.reissued+1, owners(l.task.leases)))
 		}
 	}
@@ -217,7 +216,7 @@ func (m *machine) watch(now time.Duration) {
 		return
 	}
 	if limit := m.timing.still(s); now-moved > limit {
-		m.exchange.doubt(fmt.Sprintf("nothing of it has come for %v; it is expected of %s", limit, owners(s.leases)))
+		m.exchange.Doubt(fmt.Sprintf("nothing of it has come for %v; it is expected of %s", limit, owners(s.leases)))
 	}
 }
 

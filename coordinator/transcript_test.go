@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
@@ -66,7 +67,7 @@ type player struct {
 	cfg      Config
 	now      time.Duration
 	leases   map[uint64]*wire.Lease // as they were sent
-	receiver *receiver              // of the shell
+	receiver *exchange.Receiver     // of the shell
 	out      bytes.Buffer           // the script with what the machine wants done
 }
 
@@ -74,9 +75,9 @@ type player struct {
 func (p *player) store(c command) bool {
 	switch c := c.(type) {
 	case expectCommand:
-		p.receiver.expect("r", p.m.term, c)
+		p.receiver.Expect("r", p.m.term, c.Expectation)
 	case closeCommand:
-		p.receiver.close(c.lease)
+		p.receiver.Close(c.lease)
 	default:
 		return false
 	}
@@ -84,10 +85,10 @@ func (p *player) store(c command) bool {
 }
 
 // receive gives the machine a message as the shell does.
-func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.receiver.take(msg)) }
+func (p *player) receive(msg wire.Message) { p.m.receive(p.now, p.receiver.Take(msg)) }
 
 func play(t *testing.T, script []byte) *player {
-	p := &player{leases: make(map[uint64]*wire.Lease), receiver: newReceiver(), cfg: Config{
+	p := &player{leases: make(map[uint64]*wire.Lease), receiver: exchange.NewReceiver(), cfg: Config{
 		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
 		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
 	}}
@@ -403,25 +404,25 @@ func (p *player) describe(c command) string {
 		}
 		return "to " + to + ": " + p.describeMessage(c.message)
 	case thetaCommand:
-		to := c.to
+		to := c.To
 		if to == "" {
 			to = "all"
 		}
-		text := fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.first, c.count)
-		if c.base.step > 0 {
-			text += fmt.Sprintf(", as differences to step %d, pass %d", c.base.step-1, c.base.pass)
+		text := fmt.Sprintf("to %s: parameters of step %d, chunks %d+%d", to, p.m.run.opt.step, c.First, c.Count)
+		if c.Base.Step > 0 {
+			text += fmt.Sprintf(", as differences to step %d, pass %d", c.Base.Step-1, c.Base.Pass)
 		}
 		return text
 	case relayCommand:
 		text := fmt.Sprintf("parameters of step %d", p.m.run.opt.step)
-		for i, to := range c.to {
-			if i < c.sections.Count {
-				text += fmt.Sprintf(", chunks %d+%d to %s", c.sections.First(i), c.sections.First(i+1)-c.sections.First(i), to.id)
+		for i, to := range c.To {
+			if i < c.Sections.Count {
+				text += fmt.Sprintf(", chunks %d+%d to %s", c.Sections.First(i), c.Sections.First(i+1)-c.Sections.First(i), to.ID)
 			} else {
-				text += ", none to " + to.id
+				text += ", none to " + to.ID
 			}
 		}
-		for _, to := range c.direct {
+		for _, to := range c.Direct {
 			text += ", all to " + to
 		}
 		return text + ", to be handed on"
@@ -437,13 +438,13 @@ func (p *player) describe(c command) string {
 		return fmt.Sprintf("event %s of %s: %s", c.event.Kind, c.event.Worker, c.event.Reason)
 	case widenCommand:
 		return fmt.Sprintf("%d blocks of the gradient do not fit step %d, which is computed once more; exponents %v",
-			c.blocks, c.step, p.m.run.integers.scales.Exponents())
+			c.blocks, c.step, p.m.run.integers.Exponents())
 	case refereeCommand:
 		return fmt.Sprintf("ask the referee %d: %s of shards %s", c.ID, c.Work, c.Block)
 	case exchangeCommand:
 		return "the coordinator sums itself: " + c.why
 	case chosenCommand:
-		return fmt.Sprintf("chosen: %v: %s", exchangeOf(c.sharded), c.why)
+		return fmt.Sprintf("chosen: %v: %s", c.mode, c.why)
 	case rollbackCommand:
 		return fmt.Sprintf("go back to step %d at most: %s", c.step, c.reason)
 	case finishCommand:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -44,13 +45,6 @@ type delivery struct {
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
 	asked   wire.Sequence
-}
-
-// stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
-type stored struct {
-	*wire.Chunk
-	opening uint64
-	finite  bool
 }
 
 // affords reports whether n bytes more may be in flight.
@@ -111,10 +105,10 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
 			l.asked.Begin(n)
 		}
-		x.out.add(expectCommand{
-			lease: l.id, opening: l.opening, from: l.owner.id, token: l.owner.Token, step: step,
-			first: first, end: l.next, chunks: l.chunks, values: l.values,
-		})
+		x.out.add(expectCommand{exchange.Expectation{
+			Lease: l.id, Opening: l.opening, From: l.owner.id, Token: l.owner.Token, Step: step,
+			First: first, End: l.next, Chunks: l.chunks, Values: l.values,
+		}})
 		l.movedAt = now
 		l.asked.Asked(first, l.next)
 		x.ask(l, first, l.next)
@@ -151,14 +145,14 @@ func (x *transfer) moving(now time.Duration, l *lease) bool {
 }
 
 // arrive counts a chunk that is stored, or says why it is not wanted.
-func (x *transfer) arrive(now time.Duration, l *lease, c stored) (Reason, string) {
-	if l.state != pulling || c.opening != l.opening || c.Index >= l.next || l.got[c.Index] {
+func (x *transfer) arrive(now time.Duration, l *lease, c exchange.Stored) (Reason, string) {
+	if l.state != pulling || c.Opening != l.opening || c.Index >= l.next || l.got[c.Index] {
 		return x.check(l, c.Chunk)
 	}
 	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
 	l.asked.Came(c.Index)
 	l.owner.lag.Add(now - l.movedAt)
-	l.special = l.special || !c.finite
+	l.special = l.special || !c.Finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
 	l.missing--
 	x.inFlight -= l.chunks.Bytes(c.Index)

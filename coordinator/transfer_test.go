@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -28,11 +29,11 @@ func TestTransfer_PullsWithinCredit(t *testing.T) {
 	}
 	commands := m.take()
 	expect, ok := commands[0].(expectCommand)
-	if !ok || expect.first != 0 || expect.end != 2 || len(expect.values) != 40 || expect.opening != l.opening {
+	if !ok || expect.First != 0 || expect.End != 2 || len(expect.Values) != 40 || expect.Opening != l.opening {
 		t.Errorf("the shell is to expect the chunks before they are asked for: %+v", commands[0])
 	}
 	arrive := func(index int, opening uint64) Reason {
-		reason, _ := x.arrive(time.Second, l, stored{&wire.Chunk{Lease: l.id, Index: index, CRC: 5}, opening, index != 1})
+		reason, _ := x.arrive(time.Second, l, exchange.Stored{Chunk: &wire.Chunk{Lease: l.id, Index: index, CRC: 5}, Opening: opening, Finite: index != 1})
 		return reason
 	}
 	if arrive(0, l.opening) != "" || x.inFlight != 64 || l.crcs[0] != 5 || l.special {

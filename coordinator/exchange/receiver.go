@@ -1,4 +1,4 @@
-package coordinator
+package exchange
 
 import (
 	"errors"
@@ -12,12 +12,31 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// receiver stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time,
+// Receiver stores the chunks of gradients. The goroutines that bring them verify and store them, several at a time,
 // while the machine does something else; it counts them afterwards. The receiver decides nothing: it stores what the
 // machine expects. The machine refuses the rest, and says why.
-type receiver struct {
+type Receiver struct {
 	mu      sync.RWMutex       // held while a chunk is stored, so that nobody writes into a buffer that is closed
 	buffers map[uint64]*buffer // by lease
+}
+
+// Expectation lets the chunks [First, End) of a lease in, from the worker named. They are stored in Values, which
+// belong to the receiver until Close.
+type Expectation struct {
+	Lease, Opening uint64
+	From           string
+	Token          uint64
+	Step           uint64
+	First, End     int
+	Chunks         wire.Chunking
+	Values         []float32
+}
+
+// Stored says that a chunk was expected, is sound, and is stored in the delivery of that number. The chunk has no data.
+type Stored struct {
+	*wire.Chunk
+	Opening uint64
+	Finite  bool
 }
 
 // buffer is the place of a lease's gradient.
@@ -41,24 +60,25 @@ const (
 	kept
 )
 
-func newReceiver() *receiver { return &receiver{buffers: make(map[uint64]*buffer)} }
+// NewReceiver returns a receiver that expects nothing.
+func NewReceiver() *Receiver { return &Receiver{buffers: make(map[uint64]*buffer)} }
 
-// expect lets in the chunks that a command names, from who sends them in this run and term. It opens the buffer of a
+// Expect lets in the chunks that a command names, from who sends them in this run and term. It opens the buffer of a
 // lease at the first of its commands.
-func (in *receiver) expect(run string, term uint64, c expectCommand) {
-	b := in.buffers[c.lease]
+func (in *Receiver) Expect(run string, term uint64, c Expectation) {
+	b := in.buffers[c.Lease]
 	if b == nil {
 		b = &buffer{
-			opening: c.opening, from: wire.Header{Run: run, From: c.from, Term: term, Token: c.token}, step: c.step,
-			chunks: c.chunks, values: c.values,
+			opening: c.Opening, from: wire.Header{Run: run, From: c.From, Term: term, Token: c.Token}, step: c.Step,
+			chunks: c.Chunks, values: c.Values,
 		}
-		in.open(c.lease, b)
+		in.open(c.Lease, b)
 	}
-	b.want(c.first, c.end)
+	b.want(c.First, c.End)
 }
 
 // open makes a buffer.
-func (in *receiver) open(lease uint64, b *buffer) {
+func (in *Receiver) open(lease uint64, b *buffer) {
 	b.states = make([]atomic.Uint32, b.chunks.Count())
 	in.mu.Lock()
 	in.buffers[lease] = b
@@ -72,41 +92,41 @@ func (b *buffer) want(first, end int) {
 	}
 }
 
-// close takes a buffer away. From then on nothing is written into its values.
-func (in *receiver) close(lease uint64) {
+// Close takes a buffer away. From then on nothing is written into its values.
+func (in *Receiver) Close(lease uint64) {
 	in.mu.Lock()
 	delete(in.buffers, lease)
 	in.mu.Unlock()
 }
 
-// store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the machine.
-func (in *receiver) store(msg *wire.Chunk) (stored, bool) {
+// Store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the machine.
+func (in *Receiver) Store(msg *wire.Chunk) (Stored, bool) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	b := in.buffers[msg.Lease]
 	if b == nil || msg.Header != b.from || msg.Step != b.step || msg.Index >= len(b.states) ||
 		len(msg.Data) != b.chunks.Bytes(msg.Index) {
-		return stored{}, false
+		return Stored{}, false
 	}
 	state := &b.states[msg.Index]
 	if !state.CompareAndSwap(wanted, storing) {
-		return stored{}, false
+		return Stored{}, false
 	}
 	if wire.Checksum(msg.Data) != msg.CRC {
 		state.Store(wanted)
-		return stored{}, false
+		return Stored{}, false
 	}
 	from, to := b.chunks.Span(msg.Index)
 	b.chunks.Decode(b.values, msg.Index, msg.Data)
 	state.Store(kept)
 	chunk := *msg
 	chunk.Data = nil
-	return stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
+	return Stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
 }
 
-// read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if
+// Read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if
 // they were not all expected, and an error if what lies there is not what the message says.
-func (in *receiver) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
+func (in *Receiver) Read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, error) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	b := in.buffers[msg.Lease]
@@ -133,8 +153,8 @@ func (in *receiver) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, erro
 }
 
 // read reads chunks of a buffer from memory, on all cores.
-func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) {
-	list, crcs, errs := make([]stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
+func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, error) {
+	list, crcs, errs := make([]Stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
 	origin, _ := b.chunks.Span(msg.First)
 	vector.Ranges(msg.Count, max(1, vector.Elements/b.chunks.Elements), func(begin, end int) {
 		var room []byte
@@ -146,7 +166,7 @@ func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) 
 			if errs[at] != nil {
 				return
 			}
-			list[at] = stored{
+			list[at] = Stored{
 				&wire.Chunk{Header: msg.Header, Lease: msg.Lease, Step: msg.Step, Index: i, CRC: crcs[at]}, b.opening,
 				kernel.Finite(b.values[from:to]),
 			}
@@ -162,10 +182,10 @@ func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]stored, error) 
 	return list, nil
 }
 
-// take stores what is a chunk, and returns what the machine is to be given: the message, or what is left of it.
-func (in *receiver) take(msg wire.Message) wire.Message {
+// Take stores what is a chunk, and returns what the machine is to be given: the message, or what is left of it.
+func (in *Receiver) Take(msg wire.Message) wire.Message {
 	if chunk, ok := msg.(*wire.Chunk); ok {
-		if s, ok := in.store(chunk); ok {
+		if s, ok := in.Store(chunk); ok {
 			return s
 		}
 	}

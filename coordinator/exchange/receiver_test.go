@@ -1,4 +1,4 @@
-package coordinator
+package exchange
 
 import (
 	"io"
@@ -11,12 +11,12 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-func openBuffer(t *testing.T) (*receiver, *buffer, func(i int) *wire.Chunk) {
+func openBuffer(t *testing.T) (*Receiver, *buffer, func(i int) *wire.Chunk) {
 	t.Helper()
 	head := wire.Header{Run: "r", From: "w", Term: 2, Token: 9}
 	chunks := wire.NewChunking(10, 16)
 	b := &buffer{opening: 7, from: head, step: 3, chunks: chunks, values: make([]float32, 10)}
-	in := newReceiver()
+	in := NewReceiver()
 	in.open(5, b)
 	return in, b, func(i int) *wire.Chunk {
 		data := make([]byte, chunks.Bytes(i))
@@ -28,8 +28,8 @@ func openBuffer(t *testing.T) (*receiver, *buffer, func(i int) *wire.Chunk) {
 }
 
 // stores reports whether a chunk is stored.
-func stores(in *receiver, c *wire.Chunk) bool {
-	_, ok := in.store(c)
+func stores(in *Receiver, c *wire.Chunk) bool {
+	_, ok := in.Store(c)
 	return ok
 }
 
@@ -63,7 +63,7 @@ func TestReceiver_StoresWhatIsWanted(t *testing.T) {
 		}
 	}
 	has := func(i int) bool { return b.states[i].Load() == kept }
-	if s, ok := in.store(chunk(0)); !ok || !has(0) || has(1) || !s.finite || s.CRC != chunk(0).CRC || s.opening != 7 || s.Data != nil {
+	if s, ok := in.Store(chunk(0)); !ok || !has(0) || has(1) || !s.Finite || s.CRC != chunk(0).CRC || s.Opening != 7 || s.Data != nil {
 		t.Error("the chunk was not stored")
 	}
 	if stores(in, chunk(0)) {
@@ -72,10 +72,10 @@ func TestReceiver_StoresWhatIsWanted(t *testing.T) {
 	infinite := chunk(1)
 	copy(infinite.Data, wire.FloatBytes([]float32{float32(math.Inf(1))}))
 	infinite.CRC = wire.Checksum(infinite.Data)
-	if s, ok := in.store(infinite); !ok || s.finite {
+	if s, ok := in.Store(infinite); !ok || s.Finite {
 		t.Error("the infinity was not noted")
 	}
-	in.close(5)
+	in.Close(5)
 	b.want(2, 3)
 	if stores(in, chunk(2)) {
 		t.Error("a chunk was stored in a buffer that is closed")
@@ -98,7 +98,7 @@ func TestReceiver_ManyAtOnce(t *testing.T) {
 				}
 			})
 		}
-		in.close(5)
+		in.Close(5)
 		for i := range b.values { // under the race detector a write beside this is found
 			b.values[i]++
 		}
@@ -110,7 +110,7 @@ func TestReceiver_ManyAtOnce(t *testing.T) {
 }
 
 // laidBuffer is an open buffer, and what a sound message says of its chunks in memory that a twin holds.
-func laidBuffer(t *testing.T) (in *receiver, b *buffer, memory io.ReaderAt, write func(data []byte, at int64), msg wire.ChunksAt) {
+func laidBuffer(t *testing.T) (in *Receiver, b *buffer, memory io.ReaderAt, write func(data []byte, at int64), msg wire.ChunksAt) {
 	t.Helper()
 	in, b, chunk := openBuffer(t)
 	host := shm.NewTwin(nil)
@@ -164,7 +164,7 @@ func TestReceiver_ReadsWhatIsWanted(t *testing.T) {
 		in, b, memory, _, msg := laidBuffer(t)
 		b.want(0, 3)
 		c.spoil(&msg)
-		if list, err := in.read(&msg, memory); (err != nil) != c.fault || len(list) > 0 {
+		if list, err := in.Read(&msg, memory); (err != nil) != c.fault || len(list) > 0 {
 			t.Errorf("another %s: %d chunks, %v", name, len(list), err)
 		}
 		for i := range b.states {
@@ -178,7 +178,7 @@ func TestReceiver_ReadsWhatIsWanted(t *testing.T) {
 		for i, s := range states {
 			b.states[i].Store(s)
 		}
-		if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+		if list, err := in.Read(&msg, memory); err != nil || len(list) > 0 {
 			t.Errorf("%v: %d chunks, %v", states, len(list), err)
 		}
 		for i, s := range states {
@@ -194,21 +194,21 @@ func TestReceiver_ReadsWhatIsWanted(t *testing.T) {
 	crcs[0], crcs[2] = chunk(0).CRC, chunk(2).CRC
 	msg.Sum = wire.Combine(crcs)
 	b.want(0, 3)
-	list, err := in.read(&msg, memory)
+	list, err := in.Read(&msg, memory)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d chunks, %v", len(list), err)
 	}
 	for i, s := range list {
-		if s.Index != i || s.CRC != crcs[i] || s.Header != b.from || s.opening != 7 || s.finite != (i != 1) || s.Data != nil || b.states[i].Load() != kept {
+		if s.Index != i || s.CRC != crcs[i] || s.Header != b.from || s.Opening != 7 || s.Finite != (i != 1) || s.Data != nil || b.states[i].Load() != kept {
 			t.Errorf("chunk %d: %+v", i, s)
 		}
 	}
-	if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+	if list, err := in.Read(&msg, memory); err != nil || len(list) > 0 {
 		t.Errorf("read twice: %d chunks, %v", len(list), err)
 	}
-	in.close(5)
+	in.Close(5)
 	b.want(0, 3)
-	if list, err := in.read(&msg, memory); err != nil || len(list) > 0 {
+	if list, err := in.Read(&msg, memory); err != nil || len(list) > 0 {
 		t.Errorf("read into a buffer that is closed: %d chunks, %v", len(list), err)
 	}
 }

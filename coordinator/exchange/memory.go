@@ -1,4 +1,4 @@
-package coordinator
+package exchange
 
 import (
 	"encoding/binary"
@@ -17,35 +17,35 @@ const (
 	ahead = 64
 )
 
-// memoryFor is the memory that vectors of a length need.
-func memoryFor(length int) int { return views * (ahead + 4*length) }
+// MemoryFor is the memory that vectors of a length need.
+func MemoryFor(length int) int { return views * (ahead + 4*length) }
 
 // laid says which parameters lie in memory, and where.
 type laid struct {
-	version
+	Version
 	at, turn uint64
 	sum      uint32
 }
 
-// lay writes the parameters to memory, unless they lie there, and says where.
-func (s *sender) lay(what view) (wire.ThetaAt, error) {
-	if s.laid.version != what.version {
+// Lay writes the parameters to memory, unless they lie there, and says where.
+func (s *Sender) Lay(what View) (wire.ThetaAt, error) {
+	if s.laid.Version != what.Version {
 		if err := s.write(what); err != nil {
 			return wire.ThetaAt{}, fmt.Errorf("write parameters to shared memory: %w", err)
 		}
 	}
-	return wire.ThetaAt{Step: what.step - 1, Pass: what.pass, At: s.laid.at, Turn: s.laid.turn, Sum: s.laid.sum}, nil
+	return wire.ThetaAt{Step: what.Step - 1, Pass: what.Pass, At: s.laid.at, Turn: s.laid.turn, Sum: s.laid.sum}, nil
 }
 
 // write writes the parameters to the place of the oldest ones. Who reads those then sees that their turn is over.
-func (s *sender) write(what view) error {
+func (s *Sender) write(what View) error {
 	turn := s.laid.turn + 1
-	at := int64(turn%views)*int64(memoryFor(len(what.values))/views) + ahead
+	at := int64(turn%views)*int64(MemoryFor(len(what.Values))/views) + ahead
 	s.laid = laid{turn: turn}
 	if _, err := s.memory.WriteAt(binary.LittleEndian.AppendUint64(nil, turn), at-wire.TurnLength); err != nil {
 		return err
 	}
-	chunks, known := what.chunks, s.summed == what.version
+	chunks, known := what.Chunks, s.summed == what.Version
 	errs := make([]error, chunks.Count())
 	vector.Ranges(chunks.Count(), max(1, vector.Elements/chunks.Elements), func(begin, end int) {
 		for i := begin; i < end; i++ {
@@ -53,10 +53,10 @@ func (s *sender) write(what view) error {
 			_, errs[i] = s.memory.WriteAt(s.chunk(what, i, known), at+int64(4*from))
 		}
 	})
-	s.summed = what.version
+	s.summed = what.Version
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	s.laid = laid{version: what.version, at: uint64(at), turn: turn, sum: wire.Combine(s.crcs)}
+	s.laid = laid{Version: what.Version, at: uint64(at), turn: turn, sum: wire.Combine(s.crcs)}
 	return nil
 }
