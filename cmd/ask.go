@@ -22,6 +22,7 @@ type asking struct {
 	data, in   []string
 	part       string
 	out        []string
+	controls   string // file of them, for questions that take one
 	checkpoint string
 	seed       uint64
 }
@@ -74,6 +75,9 @@ func (a *app) question(f *asking, use, short, long, example string, ask func(run
 		Use: use, Short: short, Long: long, Example: example, Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
+				return err
+			}
+			if err := a.spare(args[0], f.out, append([]string{f.controls}, f.data...)); err != nil {
 				return err
 			}
 			run, err := a.open(args[0], f.checkpoint)

@@ -19,7 +19,6 @@ import (
 func (a *app) forecastCommand() *cobra.Command {
 	var f asking
 	q := trained.Query{}
-	var controls string
 	var levels []float64
 	c := a.question(&f, "forecast NAME", "Predict what follows recordings",
 		`Predict what follows the end of recordings, with quantiles of what will be observed,
@@ -43,12 +42,12 @@ of recordings.`,
 				q.Horizon = run.Horizon()
 			}
 			q.Seed = f.seed
-			if controls != "" {
-				if q.Controls, err = readControls(controls, columns); err != nil {
+			if f.controls != "" {
+				if q.Controls, err = readControls(f.controls, columns); err != nil {
 					return err
 				}
 				if len(q.Controls) < q.Horizon {
-					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", controls, len(q.Controls),
+					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", f.controls, len(q.Controls),
 						q.Horizon)
 				}
 				q.Controls = q.Controls[:q.Horizon]
@@ -66,7 +65,7 @@ of recordings.`,
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Samples, "samples", 0, "paths of the forecast (default: eval.samples of the run)")
-	c.Flags().StringVar(&controls, "controls", "", "file with the controls of these steps: CSV with their names, or "+
+	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: CSV with their names, or "+
 		"npz or npy with u [horizon, controls]")
 	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "levels of the quantiles")
 	return c
@@ -144,7 +143,6 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 func (a *app) simulateCommand() *cobra.Command {
 	var f asking
 	var q trained.SimulateQuery
-	var controls string
 	c := a.question(&f, "simulate NAME", "Make up series by the model alone",
 		`Draw series from the trained model alone: initial states, regimes, noise and
 observations, in the units and under the names of the data. Files hold y and mean
@@ -169,8 +167,8 @@ of episodes if there are several: data commands read the npz.`,
 			if err != nil {
 				return err
 			}
-			if controls != "" {
-				if q.Controls, err = readControls(controls, columns); err != nil {
+			if f.controls != "" {
+				if q.Controls, err = readControls(f.controls, columns); err != nil {
 					return err
 				}
 				q.Steps = len(q.Controls)
@@ -186,7 +184,7 @@ of episodes if there are several: data commands read the npz.`,
 	f.reading.add(c)
 	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its "+
 		"controls and of its length")
-	c.Flags().StringVar(&controls, "controls", "", "file with the controls, a row for each step, in place of --steps: "+
+	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls, a row for each step, in place of --steps: "+
 		"CSV, npz or npy")
 	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps of a series")
 	c.Flags().IntVar(&q.Episodes, "episodes", 1, "how many series")

@@ -2,10 +2,9 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,21 +112,18 @@ type sent struct {
 	LeftOut    int    `json:"left_out"` // values that were not finite
 }
 
-func (a *app) exportCSV(name, out string) (err error) {
+func (a *app) exportCSV(name, out string) error {
 	if out == "" {
 		out = name + ".csv"
 	}
 	if _, err := store.Load(a.runsDir, name); err != nil {
 		return err
 	}
-	f, err := os.Create(out)
-	if err != nil {
-		return fmt.Errorf("write the table: %w", err)
+	if err := a.spare(name, []string{out}, nil); err != nil {
+		return err
 	}
-	defer func() {
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = a.wroteFiles(out)
-		}
-	}()
-	return store.WriteCSV(f, a.runsDir, name)
+	if err := a.replaceFile(out, func(w io.Writer) error { return store.WriteCSV(w, a.runsDir, name) }); err != nil {
+		return err
+	}
+	return a.wroteFiles(out)
 }
