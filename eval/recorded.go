@@ -127,7 +127,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	forEach(f, o.Threads, queries, func(f model.Forecaster, i int) {
 		some := starts[i*trialsPerQuery : min((i+1)*trialsPerQuery, len(starts))]
 		var answer model.Forecast
-		f.Forecast(&answer, o.query(some, r.Horizon, d, i))
+		model.Ahead(f, &answer, o.query(some, r.Horizon, d, i))
 		for n, s := range some {
 			row := make([]float64, r.Horizon*d.NX*width)
 			r.score(row, width, s, d, o.predictions(&answer, n, s), b)
@@ -331,7 +331,7 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 		y.Truth = append(y.Truth, row)
 	}
 	var answer model.Forecast
-	f.Forecast(&answer, o.query([]recordedStart{start}, horizon, d, noiseOfFan))
+	model.Ahead(f, &answer, o.query([]recordedStart{start}, horizon, d, noiseOfFan))
 	of := o.predictions(&answer, 0, start)
 	for k := range horizon {
 		mean, low, high := make([]float64, d.NX), make([]float64, d.NX), make([]float64, d.NX)

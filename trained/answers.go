@@ -22,7 +22,7 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	if err != nil {
 		return Filtering{}, err
 	}
-	prefix, err := r.batch(f.(model.Forecaster).Dims(), s)
+	prefix, err := r.whole(f.(model.Forecaster), s)
 	if err != nil {
 		return Filtering{}, err
 	}
@@ -46,7 +46,7 @@ func (r *Run) Smooth(s Series) (Smoothing, error) {
 	if err != nil {
 		return Smoothing{}, err
 	}
-	b, err := r.batch(f.(model.Forecaster).Dims(), s)
+	b, err := r.whole(f.(model.Forecaster), s)
 	if err != nil {
 		return Smoothing{}, err
 	}
@@ -80,7 +80,7 @@ func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
 	if err != nil {
 		return Segmentation{}, err
 	}
-	b, err := r.batch(f.(model.Forecaster).Dims(), s)
+	b, err := r.whole(f.(model.Forecaster), s)
 	if err != nil {
 		return Segmentation{}, err
 	}

@@ -74,7 +74,7 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 		return Forecast{}, err
 	}
 	var answer model.Forecast
-	f.Forecast(&answer, model.Query{
+	model.Ahead(f, &answer, model.Query{
 		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples,
 		Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Series is a sequence of observations, in the units of the data, with a row for each time step. A NaN is a missing
@@ -57,6 +58,18 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	clear(b.Controls[:d.NU]) // it acted before the series
 	return b, nil
 }
+
+// whole is batch with what the family cannot read filled in.
+func (r *Run) whole(f model.Forecaster, s Series) (model.Batch, error) {
+	b, err := r.batch(f.Dims(), s)
+	if err != nil {
+		return b, err
+	}
+	return model.Whole(f, b, rng.New(0, rng.Evaluation).At(0, 0, noiseOfGaps)), nil
+}
+
+// noiseOfGaps is the place of the random numbers by which gaps are filled in.
+const noiseOfGaps = 9
 
 // controls are rows of controls in the form that the model needs; zeros of the data if there are no rows.
 func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {

@@ -42,12 +42,12 @@ type recognitionSteps struct {
 // each sequence of the batch.
 func (n recognition) steps(t *autodiff.Tape, b model.Batch, z, u autodiff.Tensor) recognitionSteps {
 	rows, nz, block := u.Rows, z.Cols, z.Rows/b.T
-	x := n.encoder.Apply(t, t.Constant(b.Observations, b.T*b.B, b.NX))
+	read, complete := statespace.Readings(t, b)
+	x := n.encoder.Apply(t, read)
 	s := recognitionSteps{
 		tape: t, block: block, z: z, u: u, mean: t.New(rows, nz), variance: t.New(rows, nz), sd: t.New(rows, nz),
 	}
-	if b.Seen != nil {
-		complete := statespace.CompleteRows(t, b)
+	if complete.Cols > 0 {
 		x = t.HideRows(x, complete)
 		s.seen = statespace.Repeat(t, complete.Slice(b.B, complete.Rows), b.B, block/b.B)
 		s.hidden = t.NewConstant(rows, 1)

@@ -91,6 +91,9 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	}
 }
 
+// ReadsParts says that an observation of which only a part was seen is read.
+func (f *Forecaster) ReadsParts() {}
+
 // Filter writes what is known of x at each step of the prefix, given the observations up to there, under the averaged
 // parameters: mean, standard deviation, and the probability of each regime to have led to the step; zeros at the first,
 // which none did.

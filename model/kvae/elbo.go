@@ -59,7 +59,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 		m.state.freezeMixing(t)
 	}
 	rows := b.T * b.B
-	mean, variance := m.codec.encode(t, t.Constant(b.Observations, rows, b.NX))
+	mean, variance := m.codec.encode(t, readings(t, b))
 	eps := statespace.Normals(t, &noise, rows, m.state.na)
 	a := t.New(rows, m.state.na)
 	t.Draw(a, mean, variance, eps)

@@ -50,7 +50,7 @@ func (f *forecaster) byFrames(x autodiff.Tensor, do func(t *autodiff.Tape, x aut
 // infer filters a batch.
 func (f *forecaster) infer(b model.Batch) filtered {
 	a := f.tape.NewConstant(b.T*b.B, f.m.state.na)
-	f.byFrames(f.tape.Constant(b.Observations, a.Rows, b.NX), func(t *autodiff.Tape, x autodiff.Tensor, first int) {
+	f.byFrames(readings(f.tape, b), func(t *autodiff.Tape, x autodiff.Tensor, first int) {
 		mean, _ := f.m.codec.encode(t, x)
 		copy(a.Value[first*a.Cols:], mean.Value)
 	})

@@ -66,11 +66,18 @@ func newSequence(t *autodiff.Tape, b model.Batch, a autodiff.Tensor) sequence {
 	if b.Seen == nil {
 		return s
 	}
-	s.seen, s.hidden = statespace.CompleteRows(t, b), t.NewConstant(rows, 1)
+	_, s.seen = statespace.Readings(t, b)
+	s.hidden = t.NewConstant(rows, 1)
 	for i, v := range s.seen.Value {
 		s.hidden.Value[i] = 1 - v
 	}
 	return s
+}
+
+// readings are the observations that the codec encodes.
+func readings(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
+	x, _ := statespace.Readings(t, b)
+	return x
 }
 
 // wherever returns the rows of x where x_t was seen, and zeros elsewhere.

@@ -22,7 +22,7 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	rows := b.T * b.B
-	mean, variance := m.codec.encode(t, t.Constant(b.Observations, rows, b.NX))
+	mean, variance := m.codec.encode(t, readings(t, b))
 	a := t.New(rows, m.state.na)
 	t.Draw(a, mean, variance, statespace.Normals(t, &noise, rows, m.state.na))
 	f := m.state.filter(t, newSequence(t, b, a))

@@ -27,16 +27,16 @@ func (f *forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
 // Dims are the sizes of the model, which has no latent state.
 func (f *forecaster) Dims() model.Dims { return model.Dims{NX: f.m.data.NX, NU: f.m.data.NU} }
 
-// Forecast reads the prefix and continues it by predictions that are fed back. Rollouts differ in their controls only:
-// nothing is random but the noise of the observation.
+// Forecast reads the prefix and continues it by draws that are fed back. The mean is the path without noise. Of binary
+// observations the probabilities are fed back, and rollouts differ in their controls only.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), q.Horizon, func(g statespace.Group, noise *rng.Stream) {
-		statespace.Collect(dst, q, g, f.paths(q, g), noise)
+		statespace.Collect(dst, q, g, f.paths(q, g, noise), noise)
 	})
 }
 
 // paths reads x_1 … x_{T−1} with the controls of the prefix, then x_T and predictions with those after it.
-func (f *forecaster) paths(q model.Query, g statespace.Group) statespace.Paths {
+func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, d, rows, n := f.tape, f.m.data, g.Rows(), g.N
 	known := f.newState(n)
 	x := pointwise.Held(t, g.Batch)
@@ -44,27 +44,49 @@ func (f *forecaster) paths(q model.Query, g statespace.Group) statespace.Paths {
 	for s := range g.Batch.T - 1 {
 		f.step(&known, x.Block(s, n), u.Block(s+1, n))
 	}
-	state := f.newState(rows)
-	for path := range g.Paths {
-		copy(state.h.Block(path, n).Value, known.h.Value)
-		copy(state.cell.Block(path, n).Value, known.cell.Value)
-	}
+	after := statespace.Controls(t, q, d.NU, g)
 	p := statespace.Paths{Mean: t.NewConstant(q.Horizon*rows, d.NX)}
-	if !f.m.binary {
-		p.SD = f.m.noise.SD(t, q.Horizon*rows)
+	if f.m.binary {
+		f.continued(p.Mean, f.repeated(known, g), pointwise.Start(t, g, rows), after, nil)
+		return p
 	}
-	after, last := statespace.Controls(t, q, d.NU, g), pointwise.Start(t, g, rows)
-	for h := range q.Horizon {
-		f.step(&state, last, after.Block(h, rows))
-		y := f.m.predict(t, state.h, last)
-		last = p.Mean.Block(h, rows)
-		if f.m.binary {
-			t.Sigmoid(last, y)
-		} else {
-			copy(last.Value, y.Value)
+	p.Expected, p.SD = t.NewConstant(q.Horizon*rows, d.NX), t.NewConstant(q.Horizon*rows, d.NX)
+	clear(p.SD.Value) // what is drawn is the observation
+	f.continued(p.Expected, f.repeated(known, g), pointwise.Start(t, g, rows), after, nil)
+	noise.Normals(p.Mean.Value)
+	f.continued(p.Mean, f.repeated(known, g), pointwise.Start(t, g, rows), after, f.m.noise.SD(t, rows).Value)
+	return p
+}
+
+// continued writes a path of so many rows into y, whose steps hold standard normal noise, for deviations sd; without
+// deviations, what is expected.
+func (f *forecaster) continued(y autodiff.Tensor, s state, last, u autodiff.Tensor, sd []float32) {
+	rows := last.Rows
+	for h := range y.Rows / rows {
+		f.step(&s, last, u.Block(h, rows))
+		mean := f.m.predict(f.tape, s.h, last)
+		last = y.Block(h, rows)
+		switch {
+		case f.m.binary:
+			f.tape.Sigmoid(last, mean)
+		case sd == nil:
+			copy(last.Value, mean.Value)
+		default:
+			for i, e := range last.Value {
+				last.Value[i] = mean.Value[i] + float32(sd[i]*e)
+			}
 		}
 	}
-	return p
+}
+
+// repeated is a state once for each path of a group.
+func (f *forecaster) repeated(s state, g statespace.Group) state {
+	all := f.newState(g.Rows())
+	for path := range g.Paths {
+		copy(all.h.Block(path, g.N).Value, s.h.Value)
+		copy(all.cell.Block(path, g.N).Value, s.cell.Value)
+	}
+	return all
 }
 
 // state is what the layer remembers, a row for each sequence.

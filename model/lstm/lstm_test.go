@@ -22,9 +22,9 @@ func newModel(nx, nu int, change func(*Settings)) *Model {
 
 // golden are the bits of every variant.
 var golden = map[string]string{
-	"residual":    "12d68aaf7e9c19c5",
-	"absolute":    "ee6e4ae45239269a",
-	"no controls": "9423ac152e5f47ef",
+	"residual":    "87ee8a3d738f84da",
+	"absolute":    "182f83543d6fc890",
+	"no controls": "2fff3fa3d6022f1a",
 	"images":      "6f55ce9ea95f867d",
 }
 

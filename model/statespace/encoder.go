@@ -37,18 +37,29 @@ type Measurement struct {
 	Seen           autodiff.Tensor // [T·B,1], 0 where x_t misses a value; no columns if none does
 }
 
-// Measure encodes every observation of the batch. One that misses a value is no measurement.
+// Measure encodes every observation of the batch. One that misses a value is no measurement, unless all do.
 func (e Encoder) Measure(t *autodiff.Tape, b model.Batch) Measurement {
-	x := t.Constant(b.Observations, b.T*b.B, b.NX)
+	x, seen := Readings(t, b)
 	features := e.trunk.Apply(t, x)
 	m := Measurement{Mean: e.skip.add(t, e.mean.Apply(t, features), x), Features: features}
 	m.Variance = t.New(m.Mean.Rows, m.Mean.Cols)
 	t.Variance(m.Variance, e.sd.Apply(t, features), SDFloor)
-	if b.Seen != nil {
-		m.Seen = CompleteRows(t, b)
+	if seen.Cols > 0 {
+		m.Seen = seen
 		m.Features = t.HideRows(features, m.Seen)
 	}
 	return m
+}
+
+// Readings are the observations that an encoder reads, [T·B, nx], and which of them count, [T·B,1]; no columns if nothing
+// is missing. See model.Batch.Measured.
+func Readings(t *autodiff.Tape, b model.Batch) (x, seen autodiff.Tensor) {
+	if b.Seen == nil {
+		return t.Constant(b.Observations, b.T*b.B, b.NX), autodiff.Tensor{}
+	}
+	x, seen = t.NewConstant(b.T*b.B, b.NX), t.NewConstant(b.T*b.B, 1)
+	b.Measured(x.Value, seen.Value)
+	return x, seen
 }
 
 // From drops the measurements of the first rows.

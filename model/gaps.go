@@ -1,0 +1,168 @@
+package model
+
+import "github.com/switchyard-ml/switchyard/rng"
+
+// PartReader is a Forecaster that reads an observation of which only some values were seen. One that is none needs them
+// filled in: a family with a latent state where an observation is seen in part, one without at every gap.
+type PartReader interface {
+	// ReadsParts does nothing: it tells a PartReader from other Forecasters.
+	ReadsParts()
+}
+
+// Limits of filling in. Observations of more values, as images, are left to the family.
+const (
+	mostFilled   = 64  // values of an observation
+	fewestFills  = 128 // fills of each sequence: their covariances are estimated
+	fillMemory   = 64  // steps before a gap from which it is filled in, and within which fills are corrected
+	fillAfter    = 4   // steps after a gap that still correct what was filled in
+	significance = 4   // squared correlations below this many times 1/fills are taken for chance
+)
+
+// Ahead answers a query whose prefix may have gaps that the family cannot read. Every path has a prefix of its own in
+// which gaps are filled in by draws, given the values that were seen beside and after them: an ensemble Kalman smoother
+// over the observations, with the forecaster as its model. With y the observation that is predicted for each fill, w its
+// missing values and those filled in before it, and x_s the values that were seen,
+//
+//	w ← w + Cov(w, y_s)·Cov(y_s)⁻¹·(x_s − y_s)
+//
+// For a linear Gaussian system this is the posterior of the missing values, up to the noise of the ensemble (Evensen and
+// van Leeuwen 2000). Without gaps it is f.Forecast.
+func Ahead(f Forecaster, dst *Forecast, q Query) {
+	if !hasGaps(f, q.Prefix) || q.Prefix.NX > mostFilled {
+		f.Forecast(dst, q)
+		return
+	}
+	noise := q.Noise
+	fills := fill(f, q.Prefix, max(q.Samples, fewestFills), noise.Uint64())
+	B, S := q.Prefix.B, q.Samples
+	wide := Query{
+		Prefix: fills.first(S), Horizon: q.Horizon, Samples: 1, Noise: noise,
+		Controls: widened(q.Controls, q.Horizon, B, S, q.Prefix.NU),
+	}
+	var each Forecast
+	f.Forecast(&each, wide)
+	dst.Resize(q.Horizon, B, S, each.NX, each.M)
+	each.spread(dst, S, B)
+}
+
+// Whole is a batch in which gaps that the family cannot read are filled in by what is expected there.
+func Whole(f Forecaster, b Batch, noise rng.Stream) Batch {
+	if !hasGaps(f, b) || b.NX > mostFilled {
+		return b
+	}
+	return fill(f, b, fewestFills, noise.Uint64()).mean()
+}
+
+// hasGaps reports whether a batch has a gap to fill in.
+func hasGaps(f Forecaster, b Batch) bool {
+	if _, reads := f.(PartReader); reads || b.Seen == nil {
+		return false
+	}
+	for i, latent := 0, f.Dims().NZ > 0; i < b.B; i++ {
+		for t := range b.T {
+			if b.gap(t, i, latent) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gap reports whether values of step t of sequence i have to be filled in. For a family with a latent state that is an
+// observation of which only a part was seen, unless none of the sequence was seen whole: see Reading.
+func (b Batch) gap(t, i int, latent bool) bool {
+	seen := b.count(t, i)
+	return seen < b.NX && (!latent || seen > 0 && b.everWhole(i))
+}
+
+// count is how many values of step t of sequence i were seen.
+func (b Batch) count(t, i int) int {
+	n := 0
+	for _, s := range b.Seen[(t*b.B+i)*b.NX:][:b.NX] {
+		if s != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// everWhole reports whether any observation of sequence i was seen whole.
+func (b Batch) everWhole(i int) bool {
+	for t := range b.T {
+		if b.count(t, i) == b.NX {
+			return true
+		}
+	}
+	return false
+}
+
+// Measured says which observations an encoder reads: 1 or 0 for each row of the batch, which has gaps. Those are the ones
+// that were seen whole; in a sequence without any, as of channels that are measured in turn, those of which a value was
+// seen. Their other values are read as they were last seen, or as 0: x is b.Observations with them.
+func (b Batch) Measured(x, measured []float32) {
+	copy(x, b.Observations)
+	for i := range b.B {
+		whole := b.everWhole(i)
+		for t := range b.T {
+			n := b.count(t, i)
+			if measured[t*b.B+i] = 0; n == b.NX || n > 0 && !whole {
+				measured[t*b.B+i] = 1
+			}
+		}
+		if whole {
+			continue
+		}
+		for at := (b.B + i) * b.NX; at < len(x); at += b.B * b.NX {
+			for c := range b.NX {
+				if b.Seen[at+c] == 0 {
+					x[at+c] = x[at+c-b.B*b.NX]
+				}
+			}
+		}
+	}
+}
+
+// widened are the controls of paths as those of sequences: [Horizon, paths·B, nu].
+func widened(u []float32, horizon, B, paths, nu int) []float32 {
+	if nu == 0 {
+		return nil
+	}
+	wide := make([]float32, 0, horizon*paths*B*nu)
+	plan := horizon * B * nu
+	for h := range horizon {
+		for path := range paths {
+			at := h * B * nu
+			if len(u) == paths*plan {
+				at += path * plan
+			}
+			wide = append(wide, u[at:at+B*nu]...)
+		}
+	}
+	return wide
+}
+
+// spread writes the forecasts of sequences path·B+i as those of the paths of sequences i.
+func (f *Forecast) spread(dst *Forecast, paths, B int) {
+	clear(dst.Mean)
+	clear(dst.Switches)
+	scale := 1 / float32(paths)
+	for h := range f.Horizon {
+		for path := range paths {
+			for i := range B {
+				from, to := h*paths*B+path*B+i, h*B+i
+				at := (path*f.Horizon+h)*B + i
+				copy(dst.Paths[at*f.NX:][:f.NX], f.Paths[from*f.NX:])
+				copy(dst.SD[at*f.NX:][:f.NX], f.SD[from*f.NX:])
+				if path == 0 {
+					copy(dst.Draw[to*f.NX:][:f.NX], f.Draw[from*f.NX:])
+				}
+				for c := range f.NX {
+					dst.Mean[to*f.NX+c] += float32(f.Mean[from*f.NX+c] * scale)
+				}
+				for k := range f.M {
+					dst.Switches[to*f.M+k] += float32(f.Switches[from*f.M+k] * scale)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package model
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// filling is a batch of which every sequence is there n times, with gaps filled in by other draws each time: sequence
+// k·B+i is fill k of sequence i.
+type filling struct {
+	f      Forecaster
+	latent bool
+	b      Batch // as it was seen
+	n      int
+	wide   Batch
+	key    rng.Key
+	last   []int      // step of each sequence that was filled in last; −1: none
+	holes  [][]filled // of each sequence: what was filled in
+}
+
+// filled is the place of a value that was filled in.
+type filled struct{ t, c int }
+
+// fill fills in the gaps of a batch n times, step by step.
+func fill(f Forecaster, b Batch, n int, seed uint64) *filling {
+	w := &filling{f: f, latent: f.Dims().NZ > 0, b: b, n: n, key: rng.New(seed, rng.Evaluation), holes: make([][]filled, b.B)}
+	w.wide.Resize(b.T, n*b.B, b.NX, b.NU)
+	w.wide.Seen = make([]float32, len(w.wide.Observations))
+	for t := range b.T {
+		for k := range n {
+			copy(w.wide.Observations[(t*n+k)*b.B*b.NX:], b.Observations[t*b.B*b.NX:][:b.B*b.NX])
+			copy(w.wide.Seen[(t*n+k)*b.B*b.NX:], b.Seen[t*b.B*b.NX:][:b.B*b.NX])
+			copy(w.wide.Controls[(t*n+k)*b.B*b.NU:], b.Controls[t*b.B*b.NU:][:b.B*b.NU])
+		}
+	}
+	for range b.B {
+		w.last = append(w.last, -1)
+	}
+	for t := range b.T {
+		w.step(t)
+	}
+	return w
+}
+
+// step fills in the gaps of step t, and corrects what was filled in before it.
+func (w *filling) step(t int) {
+	var of []int
+	for i, b := 0, w.b; i < b.B; i++ {
+		if b.gap(t, i, w.latent) || w.last[i] >= 0 && t-w.last[i] <= fillAfter && b.count(t, i) > 0 {
+			of = append(of, i)
+		}
+	}
+	if len(of) == 0 {
+		return
+	}
+	drawn := w.draw(t)
+	for _, i := range of {
+		w.correct(t, i, drawn)
+	}
+}
+
+// draw predicts step t of every fill, [n·B, nx]. Before the first step nothing is known: values are standard normal, as
+// those of scaled data are.
+func (w *filling) draw(t int) []float32 {
+	rows := w.n * w.b.B
+	noise := w.key.At(uint64(t), 0, 0)
+	if t == 0 {
+		drawn := make([]float32, rows*w.b.NX)
+		noise.Normals(drawn)
+		return drawn
+	}
+	from := max(0, t-fillMemory)
+	part := func(x []float32, width int) []float32 { return x[from*rows*width : t*rows*width] }
+	q := Query{Horizon: 1, Samples: 1, Noise: noise, Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU]}
+	q.Prefix = Batch{
+		T: t - from, B: rows, NX: w.b.NX, NU: w.b.NU, Observations: part(w.wide.Observations, w.b.NX),
+		Controls: part(w.wide.Controls, w.b.NU), Seen: part(w.wide.Seen, w.b.NX),
+	}
+	var next Forecast
+	w.f.Forecast(&next, q)
+	return next.Draw
+}
+
+// correct fills in step t of sequence i by what was drawn, given what was seen there.
+func (w *filling) correct(t, i int, drawn []float32) {
+	nx := w.b.NX
+	row := w.b.Seen[(t*w.b.B+i)*nx:][:nx]
+	var known []int
+	places := w.recent(t, i)
+	fills := w.b.gap(t, i, w.latent)
+	for c, s := range row {
+		switch {
+		case s != 0:
+			known = append(known, c)
+		case fills:
+			places = append(places, filled{t, c})
+			w.holes[i], w.last[i] = append(w.holes[i], filled{t, c}), t
+			for k := range w.n {
+				w.wide.Observations[w.at(t, i, k)+c] = drawn[(k*w.b.B+i)*nx+c]
+				w.wide.Seen[w.at(t, i, k)+c] = 1
+			}
+		}
+	}
+	if len(known) == 0 || w.n < 2 {
+		return
+	}
+	predicted := make([][]float64, len(known)) // deviations from the mean of all fills
+	surprise := make([][]float64, w.n)
+	for a, c := range known {
+		predicted[a] = w.deviations(func(k int) float32 { return drawn[(k*w.b.B+i)*nx+c] })
+	}
+	for k := range surprise {
+		surprise[k] = make([]float64, len(known))
+		for a, c := range known {
+			surprise[k][a] = float64(w.b.Observations[(t*w.b.B+i)*nx+c] - drawn[(k*w.b.B+i)*nx+c])
+		}
+	}
+	if !solve(covariance(predicted), surprise) {
+		return
+	}
+	for _, p := range places {
+		own := w.deviations(func(k int) float32 { return w.wide.Observations[w.at(p.t, i, k)+p.c] })
+		gain := shrunk(own, predicted)
+		for k := range w.n {
+			sum := 0.0
+			for a, g := range gain {
+				sum += float64(g * surprise[k][a])
+			}
+			w.wide.Observations[w.at(p.t, i, k)+p.c] += float32(sum)
+		}
+	}
+}
+
+// recent are the places that were filled in within the memory.
+func (w *filling) recent(t, i int) []filled {
+	var list []filled
+	for _, p := range w.holes[i] {
+		if t-p.t <= fillMemory {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// at is the place of the first value of step t of fill k of sequence i.
+func (w *filling) at(t, i, k int) int { return ((t*w.n+k)*w.b.B + i) * w.b.NX }
+
+func (w *filling) deviations(of func(k int) float32) []float64 {
+	list, mean := make([]float64, w.n), 0.0
+	for k := range list {
+		list[k] = float64(of(k))
+		mean += list[k] / float64(w.n)
+	}
+	for k := range list {
+		list[k] -= mean
+	}
+	return list
+}
+
+// covariance of rows of deviations, with a little more on the diagonal, so that it can be inverted.
+func covariance(rows [][]float64) [][]float64 {
+	c := make([][]float64, len(rows))
+	for a := range rows {
+		c[a] = make([]float64, len(rows))
+		for b := range rows {
+			c[a][b] = dot(rows[a], rows[b]) / float64(len(rows[a])-1)
+		}
+		c[a][a] += 1e-6*c[a][a] + 1e-12
+	}
+	return c
+}
+
+// shrunk are the covariances of a place with rows of deviations, without what may be chance.
+func shrunk(own []float64, rows [][]float64) []float64 {
+	gain, n := make([]float64, len(rows)), float64(len(own))
+	size := dot(own, own)
+	for a, row := range rows {
+		product, other := dot(own, row), dot(row, row)
+		if !(size > 0 && other > 0) {
+			continue
+		}
+		square := product * product / (size * other)
+		gain[a] = product / (n - 1) * max(0, 1-significance/(n*square))
+	}
+	return gain
+}
+
+// solve replaces the rows x by C⁻¹x, by Cholesky; false if C is not positive definite.
+func solve(c [][]float64, x [][]float64) bool {
+	n := len(c)
+	for i := range n {
+		for j := range i + 1 {
+			sum := c[i][j]
+			for k := range j {
+				sum -= float64(c[i][k] * c[j][k])
+			}
+			if i > j {
+				c[i][j] = sum / c[j][j]
+				continue
+			}
+			if !(sum > 0) || math.IsInf(sum, 0) {
+				return false
+			}
+			c[i][i] = math.Sqrt(sum)
+		}
+	}
+	for _, row := range x {
+		for i := range n {
+			for k := range i {
+				row[i] -= float64(c[i][k] * row[k])
+			}
+			row[i] /= c[i][i]
+		}
+		for i := n - 1; i >= 0; i-- {
+			for k := i + 1; k < n; k++ {
+				row[i] -= float64(c[k][i] * row[k])
+			}
+			row[i] /= c[i][i]
+		}
+	}
+	return true
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += float64(v * b[i])
+	}
+	return sum
+}
+
+// first are the first fills of every sequence.
+func (w *filling) first(n int) Batch {
+	b := Batch{T: w.b.T, B: n * w.b.B, NX: w.b.NX, NU: w.b.NU}
+	for t := range w.b.T {
+		of := func(x []float32, width int) []float32 { return x[t*w.n*w.b.B*width:][:b.B*width] }
+		b.Observations = append(b.Observations, of(w.wide.Observations, b.NX)...)
+		b.Controls = append(b.Controls, of(w.wide.Controls, b.NU)...)
+		b.Seen = append(b.Seen, of(w.wide.Seen, b.NX)...)
+	}
+	b.Seen = withoutOnes(b.Seen)
+	return b
+}
+
+// mean is the batch with the mean of all fills.
+func (w *filling) mean() Batch {
+	b := w.b
+	b.Observations, b.Seen = append([]float32(nil), b.Observations...), append([]float32(nil), b.Seen...)
+	for i, list := range w.holes {
+		for _, p := range list {
+			sum := 0.0
+			for k := range w.n {
+				sum += float64(w.wide.Observations[w.at(p.t, i, k)+p.c])
+			}
+			to := (p.t*b.B+i)*b.NX + p.c
+			b.Observations[to], b.Seen[to] = float32(sum/float64(w.n)), 1
+		}
+	}
+	b.Seen = withoutOnes(b.Seen)
+	return b
+}
+
+// withoutOnes is a mask, or nil if nothing is missing.
+func withoutOnes(seen []float32) []float32 {
+	for _, s := range seen {
+		if s == 0 {
+			return seen
+		}
+	}
+	return nil
+}
