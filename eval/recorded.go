@@ -295,7 +295,10 @@ func (r *RecordedReport) score(row []float64, width int, s recordedStart, d mode
 				sums[sumRanked] += m.CRPS(truth)
 				place := m.cumulative(truth)
 				for l, level := range Levels {
-					if math.Abs(place-0.5) <= level/2 {
+					switch {
+					case math.IsNaN(p.mean):
+						sums[sumCovered+l] = p.mean
+					case math.Abs(place-0.5) <= level/2:
 						sums[sumCovered+l]++
 					}
 				}

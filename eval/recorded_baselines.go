@@ -32,20 +32,24 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 	if b.season == 0 {
 		b.season = findSeason(training, d.NX, o.Calendar)
 	}
-	linear, err := fitLagged(training, 1, d)
-	if err != nil {
-		return nil, fmt.Errorf("fit the linear baseline: %w", err)
-	}
-	linear.label = "linear least squares"
 	b.list = []baseline{last{}}
 	if b.season > 1 {
 		b.list = append(b.list, seasonal(b.season))
 	}
-	b.list = append(b.list, linear)
-	best := fitAutoregression(training, linear, o.Prefix, d)
-	b.order = best.lags
-	if best.lags > 1 {
-		b.list = append(b.list, best)
+	linear, err := fitLagged(training, 1, d)
+	switch {
+	case errors.Is(err, errNothingWhole):
+		b.list = append(b.list, unfitted{})
+	case err != nil:
+		return nil, fmt.Errorf("fit the linear baseline: %w", err)
+	default:
+		linear.label = linearName
+		b.list = append(b.list, linear)
+		best := fitAutoregression(training, linear, o.Prefix, d)
+		b.order = best.lags
+		if best.lags > 1 {
+			b.list = append(b.list, best)
+		}
 	}
 	b.measure(o, horizon, d)
 	b.scale = naiveScale(training, max(b.season, 1), d.NX)
@@ -102,6 +106,20 @@ func (b *baselines) measure(o RecordedOptions, horizon int, d model.Dims) {
 			}
 		}
 		b.deviations = append(b.deviations, square)
+	}
+}
+
+// linearName is the linear baseline.
+const linearName = "linear least squares"
+
+// unfitted stands for the linear baseline where there is nothing to fit it to: it predicts NaN.
+type unfitted struct{}
+
+func (unfitted) name() string { return linearName }
+
+func (unfitted) predict(dst []float64, _ *Recording, _ []float64, _ int, _ model.Dims) {
+	for i := range dst {
+		dst[i] = math.NaN()
 	}
 }
 

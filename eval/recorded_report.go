@@ -29,7 +29,7 @@ func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 		r.Model = append(r.Model, ratio(place(0), recordedCount))
 		r.Persistence = append(r.Persistence, ratio(place(1), recordedCount))
 		for i, name := range names {
-			if name == "linear least squares" {
+			if name == linearName {
 				r.Linear = append(r.Linear, ratio(place(i), recordedCount))
 			}
 		}
@@ -159,6 +159,9 @@ func (r RecordedReport) Table() Table {
 			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
 		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " +
 			season,
+	}
+	if len(r.Linear) > 0 && math.IsNaN(r.Linear[0].Value) {
+		t.Notes = append(t.Notes, "Linear has no data: "+errNothingWhole.Error()+".")
 	}
 	if len(o.Test) > 1 {
 		t.Notes = append(t.Notes, "Standard errors are over recordings.")

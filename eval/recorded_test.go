@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -151,5 +152,27 @@ func TestRecorded_ReportsWhatItDeclares(t *testing.T) {
 		if !slices.EqualFunc(found, list, same) {
 			t.Errorf("reported are\n%v\ndeclared\n%v", found, list)
 		}
+	}
+}
+
+// Where no observation was measured whole the model is scored, and the linear baseline is said to have no data.
+func TestRecorded_ChannelsMeasuredInTurn(t *testing.T) {
+	o := recordedOptions()
+	for _, list := range [][]eval.Recording{o.Training, o.Test} {
+		for i := range list {
+			e := &list[i]
+			e.Seen = make([]float32, len(e.Observations))
+			for step := range e.T {
+				e.Seen[2*step+step%2] = 1
+				e.Observations[2*step+1-step%2] = 0
+			}
+		}
+	}
+	r := recorded(t, newRule(), o)
+	if v := r.Model[0].Value; math.IsNaN(v) || math.IsNaN(r.Persistence[0].Value) || !math.IsNaN(r.Linear[0].Value) {
+		t.Errorf("model %v, persistence %v, linear %v", v, r.Persistence[0].Value, r.Linear[0].Value)
+	}
+	if notes := r.Table().Notes; !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "Linear has no data") }) {
+		t.Errorf("%q", notes)
 	}
 }

@@ -27,13 +27,19 @@ const (
 //
 // For a linear Gaussian system this is the posterior of the missing values, up to the noise of the ensemble (Evensen and
 // van Leeuwen 2000). Without gaps it is f.Forecast.
-func Ahead(f Forecaster, dst *Forecast, q Query) {
-	if !hasGaps(f, q.Prefix) || q.Prefix.NX > mostFilled {
+func Ahead(f Forecaster, dst *Forecast, q Query) { ahead(f, dst, q, parts(f)) }
+
+// AheadOfAll is Ahead with every gap filled in, but those before anything was seen. It returns the prefixes of the paths:
+// that of path k of sequence i is sequence k·B+i, if it has more sequences than the query.
+func AheadOfAll(f Forecaster, dst *Forecast, q Query) Batch { return ahead(f, dst, q, every) }
+
+func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
+	if !q.Prefix.has(which) {
 		f.Forecast(dst, q)
-		return
+		return q.Prefix
 	}
 	noise := q.Noise
-	fills := fill(f, q.Prefix, max(q.Samples, fewestFills), noise.Uint64())
+	fills := fill(f, q.Prefix, which, max(q.Samples, fewestFills), noise.Uint64())
 	B, S := q.Prefix.B, q.Samples
 	wide := Query{
 		Prefix: fills.first(S), Horizon: q.Horizon, Samples: 1, Noise: noise,
@@ -43,24 +49,45 @@ func Ahead(f Forecaster, dst *Forecast, q Query) {
 	f.Forecast(&each, wide)
 	dst.Resize(q.Horizon, B, S, each.NX, each.M)
 	each.spread(dst, S, B)
+	return wide.Prefix
 }
 
 // Whole is a batch in which gaps that the family cannot read are filled in by what is expected there.
 func Whole(f Forecaster, b Batch, noise rng.Stream) Batch {
-	if !hasGaps(f, b) || b.NX > mostFilled {
-		return b
+	if which := parts(f); b.has(which) {
+		return fill(f, b, which, fewestFills, noise.Uint64()).mean()
 	}
-	return fill(f, b, fewestFills, noise.Uint64()).mean()
+	return b
 }
 
-// hasGaps reports whether a batch has a gap to fill in.
-func hasGaps(f Forecaster, b Batch) bool {
-	if _, reads := f.(PartReader); reads || b.Seen == nil {
+// gaps are the gaps to fill in.
+type gaps uint8
+
+const (
+	none  gaps = iota
+	part       // observations of which only a part was seen, unless none of the sequence was seen whole: see Measured
+	every      // but those before anything was seen
+)
+
+// parts are the gaps that a family cannot read.
+func parts(f Forecaster) gaps {
+	if _, reads := f.(PartReader); reads {
+		return none
+	}
+	if f.Dims().NZ > 0 {
+		return part
+	}
+	return every
+}
+
+// has reports whether a batch has a gap to fill in.
+func (b Batch) has(which gaps) bool {
+	if which == none || b.Seen == nil || b.NX > mostFilled {
 		return false
 	}
-	for i, latent := 0, f.Dims().NZ > 0; i < b.B; i++ {
+	for i := range b.B {
 		for t := range b.T {
-			if b.gap(t, i, latent) {
+			if b.gap(t, i, which) {
 				return true
 			}
 		}
@@ -68,11 +95,19 @@ func hasGaps(f Forecaster, b Batch) bool {
 	return false
 }
 
-// gap reports whether values of step t of sequence i have to be filled in. For a family with a latent state that is an
-// observation of which only a part was seen, unless none of the sequence was seen whole: see Reading.
-func (b Batch) gap(t, i int, latent bool) bool {
+// gap reports whether values of step t of sequence i have to be filled in.
+func (b Batch) gap(t, i int, which gaps) bool {
 	seen := b.count(t, i)
-	return seen < b.NX && (!latent || seen > 0 && b.everWhole(i))
+	switch {
+	case seen == b.NX || which == none:
+		return false
+	case which == part:
+		return seen > 0 && b.everWhole(i)
+	}
+	for before := 0; seen == 0 && before < t; before++ {
+		seen = b.count(before, i)
+	}
+	return seen > 0
 }
 
 // count is how many values of step t of sequence i were seen.

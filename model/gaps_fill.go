@@ -9,22 +9,22 @@ import (
 // filling is a batch of which every sequence is there n times, with gaps filled in by other draws each time: sequence
 // k·B+i is fill k of sequence i.
 type filling struct {
-	f      Forecaster
-	latent bool
-	b      Batch // as it was seen
-	n      int
-	wide   Batch
-	key    rng.Key
-	last   []int      // step of each sequence that was filled in last; −1: none
-	holes  [][]filled // of each sequence: what was filled in
+	f     Forecaster
+	which gaps
+	b     Batch // as it was seen
+	n     int
+	wide  Batch
+	key   rng.Key
+	last  []int      // step of each sequence that was filled in last; −1: none
+	holes [][]filled // of each sequence: what was filled in
 }
 
 // filled is the place of a value that was filled in.
 type filled struct{ t, c int }
 
 // fill fills in the gaps of a batch n times, step by step.
-func fill(f Forecaster, b Batch, n int, seed uint64) *filling {
-	w := &filling{f: f, latent: f.Dims().NZ > 0, b: b, n: n, key: rng.New(seed, rng.Evaluation), holes: make([][]filled, b.B)}
+func fill(f Forecaster, b Batch, which gaps, n int, seed uint64) *filling {
+	w := &filling{f: f, which: which, b: b, n: n, key: rng.New(seed, rng.Evaluation), holes: make([][]filled, b.B)}
 	w.wide.Resize(b.T, n*b.B, b.NX, b.NU)
 	w.wide.Seen = make([]float32, len(w.wide.Observations))
 	for t := range b.T {
@@ -47,7 +47,7 @@ func fill(f Forecaster, b Batch, n int, seed uint64) *filling {
 func (w *filling) step(t int) {
 	var of []int
 	for i, b := 0, w.b; i < b.B; i++ {
-		if b.gap(t, i, w.latent) || w.last[i] >= 0 && t-w.last[i] <= fillAfter && b.count(t, i) > 0 {
+		if b.gap(t, i, w.which) || w.last[i] >= 0 && t-w.last[i] <= fillAfter && b.count(t, i) > 0 {
 			of = append(of, i)
 		}
 	}
@@ -88,7 +88,7 @@ func (w *filling) correct(t, i int, drawn []float32) {
 	row := w.b.Seen[(t*w.b.B+i)*nx:][:nx]
 	var known []int
 	places := w.recent(t, i)
-	fills := w.b.gap(t, i, w.latent)
+	fills := w.b.gap(t, i, w.which)
 	for c, s := range row {
 		switch {
 		case s != 0:

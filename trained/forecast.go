@@ -1,7 +1,9 @@
 package trained
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -74,14 +76,21 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 		return Forecast{}, err
 	}
 	var answer model.Forecast
-	model.Ahead(f, &answer, model.Query{
+	ask := model.Query{
 		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples,
 		Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
-	})
-	out := r.forecast(&answer)
-	if r.transforms() {
-		out.undo(r, s.Observations, q.Seed)
 	}
+	if !r.transforms() {
+		model.Ahead(f, &answer, ask)
+		out := r.forecast(&answer)
+		return out, out.check(r)
+	}
+	ends := r.ends(s.Observations, model.AheadOfAll(f, &answer, ask))
+	out := r.forecast(&answer)
+	if err := out.check(r); err != nil {
+		return out, err
+	}
+	out.undo(r, ends, q.Seed)
 	return out, nil
 }
 
@@ -97,4 +106,30 @@ func (r *Run) forecast(a *model.Forecast) Forecast {
 		}
 	}
 	return out
+}
+
+// ErrDiverged is returned for a forecast that leaves all bounds: it says nothing of what will be observed.
+var ErrDiverged = errors.New("the forecast diverges")
+
+// farthest is how many standard deviations of the training data a mean, or an observation that is given, may lie from
+// their mean. Nothing that was measured lies there.
+const farthest = 1e6
+
+// check returns ErrDiverged for a forecast, before transforms are undone, that is not finite or far from all data.
+func (f *Forecast) check(r *Run) error {
+	scale := r.trained.Scale.Observations
+	for h, row := range f.Mean {
+		for c, v := range row {
+			off := v
+			if len(scale.Mean) > 0 {
+				off = (v - scale.Mean[c]) / scale.SD[c] / farthest
+			} else {
+				off /= math.MaxFloat32
+			}
+			if !(math.Abs(off) <= 1) {
+				return fmt.Errorf("%w: after %d of %d steps channel %d is at %.3g", ErrDiverged, h+1, len(f.Mean), c+1, v)
+			}
+		}
+	}
+	return nil
 }

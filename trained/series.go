@@ -97,7 +97,11 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 				return fmt.Errorf("%w: row %d of the %s holds %v", ErrSeries, t, what, v)
 			}
 			if len(scale.Mean) > 0 {
-				v = (v - scale.Mean[i]) / scale.SD[i]
+				of := v
+				if v = (v - scale.Mean[i]) / scale.SD[i]; math.Abs(v) > farthest {
+					return fmt.Errorf("%w: row %d of the %s holds %v, which is %.1g standard deviations of the training data from "+
+						"their mean: leave it empty if it was not measured", ErrSeries, t, what, of, math.Abs(v))
+				}
 			}
 			dst[t*width+i] = float32(v)
 		}

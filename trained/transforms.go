@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -79,16 +80,49 @@ func (r *Run) undone(path, before [][]float64) [][]float64 {
 	return list
 }
 
+// ends are the values that the paths of a forecast follow, in the units of the data. Where the last ones of a series are
+// missing, the differences that were filled in for the path are added up.
+func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]float64 {
+	return func(path int) [][]float64 {
+		if !missing(observed[max(0, len(observed)-r.lag()):]) {
+			return observed
+		}
+		path %= filled.B
+		list := make([][]float64, len(observed))
+		scale := r.trained.Scale.Observations
+		for t := range observed {
+			list[t] = slices.Clone(observed[t])
+			for c, v := range list[t] {
+				k := r.transform(c)
+				if !math.IsNaN(v) || k.Lag == 0 || t < k.Lag {
+					continue
+				}
+				change := float64(filled.Observations[(t*filled.B+path)*filled.NX+c])
+				if len(scale.Mean) > 0 {
+					change = change*scale.SD[c] + scale.Mean[c]
+				}
+				list[t][c] = files.Transform{Log: k.Log, Lag: 1}.Undo([]float64{change}, []float64{list[t-k.Lag][c]})[0]
+			}
+		}
+		return list
+	}
+}
+
+func missing(rows [][]float64) bool {
+	return slices.ContainsFunc(rows, func(row []float64) bool { return slices.ContainsFunc(row, math.IsNaN) })
+}
+
 // draws is how many times the noise of the observations is drawn for each path of a forecast, where transforms are
 // undone: the sum of differences, or the exponential of a logarithm, is no Gaussian.
 const draws = 8
 
 // undo turns a forecast of transformed values into one in the units of the data. Its paths have their noise within.
-func (f *Forecast) undo(r *Run, before [][]float64, seed uint64) {
+func (f *Forecast) undo(r *Run, ends func(path int) [][]float64, seed uint64) {
 	noise := rng.New(seed, rng.Evaluation).At(0, 0, noiseOfUndoing)
 	var paths, spread [][][]float64
 	mean := make([][]float64, len(f.Mean))
 	for i, path := range f.Paths {
+		before := ends(i)
 		for t, row := range r.undone(path, before) {
 			if i == 0 {
 				mean[t] = make([]float64, len(row))
@@ -116,7 +150,7 @@ func (f *Forecast) undo(r *Run, before [][]float64, seed uint64) {
 			paths, spread = append(paths, r.undone(drawn, before)), append(spread, rest)
 		}
 	}
-	f.Mean, f.Draw, f.Paths = mean, r.undone(f.Draw, before), paths
+	f.Mean, f.Draw, f.Paths = mean, r.undone(f.Draw, ends(0)), paths
 	if f.SD != nil {
 		f.SD = spread
 	}

@@ -1,10 +1,12 @@
 package trained
 
 import (
+	"errors"
 	"math"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // seasonalGrowth is a run on logarithmic changes over two steps, scaled by 0.5 around 0.1, beside a channel as it is.
@@ -20,7 +22,7 @@ func TestForecast_UndoesTransforms(t *testing.T) {
 	r := seasonalGrowth()
 	path := r.scaled([]float32{1, 0, -1, 1, 0.2, -1}, 2)
 	f := Forecast{Mean: path, Draw: path, Paths: [][][]float64{path}, SD: [][][]float64{{{0, 2}, {0, 2}, {0, 2}}}}
-	f.undo(r, [][]float64{{10, 1}, {20, 2}}, 1)
+	f.undo(r, func(int) [][]float64 { return [][]float64{{10, 1}, {20, 2}} }, 1)
 	for h, want := range [][]float64{{10 * math.Exp(0.6), 5}, {20 * math.Exp(-0.4), 7}, {10 * math.Exp(0.6) * math.Exp(0.2), 3}} {
 		for c := range want {
 			if got := f.Mean[h][c]; math.Abs(got-want[c]) > 1e-5 {
@@ -44,7 +46,7 @@ func TestForecast_NoiseAddsUp(t *testing.T) {
 		f.SD = append(f.SD, [][]float64{{0.3, 1}, {0.3, 1}})
 	}
 	f.Mean, f.Draw = f.Paths[0], f.Paths[0]
-	f.undo(r, [][]float64{{1, 1}}, 7)
+	f.undo(r, func(int) [][]float64 { return [][]float64{{1, 1}} }, 7)
 	for h, want := range []float64{0.09, 0.18} {
 		sum := 0.0
 		for _, p := range f.Paths {
@@ -80,5 +82,39 @@ func TestJoin(t *testing.T) {
 	list := Join([]Recording{piece("a, steps 0 to 1", false, 1, 2), piece("a, steps 2 to 3", true, 3, 4), piece("b", false, 5)})
 	if len(list) != 2 || list[0].Name != "a" || len(list[0].Observations) != 4 || list[0].Controls[2][0] != 2 || list[1].Name != "b" {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A series whose last values are missing goes on from what its differences add up to there, of each path its own.
+func TestForecast_GoesOnAfterMissingValues(t *testing.T) {
+	r := &Run{trained: &Opened{Scale: files.Normalisation{Observations: files.Scale{
+		Mean: []float64{10}, SD: []float64{2}, Transforms: []files.Transform{{Lag: 1}},
+	}}}}
+	nan := math.NaN()
+	filled := model.Batch{T: 5, B: 2, NX: 1, Observations: []float32{0, 0, 0, 0, 0, 1, 0, 1, 0, 1}}
+	ends := r.ends([][]float64{{100}, {110}, {nan}, {nan}, {nan}}, filled)
+	if got := ends(0)[4][0]; got != 140 {
+		t.Errorf("path 0 follows %v, want 110 + 3·10", got)
+	}
+	if got := ends(1)[4][0]; got != 146 {
+		t.Errorf("path 1 follows %v, want 110 + 3·12", got)
+	}
+}
+
+// What is beyond all data is refused, given or forecast.
+func TestForecast_AbsurdValues(t *testing.T) {
+	r := seasonalGrowth()
+	far := Forecast{Mean: [][]float64{{0.1, 5}, {0.1, 3.9e15}}}
+	if err := far.check(r); !errors.Is(err, ErrDiverged) {
+		t.Errorf("a forecast of 3.9e15: %v", err)
+	}
+	if err := (&Forecast{Mean: [][]float64{{math.NaN(), 5}}}).check(r); !errors.Is(err, ErrDiverged) {
+		t.Errorf("a forecast of NaN: %v", err)
+	}
+	if err := (&Forecast{Mean: [][]float64{{0.3, 7}}}).check(r); err != nil {
+		t.Error(err)
+	}
+	if err := flatten(make([]float32, 2), [][]float64{{0, 1e38}}, 2, r.trained.Scale.Observations, "observations"); !errors.Is(err, ErrSeries) {
+		t.Errorf("an observation of 1e38: %v", err)
 	}
 }
