@@ -2,8 +2,8 @@ package model
 
 import "github.com/switchyard-ml/switchyard/rng"
 
-// PartReader is a Forecaster that reads an observation of which only some values were seen. One that is none needs them
-// filled in: a family with a latent state where an observation is seen in part, one without at every gap.
+// PartReader is a Forecaster that reads an observation of which only some values were seen. One that is none needs
+// them filled in: a family with a latent state where an observation is seen in part, one without at every gap.
 type PartReader interface {
 	// ReadsParts does nothing: it tells a PartReader from other Forecasters.
 	ReadsParts()
@@ -18,19 +18,19 @@ const (
 	significance = 4   // squared correlations below this many times 1/fills are taken for chance
 )
 
-// Ahead answers a query whose prefix may have gaps that the family cannot read. Every path has a prefix of its own in
-// which gaps are filled in by draws, given the values that were seen beside and after them: an ensemble Kalman smoother
-// over the observations, with the forecaster as its model. With y the observation that is predicted for each fill, w its
-// missing values and those filled in before it, and x_s the values that were seen,
+// Ahead answers a query whose prefix may have gaps that the family cannot read. Every path has a prefix of its own
+// in which gaps are filled in by draws, given the values that were seen beside and after them: an ensemble Kalman
+// smoother over the observations, with the forecaster as its model. With y the observation that is predicted for
+// each fill, w its missing values and those filled in before it, and x_s the values that were seen,
 //
 //	w ← w + Cov(w, y_s)·Cov(y_s)⁻¹·(x_s − y_s)
 //
-// For a linear Gaussian system this is the posterior of the missing values, up to the noise of the ensemble (Evensen and
-// van Leeuwen 2000). Without gaps it is f.Forecast.
+// For a linear Gaussian system this is the posterior of the missing values, up to the noise of the ensemble (Evensen
+// and van Leeuwen 2000). Without gaps it is f.Forecast.
 func Ahead(f Forecaster, dst *Forecast, q Query) { ahead(f, dst, q, parts(f)) }
 
-// AheadOfAll is Ahead with every gap filled in, but those before anything was seen. It returns the prefixes of the paths:
-// that of path k of sequence i is sequence k·B+i, if it has more sequences than the query.
+// AheadOfAll is Ahead with every gap filled in, but those before anything was seen. It returns the prefixes of the
+// paths: that of path k of sequence i is sequence k·B+i, if it has more sequences than the query.
 func AheadOfAll(f Forecaster, dst *Forecast, q Query) Batch { return ahead(f, dst, q, every) }
 
 func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
@@ -131,9 +131,9 @@ func (b Batch) everWhole(i int) bool {
 	return false
 }
 
-// Measured says which observations an encoder reads: 1 or 0 for each row of the batch, which has gaps. Those are the ones
-// that were seen whole; in a sequence without any, as of channels that are measured in turn, those of which a value was
-// seen. Their other values are read as they were last seen, or as 0: x is b.Observations with them.
+// Measured says which observations an encoder reads: 1 or 0 for each row of the batch, which has gaps. Those are the
+// ones that were seen whole; in a sequence without any, as of channels that are measured in turn, those of which a
+// value was seen. Their other values are read as they were last seen, or as 0: x is b.Observations with them.
 func (b Batch) Measured(x, measured []float32) {
 	copy(x, b.Observations)
 	for i := range b.B {

@@ -60,8 +60,8 @@ func (w *filling) step(t int) {
 	}
 }
 
-// draw predicts step t of every fill, [n·B, nx]. Before the first step nothing is known: values are standard normal, as
-// those of scaled data are.
+// draw predicts step t of every fill, [n·B, nx]. Before the first step nothing is known: values are standard normal,
+// as those of scaled data are.
 func (w *filling) draw(t int) []float32 {
 	rows := w.n * w.b.B
 	noise := w.key.At(uint64(t), 0, 0)

@@ -80,8 +80,8 @@ func (r *Run) undone(path, before [][]float64) [][]float64 {
 	return list
 }
 
-// ends are the values that the paths of a forecast follow, in the units of the data. Where the last ones of a series are
-// missing, the differences that were filled in for the path are added up.
+// ends are the values that the paths of a forecast follow, in the units of the data. Where the last ones of a series
+// are missing, the differences that were filled in for the path are added up.
 func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]float64 {
 	return func(path int) [][]float64 {
 		if !missing(observed[max(0, len(observed)-r.lag()):]) {

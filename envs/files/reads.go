@@ -20,7 +20,8 @@ func Reads(paths []string, file string) bool {
 				return true
 			}
 		case failed != nil:
-			if matched, err := filepath.Match(filepath.Clean(path), filepath.Clean(absolute(path, file))); err == nil && matched {
+			matched, err := filepath.Match(filepath.Clean(path), filepath.Clean(absolute(path, file)))
+			if err == nil && matched {
 				return true
 			}
 		}

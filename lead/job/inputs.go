@@ -6,8 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
-// Inputs are the paths of files, folders and patterns that a run on own data reads, its scaling included; nil where data
-// are simulated.
+// Inputs are the paths of files, folders and patterns that a run on own data reads, its scaling included; nil where
+// data are simulated.
 func Inputs(c config.Config) []string {
 	s := own(c)
 	if s == nil {

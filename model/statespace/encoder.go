@@ -51,8 +51,8 @@ func (e Encoder) Measure(t *autodiff.Tape, b model.Batch) Measurement {
 	return m
 }
 
-// Readings are the observations that an encoder reads, [T·B, nx], and which of them count, [T·B,1]; no columns if nothing
-// is missing. See model.Batch.Measured.
+// Readings are the observations that an encoder reads, [T·B, nx], and which of them count, [T·B,1]; no columns if
+// nothing is missing. See model.Batch.Measured.
 func Readings(t *autodiff.Tape, b model.Batch) (x, seen autodiff.Tensor) {
 	if b.Seen == nil {
 		return t.Constant(b.Observations, b.T*b.B, b.NX), autodiff.Tensor{}
