@@ -117,7 +117,7 @@ const farthest = 1e6
 
 // check returns ErrDiverged for a forecast, before transforms are undone, that is not finite or far from all data.
 func (f *Forecast) check(r *Run) error {
-	scale := r.trained.Scale.Observations
+	scale := r.scale.Observations
 	for h, row := range f.Mean {
 		for c, v := range row {
 			off := v

@@ -89,7 +89,7 @@ func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]
 		}
 		path %= filled.B
 		list := make([][]float64, len(observed))
-		scale := r.trained.Scale.Observations
+		scale := r.scale.Observations
 		for t := range observed {
 			list[t] = slices.Clone(observed[t])
 			for c, v := range list[t] {

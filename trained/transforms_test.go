@@ -87,9 +87,9 @@ func TestJoin(t *testing.T) {
 
 // A series whose last values are missing goes on from what its differences add up to there, of each path its own.
 func TestForecast_GoesOnAfterMissingValues(t *testing.T) {
-	r := &Run{trained: &Opened{Scale: files.Normalisation{Observations: files.Scale{
+	r := &Run{scale: files.Normalisation{Observations: files.Scale{
 		Mean: []float64{10}, SD: []float64{2}, Transforms: []files.Transform{{Lag: 1}},
-	}}}}
+	}}}
 	nan := math.NaN()
 	filled := model.Batch{T: 5, B: 2, NX: 1, Observations: []float32{0, 0, 0, 0, 0, 1, 0, 1, 0, 1}}
 	ends := r.ends([][]float64{{100}, {110}, {nan}, {nan}, {nan}}, filled)
@@ -114,7 +114,7 @@ func TestForecast_AbsurdValues(t *testing.T) {
 	if err := (&Forecast{Mean: [][]float64{{0.3, 7}}}).check(r); err != nil {
 		t.Error(err)
 	}
-	if err := flatten(make([]float32, 2), [][]float64{{0, 1e38}}, 2, r.trained.Scale.Observations, "observations"); !errors.Is(err, ErrSeries) {
+	if err := flatten(make([]float32, 2), [][]float64{{0, 1e38}}, 2, r.scale.Observations, "observations"); !errors.Is(err, ErrSeries) {
 		t.Errorf("an observation of 1e38: %v", err)
 	}
 }
