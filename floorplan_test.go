@@ -77,7 +77,7 @@ cluster:               internal/crowd internal/disk internal/setting wire
 lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/natsbus wire/shm worker
 ops:                   store
 internal/scaling:      internal/terminal rng
-lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector wire wire/shm worker
+lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector serving trained wire wire/shm worker
 lab/fault:             internal/disk rng wire worker
 lab/chaos:             cluster lab/fault rng store store/checkpoint
 
@@ -86,7 +86,7 @@ coordinator/trust:     autodiff/kernel internal/vector wire
 coordinator/exchange:  autodiff/kernel internal/scaling internal/vector wire
 coordinator:           autodiff/kernel coordinator/exchange coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/terminal internal/vector model store trained wire worker
+lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/suggest internal/terminal internal/vector model store trained wire worker
 trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
 paper:                 config coordinator eval eval/figure eval/protocol internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint

@@ -13,10 +13,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/fault"
+	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // app is what all commands share: the environment of the process and the global flags.
@@ -162,5 +163,41 @@ func (a *app) printf(format string, args ...any) error {
 	if _, err := fmt.Fprintf(a.out, format, args...); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
+	return nil
+}
+
+// progress returns a function that shows the progress of a run: in the status line of the screen, or as records if the
+// log has records.
+func (a *app) progress(screen *terminal.Screen, log hclog.Logger) func(terminal.Progress) {
+	if a.logFormat == "json" {
+		return lead.NewProgressLog(log).Show
+	}
+	return func(p terminal.Progress) {
+		screen.Status(p.Line(lineWidth(screen)))
+	}
+}
+
+// lineWidth is the width of a terminal; 0, which is no limit, for another screen.
+func lineWidth(screen *terminal.Screen) int {
+	if !screen.Terminal() {
+		return 0
+	}
+	return screen.Width()
+}
+
+// introduce prints the plan of a run before it begins.
+func (a *app) introduce(p *job.Plan, flags trainFlags, folder string, screen *terminal.Screen, log hclog.Logger) error {
+	facts := p.Facts(flags.here(folder))
+	if a.logFormat != "json" {
+		if a.quiet {
+			return nil
+		}
+		return facts.Write(screen)
+	}
+	var fields []any
+	for _, f := range facts {
+		fields = append(fields, f[0], f[1])
+	}
+	log.Info("plan", fields...)
 	return nil
 }

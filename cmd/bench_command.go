@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead/job"
-
+	"github.com/switchyard-ml/switchyard/trained"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -183,6 +183,45 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
 	c.Flags().StringSliceVar(&only, "only", nil, "operations, as in nn,tanh (default: all)")
 	c.RegisterFlagCompletionFunc("only", completeWords(bench.Operations()))
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) benchServeCommand() *cobra.Command {
+	var clients, cores int
+	var duration time.Duration
+	c := &cobra.Command{
+		Use:   "serve NAME",
+		Short: "Measure filter steps of a served model over HTTP under load",
+		Long: `Serve the model of a run on a loopback address and let clients send observations, one a
+request, each as soon as it has the answer to the last; then filter without HTTP. Server
+and clients share the cores. Other work on the machine shows in the tail.`,
+		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1",
+		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if clients < 1 || duration <= 0 || cores < 1 {
+				return config.Usagef("--clients %d --duration %v --cores %d: they are positive", clients, duration, cores)
+			}
+			r, err := bench.MeasureServing(func() (*trained.Run, error) {
+				return a.open(args[0], trained.Best)
+			}, clients, cores, duration)
+			if err != nil {
+				return err
+			}
+			if a.asJSON {
+				return a.printJSON(r)
+			}
+			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, "+
+				"p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
+				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests),
+				terminal.Digits(r.PerSecond),
+				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest),
+				milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
+		},
+	}
+	c.Flags().IntVar(&clients, "clients", 1, "clients that send at the same time")
+	c.Flags().IntVar(&cores, "cores", 1, "cores that this process uses")
+	c.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
 	a.jsonFlag(c)
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lab/chaos"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -180,7 +181,7 @@ func TestChains_SameBitsUnderFaults(t *testing.T) {
 	c := newCLI(t)
 	c.environ = []string{asCommand + "=1", "TMPDIR=" + t.TempDir()}
 	var sweeps int
-	o := c.underFaults(func(chaosOutcome) bool { return true }, func(factor int) string {
+	o := c.underFaults(func(chaos.Outcome) bool { return true }, func(factor int) string {
 		sweeps = factor * chainSweeps
 		return fmt.Sprint("model.sweeps=", sweeps)
 	}, slices.Concat([]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,11 @@ var defaultMix = []string{
 	"--kill=5s", "--coordinator-kill=20s", "--nats-restart=30s", "--drop=2%", "--dup=1%", "--delay=200ms",
 	"--corrupt=0.1%", "--nan=0.1%", "--pause=3s", "--partition=4s", "--disk-full",
 }
+
+const (
+	diskFull      = "disk-full"
+	diskFullUsual = "3s/60s" // of the flag without a value
+)
 
 // chaosFlags are the run and its faults.
 type chaosFlags struct {
@@ -118,6 +124,45 @@ func (f *chaosFlags) mix(c *cobra.Command) error {
 		}
 	}
 	return c.ParseFlags(defaultMix)
+}
+
+// detached takes the value of --disk-full from the arguments if it stands behind the flag without an equals sign, as
+// with all other flags: "--disk-full 2s/9s". It returns the other arguments.
+func (f *chaosFlags) detached(c *cobra.Command, args []string) []string {
+	flag := c.Flags().Lookup(diskFull)
+	if !flag.Changed || flag.Value.String() != diskFullUsual {
+		return args
+	}
+	for i, text := range args {
+		if o, err := fault.ParseOutage(text); err == nil {
+			f.plan.Faults.DiskFull = o
+			return slices.Delete(slices.Clone(args), i, i+1)
+		}
+	}
+	return args
+}
+
+// Bounds of what chaos is asked for.
+const (
+	maxChaosWorkers  = 64 // that a machine can start
+	maxChaosMeasured = 1000
+)
+
+// check returns what is wrong with the numbers of a command line.
+func (f *chaosFlags) check() error {
+	switch {
+	case f.workers < 1 || f.workers > maxChaosWorkers:
+		return config.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers,
+			maxChaosWorkers)
+	case f.duration < 0:
+		return config.Usagef("--duration %v: a length of time, such as 5m", f.duration)
+	case f.measure < 0 || f.measure > maxChaosMeasured:
+		return config.Usagef("--measure %d: between 0 and %d", f.measure, maxChaosMeasured)
+	}
+	if err := f.plan.Check(); err != nil {
+		return config.Usage(err)
+	}
+	return nil
 }
 
 func (a *app) chaosCommand() *cobra.Command {
@@ -299,7 +344,7 @@ func (j *chaosJob) progress(s chaos.Status) {
 			terminal.Short(j.flags.duration))
 	}
 	line := fmt.Sprintf("under faults: step %s  %s", done, terminal.Count(s.Workers, "worker"))
-	for _, name := range slices.Sorted(keysOf(s.Faults)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {
 		if n := s.Faults[name]; n > 0 {
 			line += fmt.Sprintf("  %s %s", name, terminal.Group(n))
 		}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -12,47 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/lab/chaos"
 )
 
-// chaosOutcome is what chaos --json prints.
-type chaosOutcome struct {
-	Equal     bool             `json:"equal"`
-	SHA256    string           `json:"sha256"`
-	Reference string           `json:"reference_sha256"`
-	Faults    map[string]int64 `json:"faults"`
-	Goodput   float64          `json:"goodput"` // useful_shards / issued_shards
-	Seconds   float64          `json:"seconds"`
-	Step      uint64           `json:"step"`
-	Useful    uint64           `json:"useful_shards"`
-	Issued    uint64           `json:"issued_shards"`
-	Exits     int              `json:"exits"` // processes that ended by themselves
-	Effects   chaos.Effects    `json:"effects"`
-	Idle      []string         `json:"not_tested"` // faults that were asked for and did nothing; empty: none
-	Growth    []chaosGrowth    `json:"growth,omitempty"`
-}
-
-// chaosGrowth says how much a quantity grew in the processes of one role.
-type chaosGrowth struct {
-	Role      string  `json:"role"`
-	What      string  `json:"what"`
-	PerHour   float64 `json:"per_hour"`
-	Mean      float64 `json:"mean"`
-	Samples   int     `json:"samples"`
-	Processes int     `json:"processes"`
-}
-
-func keysOf(m map[string]int64) iter.Seq[string] { return maps.Keys(m) }
-
 // report prints the outcome.
 func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	a := j.app
-	o := chaosOutcome{
-		Equal: r.SHA256 == reference, SHA256: r.SHA256, Reference: reference, Faults: r.Faults, Goodput: r.Goodput(),
-		Seconds: r.Seconds,
-		Step:    r.Step, Useful: r.Useful, Issued: r.Issued, Exits: r.Exits, Effects: r.Effects,
-		Idle: append([]string{}, r.Idle...),
-	}
-	for _, g := range r.Growth {
-		o.Growth = append(o.Growth, chaosGrowth(g))
-	}
+	o := r.Outcome(reference)
 	if a.asJSON {
 		return a.printJSON(o)
 	}
@@ -67,7 +29,7 @@ func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	table.Row("time", terminal.Short(time.Duration(o.Seconds*float64(time.Second))))
 	table.Row("goodput", goodputText(o))
 	table.Row("exits", fmt.Sprintf("%d processes ended by themselves and were started again", o.Exits))
-	for _, name := range slices.Sorted(keysOf(o.Faults)) {
+	for _, name := range slices.Sorted(maps.Keys(o.Faults)) {
 		table.Row(name, terminal.Group(o.Faults[name]))
 	}
 	for _, row := range effectRows(&o.Effects) {
@@ -100,7 +62,7 @@ func effectRows(e *chaos.Effects) []effectRow {
 	}
 }
 
-func goodputText(o chaosOutcome) string {
+func goodputText(o chaos.Outcome) string {
 	if o.Issued == 0 {
 		return "unknown: the coordinator's page did not answer"
 	}
@@ -109,7 +71,7 @@ func goodputText(o chaosOutcome) string {
 }
 
 // reportGrowth prints the quantities that grew in the processes.
-func (j *chaosJob) reportGrowth(list []chaosGrowth) error {
+func (j *chaosJob) reportGrowth(list []chaos.Growth) error {
 	if len(list) == 0 {
 		return nil
 	}

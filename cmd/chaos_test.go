@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/lab/chaos"
 )
 
 // asCommand makes this test program behave as the command, so that chaos can start it as broker, coordinator and
@@ -37,16 +38,16 @@ func TestMain(m *testing.M) {
 }
 
 // tried is the least of what a run under faults has to have met.
-type tried func(o chaosOutcome) bool
+type tried func(o chaos.Outcome) bool
 
 // underFaults runs chaos, twice as long each time, until nothing that was asked for was idle and enough was tried: on a busy
 // machine a short run meets less. The bits have to be the same every time. length gives a time to the faults.
-func (c *cli) underFaults(enough tried, length func(factor int) string, arguments ...string) chaosOutcome {
+func (c *cli) underFaults(enough tried, length func(factor int) string, arguments ...string) chaos.Outcome {
 	c.t.Helper()
 	for factor := 1; ; factor *= 2 {
 		r := c.run(append([]string{"chaos", "fhn/smoke", "--json", length(factor)}, arguments...)...)
 		short := strings.Contains(r.err, errIdle.Error()) || strings.Contains(r.err, "it has written no checkpoint")
-		var o chaosOutcome
+		var o chaos.Outcome
 		if err := json.Unmarshal([]byte(r.out), &o); err != nil && !short {
 			c.t.Fatalf("no JSON: %v\n%s", err, r.err)
 		} else if err == nil {
@@ -78,7 +79,7 @@ func TestChaos_SameBits(t *testing.T) {
 	c := newCLI(t)
 	temporary := t.TempDir()
 	c.environ = []string{asCommand + "=1", "TMPDIR=" + temporary}
-	enough := func(o chaosOutcome) bool {
+	enough := func(o chaos.Outcome) bool {
 		for _, fault := range []string{"drop", "dup", "delay", "corrupt", "nan"} {
 			if o.Faults[fault] == 0 {
 				return false
@@ -105,7 +106,7 @@ func TestChaos_Servers(t *testing.T) {
 			t.Parallel()
 			c := newCLI(t)
 			c.environ = []string{asCommand + "=1", "TMPDIR=" + t.TempDir()}
-			enough := func(o chaosOutcome) bool {
+			enough := func(o chaos.Outcome) bool {
 				return o.Effects.Servers > 0 && o.Faults["nats-restart"] > 0 && o.Faults["partition"] > 0
 			}
 			o := c.underFaults(enough, lasting(serversSeconds), "--servers", "cluster.exchange="+exchange, "train.steps=1000000", "cluster.failure_detection=1s", "--workers", "3", "--seed", "8",
@@ -162,7 +163,7 @@ func TestChaos_Vacuous(t *testing.T) {
 	c := newCLI(t)
 	c.environ = []string{asCommand + "=1", "TMPDIR=" + t.TempDir()}
 	r := c.run("chaos", "fhn/smoke", "train.steps=4", "--workers", "1", "--json", "--nats-restart", "10m")
-	var o chaosOutcome
+	var o chaos.Outcome
 	if err := json.Unmarshal([]byte(r.out), &o); err != nil {
 		t.Fatalf("no JSON: %v\n%s\n%s", err, r.out, r.err)
 	}

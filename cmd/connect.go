@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"strconv"
@@ -12,7 +14,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
-
+	"github.com/switchyard-ml/switchyard/lab/fault"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -156,4 +158,48 @@ func (f *connection) takeKey() (release func(), err error) {
 	}
 	f.nkey = file
 	return release, nil
+}
+
+// secretFile refuses a secret that was given instead of the name of its file. The error does not repeat it.
+func secretFile(flag, path string) error {
+	const leastLength = 32
+	if len(path) < leastLength || strings.ContainsAny(path, `./\`) {
+		return nil
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return config.Hint(config.Usagef("--%s takes the name of a file, and there is none of that name; what was given "+
+		"may be the secret itself", flag),
+		"the arguments of a process can be seen by all users of the machine: if it was a secret, make a new one "+
+			"(docs/security.md)")
+}
+
+// injector returns the faults that the environment variable orders for the process of that name. It returns nil, which
+// injects nothing, if there is no such order. Faults are for chaos; the log warns of them.
+func (a *app) injector(name string, log hclog.Logger) (*fault.Injector, error) {
+	text := a.getenv(fault.Variable)
+	if text == "" {
+		return nil, nil
+	}
+	spec, err := fault.Parse(text)
+	if err != nil {
+		return nil, config.Hint(config.Usagef("%s: %w", fault.Variable, err), "unset %s for a run without faults",
+			fault.Variable)
+	}
+	log.Warn("FAULTS ARE INJECTED on purpose: messages, gradients and files are spoilt", "variable", fault.Variable,
+		"faults", spec)
+	return fault.New(spec, name, log)
+}
+
+// cutOffWith cuts a server of this process off whenever the injector cuts off the process, until ctx ends. Message
+// faults need no more than the bus of the process: what a route carries is what a bus was given.
+func cutOffWith(ctx context.Context, faults *fault.Injector, own *cluster.Broker, log hclog.Logger) {
+	faults.FollowPartitions(ctx, func(off bool) {
+		if err := own.CutOff(off); err != nil {
+			log.Warn("the server of this process is not cut off with it", "error", err)
+			return
+		}
+		log.Info("the server of this process", "cut off", off)
+	})
 }

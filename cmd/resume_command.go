@@ -3,11 +3,15 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -60,4 +64,61 @@ func (a *app) resume(name string, flags trainFlags) error {
 		return errors.Join(lead.DiskHint(err, r.Run, a.command), r.Run.Close())
 	}
 	return a.lead(t, r.Run)
+}
+
+// mostRegimeSteps is how many steps of recordings are divided into regimes when a run ends; segment divides more.
+const mostRegimeSteps = 20000
+
+// showRegimes divides the recordings of a finished run on own data into regimes, prints how long they last and how the
+// system moves in each, and writes figures/regimes.png and tables/segments.csv. Families without regimes show nothing.
+func (a *app) showRegimes(run *store.Run) error {
+	open, err := a.open(run.Name(), trained.Best)
+	if err != nil {
+		return err
+	}
+	list, columns, err := open.Select(trained.Selection{})
+	if err != nil {
+		return err
+	}
+	steps := 0
+	for i, r := range list {
+		if steps += len(r.Observations); steps > mostRegimeSteps && i > 0 {
+			list = list[:i]
+			break
+		}
+	}
+	y, err := open.SegmentAll(list, columns, 0)
+	if errors.Is(err, trained.ErrUnable) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(a.printf("\n"), y.WriteText(a.out)); err != nil {
+		return err
+	}
+	for _, path := range []string{run.Path("figures", "regimes.png"), run.Path("tables", "segments.csv")} {
+		if err := a.replaceFile(path, func(w io.Writer) error { return y.Write(w, path) }); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		if err := a.printf("regimes  %s\n", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usesOf are commands that use a model that was trained on own data.
+func (a *app) usesOf(c config.Config, name string) [][]string {
+	next := [][]string{
+		{"forecast", name, "--out", name + ".csv," + name + ".png"},
+		{"export", name, "--format", "npz"},
+	}
+	if slices.Contains(trained.Exports.Families, c.Model.Kind) {
+		next[1][3] = "onnx"
+	}
+	if slices.Contains(trained.Segments.Families, c.Model.Kind) {
+		next = append(next, []string{"segment", name, "--out", name + "-regimes.npz"})
+	}
+	return append(next, []string{"backtest", name}, []string{"runs", "show", name})
 }

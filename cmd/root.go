@@ -2,14 +2,17 @@ package cmd
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // run executes the command line and returns the exit code.
@@ -172,4 +175,24 @@ func exactly(words ...string) cobra.PositionalArgs {
 		return config.Hint(config.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)),
 			"%s --help says more", c.CommandPath())
 	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, its revision, and the kernels in use",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			revision := job.Revision()
+			if revision == "" {
+				revision = "unknown revision"
+			}
+			return a.result(job.Versions(), func() error {
+				return a.printf("switchyard %s (%s), %s %s/%s, %s kernels\n",
+					job.Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Active())
+			})
+		},
+	}
+	a.jsonFlag(c)
+	return c
 }

@@ -1,7 +1,14 @@
 package cmd
 
 import (
+	"bufio"
 	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,4 +118,140 @@ func (a *app) compareRuns(left, right string) error {
 	}
 	_, err := table.WriteTo(a.out)
 	return err
+}
+
+// pruning is what runs prune was asked for.
+type pruning struct {
+	older  string
+	sweeps string
+	yes    bool
+	dry    bool
+}
+
+// pruned is what runs prune --json prints.
+type pruned struct {
+	Items   []trials.Item `json:"items"`
+	Bytes   int64         `json:"bytes"`
+	Removed bool          `json:"removed"`
+}
+
+func (a *app) runsPruneCommand() *cobra.Command {
+	var f pruning
+	c := &cobra.Command{
+		Use: "prune", Short: "Make room: remove what neither a run nor a sweep needs",
+		Long: `Make room in the folder of runs here. Three things go:
+
+  of finished runs           checkpoints other than the best and the last
+  of sweeps that are over    checkpoints and logs of complete trials that lost
+  with --older-than          finished runs as a whole, if so old
+
+It says what goes and how much room that gives, and asks. Whatever can be resumed stays, and so does what a sweep under way needs,
+a sweep with keep: all, and a run whose files the configuration of another one, or of such a sweep, names.`,
+		Example: "  " + a.invoked + " runs prune --dry-run\n  " + a.invoked + " runs prune --older-than 30d --yes",
+		Args:    exactly(),
+		RunE:    func(*cobra.Command, []string) error { return a.pruneRuns(f) },
+	}
+	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which finished runs go as a whole: 12h, 30d, 8w "+
+		"(default: none goes)")
+	c.Flags().StringVar(&f.sweeps, "sweeps-dir", "sweeps", "folder of the sweeps")
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would go, and remove nothing")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) pruneRuns(f pruning) error {
+	older, err := parseAge(f.older)
+	if err != nil {
+		return err
+	}
+	if a.asJSON && !f.yes && !f.dry {
+		return config.Hint(config.Usagef("--json asks nobody"), "add --yes, or --dry-run")
+	}
+	items, err := trials.Find(trials.PruneRequest{Runs: a.runsDir, Sweeps: f.sweeps, Older: older, Now: time.Now()})
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		if !f.dry {
+			err = a.removeItems(items, func(trials.Item) error { return nil })
+		}
+		return errors.Join(a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), !f.dry && err == nil}),
+			err)
+	}
+	if len(items) == 0 {
+		return a.printf("nothing to remove in %s\n", a.runsDir)
+	}
+	table := terminal.NewTable("run", "goes", "room", "why").Left(1, 3)
+	for _, i := range items {
+		table.Row(i.Run, i.What, terminal.Bytes(i.Bytes), i.Why)
+	}
+	if _, err := table.WriteTo(a.out); err != nil {
+		return err
+	}
+	room := terminal.Bytes(trials.Sum(items))
+	if f.dry {
+		return a.printf("\n%s in all; this was a dry run, and nothing is removed\n", room)
+	}
+	if !f.yes {
+		yes, err := a.agreed(fmt.Sprintf("\nremove this, %s in all?", room))
+		if err != nil {
+			return err
+		}
+		if !yes {
+			return a.printf("nothing is removed\n")
+		}
+	}
+	return a.removeItems(items, func(i trials.Item) error {
+		return a.printf("removed %s: %s, %s\n", i.Run, i.What, terminal.Bytes(i.Bytes))
+	})
+}
+
+// removeItems removes items and tells of each. One that a process has taken meanwhile is left alone, with a warning.
+func (a *app) removeItems(items []trials.Item, tell func(trials.Item) error) error {
+	for _, i := range items {
+		err := i.Remove()
+		if errors.Is(err, store.ErrHeld) || errors.Is(err, trials.ErrPlanChanged) || errors.Is(err, store.ErrNotFound) {
+			fmt.Fprintf(a.err, "warning: left alone: %v\n", err)
+			continue
+		}
+		if err == nil {
+			err = tell(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreed asks a question whose answer is yes or no. Where nobody answers, it is an error.
+func (a *app) agreed(question string) (bool, error) {
+	if err := a.printf("%s [y/N] ", question); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	if errors.Is(err, io.EOF) && answer == "" {
+		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("nobody answers"),
+			"--yes removes without asking, --dry-run removes nothing"))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return word == "y" || word == "yes", nil
+}
+
+// parseAge reads an age: a number with h, d or w; empty is 0.
+func parseAge(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	units := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	unit := units[text[len(text)-1]]
+	n, err := strconv.ParseFloat(text[:len(text)-1], 64)
+	if err != nil || unit == 0 || !(n > 0) || n > 1e5 {
+		return 0, config.Usagef("--older-than %s: it takes a number with h, d or w, e.g. 30d", text)
+	}
+	return time.Duration(n * float64(unit)), nil
 }

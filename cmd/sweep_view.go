@@ -21,49 +21,48 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 		return err
 	}
 	s := &j.File.Spec
-	facts := []fact{
+	facts := terminal.Facts{
 		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed,
 			j.Base.Config.Preset)},
 		{"trials", fmt.Sprintf("%s, %s in all", terminal.Count(p.Work.Trials, "trial"), terminal.Count(p.Work.Runs, "run"))},
 	}
 	for _, m := range s.Metrics {
-		facts = append(facts, fact{"metric", fmt.Sprintf("%s %s", m.Goal, m.Name)})
+		facts = append(facts, terminal.Fact{"metric", fmt.Sprintf("%s %s", m.Goal, m.Name)})
 	}
 	for i := range s.Parameters {
-		facts = append(facts, fact{"search", s.Parameters[i].Key + ": " + s.Parameters[i].String()})
+		facts = append(facts, terminal.Fact{"search", s.Parameters[i].Key + ": " + s.Parameters[i].String()})
 	}
 	share := 100 * p.Work.Updates / p.Work.Most
 	facts = append(facts,
-		fact{"stopping", stopText(s)},
-		fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take",
+		terminal.Fact{"stopping", stopText(s)},
+		terminal.Fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take",
 			terminal.Group(int64(p.Work.Updates)), share)},
-		fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; validation "+
-			"comes on top",
-			hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
-				1))*float64(time.Second))),
+		terminal.Fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; "+
+			"validation comes on top", hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
+			1))*float64(time.Second))),
 			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
-		fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most), j.Folder.Path(),
-			keepText(string(j.File.Keep)))},
+		terminal.Fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most),
+			j.Folder.Path(), keepText(string(j.File.Keep)))},
 	)
 	for _, n := range j.File.Notes {
-		facts = append(facts, fact{"note", n})
+		facts = append(facts, terminal.Fact{"note", n})
 	}
 	if s.Stop.Type.Timed() {
-		facts = append(facts, fact{"note", string(s.Stop.Type) + " judges trials by those that were faster: the result " +
-			"depends on timing; halving does not"})
+		facts = append(facts, terminal.Fact{"note", string(s.Stop.Type) + " judges trials by those that were faster: the " +
+			"result depends on timing; halving does not"})
 	}
 	if flags.dry {
 		for i, c := range p.First {
-			facts = append(facts, fact{fmt.Sprintf("trial %d", i+1), strings.Join(c.Arguments(), " ")})
+			facts = append(facts, terminal.Fact{fmt.Sprintf("trial %d", i+1), strings.Join(c.Arguments(), " ")})
 		}
 		if n := s.Trials - len(p.First); n > 0 {
-			facts = append(facts, fact{"", fmt.Sprintf("and %s more", terminal.Group(n))})
+			facts = append(facts, terminal.Fact{"", fmt.Sprintf("and %s more", terminal.Group(n))})
 		}
 	}
 	if w == a.out && a.asJSON {
-		return a.printJSON(factMap(facts))
+		return a.printJSON(facts.Map())
 	}
-	return writeFacts(w, facts)
+	return facts.Write(w)
 }
 
 func stopText(s *sweep.Spec) string {

@@ -145,10 +145,10 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		return err
 	}
 	if dry && a.asJSON {
-		return a.printJSON(runPlan{factMap(planFacts(p, flags, "")), resolved.Config.Map()})
+		return a.printJSON(runPlan{p.Facts(flags.here("")).Map(), resolved.Config.Map()})
 	}
 	if dry {
-		if err := writeFacts(a.out, planFacts(p, flags, "")); err != nil {
+		if err := p.Facts(flags.here("")).Write(a.out); err != nil {
 			return err
 		}
 		return a.printYAML("\n" + string(resolved.Annotated()))

@@ -21,11 +21,12 @@ const (
 // Growth says by how much a quantity grows per hour in the processes of one role: the slope of parallel lines through
 // the samples of all warm processes (least squares).
 type Growth struct {
-	Role, What string
-	PerHour    float64
-	Mean       float64 // of the samples
-	Samples    int
-	Processes  int
+	Role      string  `json:"role"`
+	What      string  `json:"what"`
+	PerHour   float64 `json:"per_hour"`
+	Mean      float64 `json:"mean"` // of the samples
+	Samples   int     `json:"samples"`
+	Processes int     `json:"processes"`
 }
 
 // sample has values from /proc for one process; -1 is unknown.

@@ -2,7 +2,7 @@
 
 // The race detector allocates on its own, so the test of allocations is built without it.
 
-package job
+package job_test
 
 import (
 	"slices"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lab/bench"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // tiny makes any preset cheap without another path through the code.
@@ -32,7 +33,7 @@ func TestStep_AllocatesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				program, err := NewShards(resolved.Config, nil, 1)
+				program, err := job.NewShards(resolved.Config, nil, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // TestMemory_OfEveryPreset: a program of the preset's full size, after gradients and validations, has in use what it
@@ -29,7 +30,7 @@ func TestMemory_OfEveryPreset(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := heap()
-			program, err := NewShards(resolved.Config, nil, 1)
+			program, err := job.NewShards(resolved.Config, nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,9 +1,10 @@
-package cmd
+package bench
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,16 +14,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// serveReport is the result of bench serve.
-type serveReport struct {
+// Serving is how fast a served model answers.
+type Serving struct {
 	Run            string  `json:"run"`
 	Clients        int     `json:"clients"`
 	Cores          int     `json:"cores"`
@@ -37,50 +34,16 @@ type serveReport struct {
 	ComputeSeconds float64 `json:"compute_p50_seconds"`
 }
 
-func (a *app) benchServeCommand() *cobra.Command {
-	var clients, cores int
-	var duration time.Duration
-	c := &cobra.Command{
-		Use:   "serve NAME",
-		Short: "Measure filter steps of a served model over HTTP under load",
-		Long: `Serve the model of a run on a loopback address and let clients send observations, one a
-request, each as soon as it has the answer to the last; then filter without HTTP. Server
-and clients share the cores. Other work on the machine shows in the tail.`,
-		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1",
-		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if clients < 1 || duration <= 0 || cores < 1 {
-				return config.Usagef("--clients %d --duration %v --cores %d: they are positive", clients, duration, cores)
-			}
-			r, err := a.benchServe(args[0], clients, cores, duration)
-			if err != nil {
-				return err
-			}
-			if a.asJSON {
-				return a.printJSON(r)
-			}
-			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, "+
-				"p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
-				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests),
-				terminal.Digits(r.PerSecond),
-				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest),
-				milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
-		},
-	}
-	c.Flags().IntVar(&clients, "clients", 1, "clients that send at the same time")
-	c.Flags().IntVar(&cores, "cores", 1, "cores that this process uses")
-	c.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
-	a.jsonFlag(c)
-	return c
-}
-
-func (a *app) benchServe(name string, clients, cores int, duration time.Duration) (serveReport, error) {
+// MeasureServing serves a run on a loopback address to so many clients, each of which sends an observation as soon as
+// it has the answer to the last. Then it filters without HTTP, where the family has steps. open opens the run.
+func MeasureServing(open func() (*trained.Run, error), clients, cores int, duration time.Duration) (Serving, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	r := serveReport{Run: name, Clients: clients, Cores: cores}
-	run, err := a.open(name, trained.Best)
+	r := Serving{Clients: clients, Cores: cores}
+	run, err := open()
 	if err != nil {
 		return r, err
 	}
+	r.Run = run.Info().Name
 	nx, nu, err := run.Dims()
 	if err != nil {
 		return r, err
@@ -100,7 +63,7 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	began := time.Now()
 	for i := range clients {
 		wg.Go(func() {
-			own, err := a.oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), nx, nu,
+			own, err := oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), nx, nu,
 				began.Add(duration))
 			mu.Lock()
 			defer mu.Unlock()
@@ -128,11 +91,14 @@ func (a *app) benchServe(name string, clients, cores int, duration time.Duration
 	if failed != nil {
 		return r, failed
 	}
-	return r, a.benchFilterStep(name, nx, nu, &r)
+	if run, err = open(); err != nil {
+		return r, err
+	}
+	return r, r.filterSteps(run, nx, nu)
 }
 
 // oneClient sends observations until the end and returns the times of the answers.
-func (a *app) oneClient(url, name string, nx, nu int, end time.Time) ([]float64, error) {
+func oneClient(url, name string, nx, nu int, end time.Time) ([]float64, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 	q := serving.FilterRequest{Client: name, Observations: [][]serving.Number{make([]serving.Number, nx)}}
 	if nu > 0 {
@@ -164,4 +130,33 @@ func (a *app) oneClient(url, name string, nx, nu int, end time.Time) ([]float64,
 		}
 	}
 	return times, nil
+}
+
+// filterSteps measures filter steps without HTTP, where the family has them.
+func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
+	online, err := run.Online()
+	if errors.Is(err, trained.ErrUnable) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	state := &trained.State{}
+	next := trained.Observation{Values: make([]float64, nx), Controls: make([]float64, nu)}
+	var times []float64
+	for n := range 5000 {
+		for i := range nx {
+			next.Values[i] = float64((7*n+3*i)%13)/13 - 0.5
+		}
+		began := time.Now()
+		if err := online.Step([]*trained.State{state}, []trained.Observation{next}); err != nil {
+			return err
+		}
+		if n > 100 {
+			times = append(times, time.Since(began).Seconds())
+		}
+	}
+	slices.Sort(times)
+	r.ComputeSeconds, r.ComputeP99 = times[len(times)/2], times[len(times)*99/100]
+	return nil
 }

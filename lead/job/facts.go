@@ -1,29 +1,28 @@
-package cmd
+package job
 
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/lead/job"
-
 	"github.com/switchyard-ml/switchyard/internal/suggest"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// A fact is one line of the description of a run.
-type fact struct{ name, text string }
+// Here says where a run is trained, for people.
+type Here struct {
+	Folder         string // of the run; empty: it is not trained
+	Workers, Slots int    // of this process, and of each of them
+	Broker         string // address that the broker listens on; empty: other processes do not reach it
+	Page           string // of the run; empty: there is none
+}
 
-// planFacts describe a run and how this process would train it with these flags. folder is empty for a dry run.
-func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
+// Facts describe a run and how it would be trained here.
+func (p *Plan) Facts(h Here) terminal.Facts {
 	c := p.Config
-	if folder == "" {
-		folder = "none: a dry run"
-	}
+	folder := cmp.Or(h.Folder, "none: a dry run")
 	sweeps, sweeping := config.Sweeps(c)
 	window := "whole"
 	if c.Env.Window > 0 && !sweeping {
@@ -31,10 +30,10 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 	}
 	bytes, exchange, unit := terminal.Bytes(int64(4*len(p.Theta))), "step", "shards"
 	back := bytes
-	if coding := job.Coding(c); coding != wire.Float32 {
+	if coding := Coding(c); coding != wire.Float32 {
 		back = terminal.Bytes(int64(coding.Width()*len(p.Theta))) + " of integers"
 	}
-	if job.LocalSteps(c) {
+	if LocalSteps(c) {
 		exchange, unit = "round", "replicas"
 	}
 	step := fmt.Sprintf("%s in %s, %s GFLOP", terminal.Count(c.Train.Batch, "sequence"),
@@ -50,7 +49,7 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		training = fmt.Sprintf("%s steps, no validation, %s", terminal.Group(c.Train.Steps),
 			every("checkpoint", c.Train.CheckpointEvery))
 	}
-	facts := []fact{
+	facts := terminal.Facts{
 		{"run", fmt.Sprintf("%s (preset %s, seed %d)", folder, c.Preset, c.Seed)},
 		{"data", sourceText(p) + ", " + window},
 		{"model", fmt.Sprintf("%s, %s, %s parameters in %d tensors", c.Model.Kind, config.Describe(c).Text,
@@ -60,17 +59,17 @@ func planFacts(p *job.Plan, flags trainFlags, folder string) []fact {
 		{"method", methodText(c)},
 		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back,
 			unit)},
-		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", flags.workers, terminal.Count(flags.slots, "slot"),
+		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", h.Workers, terminal.Count(h.Slots, "slot"),
 			kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.Memory)))},
-		{"broker", "embedded NATS, " + brokerText(flags.listen)},
-		{"page", pageText(flags)},
+		{"broker", "embedded NATS, " + brokerText(h.Broker)},
+		{"page", cmp.Or(h.Page, "none; --listen-http 127.0.0.1:8080 shows one")},
 		{"training", training},
 	}
 	facts = append(facts, noteFacts(p)...)
 	if p.Data != nil && !sweeping {
 		if warning := suggest.Oversized(len(p.Theta), p.Data.Values); warning != "" {
-			facts = append(facts, fact{"warning", warning})
+			facts = append(facts, terminal.Fact{"warning", warning})
 		}
 	}
 	return facts
@@ -81,28 +80,23 @@ const mostNotes = 3
 
 // noteFacts say what of the files is not used, or read in an unexpected way: a column of dates that nobody reads may
 // hide gaps.
-func noteFacts(p *job.Plan) []fact {
+func noteFacts(p *Plan) terminal.Facts {
 	if p.Data == nil {
 		return nil
 	}
-	var facts []fact
+	var facts terminal.Facts
 	notes := p.Data.Dataset().Notes
 	for i, note := range notes {
 		if i == mostNotes {
-			return append(facts, fact{"note", fmt.Sprintf("and %d more; switchyard data info has them", len(notes)-i)})
+			return append(facts, terminal.Fact{"note", fmt.Sprintf("and %d more; switchyard data info has them", len(notes)-i)})
 		}
-		facts = append(facts, fact{"note", note})
+		facts = append(facts, terminal.Fact{"note", note})
 	}
 	return facts
 }
 
-// pageText says where the page of the run is.
-func pageText(f trainFlags) string {
-	return cmp.Or(f.url, f.page.listen, "none; --listen-http 127.0.0.1:8080 shows one")
-}
-
 // boundText says what a validation reports beside the objective, which is minus the loss.
-func boundText(p *job.Plan) string {
+func boundText(p *Plan) string {
 	text := config.Describe(p.Config).Bound
 	if text == "" {
 		text = "none: the model has only its objective, minus the loss"
@@ -121,7 +115,7 @@ func methodText(c config.Config) string {
 	if s, ok := config.Sweeps(c); ok {
 		return fmt.Sprintf("chains: each alone, in rounds of %s", terminal.Count(s.Exchange, "sweep"))
 	}
-	if !job.LocalSteps(c) {
+	if !LocalSteps(c) {
 		return "synchronous: one exchange per step"
 	}
 	return fmt.Sprintf("diloco: rounds of %s of %s, each on %s of a step", terminal.Count(int(t.LocalSteps), "local step"),
@@ -129,7 +123,7 @@ func methodText(c config.Config) string {
 }
 
 // sourceText says where the sequences come from.
-func sourceText(p *job.Plan) string {
+func sourceText(p *Plan) string {
 	c := p.Config.Env
 	if p.Data == nil {
 		return fmt.Sprintf("%s, %s episodes of %d steps", c.Kind, terminal.Group(c.Episodes), c.Length)
@@ -146,31 +140,6 @@ func sourceText(p *job.Plan) string {
 		terminal.Group(c.Length), used,
 		terminal.Count(own.Observation, "channel"), terminal.Count(own.Control, "control"),
 		terminal.Bytes(int64(len(p.Data.Encoded))))
-}
-
-// factMap is the facts by their names, for programs.
-func factMap(facts []fact) map[string]string {
-	texts := map[string]string{}
-	name := ""
-	for _, f := range facts {
-		if f.name != "" { // else it goes on with the one before
-			name = strings.ReplaceAll(f.name, " ", "_")
-		}
-		texts[name] = strings.TrimPrefix(texts[name]+"; "+f.text, "; ")
-	}
-	return texts
-}
-
-// writeFacts writes one line per fact.
-func writeFacts(w io.Writer, facts []fact) error {
-	var b strings.Builder
-	for _, f := range facts {
-		fmt.Fprintf(&b, "%-9s %s\n", f.name, f.text)
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the plan: %w", err)
-	}
-	return nil
 }
 
 func brokerText(listen string) string {
