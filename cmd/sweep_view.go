@@ -38,8 +38,9 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 		terminal.Fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take",
 			terminal.Group(int64(p.Work.Updates)), share)},
 		terminal.Fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; "+
-			"validation comes on top", hours(p.Seconds), terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
-			1))*float64(time.Second))),
+			"validation comes on top", hours(p.Seconds),
+			terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
+				1))*float64(time.Second))),
 			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
 		terminal.Fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most),
 			j.Folder.Path(), keepText(string(j.File.Keep)))},
