@@ -30,7 +30,7 @@
 //	Gaussians        Variance Draw Fuse GaussianKL StandardKL GaussianNLL
 //	relaxed choices  Gate Concrete BinaryConcrete ConcreteKL BinaryConcreteKL
 //	transitions      Mixture VarianceMixture
-//	discrete choices PredictSwitch MixMoves WeighSwitch
+//	discrete choices PredictSwitch PreviewSwitch MixMoves WeighSwitch
 //	observations     BernoulliNLL HideRows
 //	of one's own     Custom, with the rules at VJP; package gradcheck compares the gradient with differences
 //

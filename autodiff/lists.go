@@ -23,6 +23,7 @@ type lists struct {
 	predictSwitch list[predictSwitchRecord]
 	mixMoves      list[mixMovesRecord]
 	weighSwitch   list[weighSwitchRecord]
+	previewSwitch list[previewSwitchRecord]
 	draw          list[drawRecord]
 	fuse          list[fuseRecord]
 	gaussianKL    list[gaussianKLRecord]

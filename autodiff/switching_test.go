@@ -33,11 +33,50 @@ var switchingTests = []opTest{
 		value: weighSwitch,
 	},
 	{
+		name: "PreviewSwitch", inputs: [][2]int{{2, 3}, {2, 2}, {2, 2}, {2, 6}, {3, 2}, {2, 2}}, positive: []int{4, 5},
+		f: preview(Tensor{}), value: previewSwitch,
+	},
+	{
+		name: "PreviewSwitch/missing", inputs: [][2]int{{2, 3}, {2, 2}, {2, 2}, {2, 6}, {3, 2}, {2, 2}}, positive: []int{4, 5},
+		f: preview(Tensor{Rows: 2, Cols: 1, Value: []float32{1, 0}}),
+	},
+	{
 		name: "WeighSwitch/absolute", inputs: [][2]int{{2, 3}, {2, 2}, {2, 6}, {3, 2}}, positive: []int{3},
 		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
 			return weighed(t, SwitchEvidence{LogWeights: in[0], Z: in[1], Moves: in[2], Variance: in[3]})
 		},
 	},
+}
+
+// preview weighs three systems by measurements of two rows, of which the second may be missing.
+func preview(seen Tensor) func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+	return func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		y := t.New(2, 3)
+		t.PreviewSwitch(SwitchPreview{
+			Weights: y, LogWeights: in[0], Mean: in[1], From: in[2], Moves: in[3], Variance: in[4], Spread: in[5], Seen: seen,
+		})
+		return dot(t, y)
+	}
+}
+
+func previewSwitch(in [][]float64) []float64 {
+	y := make([]float64, 6)
+	for row := range 2 {
+		sum := 0.0
+		for j := range 3 {
+			s := in[0][row*3+j]
+			for d := range 2 {
+				q, e := in[4][j*2+d]+in[5][row*2+d], in[1][row*2+d]-in[2][row*2+d]-in[3][(row*3+j)*2+d]
+				s -= 0.5 * (e*e/q + math.Log(q))
+			}
+			y[row*3+j] = math.Exp(s)
+			sum += y[row*3+j]
+		}
+		for j := range 3 {
+			y[row*3+j] /= sum
+		}
+	}
+	return y
 }
 
 // predictTest is a prediction from a belief whose logarithms need not be those of probabilities.

@@ -32,6 +32,7 @@ func variants() map[string]Config {
 		"images":   change(func(c *Config) { c.Emission = statespace.Bernoulli; c.NU = 0 }),
 		"absolute": change(func(c *Config) { c.Residual = false; c.Initial = statespace.LSTM }),
 		"rows":     change(func(c *Config) { c.Rows = true; c.Warmup = statespace.Warmup{Start: 0.1, End: 300} }),
+		"preview":  change(func(c *Config) { c.Preview = true }),
 		"mean":     change(func(c *Config) { c.M = 2; c.Rollout = Mean }),
 	}
 }
@@ -42,6 +43,7 @@ var golden = map[string]string{
 	"images":   "4ea9eb5e355acecf",
 	"mean":     "adf0df6d7215825b",
 	"no u":     "df793efd76df53c3",
+	"preview":  "75bb18cb670a6d50",
 	"plain":    "566c2d72b513f94e",
 	"residual": "c4b1f40226bc1739",
 	"rows":     "c9f07788b0a138dc",

@@ -22,6 +22,7 @@ type Config struct {
 	Residual      bool    // z + A·z rather than A·z
 	VarianceFloor float32 // added to transition variances
 	Rows          bool    // g has a row for each system that is left
+	Preview       bool    // the weights that propose z_t look at x_t
 	Rollout       Rollout
 	Warmup        statespace.Warmup // weight of the divergences of h and z
 }

@@ -68,10 +68,13 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
 	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
 	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
-	p.steps = m.transition.begin(t, p.Z, u, m.transition.qInf, n)
+	p.steps = m.transition.begin(t, p.Z, u, n, true)
 	m.transition.first(&p.steps)
 	for i := range steps {
 		p.steps.predict(i)
+		if c.Preview {
+			p.steps.preview(i, meas)
+		}
 		p.steps.mix(i)
 		t.Fuse(autodiff.Fusion{
 			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),

@@ -40,7 +40,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	z := t.New((q.Horizon+1)*rows, m.cfg.NZ)
 	copy(z.Value, p.Z.Block(g.Batch.T-1, rows).Value)
 	u := statespace.Controls(t, q, m.cfg.NU, g)
-	r := m.transition.begin(t, z, u, m.transition.q, rows)
+	r := m.transition.begin(t, z, u, rows, false)
 	copy(r.belief.Value, p.steps.belief.Block(g.Batch.T-1, rows).Value)
 	m.roll(&r, noise)
 	mean, sd := m.emission.Predict(t, z.Slice(rows, z.Rows))
@@ -51,7 +51,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	m.initial.Start(t, z.Block(0, n), statespace.Normals(t, noise, n, m.cfg.NZ))
-	r := m.transition.begin(t, z, u, m.transition.q, n)
+	r := m.transition.begin(t, z, u, n, false)
 	m.transition.first(&r)
 	m.roll(&r, noise)
 	mean, sd := m.emission.Predict(t, z)

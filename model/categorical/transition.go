@@ -59,6 +59,7 @@ type recurrence struct {
 
 	z, belief           autodiff.Tensor // [(steps+1)·block, nz], and log b in [(steps+1)·block, M]
 	logWeights, weights autodiff.Tensor // w
+	proposal            autodiff.Tensor // w, or w̃, which looks at the measurement
 	scores, moves       autodiff.Tensor // g, and μ_j − z in [steps·block, M·nz]
 	mean, variance      autodiff.Tensor // of the mixture; the variances of inference, or those of the model in a rollout
 	density             autodiff.Tensor // ℓ, [steps·block, 1]
@@ -73,9 +74,14 @@ type recurrence struct {
 	mixing      autodiff.VarianceMixture
 }
 
-// begin lays out a recurrence over z under controls u, with the variances that are mixed. Block 0 of the belief is the
-// caller's.
-func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, mixed statespace.Variances, block int) recurrence {
+// begin lays out a recurrence over z under controls u. Block 0 of the belief is the caller's. Inference mixes variances
+// of its own, and may look at measurements.
+func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, inference bool) recurrence {
+	mixed := n.q
+	if inference {
+		mixed = n.qInf
+	}
+	preview := inference && n.cfg.Preview
 	c, rows := n.cfg, z.Rows-block
 	r := recurrence{
 		tape: t, block: block, z: z, u: u, belief: t.New(z.Rows, c.M),
@@ -84,10 +90,14 @@ func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, mixed statesp
 		mean: t.New(rows, c.NZ), variance: t.New(rows, c.NZ), density: t.New(rows, 1),
 		in: t.Activation(rows, c.NZ+c.NU), stay: t.Param(n.stay), q: n.q.Each(t), residual: c.Residual,
 	}
+	r.proposal = r.weights
+	if preview {
+		r.proposal = t.New(rows, c.M)
+	}
 	r.body = n.body.Steps(t, r.in, block)
 	r.score = n.scores.Steps(t, r.scores, r.body.Y, block)
 	r.move = n.systems.Steps(t, r.moves, r.in, block)
-	r.mixing = mixed.Steps(t, r.variance, r.weights, block)
+	r.mixing = mixed.Steps(t, r.variance, r.proposal, block)
 	return r
 }
 
@@ -120,9 +130,19 @@ func (r *recurrence) from(i int) autodiff.Tensor {
 	return r.z.Block(i, r.block)
 }
 
+// preview has the weights that the state is proposed from look at a measurement of it.
+func (r *recurrence) preview(i int, m statespace.Measurement) {
+	b := r.block
+	r.tape.PreviewSwitch(autodiff.SwitchPreview{
+		Weights: r.proposal.Block(i, b), LogWeights: r.logWeights.Block(i, b),
+		Mean: m.Mean.Block(i, b), Spread: m.Variance.Block(i, b), Seen: m.SeenBlock(i, b),
+		From: r.from(i), Moves: r.moves.Block(i, b), Variance: r.q,
+	})
+}
+
 // mix computes mean and variance of the mixture of step i from its weights.
 func (r *recurrence) mix(i int) {
-	r.tape.MixMoves(r.mean.Block(i, r.block), r.weights.Block(i, r.block), r.from(i), r.moves.Block(i, r.block))
+	r.tape.MixMoves(r.mean.Block(i, r.block), r.proposal.Block(i, r.block), r.from(i), r.moves.Block(i, r.block))
 	r.mixing.Step(i)
 }
 

@@ -39,6 +39,7 @@ type Settings struct {
 	Offset              bool                  `yaml:"offset" was:"false" doc:"base systems with a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
 	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"standard deviations of a normal switch at the first update, of prior, inference and measurement; 0: as the layers are drawn, about 0.7"`
 	Rows                bool                  `yaml:"rows" only:"model.switching=categorical" was:"false" doc:"state and controls decide the next system for each system that is left by itself; else alike for all, beside a matrix of their own"`
+	Preview             bool                  `yaml:"preview" only:"model.switching=categorical" was:"false" doc:"the weights of the systems from which inference proposes a state look at the present observation"`
 	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
 	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
 	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
@@ -141,7 +142,7 @@ func (s *Settings) categorical(d model.Data) categorical.Config {
 		Dims:   model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
 		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
-		Residual: s.Residual, VarianceFloor: float32(s.VarianceFloor), Rows: s.Rows,
+		Residual: s.Residual, VarianceFloor: float32(s.VarianceFloor), Rows: s.Rows, Preview: s.Preview,
 		Rollout: categorical.Rollout(s.Eval.Rollout), Warmup: s.warmup(d),
 	}
 }
