@@ -1,0 +1,101 @@
+package categorical
+
+import (
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+	"github.com/switchyard-ml/switchyard/model"
+)
+
+var _ model.Stepper = (*Forecaster)(nil)
+
+// Warmup is how many observations q(h) reads.
+func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
+
+// Begin infers z_1 = t(h) from the mean of q(h).
+func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
+	t, c := f.Tape, f.m.cfg
+	t.Reset()
+	dst.Resize(first.B, c.NZ, c.M, false)
+	z := t.New(first.B, c.NZ)
+	f.m.initial.Infer(t, z, first, f.noise(nil, first.B))
+	copy(dst.Z, z.Value)
+	copy(dst.Mean, z.Value)
+	clear(dst.Variance)
+}
+
+// Step filters the next observation. The switch of the belief is b_t.
+func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
+	t, c := f.Tape, f.m.cfg
+	t.Reset()
+	meas := f.m.encoder.Measure(t, b)
+	r := f.stand(from, b.Controls, true)
+	if c.Preview {
+		r.preview(0, meas)
+	}
+	r.mix(0)
+	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
+	t.Fuse(autodiff.Fusion{
+		Draw: r.z.Block(1, b.B), Mean: mean, Variance: variance, M1: r.mean, V1: r.variance,
+		M2: meas.Mean, V2: meas.Variance, Noise: f.noise(by.State, b.B), Seen: meas.Seen,
+	})
+	r.weigh(0)
+	f.leave(dst, &r, mean, variance)
+}
+
+// Advance predicts the next state. With noise of the switch it draws the system, and the belief is certain of it;
+// without, it goes on with the probabilities of all systems.
+func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
+	t := f.Tape
+	t.Reset()
+	r := f.stand(from, u, false)
+	if by.Switch == nil {
+		copy(r.belief.Block(1, from.B).Value, r.logWeights.Value)
+	} else {
+		r.choose(0, t.Constant(by.Switch, from.B, f.m.cfg.M))
+	}
+	r.mix(0)
+	t.Draw(r.z.Block(1, from.B), r.mean, r.variance, f.noise(by.State, from.B))
+	f.leave(dst, &r, r.mean, r.variance)
+}
+
+// stand lays out one step from a belief, with its weights computed. Without a switch, the belief is that of the first
+// time step.
+func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recurrence {
+	const smallest = 1e-30 // of a probability whose logarithm is taken
+	t, c, n := f.Tape, f.m.cfg, from.B
+	z := t.New(2*n, c.NZ)
+	copy(z.Value, from.Z)
+	r := f.m.transition.begin(t, z, t.Constant(u, n, c.NU), n, inference)
+	if len(from.Switch) == 0 {
+		f.m.transition.first(&r)
+	} else {
+		logs := r.belief.Block(0, n).Value
+		for i, b := range from.Switch {
+			logs[i] = max(b, smallest)
+		}
+		kernel.Log(logs, logs)
+	}
+	r.predict(0)
+	return r
+}
+
+// leave writes the belief after a step.
+func (f *Forecaster) leave(dst *model.Belief, r *recurrence, mean, variance autodiff.Tensor) {
+	n := r.block
+	dst.Resize(n, f.m.cfg.NZ, f.m.cfg.M, true)
+	copy(dst.Z, r.z.Block(1, n).Value)
+	copy(dst.Mean, mean.Value)
+	copy(dst.Variance, variance.Value)
+	kernel.Exp(dst.Switch, r.belief.Block(1, n).Value)
+	copy(dst.Weights, dst.Switch)
+}
+
+// noise is the given one of the state, or zeros.
+func (f *Forecaster) noise(given []float32, rows int) autodiff.Tensor {
+	if given != nil {
+		return f.Tape.Constant(given, rows, f.m.cfg.NZ)
+	}
+	x := f.Tape.NewConstant(rows, f.m.cfg.NZ)
+	clear(x.Value)
+	return x
+}

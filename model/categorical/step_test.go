@@ -1,0 +1,51 @@
+package categorical
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/modeltest"
+)
+
+// TestStep_IsInference: step by step, with the noise of inference, a filter is where inference is at the last step.
+func TestStep_IsInference(t *testing.T) {
+	for _, preview := range []bool{false, true} {
+		const steps, n = 7, 2
+		c := tiny()
+		c.Preview = preview
+		m := newModel(c)
+		modeltest.Fill(m, "initial.sd.weight", 0)
+		modeltest.Fill(m, "initial.sd.bias", -40) // h is its mean, nearly
+		b, noise := contract(c, "").Batch(steps, n), modeltest.Noise(4)
+		tape := autodiff.NewInferenceTape(m.params)
+		p := m.infer(tape, b, 1, &noise)
+		again := modeltest.Noise(4)
+		eps := make([]float32, steps*n*c.NZ)
+		again.Normals(eps)
+		f := m.NewForecaster().(*Forecaster)
+		var from, next model.Belief
+		first := b
+		first.T = c.InitialObservations
+		f.Begin(&from, first)
+		for i := 1; i < steps; i++ {
+			one := model.Batch{
+				T: 1, B: n, NX: c.NX, NU: c.NU, Observations: b.Observations[i*n*c.NX:][:n*c.NX],
+				Controls: b.Controls[i*n*c.NU:][:n*c.NU],
+			}
+			f.Step(&next, &from, one, model.Disturbance{State: eps[i*n*c.NZ:][:n*c.NZ]})
+			from, next = next, from
+		}
+		for i, z := range p.Z.Block(steps-1, n).Value {
+			if math.Abs(float64(z-from.Z[i])) > 0.02 {
+				t.Errorf("preview %v: state %d is %v, want %v", preview, i, from.Z[i], z)
+			}
+		}
+		for i, l := range p.steps.belief.Block(steps-1, n).Value {
+			if want := math.Exp(float64(l)); math.Abs(want-float64(from.Switch[i])) > 0.02 {
+				t.Errorf("preview %v: belief %d is %v, want %v", preview, i, from.Switch[i], want)
+			}
+		}
+	}
+}
