@@ -68,12 +68,12 @@ internal/disk:
 store/checkpoint:      internal/disk
 store:                 config internal/disk internal/setting
 internal/terminal:
-internal/crowd:
-web:                   internal/crowd store
+internal/admission:
+web:                   internal/admission store
 wire:                  autodiff/kernel internal/setting
 wire/natsbus:          wire
 wire/shm:
-cluster:               internal/crowd internal/disk internal/setting wire
+cluster:               internal/admission internal/disk internal/setting wire
 lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/natsbus wire/shm worker
 ops:                   store
 internal/scaling:      internal/terminal rng
@@ -92,7 +92,7 @@ paper:                 config coordinator eval eval/figure eval/protocol interna
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
 sweep/trials:          config coordinator eval eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
-serving:               envs/files internal/number trained
+serving:               envs/files internal/admission internal/number trained
 
 switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng serving store store/checkpoint trained
 cmd:                   *

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/switchyard-ml/switchyard/internal/crowd"
+	"github.com/switchyard-ml/switchyard/internal/admission"
 )
 
 // The guard takes the connections of a broker with keys, and passes them on to the server, which tells it who has shown
@@ -106,7 +106,7 @@ func (g *guard) breathe() bool {
 // enter makes room for a connection and takes it in, or closes it and returns nil.
 func (g *guard) enter(conn net.Conn) *connection {
 	v := &connection{name: conn.RemoteAddr().String(), since: time.Now(), client: conn}
-	v.address = crowd.Address(v.name)
+	v.address = admission.Address(v.name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.greet(v.since)
@@ -141,7 +141,7 @@ func (g *guard) makeRoom(now time.Time) {
 	if len(unknown) > 0 {
 		strangers = unknown
 	}
-	out := strangers[crowd.Oldest(strangers, func(v *connection) string { return v.address })]
+	out := strangers[admission.Oldest(strangers, func(v *connection) string { return v.address })]
 	g.tell(out.address, now)
 	g.leave(out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/admission"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/web"
@@ -140,7 +141,7 @@ func (f *webFlags) listener() (net.Listener, string, error) {
 	if err != nil {
 		return nil, "", config.Usage(err)
 	}
-	if token == "" && !web.Loopback(host) {
+	if token == "" && !admission.Loopback(host) {
 		return nil, "", config.Hint(config.Usagef("--web %s: other machines can reach it, and the service asks for no token",
 			f.listen), "give a file with a token (--web-token-file), or listen on 127.0.0.1")
 	}

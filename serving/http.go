@@ -1,93 +1,145 @@
 package serving
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
-	"sync/atomic"
 
+	"github.com/switchyard-ml/switchyard/internal/admission"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
 //go:embed openapi.json
 var openAPI []byte
 
-// bounds are those of the histogram of times, in seconds.
-var bounds = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 100e-3, 1}
-
-type counters struct {
-	steps, forecasts, refused, failed atomic.Int64
-	clients                           atomic.Int64
-}
-
-// Handler answers over HTTP as openapi.json says. With a token, requests but /healthz need it as a bearer token.
+// Handler answers over HTTP as openapi.json says. With a token, requests but those for health need it as a bearer
+// token; without one, only this machine is answered.
 func (s *Service) Handler(token string) http.Handler {
+	guard := admission.NewGuard(token, refuse)
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/filter", func(w http.ResponseWriter, r *http.Request) {
-		handle(s, w, r, func(q FilterRequest) (any, error) { return s.Filter(r.Context(), q) })
-	})
-	mux.HandleFunc("POST /v1/forecast", func(w http.ResponseWriter, r *http.Request) {
-		handle(s, w, r, func(q ForecastRequest) (any, error) { return s.Forecast(r.Context(), q) })
-	})
+	mux.Handle("POST /v1/filter", guard.JSON(handle(s, s.Filter)))
+	mux.Handle("POST /v1/forecast", guard.JSON(handle(s, s.Forecast)))
 	mux.HandleFunc("DELETE /v1/clients/{client}", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.Forget(r.Context(), r.PathValue("client")); err != nil {
-			s.fail(w, err)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		s.answer(w, http.StatusNoContent, nil, s.Forget(r.Context(), r.PathValue("client")))
 	})
-	mux.HandleFunc("GET /v1/model", func(w http.ResponseWriter, _ *http.Request) { send(w, s.Describe()) })
+	mux.HandleFunc("GET /v1/clients/{client}", func(w http.ResponseWriter, r *http.Request) {
+		y, err := s.Save(r.Context(), r.PathValue("client"))
+		s.answer(w, http.StatusOK, y, err)
+	})
+	mux.Handle("PUT /v1/clients/{client}", guard.JSON(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.read(w, r, func(body io.Reader) (int, any, error) {
+			var q ClientState
+			if err := Decode(body, &q); err != nil {
+				return 0, nil, err
+			}
+			return http.StatusNoContent, nil, s.Restore(r.Context(), r.PathValue("client"), q)
+		})
+	})))
+	mux.HandleFunc("GET /v1/model", func(w http.ResponseWriter, _ *http.Request) {
+		s.answer(w, http.StatusOK, s.about, nil)
+	})
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI) // the client may have gone
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		s.metrics.write(w)
+		s.metrics.write(w, s.limits)
 	})
-	guarded := http.Handler(mux)
-	if token != "" {
-		guarded = bearer(token, mux)
-	}
 	root := http.NewServeMux()
-	root.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	root.Handle("/", guarded)
+	root.Handle("GET /healthz", health(s.Healthy))
+	root.Handle("GET /readyz", health(s.Ready))
+	root.Handle("/", guard.SameSite(guard.Private(mux)))
 	return root
 }
 
-// bearer asks for a token.
-func bearer(token string, next http.Handler) http.Handler {
-	digest := sha256.Sum256([]byte(token))
+// health answers ok, or 503 with the reason.
+func health(check func(context.Context) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
-		if subtle.ConstantTimeCompare(got[:], digest[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "the token is missing or wrong: send Authorization: Bearer TOKEN")
+		if err := check(r.Context()); err != nil {
+			refuse(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		next.ServeHTTP(w, r)
+		_, _ = io.WriteString(w, "ok\n") // the client may have gone
 	})
 }
 
 // handle decodes a request, answers it and encodes the answer.
-func handle[Q any](s *Service, w http.ResponseWriter, r *http.Request, answer func(q Q) (any, error)) {
-	var q Q
-	if err := Decode(http.MaxBytesReader(w, r.Body, s.limits.Bytes), &q); err != nil {
-		s.fail(w, err)
+func handle[Q, A any](s *Service, ask func(ctx context.Context, q Q) (A, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.read(w, r, func(body io.Reader) (int, any, error) {
+			var q Q
+			if err := Decode(body, &q); err != nil {
+				return 0, nil, err
+			}
+			y, err := ask(r.Context(), q)
+			return http.StatusOK, y, err
+		})
+	})
+}
+
+// expansion is how many bytes a byte of a request becomes at most: "[0]," is a row of a number, twice.
+const expansion = 16
+
+// read lets a function answer a request with a body, if there is room for its numbers. What is refused is not read.
+func (s *Service) read(w http.ResponseWriter, r *http.Request, answer func(body io.Reader) (int, any, error)) {
+	length := r.ContentLength
+	if length < 0 {
+		length = s.limits.Bytes
+	}
+	if length > s.limits.Bytes {
+		s.answer(w, 0, nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, length, s.limits.Bytes))
 		return
 	}
-	y, err := answer(q)
+	leave, err := s.enter(expansion * length)
 	if err != nil {
-		s.fail(w, err)
+		s.answer(w, 0, nil, err)
 		return
 	}
-	send(w, y)
+	defer leave()
+	status, y, err := answer(http.MaxBytesReader(w, r.Body, s.limits.Bytes))
+	s.answer(w, status, y, err)
+}
+
+// enter takes bytes from the budget of the requests that are read, or returns why there is no room.
+func (s *Service) enter(bytes int64) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reading >= s.limits.Waiting || s.readBytes+bytes > s.limits.Memory/4 {
+		s.metrics.refused.Add(1)
+		return nil, fmt.Errorf("%w: %d requests are under way already", ErrBusy, s.reading)
+	}
+	s.reading++
+	s.readBytes += bytes
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reading--
+		s.readBytes -= bytes
+	}, nil
+}
+
+// answer sends an answer, or an error.
+func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
+	if err == nil && y != nil {
+		var text []byte
+		if text, err = json.Marshal(y); err == nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = w.Write(append(text, '\n')) // the client may have gone
+			return
+		}
+	}
+	if err != nil {
+		s.metrics.failed.Add(1)
+		refuse(w, Status(err), err.Error())
+		return
+	}
+	w.WriteHeader(status)
 }
 
 // Decode reads one JSON object without unknown members.
@@ -103,32 +155,19 @@ func Decode(r io.Reader, q any) error {
 	return nil
 }
 
-func send(w http.ResponseWriter, y any) {
-	text, err := json.Marshal(y)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(text, '\n')) // the client may have gone
-}
-
-func (s *Service) fail(w http.ResponseWriter, err error) {
-	s.metrics.failed.Add(1)
-	refuse(w, Status(err), err.Error())
-}
-
 // Status is the HTTP status of an error.
 func Status(err error) int {
 	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
+	case errors.As(err, &large), errors.Is(err, ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, ErrState):
+		return http.StatusConflict
 	case errors.Is(err, ErrRequest), errors.Is(err, trained.ErrSeries):
 		return http.StatusBadRequest
 	case errors.Is(err, trained.ErrUnable):
 		return http.StatusNotImplemented
-	case errors.Is(err, ErrBusy), errors.Is(err, ErrClosed):
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrClosed), errors.Is(err, ErrGone):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -157,45 +196,4 @@ type Description struct {
 	DT           float64  `json:"dt"`
 	Incremental  bool     `json:"incremental"` // a filter step costs the same however long a series is
 	History      int      `json:"history"`     // last observations that forecasts are made from
-}
-
-// Describe returns what is served.
-func (s *Service) Describe() Description {
-	info := s.run.Info()
-	d := Description{
-		Run: info.Name, Family: s.run.Family(), Step: s.run.Step(), SHA256: info.ParametersSHA256, NX: s.nx, NU: s.nu,
-		Incremental: s.online != nil, History: s.limits.History,
-	}
-	if c, err := s.run.Columns(); err == nil { // names are a convenience
-		d.Observations, d.Controls, d.DT = c.Observations, c.Controls, c.DT
-	}
-	return d
-}
-
-// write writes the metrics in the text format of Prometheus.
-func (m *Metrics) write(w io.Writer) {
-	one := func(name, kind, help string, v int64) {
-		fmt.Fprintf(w, "# HELP switchyard_model_%s %s\n# TYPE switchyard_model_%s %s\nswitchyard_model_%s %d\n", name, help,
-			name, kind, name, v)
-	}
-	one("filter_steps_total", "counter", "Observations that were filtered.", m.steps.Load())
-	one("forecasts_total", "counter", "Forecasts that were made.", m.forecasts.Load())
-	one("refused_total", "counter", "Requests that were refused because too many waited, or too many clients were there.",
-		m.refused.Load())
-	one("failed_total", "counter", "Requests that were answered with an error.", m.failed.Load())
-	one("clients", "gauge", "Clients whose state is held.", m.clients.Load())
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	const name = "switchyard_model_batch_seconds"
-	fmt.Fprintf(w, "# HELP %s Time of the requests that were computed together.\n# TYPE %s histogram\n", name, name)
-	total := int64(0)
-	for i, n := range m.buckets {
-		total += n
-		bound := "+Inf"
-		if i < len(bounds) {
-			bound = fmt.Sprint(bounds[i])
-		}
-		fmt.Fprintf(w, "%s_bucket{le=%q} %d\n", name, bound, total)
-	}
-	fmt.Fprintf(w, "%s_sum %g\n%s_count %d\n", name, m.sum, name, m.count)
 }

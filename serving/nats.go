@@ -19,7 +19,7 @@ func Subject(run, question string) string { return "switchyard.model." + run + "
 
 // overNATS answers on a connection until the context ends.
 func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
-	run := s.run.Info().Name
+	run := s.about.Run
 	service, err := micro.AddService(conn, micro.Config{
 		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run,
 		Metadata: map[string]string{"run": run},
@@ -29,7 +29,13 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	}
 	add := func(question string, answer func(data []byte) (any, error)) error {
 		return service.AddEndpoint(question, micro.HandlerFunc(func(r micro.Request) {
+			leave, err := s.enter(expansion * int64(len(r.Data())))
+			if err != nil {
+				_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil) // it has no other reader
+				return
+			}
 			go func() { // many clients' requests wait for the same batch
+				defer leave()
 				y, err := answer(r.Data())
 				if err == nil {
 					err = r.RespondJSON(y)

@@ -1,12 +1,12 @@
 package serving
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := New(run, o.Limits.filled())
+	s, err := New(run, o.Limits, o.Log)
 	if err != nil {
 		if l != nil {
 			err = errors.Join(err, l.Close())
@@ -53,7 +53,7 @@ func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	if o.NATS != nil {
 		carriers = append(carriers, func() error { return s.overNATS(ctx, o.NATS) })
 	}
-	go s.Work(ctx)
+	go s.Work(ctx, runtime.GOMAXPROCS(0)-1)
 	failed := make(chan error, len(carriers))
 	for _, c := range carriers {
 		go func() { failed <- c() }()
@@ -85,17 +85,6 @@ func (o *Options) listen(ctx context.Context) (net.Listener, error) {
 		return nil, errors.Join(fmt.Errorf("serve the model on %s: %w", at, ErrOpen), l.Close())
 	}
 	return l, nil
-}
-
-// filled are the limits with the default in the place of each 0.
-func (l Limits) filled() Limits {
-	d := DefaultLimits()
-	return Limits{
-		Clients: cmp.Or(l.Clients, d.Clients), Idle: cmp.Or(l.Idle, d.Idle),
-		Observations: cmp.Or(l.Observations, d.Observations), Horizon: cmp.Or(l.Horizon, d.Horizon),
-		History: cmp.Or(l.History, d.History), Waiting: cmp.Or(l.Waiting, d.Waiting),
-		Batch: cmp.Or(l.Batch, d.Batch), Bytes: cmp.Or(l.Bytes, d.Bytes),
-	}
 }
 
 // Time limits of connections of clients.

@@ -4,335 +4,326 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// Errors of requests.
-var (
-	ErrRequest = errors.New("serving: the request is wrong")
-	ErrBusy    = errors.New("serving: too many clients or requests")
-	ErrClosed  = errors.New("serving: the service is closing")
-)
-
-// Limits bound what clients can cause.
-type Limits struct {
-	Clients      int           // states that are held; the longest unused one makes room after Idle
-	Idle         time.Duration // after which an unused state may be dropped
-	Observations int           // of one request
-	Horizon      int           // steps of a forecast
-	History      int           // last observations of a client that a forecast is made from
-	Waiting      int           // requests that wait
-	Batch        int           // observations that are filtered together
-	Bytes        int64         // of one request
-}
-
-// DefaultLimits suit a machine of a few cores.
-func DefaultLimits() Limits {
-	return Limits{
-		Clients: 10_000, Idle: 10 * time.Minute, Observations: 10_000, Horizon: 10_000, History: 256,
-		Waiting: 1024, Batch: 64, Bytes: 8 << 20,
-	}
-}
-
-// Service answers requests for one run.
+// Service answers requests for one run. It is the shell of a machine: it computes what the machine hands out, a batch
+// of filter steps in one goroutine and forecasts in others, so that no forecast keeps a filter waiting.
 type Service struct {
-	run     *trained.Run
-	online  *trained.Online // nil: the family filters whole series only
+	model   computer
+	about   Description
 	limits  Limits
-	nx, nu  int
-	queue   chan *job
-	done    chan struct{}
+	sizes   sizes
+	log     hclog.Logger
 	metrics Metrics
 
-	clients map[string]*client // of the worker
+	mu        sync.Mutex
+	changed   sync.Cond // of the machine, or that the service closes
+	machine   *machine
+	reading   int   // requests over HTTP whose body is read, or that are answered
+	readBytes int64 // that they may become
+	closing   bool
+	beats     uint64                 // rounds of the goroutine that filters
+	asked     bool                   // somebody waits for the next one
+	running   map[*request]time.Time // when each forecast under computation began
+
+	done chan struct{} // closed when nothing is computed any more
 }
 
-// client is the state of one client.
-type client struct {
-	state   trained.State
-	history trained.Series
-	used    time.Time
-	steps   int
+// New returns a service for a run, which must not be used for anything else until Work ends. A limit that is 0 is that
+// of DefaultLimits; a nil logger logs nothing.
+func New(run *trained.Run, limits Limits, log hclog.Logger) (*Service, error) {
+	model, z, err := newComputer(run)
+	if err != nil {
+		return nil, err
+	}
+	return newService(model, z, describe(run, model, z, limits.filled()), limits, log), nil
 }
 
-// job is a request on its way.
-type job struct {
-	filter   *FilterRequest
-	forecast *ForecastRequest
-	forget   string
-
-	client *client // of the filter: its own, even if the name is another's meanwhile, or nobody's
-	at     int     // observations done
-	answer FilterAnswer
-	future ForecastAnswer
-	err    error
-	done   chan struct{}
-}
-
-// New returns a service for a run, which must not be used for anything else. Close ends it.
-func New(run *trained.Run, limits Limits) (*Service, error) {
+func newService(model computer, z sizes, about Description, limits Limits, log hclog.Logger) *Service {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	limits = limits.filled()
 	s := &Service{
-		run: run, limits: limits, queue: make(chan *job, limits.Waiting), done: make(chan struct{}),
-		clients: map[string]*client{},
+		model: model, about: about, limits: limits, sizes: z, log: log, machine: newMachine(limits, z),
+		running: map[*request]time.Time{}, done: make(chan struct{}),
 	}
-	var err error
-	if s.nx, s.nu, err = run.Dims(); err != nil {
-		return nil, err
-	}
-	if s.online, err = run.Online(); err != nil && !errors.Is(err, trained.ErrUnable) {
-		return nil, err
-	}
+	s.changed.L = &s.mu
 	s.metrics.init()
-	return s, nil
+	return s
 }
 
-// Work answers requests until the context ends.
-func (s *Service) Work(ctx context.Context) {
+// Work computes answers until the context ends; forecasts in as many goroutines as given. All requests that are under
+// way then end with ErrClosed.
+func (s *Service) Work(ctx context.Context, forecasters int) {
 	defer close(s.done)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case first := <-s.queue:
-			s.serve(s.gather(first))
-		}
-	}
-}
-
-// gather takes what waits.
-func (s *Service) gather(first *job) []*job {
-	jobs := []*job{first}
-	for len(jobs) < s.limits.Batch {
-		select {
-		case j := <-s.queue:
-			jobs = append(jobs, j)
-		default:
-			return jobs
-		}
-	}
-	return jobs
-}
-
-// do hands a job to the worker and waits for its end.
-func (s *Service) do(ctx context.Context, j *job) error {
-	j.done = make(chan struct{})
-	select {
-	case s.queue <- j:
-	default:
-		s.metrics.refused.Add(1)
-		return fmt.Errorf("%w: %d requests wait already", ErrBusy, s.limits.Waiting)
-	}
-	select {
-	case <-j.done:
-		return j.err
-	case <-s.done:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// serve computes jobs: the next observation of every client that waits goes through the model together.
-func (s *Service) serve(jobs []*job) {
-	began := time.Now()
-	var filters []*job
-	for _, j := range jobs {
-		switch {
-		case j.filter != nil:
-			if j.err = s.admit(j); j.err == nil {
-				filters = append(filters, j)
-				continue
-			}
-		case j.forecast != nil:
-			j.err = s.predict(j)
-		default:
-			if _, ok := s.clients[j.forget]; !ok {
-				j.err = fmt.Errorf("%w: there is no client %q", ErrRequest, j.forget)
-			}
-			delete(s.clients, j.forget)
-		}
-		close(j.done)
-	}
-	for len(filters) > 0 {
-		filters = s.round(filters)
-	}
-	s.metrics.clients.Store(int64(len(s.clients)))
-	s.metrics.observe(time.Since(began))
-}
-
-// round filters one observation of each job whose client has none in the round yet, and returns those with more to do,
-// in the order that they have: a client's requests follow each other.
-func (s *Service) round(jobs []*job) []*job {
-	var states []*trained.State
-	var next []trained.Observation
-	var now []*job
-	taken := map[*client]bool{}
-	for _, j := range jobs {
-		if taken[j.client] {
-			continue
-		}
-		taken[j.client] = true
-		now = append(now, j)
-		states = append(states, &j.client.state)
-		next = append(next, j.filter.at(j.at))
-	}
-	err := s.step(now, states, next)
-	over := map[*job]bool{}
-	for i, j := range now {
-		if j.err = err; err == nil {
-			s.enter(j, states[i], next[i])
-		}
-		if err != nil || j.at == len(j.filter.Observations) {
-			over[j] = true
-			close(j.done)
-		}
-	}
-	s.metrics.steps.Add(int64(len(now)))
-	return slices.DeleteFunc(jobs, func(j *job) bool { return over[j] })
-}
-
-// step filters an observation of each of several clients.
-func (s *Service) step(jobs []*job, states []*trained.State, next []trained.Observation) error {
-	if s.online != nil {
-		return s.online.Step(states, next)
-	}
-	for i, j := range jobs { // the family filters whole series: the last ones of each client again
-		series := j.client.history
-		series.Observations = append(series.Observations[:len(series.Observations):len(series.Observations)], next[i].Values)
-		if s.nu > 0 {
-			series.Controls = append(series.Controls[:len(series.Controls):len(series.Controls)], controlsOf(next[i], s.nu))
-		}
-		f, err := s.run.Filter(series, 0)
-		if err != nil {
-			return err
-		}
-		last := len(f.Mean) - 1
-		states[i].Mean, states[i].SD, states[i].Steps = f.Mean[last], f.SD[last], states[i].Steps+1
-		if len(f.Weights) > 0 {
-			states[i].Weights = f.Weights[last]
-		}
-	}
-	return nil
-}
-
-// admit finds or makes the client of a job.
-func (s *Service) admit(j *job) error {
-	c, ok := s.clients[j.filter.Client]
-	if !ok || j.filter.Restart {
-		if !ok && len(s.clients) >= s.limits.Clients && !s.evict() {
-			s.metrics.refused.Add(1)
-			return fmt.Errorf("%w: %d clients are in use", ErrBusy, len(s.clients))
-		}
-		c = &client{}
-		s.clients[j.filter.Client] = c
-	}
-	c.used, j.client = time.Now(), c
-	return nil
-}
-
-// evict drops the client that was not used for longest, if that is long enough ago.
-func (s *Service) evict() bool {
-	oldest, name := time.Now().Add(-s.limits.Idle), ""
-	for n, c := range s.clients {
-		if c.used.Before(oldest) {
-			oldest, name = c.used, n
-		}
-	}
-	delete(s.clients, name)
-	return name != ""
-}
-
-// enter writes what a step found, and keeps the observation for forecasts.
-func (s *Service) enter(j *job, state *trained.State, o trained.Observation) {
-	c := j.client
-	c.steps++
-	c.history.Observations = append(c.history.Observations, o.Values)
-	if s.nu > 0 {
-		c.history.Controls = append(c.history.Controls, controlsOf(o, s.nu))
-	}
-	if n := len(c.history.Observations); n > 2*s.limits.History { // cut seldom: it copies
-		c.history.Observations = append([][]float64(nil), c.history.Observations[n-s.limits.History:]...)
-		if s.nu > 0 {
-			c.history.Controls = append([][]float64(nil), c.history.Controls[n-s.limits.History:]...)
-		}
-	}
-	j.at++
-	j.answer.Client, j.answer.Steps = j.filter.Client, c.steps
-	j.answer.Mean = append(j.answer.Mean, number.List(state.Mean))
-	j.answer.SD = append(j.answer.SD, number.List(state.SD))
-	j.answer.Weights = append(j.answer.Weights, number.List(state.Weights))
-	if state.Expected != nil {
-		j.answer.Expected = append(j.answer.Expected, number.List(state.Expected))
-		j.answer.Noise = append(j.answer.Noise, number.List(state.Noise))
-	}
-}
-
-// predict forecasts from what a client has sent, or from the observations of the request.
-func (s *Service) predict(j *job) error {
-	q := j.forecast
-	series := trained.Series{Observations: missing(q.Observations), Controls: q.PastControls}
-	if q.Client != "" {
-		c, ok := s.clients[q.Client]
-		if !ok || len(c.history.Observations) == 0 {
-			return fmt.Errorf("%w: client %q has sent no observations", ErrRequest, q.Client)
-		}
-		series = c.history
-		c.used = time.Now()
-	}
-	if n := len(series.Observations); n > s.limits.History {
-		series.Observations = series.Observations[n-s.limits.History:]
-		if series.Controls != nil {
-			series.Controls = series.Controls[n-s.limits.History:]
-		}
-	}
-	f, err := s.run.Forecast(series, trained.Query{
-		Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples,
-		Seed: q.Seed,
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.closing = true
+		s.changed.Broadcast()
 	})
+	defer stop()
+	var loops sync.WaitGroup
+	loops.Go(s.filter)
+	for range max(1, forecasters) {
+		loops.Go(func() { s.forecast(ctx) })
+	}
+	loops.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.machine.close()
+	s.deliver()
+}
+
+// do hands a request to the machine and waits for its end.
+func (s *Service) do(ctx context.Context, r *request) (err error) {
+	defer func() {
+		if errors.Is(err, ErrBusy) || errors.Is(err, ErrTooLarge) {
+			s.metrics.refused.Add(1)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Deadline)
+	defer cancel()
+	r.ctx, r.done = ctx, make(chan struct{})
+	s.mu.Lock()
+	err = s.machine.arrive(time.Now(), r)
+	s.deliver()
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	j.future.Mean = number.Table(f.Mean)
-	j.future.Levels = q.Quantiles
-	for _, level := range q.Quantiles {
-		j.future.Quantiles = append(j.future.Quantiles, number.Table(f.Quantile(level)))
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !r.over { // else it ended at the same time
+			s.machine.cancel(time.Now(), r)
+			s.deliver()
+			return ErrGone
+		}
+		return r.err
 	}
+}
+
+// deliver ends what the machine has ended, and wakes who computes. The lock is held.
+func (s *Service) deliver() {
+	for _, r := range s.machine.take() {
+		close(r.done)
+	}
+	s.metrics.clients.Store(int64(len(s.machine.clients)))
+	s.metrics.bytes.Store(s.machine.bytes)
+	s.metrics.under.Store(int64(s.machine.under))
+	s.changed.Broadcast()
+}
+
+// filter computes filter steps until the service closes.
+func (s *Service) filter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for !s.closing && !s.asked && len(s.machine.turn) == 0 {
+			s.changed.Wait()
+		}
+		if s.closing {
+			return
+		}
+		s.beats++
+		s.asked = false
+		batch := s.machine.batch(time.Now())
+		s.deliver()
+		if len(batch) == 0 {
+			continue
+		}
+		s.mu.Unlock()
+		began := time.Now()
+		errs := s.step(batch)
+		s.metrics.observe(time.Since(began))
+		s.metrics.steps.Add(int64(len(batch)))
+		s.mu.Lock()
+		for i, r := range batch {
+			s.machine.stepped(time.Now(), r, errs[i])
+		}
+		s.deliver()
+	}
+}
+
+// forecast computes forecasts until the service closes; the context ends then.
+func (s *Service) forecast(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for !s.closing && len(s.machine.forecasts) == 0 {
+			s.changed.Wait()
+		}
+		if s.closing {
+			return
+		}
+		r := s.machine.next(time.Now())
+		s.deliver()
+		if r == nil {
+			continue
+		}
+		s.running[r] = time.Now()
+		s.mu.Unlock()
+		err := s.predict(ctx, r)
+		s.mu.Lock()
+		delete(s.running, r)
+		s.machine.forecasted(r, err)
+		s.deliver()
+	}
+}
+
+// step filters the next observation of each of several requests and returns an error for each. What one request causes
+// is its own: where a batch fails, each of its requests is computed alone.
+func (s *Service) step(batch []*request) []error {
+	errs := make([]error, len(batch))
+	err := s.attempt(batch)
+	if err == nil {
+		return errs
+	}
+	if len(batch) == 1 {
+		errs[0] = err
+		return errs
+	}
+	for i := range batch {
+		errs[i] = s.attempt(batch[i : i+1])
+	}
+	return errs
+}
+
+// attempt filters the next observation of each of several requests, or changes nothing.
+func (s *Service) attempt(batch []*request) (err error) {
+	defer s.recovered(&err)
+	states, next := make([]*trained.State, len(batch)), make([]trained.Observation, len(batch))
+	pasts := make([]trained.Series, len(batch))
+	for i, r := range batch {
+		state := r.working.state.Clone()
+		states[i], next[i], pasts[i] = &state, r.filter.at(r.at), r.working.history
+	}
+	if err := s.model.step(states, pasts, next); err != nil {
+		if r := batch[0]; len(batch) == 1 && len(r.filter.Observations) > 1 {
+			return fmt.Errorf("observation %d of %d: %w", r.at+1, len(r.filter.Observations), err)
+		}
+		return err
+	}
+	for i, r := range batch {
+		s.machine.enter(r, *states[i], next[i])
+	}
+	return nil
+}
+
+// predict computes a forecast, until whoever asked for it has gone or the service closes.
+func (s *Service) predict(closing context.Context, r *request) (err error) {
+	defer s.recovered(&err)
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	defer context.AfterFunc(closing, cancel)()
+	y, err := s.model.forecast(ctx, r.series, r.forecast)
+	switch {
+	case closing.Err() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return ErrGone
+	case err != nil:
+		return err
+	}
+	r.future = y
 	s.metrics.forecasts.Add(1)
 	return nil
 }
 
-// Metrics count what a service does.
-type Metrics struct {
-	counters
-	mu      sync.Mutex
-	buckets []int64 // of the time of a batch, by bounds
-	sum     float64
-	count   int64
+// recovered turns a panic of the model into the error of the request that it computes.
+func (s *Service) recovered(err *error) {
+	if p := recover(); p != nil {
+		s.log.Error("the model failed on a request", "panic", p, "stack", string(debug.Stack()))
+		*err = ErrFailed
+	}
 }
 
-func (m *Metrics) init() { m.buckets = make([]int64, len(bounds)+1) }
+// patience is how long a goroutine of the service may take beyond what it should.
+const patience = 2 * time.Second
 
-func (m *Metrics) observe(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := 0
-	for i < len(bounds) && d.Seconds() > bounds[i] {
-		i++
+// Healthy returns nil if the goroutines of the service answer: the one that filters begins another round, and no
+// forecast goes on for long after its deadline.
+func (s *Service) Healthy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, began := range s.running {
+		if since := time.Since(began); since > s.limits.Deadline+patience {
+			return fmt.Errorf("a forecast has been computed for %v, its deadline is %v", since.Round(time.Second),
+				s.limits.Deadline)
+		}
 	}
-	m.buckets[i]++
-	m.sum += d.Seconds()
-	m.count++
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	begun := s.beats
+	s.asked = true
+	s.changed.Broadcast()
+	for s.beats == begun && !s.closing {
+		if ctx.Err() != nil {
+			return fmt.Errorf("a filter step has been computed for more than %v", patience)
+		}
+		s.changed.Wait()
+	}
+	if s.closing {
+		return ErrClosed
+	}
+	return nil
 }
 
-// controlsOf are those of an observation; zeros where there are none.
-func controlsOf(o trained.Observation, nu int) []float64 {
-	if o.Controls == nil {
-		return make([]float64, nu)
+// Ready returns nil if a request would be taken now.
+func (s *Service) Ready(ctx context.Context) error {
+	if err := s.Healthy(ctx); err != nil {
+		return err
 	}
-	return o.Controls
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.machine; m.under >= m.limits.Waiting || m.bytes >= m.limits.Memory {
+		return ErrBusy
+	}
+	return nil
+}
+
+// Filter filters the next observations of a client: all of them, or none if there is an error.
+func (s *Service) Filter(ctx context.Context, q FilterRequest) (FilterAnswer, error) {
+	if err := s.limits.checkFilter(s.sizes, &q); err != nil {
+		return FilterAnswer{}, err
+	}
+	r := &request{client: q.Client, filter: &q}
+	if err := s.do(ctx, r); err != nil {
+		return FilterAnswer{}, err
+	}
+	return r.filtered, nil
+}
+
+// Forecast predicts.
+func (s *Service) Forecast(ctx context.Context, q ForecastRequest) (ForecastAnswer, error) {
+	if err := s.limits.checkForecast(s.sizes, &q); err != nil {
+		return ForecastAnswer{}, err
+	}
+	r := &request{client: q.Client, forecast: &q, series: q.series(s.limits.History)}
+	if err := s.do(ctx, r); err != nil {
+		return ForecastAnswer{}, err
+	}
+	return r.future, nil
+}
+
+// Forget drops the state of a client.
+func (s *Service) Forget(ctx context.Context, client string) error {
+	return s.do(ctx, &request{client: client, forget: true})
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,12 +24,12 @@ var TrainModel func(t *testing.T, settings ...string) *trained.Run
 // serve serves a run over HTTP.
 func serve(t *testing.T, run *trained.Run, limits Limits, token string) (*Service, string) {
 	t.Helper()
-	s, err := New(run, limits)
+	s, err := New(run, limits, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go s.Work(ctx)
+	go s.Work(ctx, 1)
 	server := httptest.NewServer(s.Handler(token))
 	t.Cleanup(func() { server.Close(); cancel() })
 	return s, server.URL
@@ -105,46 +106,70 @@ func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
 	}
 }
 
-// TestFilter_RequestsOfOneClientFollowEachOther: requests of a client that are served together are filtered one after
-// the other, as if each had waited for the answer to the one before, whatever becomes of the client meanwhile.
+// TestFilter_RequestsOfOneClientFollowEachOther: requests of a client that wait together take effect one after the other,
+// as if each had waited for the answer to the one before, a restart and a forecast among them.
 func TestFilter_RequestsOfOneClientFollowEachOther(t *testing.T) {
-	s, err := New(TrainModel(t), DefaultLimits())
+	s, err := New(TrainModel(t), DefaultLimits(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	filter := func(client string, restart bool, steps ...int) *job {
-		q := &FilterRequest{Client: client, Restart: restart}
-		for _, n := range steps {
+	type outcome struct {
+		steps int
+		mean  []Number
+	}
+	filter := func(client string, restart bool, from, to int) func() outcome {
+		q := FilterRequest{Client: client, Restart: restart}
+		for n := from; n < to; n++ {
 			q.Observations = append(q.Observations, []Number{Number(math.Sin(float64(n))), Number(math.Cos(float64(n)))})
 		}
-		return &job{filter: q, done: make(chan struct{})}
-	}
-	requests := func(client string) []*job {
-		return []*job{
-			filter(client, false, 0, 1, 2, 3, 4), filter(client, false, 5, 6), filter(client, true, 7, 8, 9, 10),
-			filter(client, false, 11),
-			{forget: client, done: make(chan struct{})},
-			filter(client, false, 12),
+		return func() outcome {
+			y, err := s.Filter(t.Context(), q)
+			if err != nil {
+				t.Error(err)
+				return outcome{}
+			}
+			return outcome{y.Steps, y.Mean[len(y.Mean)-1]}
 		}
 	}
-	together, apart := requests("together"), requests("apart")
-	s.serve(together)
-	for _, j := range apart {
-		s.serve([]*job{j})
-	}
-	for i, want := range apart {
-		got := together[i]
-		<-got.done
-		<-want.done
-		failed := got.err != nil || want.err != nil
-		if failed || got.answer.Steps != want.answer.Steps || len(got.answer.Mean) != len(want.answer.Mean) {
-			t.Fatalf("request %d: %v, %+v; want %v, %+v", i, got.err, got.answer, want.err, want.answer)
-		}
-		for n, mean := range want.answer.Mean {
-			for c, v := range mean {
-				if math.Abs(float64(got.answer.Mean[n][c]-v)) > 1e-5 {
-					t.Errorf("request %d, observation %d: got %v, want %v", i, n, got.answer.Mean[n], mean)
+	requests := func(client string) []func() outcome {
+		return []func() outcome{
+			filter(client, false, 0, 5), filter(client, false, 5, 7), filter(client, true, 7, 11),
+			func() outcome {
+				y, err := s.Forecast(t.Context(), ForecastRequest{Client: client, Horizon: 1})
+				if err != nil {
+					t.Error(err)
+					return outcome{}
 				}
+				return outcome{0, y.Mean[0]}
+			},
+			filter(client, false, 11, 12),
+		}
+	}
+	var wg sync.WaitGroup
+	together := requests("together")
+	got, want := make([]outcome, len(together)), make([]outcome, len(together))
+	for i, ask := range together { // nothing is computed yet
+		wg.Go(func() { got[i] = ask() })
+		for arrived := 0; arrived <= i; runtime.Gosched() {
+			s.mu.Lock()
+			arrived = s.machine.under
+			s.mu.Unlock()
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go s.Work(ctx, 1)
+	wg.Wait()
+	for i, ask := range requests("apart") {
+		want[i] = ask()
+	}
+	for i, steps := range []int{5, 7, 4, 0, 5} {
+		if got[i].steps != steps || want[i].steps != steps {
+			t.Fatalf("request %d: %d and %d steps, want %d", i, got[i].steps, want[i].steps, steps)
+		}
+		for c, v := range want[i].mean {
+			if math.Abs(float64(got[i].mean[c]-v)) > 1e-5 {
+				t.Errorf("request %d: %v, want %v", i, got[i].mean, want[i].mean)
 			}
 		}
 	}
@@ -201,7 +226,7 @@ func TestRequests_AreCheckedAndLimited(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	s.metrics.write(&b)
+	s.metrics.write(&b, limits)
 	for _, want := range []string{"switchyard_model_filter_steps_total 1\n", "switchyard_model_refused_total 1\n", "switchyard_model_clients 1\n", `switchyard_model_batch_seconds_bucket{le="+Inf"} `} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
@@ -212,7 +237,7 @@ func TestRequests_AreCheckedAndLimited(t *testing.T) {
 // TestFamilies_WithoutStepsFilterTheirLastObservations, and those without a latent state say that they cannot.
 func TestFamilies_WithoutStepsFilterTheirLastObservations(t *testing.T) {
 	s, url := serve(t, TrainModel(t, "model.kind=kvae"), DefaultLimits(), "")
-	if s.Describe().Incremental {
+	if s.about.Incremental {
 		t.Error("a kvae filters one observation at a time")
 	}
 	var y FilterAnswer
@@ -266,12 +291,15 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
 	for path, methods := range doc.Paths {
 		for method := range methods {
+			if method == "parameters" {
+				continue
+			}
 			if status := ask(t, strings.ToUpper(method), url+strings.ReplaceAll(path, "{client}", "x"), "{}", nil); status == 404 || status == 405 {
 				t.Errorf("%s %s: status %d", method, path, status)
 			}
 		}
 	}
-	for name, message := range map[string]any{"FilterRequest": FilterRequest{Controls: [][]float64{{}}, Restart: true}, "FilterAnswer": FilterAnswer{Expected: [][]Number{{}}, Noise: [][]Number{{}}}, "ForecastRequest": ForecastRequest{Client: "x", Observations: [][]Number{{}}, PastControls: [][]float64{{}}, Controls: [][]float64{{}}, Quantiles: []float64{0}, Samples: 1, Seed: 1}, "ForecastAnswer": ForecastAnswer{Quantiles: [][][]Number{{}}, Levels: []float64{1}}, "Description": Description{}} {
+	for name, message := range map[string]any{"FilterRequest": FilterRequest{Controls: [][]float64{{}}, Restart: true}, "FilterAnswer": FilterAnswer{Expected: [][]Number{{}}, Noise: [][]Number{{}}}, "ForecastRequest": ForecastRequest{Client: "x", Observations: [][]Number{{}}, PastControls: [][]float64{{}}, Controls: [][]float64{{}}, Quantiles: []float64{0}, Samples: 1, Seed: 1}, "ForecastAnswer": ForecastAnswer{Quantiles: [][][]Number{{}}, Levels: []float64{1}}, "Description": Description{}, "ClientState": ClientState{State: &trained.State{}, Controls: [][]float64{{}}}} {
 		text, err := json.Marshal(message)
 		if err != nil {
 			t.Fatal(err)
@@ -307,13 +335,13 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 }
 
 func TestWork_EndsWhatWaits(t *testing.T) {
-	s, err := New(TrainModel(t), DefaultLimits())
+	s, err := New(TrainModel(t), DefaultLimits(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.Work(ctx)
+	s.Work(ctx, 1)
 	if _, err := s.Filter(t.Context(), FilterRequest{Client: "a", Observations: [][]Number{{1, 2}}}); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v", err)
 	}

@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +18,13 @@ type Query struct {
 	Controls [][]float64 // a row for each of these steps; nil: zeros
 	Samples  int         // number of paths; 0: as in the run's configuration
 	Seed     uint64      // of the random paths; the same seed gives the same forecast
+
+	Context context.Context // ends the computation early, with its error; nil: nothing does
 }
+
+// together is how many paths are computed between two looks at the context. Their number is part of what a seed means:
+// each portion has its own stream of noise.
+const together = 256
 
 // Forecast is a prediction in the units of the data. Where training transformed the observations (env.transform), each
 // path stands there eight times, with other noise of the observations within it, and its deviation is zero.
@@ -75,23 +82,47 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	var answer model.Forecast
-	ask := model.Query{
-		Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: q.Samples,
-		Noise: rng.New(q.Seed, rng.Evaluation).At(0, 0, 0),
+	var out Forecast
+	var filled []model.Batch // of each portion of the paths
+	for done := 0; done < q.Samples; done += together {
+		if q.Context != nil && q.Context.Err() != nil {
+			return Forecast{}, fmt.Errorf("forecast: %w", q.Context.Err())
+		}
+		var answer model.Forecast
+		ask := model.Query{
+			Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: min(together, q.Samples-done),
+			Noise: rng.New(q.Seed, rng.Evaluation).At(uint64(done/together), 0, 0),
+		}
+		if r.transforms() {
+			filled = append(filled, model.AheadOfAll(f, &answer, ask))
+		} else {
+			model.Ahead(f, &answer, ask)
+		}
+		out.join(r.forecast(&answer), done)
 	}
-	if !r.transforms() {
-		model.Ahead(f, &answer, ask)
-		out := r.forecast(&answer)
-		return out, out.check(r)
-	}
-	ends := r.ends(s.Observations, model.AheadOfAll(f, &answer, ask))
-	out := r.forecast(&answer)
-	if err := out.check(r); err != nil {
+	if err := out.check(r); err != nil || !r.transforms() {
 		return out, err
 	}
-	out.undo(r, ends, q.Seed)
+	out.undo(r, func(path int) [][]float64 {
+		return r.ends(s.Observations, filled[path/together])(path % together)
+	}, q.Seed)
 	return out, nil
+}
+
+// join adds paths to those of a forecast, of which there are so many.
+func (f *Forecast) join(g Forecast, paths int) {
+	if paths == 0 {
+		*f = g
+		return
+	}
+	share := float64(len(g.Paths)) / float64(paths+len(g.Paths))
+	for t, row := range f.Mean {
+		for c := range row {
+			row[c] += share * (g.Mean[t][c] - row[c])
+		}
+	}
+	f.Paths = append(f.Paths, g.Paths...)
+	f.SD = append(f.SD, g.SD...)
 }
 
 // forecast is the answer for a single series in the units of the data, or of their transforms.
@@ -114,6 +145,9 @@ var ErrDiverged = errors.New("the forecast diverges")
 // farthest is how many standard deviations of the training data a mean, or an observation that is given, may lie from
 // their mean. Nothing that was measured lies there.
 const farthest = 1e6
+
+// farthestUnscaled is the same where nothing was scaled, so that the size of the data is not known.
+const farthestUnscaled = 1e15
 
 // check returns ErrDiverged for a forecast, before transforms are undone, that is not finite or far from all data.
 func (f *Forecast) check(r *Run) error {

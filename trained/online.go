@@ -1,10 +1,13 @@
 package trained
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -26,8 +29,8 @@ type Online struct {
 type State struct {
 	Steps int // observations so far
 
-	Mean, SD []float64 // of the latent state, given the state before
-	Weights  []float64 // of the base systems; zeros at the first observation
+	Mean, SD []float64 // of the latent state, given the state before; the first has no SD: NaN
+	Weights  []float64 // of the base systems; NaN at the first observation
 	Expected []float64 // what that state shows, in the units of the data
 	Noise    []float64 // the deviation of an observation from it
 
@@ -36,6 +39,95 @@ type State struct {
 	first    model.Batch // the first observations, until the first state is inferred from enough of them
 	z        []float32   // that the next step goes on from
 	switched []float32   // the switch that led there; nil after the first observation
+}
+
+// Clone returns a state of its own with the same contents. What both share is never changed in place.
+func (s *State) Clone() State {
+	c := *s
+	for _, list := range []*[]float64{&c.Mean, &c.SD, &c.Weights, &c.Expected, &c.Noise} {
+		*list = slices.Clone(*list)
+	}
+	c.past = slices.Clip(c.past)
+	c.first.Observations, c.first.Controls = slices.Clip(c.first.Observations), slices.Clip(c.first.Controls)
+	c.z, c.switched = slices.Clone(c.z), slices.Clone(c.switched)
+	return c
+}
+
+// storedState is a State in JSON.
+type storedState struct {
+	Steps                             int
+	Mean, SD, Weights                 []number.Number
+	Expected, Noise                   []number.Number
+	Past                              [][]number.Number
+	T                                 int             // observations that the first state is inferred from
+	First, FirstControls, Z, Switched []number.Number `json:",omitempty"`
+}
+
+// MarshalJSON writes all that a filter goes on from.
+func (s *State) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedState{
+		s.Steps, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
+		number.List(s.Noise), number.Table(s.past), s.first.T, wide(s.first.Observations), wide(s.first.Controls), wide(s.z),
+		wide(s.switched),
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Whether it fits a model, Online.Check says.
+func (s *State) UnmarshalJSON(text []byte) error {
+	var t storedState
+	if err := json.Unmarshal(text, &t); err != nil {
+		return fmt.Errorf("read a state: %w", err)
+	}
+	*s = State{
+		Steps: t.Steps, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
+		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: narrow(t.Z), switched: narrow(t.Switched),
+	}
+	s.first.T, s.first.B, s.first.Observations, s.first.Controls = t.T, 1, narrow(t.First), narrow(t.FirstControls)
+	for _, row := range t.Past {
+		s.past = append(s.past, number.Floats(row))
+	}
+	return nil
+}
+
+// Check returns ErrSeries if a state that was read from elsewhere is not one of the model.
+func (o *Online) Check(s *State) error {
+	d := o.dims
+	begun := s.Steps > 0
+	fits := s.Steps >= 0 && (!begun || len(s.z) == d.NZ && len(s.Mean) == d.NZ) &&
+		(len(s.switched) == 0 || len(s.switched) == d.M) && s.first.T >= 0 && len(s.first.Observations) == s.first.T*d.NX &&
+		len(s.first.Controls) == s.first.T*d.NU
+	for _, row := range s.past {
+		fits = fits && len(row) == d.NX
+	}
+	if fits && begun && (s.Steps < o.stepper.Warmup() || len(s.switched) == 0) {
+		fits = s.first.T == s.Steps
+	}
+	for _, list := range [][]float32{s.z, s.switched} {
+		for _, v := range list {
+			fits = fits && number.Finite(float64(v))
+		}
+	}
+	if !fits {
+		return fmt.Errorf("%w: the state is that of another model, or damaged", ErrSeries)
+	}
+	s.first.NX, s.first.NU = d.NX, d.NU
+	return nil
+}
+
+func wide(x []float32) []number.Number {
+	y := make([]number.Number, len(x))
+	for i, v := range x {
+		y[i] = number.Number(v)
+	}
+	return y
+}
+
+func narrow(x []number.Number) []float32 {
+	var y []float32 // nil if it is empty
+	for _, v := range x {
+		y = append(y, float32(v))
+	}
+	return y
 }
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
@@ -181,6 +273,10 @@ func (o *Online) keep(s *State, row int) {
 	for i := range d.M {
 		s.Weights[i] = float64(o.to.Weights[row*d.M+i])
 	}
+	if len(o.to.Switch) == 0 { // the first state is a draw, and nothing switched there
+		unknown(s.SD)
+		unknown(s.Weights)
+	}
 	s.Expected = o.run.scaled(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
 	s.Noise = o.run.deviations(o.sd[row*d.NX:(row+1)*d.NX], d.NX)[0]
 	if !o.run.transforms() {
@@ -194,11 +290,27 @@ func (o *Online) keep(s *State, row int) {
 	}
 }
 
+// unknown marks values that the model says nothing of.
+func unknown(list []float64) {
+	for i := range list {
+		list[i] = math.NaN()
+	}
+}
+
 func grow[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
 	}
 	return x[:n]
+}
+
+// Sizes are the dimensions of the model, and the number of paths of a forecast that names none.
+func (r *Run) Sizes() (d model.Dims, paths int, err error) {
+	f, err := r.Forecaster()
+	if err != nil {
+		return d, 0, fmt.Errorf("open the model: %w", err)
+	}
+	return f.Dims(), r.config.Eval.Samples, nil
 }
 
 // Dims are the numbers of observed channels and controls of the model.

@@ -96,12 +96,13 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 			if math.IsInf(v, 0) || math.IsNaN(v) && what == "controls" {
 				return fmt.Errorf("%w: row %d of the %s holds %v", ErrSeries, t, what, v)
 			}
+			of, bound := v, farthestUnscaled
 			if len(scale.Mean) > 0 {
-				of := v
-				if v = (v - scale.Mean[i]) / scale.SD[i]; math.Abs(v) > farthest {
-					return fmt.Errorf("%w: row %d of the %s holds %v, which is %.1g standard deviations of the training data from "+
-						"their mean: leave it empty if it was not measured", ErrSeries, t, what, of, math.Abs(v))
-				}
+				v, bound = (v-scale.Mean[i])/scale.SD[i], farthest
+			}
+			if math.Abs(v) > bound {
+				return fmt.Errorf("%w: row %d of the %s holds %v, which is %.1g standard deviations of the training data from "+
+					"their mean: leave it empty if it was not measured", ErrSeries, t, what, of, math.Abs(v))
 			}
 			dst[t*width+i] = float32(v)
 		}

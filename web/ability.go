@@ -37,8 +37,8 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	_, checkpoints := s.config.Source.(Checkpointer)
 	_, resumes := s.config.Source.(Resumer)
 	writeJSON(w, r, about{
-		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && !s.guard.open, CanResume: resumes &&
-			!s.guard.open,
+		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && !s.guard.Open(), CanResume: resumes &&
+			!s.guard.Open(),
 		CanModel: s.config.Model != nil,
 	})
 }
@@ -46,7 +46,7 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 // acts asks a run for something. It needs a token; without one, any program on this machine could.
 func (s *Server) acts(what string, do func(name string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if s.guard.open {
+		if s.guard.Open() {
 			writeError(w, http.StatusForbidden, "runs can be changed from the page only where a token is set (--web-token-file)")
 			return
 		}

@@ -85,7 +85,7 @@ func (s *Server) overview() (overview, error) {
 // canStop reports whether the page can stop runs.
 func (s *Server) canStop() bool {
 	_, only := s.config.Source.(Folder)
-	return !s.guard.open && !only
+	return !s.guard.Open() && !only
 }
 
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {

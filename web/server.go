@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/admission"
 )
 
 // Config says what is served.
@@ -36,7 +38,7 @@ const (
 // Server is a web server on a listener.
 type Server struct {
 	config   Config
-	guard    guard
+	guard    admission.Guard
 	listener net.Listener
 	log      hclog.Logger
 
@@ -64,7 +66,7 @@ func Listen(address string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the page on %s: %w (e.g. 127.0.0.1:8080)", address, err)
 	}
-	if c.Token == "" && !Loopback(host) {
+	if c.Token == "" && !admission.Loopback(host) {
 		return nil, fmt.Errorf("%w: other machines can reach %s; give a file with a token (--web-token-file), or listen "+
 			"on 127.0.0.1", ErrToken, address)
 	}
@@ -83,7 +85,7 @@ func newServer(c Config) *Server {
 		log = hclog.NewNullLogger()
 	}
 	return &Server{
-		config: c, guard: newGuard(c.Token), log: log,
+		config: c, guard: admission.NewGuard(c.Token, writeError), log: log,
 		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1),
 		poll:      pollInterval,
 		followers: map[string]*follower{}, digests: map[string]*digest{},
@@ -146,25 +148,26 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler answers all requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
+	private := func(answer http.HandlerFunc) http.Handler { return s.guard.Private(answer) }
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /{file...}", s.pageFile)
-	mux.Handle("GET /metrics", s.guard.private(s.prometheus().ServeHTTP))
-	mux.Handle("GET /api/about", s.guard.private(s.about))
-	mux.Handle("GET /api/runs", s.guard.private(s.list))
-	mux.Handle("GET /api/runs/{name}", s.guard.private(s.show))
-	mux.Handle("GET /api/runs/{name}/metrics", s.guard.private(s.metrics))
-	mux.Handle("GET /api/runs/{name}/figures/{file...}", s.guard.private(s.figure))
-	mux.Handle("GET /api/runs/{name}/files/{file...}", s.guard.private(s.file))
-	mux.Handle("GET /api/runs/{name}/log", s.guard.private(s.logTail))
-	mux.Handle("GET /api/runs/{name}/model", s.guard.private(s.model))
-	mux.Handle("POST /api/runs/{name}/stop", s.guard.private(s.acts("stop", s.config.Source.Stop)))
-	mux.Handle("POST /api/runs/{name}/checkpoint", s.guard.private(s.acts("checkpoint", s.checkpointRun)))
-	mux.Handle("POST /api/runs/{name}/resume", s.guard.private(s.acts("resume", s.resumeRun)))
-	mux.Handle("GET /api/sweeps", s.guard.private(s.listSweeps))
-	mux.Handle("GET /api/sweeps/{name}", s.guard.private(s.showSweep))
-	mux.Handle("GET /api/events", s.guard.private(s.events))
-	return s.guard.harden(mux)
+	mux.Handle("GET /metrics", private(s.prometheus().ServeHTTP))
+	mux.Handle("GET /api/about", private(s.about))
+	mux.Handle("GET /api/runs", private(s.list))
+	mux.Handle("GET /api/runs/{name}", private(s.show))
+	mux.Handle("GET /api/runs/{name}/metrics", private(s.metrics))
+	mux.Handle("GET /api/runs/{name}/figures/{file...}", private(s.figure))
+	mux.Handle("GET /api/runs/{name}/files/{file...}", private(s.file))
+	mux.Handle("GET /api/runs/{name}/log", private(s.logTail))
+	mux.Handle("GET /api/runs/{name}/model", private(s.model))
+	mux.Handle("POST /api/runs/{name}/stop", private(s.acts("stop", s.config.Source.Stop)))
+	mux.Handle("POST /api/runs/{name}/checkpoint", private(s.acts("checkpoint", s.checkpointRun)))
+	mux.Handle("POST /api/runs/{name}/resume", private(s.acts("resume", s.resumeRun)))
+	mux.Handle("GET /api/sweeps", private(s.listSweeps))
+	mux.Handle("GET /api/sweeps/{name}", private(s.showSweep))
+	mux.Handle("GET /api/events", private(s.events))
+	return s.harden(mux)
 }
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/switchyard-ml/switchyard/internal/crowd"
+	"github.com/switchyard-ml/switchyard/internal/admission"
 )
 
 // streams are the clients of events. When there are too many, the oldest client of the address that has most makes
@@ -26,11 +26,11 @@ type seat struct {
 // enter takes the client of a request in. The context ends when it has to make room, and after leave.
 func (s *streams) enter(r *http.Request) (ctx context.Context, leave func()) {
 	ctx, cancel := context.WithCancel(r.Context())
-	own := &seat{crowd.Address(r.RemoteAddr), cancel}
+	own := &seat{admission.Address(r.RemoteAddr), cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) >= s.most {
-		s.remove(s.all[crowd.Oldest(s.all, func(o *seat) string { return o.address })])
+		s.remove(s.all[admission.Oldest(s.all, func(o *seat) string { return o.address })])
 	}
 	s.all = append(s.all, own)
 	return ctx, func() {

@@ -1,5 +1,6 @@
-// Package crowd says who makes room where too many come, so that nobody can keep others out by coming often.
-package crowd
+// Package admission decides who is let in: which requests over HTTP are answered (Guard), and which of too many
+// connections makes room, so that nobody can keep others out by coming often (Oldest). It does not know what is asked.
+package admission
 
 import (
 	"net"

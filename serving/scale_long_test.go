@@ -1,0 +1,6 @@
+//go:build long
+
+package serving
+
+// schedules are played by TestMachine_RandomSchedules.
+const schedules = 100_000

@@ -1,0 +1,70 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/trained"
+)
+
+// ClientState is all that is held of a client: another service of the same model goes on from it as if it had filtered
+// the observations itself.
+type ClientState struct {
+	Client       string         `json:"client"`
+	SHA256       string         `json:"params_sha256"` // of the parameters that the state belongs to
+	Steps        int            `json:"steps"`
+	State        *trained.State `json:"state"`
+	Observations [][]Number     `json:"observations"` // the last ones
+	Controls     [][]float64    `json:"controls,omitempty"`
+}
+
+// saved is a copy of what is held.
+func (c *client) saved(name string) *ClientState {
+	state := c.state.Clone()
+	return &ClientState{
+		Client: name, Steps: c.steps, State: &state, Observations: number.Table(c.history.Observations),
+		Controls: c.history.Controls[:len(c.history.Controls):len(c.history.Controls)],
+	}
+}
+
+// client is what is held after a state was restored.
+func (s *ClientState) client() *client {
+	return &client{
+		state: s.State.Clone(), steps: s.Steps,
+		history: trained.Series{Observations: missing(s.Observations), Controls: s.Controls},
+	}
+}
+
+// Save returns the state of a client.
+func (s *Service) Save(ctx context.Context, name string) (*ClientState, error) {
+	r := &request{client: name, save: true}
+	if err := s.do(ctx, r); err != nil {
+		return nil, err
+	}
+	r.saved.SHA256 = s.about.SHA256
+	return r.saved, nil
+}
+
+// Restore puts a state that Save returned in the place of what is held of a client.
+func (s *Service) Restore(ctx context.Context, name string, c ClientState) error {
+	switch {
+	case name == "" || len(name) > maxClient:
+		return wrong("client: a name of 1 to %d characters is needed", maxClient)
+	case c.SHA256 != s.about.SHA256:
+		return fmt.Errorf("%w: it belongs to parameters %.12s, served are %.12s", ErrState, c.SHA256, s.about.SHA256)
+	case c.State == nil || c.Steps < 1 || len(c.Observations) > 2*s.limits.History || s.sizes.nu > 0 &&
+		len(c.Controls) != len(c.Observations):
+		return fmt.Errorf("%w: it is not whole", ErrState)
+	}
+	if err := checkRows("observations", c.Observations, s.sizes.nx); err != nil {
+		return err
+	}
+	if err := checkRows("controls", c.Controls, s.sizes.nu); err != nil {
+		return err
+	}
+	if err := s.model.check(c.State); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return s.do(ctx, &request{client: name, restore: &c})
+}
