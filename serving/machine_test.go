@@ -204,6 +204,9 @@ func (w *world) replay() {
 				c = nil
 				continue
 			}
+			if r.gone && r.err == nil {
+				w.t.Fatalf("client %s: a request took effect after its asker had gone", name)
+			}
 			if r.err != nil && !errors.Is(r.err, ErrRequest) {
 				continue // it changed nothing
 			}
