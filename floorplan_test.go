@@ -52,7 +52,8 @@ model/fusion:          autodiff model model/statespace rng
 model/kvae:            autodiff autodiff/kernel model model/statespace rng
 model/categorical:     autodiff autodiff/kernel model model/statespace rng
 model/slds:            autodiff autodiff/kernel model model/categorical model/statespace rng
-model/gibbs:           autodiff model rng
+model/gibbs:           autodiff internal/matrix model rng
+model/arhmm:           autodiff internal/matrix model rng
 
 eval:                  envs envs/fhn internal/number internal/terminal model rng
 eval/figure:           envs envs/files envs/planar eval
@@ -61,9 +62,10 @@ eval/protocol:         envs envs/files eval eval/figure model
 sweep:                 rng
 
 internal/number:
+internal/matrix:
 internal/setting:
 internal/vector:       autodiff/kernel envs/trig rng
-config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
 store/checkpoint:      internal/disk
 store:                 config internal/disk internal/setting

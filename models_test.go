@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/arhmm"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -25,6 +26,7 @@ var modelRows = []struct{ name, settings string }{
 	{"`kvae`", "model.kind=kvae"},
 	{"`rslds`", "model.kind=rslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
 	{"`trslds`", "model.kind=trslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
+	{"`arhmm`", "model.kind=arhmm model.chains=1 model.sweeps=8 model.exchange=8"},
 	{"`lstm`", "model.kind=lstm"},
 	{"`linear`", "model.kind=linear"},
 	{"`static`", "model.kind=static"},
@@ -83,6 +85,9 @@ func abilities(t *testing.T, settings []string) []string {
 		hidden = loss(m, 0) == loss(m, 7)
 	case model.Fitter:
 		way = "sampling"
+		if _, em := m.(*arhmm.Model); em {
+			way = "EM"
+		}
 		hidden = slices.Equal(fitted(t, m, 0), fitted(t, m, 7))
 	default:
 		recordings = false

@@ -173,7 +173,7 @@ func TestAsk_Refuses(t *testing.T) {
 		{"forecast own --horizon 1 --controls " + other, exitData, []string{"there is no column force"}},
 		{"forecast linear", exitUsage, []string{"was trained on a simulator", "data generate fhn --episodes 1"}},
 		{"segment linear --data " + other, exitData, []string{"the model takes 2"}},
-		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds and trslds do"}},
+		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds, trslds and arhmm do"}},
 		{"forecast own --data a.csv --in b.csv", exitUsage, []string{"give one of them"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)

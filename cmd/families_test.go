@@ -18,6 +18,7 @@ import (
 var familyArguments = map[string]string{
 	"rslds":  "model.chains=2 model.sweeps=12 model.burn_in=4 model.draws=2 model.exchange=6",
 	"trslds": "model.chains=2 model.sweeps=12 model.burn_in=4 model.draws=2 model.exchange=6",
+	"arhmm":  "model.chains=2 model.sweeps=12 model.exchange=6",
 }
 
 // TestFamilies_ThroughTheSameCommands: every family trains with one worker and with three to the same parameters and the

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/arhmm"
 	"github.com/switchyard-ml/switchyard/model/dvbf"
 	"github.com/switchyard-ml/switchyard/model/fusion"
 	"github.com/switchyard-ml/switchyard/model/gibbs"
@@ -50,7 +51,7 @@ func builtin() Own {
 		},
 		Families: []model.Family{
 			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),
-			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(),
+			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(), arhmm.Family(),
 		},
 	}
 }

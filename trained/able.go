@@ -27,12 +27,12 @@ var (
 	Exports = Ability[model.Exporter]{"write its steps as graphs", []string{"slds", "fusion"}}
 	Decodes = Ability[model.Emitter]{
 		"decode an observation from a latent state alone",
-		[]string{"slds", "fusion", "dvbf", "rslds", "trslds"},
+		[]string{"slds", "fusion", "dvbf", "rslds", "trslds", "arhmm"},
 	}
 )
 
 // latentFamilies are the families with a latent state and base systems.
-var latentFamilies = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds"}
+var latentFamilies = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds", "arhmm"}
 
 // Ask returns the model's answers to a kind of question, or ErrUnable with the families that have them.
 func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {

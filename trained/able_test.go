@@ -7,12 +7,13 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/arhmm"
 	"github.com/switchyard-ml/switchyard/model/gibbs"
 )
 
 // TestAbilities_AreThoseOfTheFamilies: messages name exactly the families that can do what is asked.
 func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
-	for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds"} {
+	for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"} {
 		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"model.kind=" + family}})
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +23,11 @@ func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f model.Forecaster = &gibbs.Ensemble{} // before its chains are installed a sampler has no forecaster
-		if _, ok := m.(*gibbs.Model); !ok {
+		switch m := m.(type) {
+		case *gibbs.Model:
+		case *arhmm.Model:
+			f = &arhmm.Forecaster{}
+		default:
 			f = m.(model.Forecasting).NewForecaster()
 		}
 		claims(t, family, f, Filters)

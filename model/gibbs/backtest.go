@@ -3,6 +3,8 @@ package gibbs
 import (
 	"fmt"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
 // A backtest forecasts within the recordings that a chain was fitted to, from starts all along them and along the most
@@ -129,7 +131,7 @@ func stack(errors [][]float64) []float64 {
 	gram, trace := make([]float64, n*n), 0.0
 	for i := range n {
 		for j := range n {
-			gram[i*n+j] = dot(errors[i], errors[j])
+			gram[i*n+j] = matrix.Dot(errors[i], errors[j])
 		}
 		trace += gram[i*n+i]
 	}
@@ -141,7 +143,7 @@ func stack(errors [][]float64) []float64 {
 	for range rounds {
 		low, high := 0, -1
 		for i := range n {
-			slope[i] = dot(weights, gram[i*n:])
+			slope[i] = matrix.Dot(weights, gram[i*n:])
 			if slope[i] < slope[low] {
 				low = i
 			}

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -94,15 +95,15 @@ func TestStack_HasTheLeastError(t *testing.T) {
 		errors := make([][]float64, 4)
 		for i := range errors {
 			errors[i] = randoms(&s, 20)
-			addScaled(errors[i], 2*s.normal(), errors[0])
+			matrix.AddScaled(errors[i], 2*s.normal(), errors[0])
 		}
 		least, best := stack(errors), 0.0
 		squared := func(w []float64) float64 {
 			sum := make([]float64, 20)
 			for i, v := range w {
-				addScaled(sum, v, errors[i])
+				matrix.AddScaled(sum, v, errors[i])
 			}
-			return dot(sum, sum)
+			return matrix.Dot(sum, sum)
 		}
 		best = squared(least)
 		total := 0.0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -204,4 +205,4 @@ func (p Params) plane(n int, d dims) []float64 { return p.Planes[n*(d.D+1) : (n+
 func (p Params) row(i int, d dims) []float64   { return p.Emission[i*(d.D+1) : (i+1)*(d.D+1)] }
 
 // height returns ν = R·x + r of the plane (R, r).
-func height(plane, x []float64) float64 { return dot(x, plane) + plane[len(x)] }
+func height(plane, x []float64) float64 { return matrix.Dot(x, plane) + plane[len(x)] }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -100,7 +101,7 @@ func modulus(a []float64, n int) float64 {
 		clear(square)
 		for i := range n {
 			for j := range n {
-				addScaled(square[i*n:(i+1)*n], a[i*n+j], a[j*n:(j+1)*n])
+				matrix.AddScaled(square[i*n:(i+1)*n], a[i*n+j], a[j*n:(j+1)*n])
 			}
 		}
 		a, square = square, a

@@ -1,6 +1,10 @@
 package gibbs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // drawLeaves draws W_k and Q_k of each leaf from their matrix-normal inverse-Wishart conditional (see regression),
 // which is the prior where no step has the regime.
@@ -13,7 +17,7 @@ func (c *Chain) drawLeaves() error {
 			return fmt.Errorf("%w: the noise of regime %d is zero to rounding: raise Prior.Noise or scale the data", ErrNumeric,
 				k)
 		}
-		addScaled(w, 1, mean)
+		matrix.AddScaled(w, 1, mean)
 		if !c.regimes[k].set(w, q, c.square, c.dims) {
 			return fmt.Errorf("%w: the noise covariance of regime %d is not positive definite: raise Prior.Noise or scale "+
 				"the data", ErrNumeric, k)
@@ -38,39 +42,39 @@ func (c *Chain) drawInner() error {
 		for i := range c.D {
 			precision[i*c.D+i] = 1 / v
 		}
-		addScaled(right, 1/v, mean)
+		matrix.AddScaled(right, 1/v, mean)
 		v *= c.cfg.Prior.Shrink
 		for _, child := range c.tree.child[n] {
 			c.addChild(precision, right, child, 1/v)
 		}
-		if !cholesky(precision, c.D) {
+		if !matrix.Cholesky(precision, c.D) {
 			return fmt.Errorf("%w: the precision of node %d is not positive definite", ErrNumeric, n)
 		}
 		s := c.source(drawInner, n)
-		solveLowerRows(precision, right, c.D, c.P)
+		matrix.SolveLowerRows(precision, right, c.D, c.P)
 		w := c.theta.inner(n, c.dims)
 		for i := range w {
 			w[i] = right[i] + s.normal()
 		}
-		solveUpperRows(precision, w, c.D, c.P)
+		matrix.SolveUpperRows(precision, w, c.D, c.P)
 	}
 	return nil
 }
 
 // addChild adds Λ_c/v_c to the precision and Λ_c W_c/v_c to the right-hand side.
-func (c *Chain) addChild(precision, right []float64, child int, inverse float64) {
+func (c *Chain) addChild(precision, right []float64, child int, scale float64) {
 	if k := child - c.tree.inner(); k >= 0 {
 		w := c.theta.leaf(k, c.dims)
-		addScaled(precision, inverse, c.regimes[k].precision)
+		matrix.AddScaled(precision, scale, c.regimes[k].precision)
 		for i := range c.D {
 			for j := range c.D {
-				addScaled(right[i*c.P:(i+1)*c.P], float64(inverse*c.regimes[k].precision[i*c.D+j]), w[j*c.P:(j+1)*c.P])
+				matrix.AddScaled(right[i*c.P:(i+1)*c.P], float64(scale*c.regimes[k].precision[i*c.D+j]), w[j*c.P:(j+1)*c.P])
 			}
 		}
 		return
 	}
 	for i := range c.D {
-		precision[i*c.D+i] += inverse
+		precision[i*c.D+i] += scale
 	}
-	addScaled(right, inverse, c.theta.inner(child, c.dims))
+	matrix.AddScaled(right, scale, c.theta.inner(child, c.dims))
 }

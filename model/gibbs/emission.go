@@ -3,6 +3,8 @@ package gibbs
 import (
 	"fmt"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
 // drawEmission draws C, d and S, one observed dimension at a time:
@@ -63,12 +65,12 @@ func (c *Chain) emissionDensity() float64 {
 		variance, row := c.theta.Measuring[i], c.theta.row(i, c.dims)
 		squares := r.ee[0] // Σ (y − C x − d)², from the sums that were collected
 		if !c.cfg.Identity {
-			mirror(r.xx, r.columns)
+			matrix.Mirror(r.xx, r.columns)
 			for j, v := range row {
-				squares += float64(v * (dot(row, r.xx[j*r.columns:]) - 2*r.ex[j]))
+				squares += float64(v * (matrix.Dot(row, r.xx[j*r.columns:]) - 2*r.ex[j]))
 			}
 		}
-		total -= float64(0.5 * (float64(r.n*(log2Pi+log(variance))) + squares/variance))
+		total -= float64(0.5 * (float64(r.n*(log2Pi+matrix.Log(variance))) + squares/variance))
 		seen += r.n
 	}
 	return total / seen

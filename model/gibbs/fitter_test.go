@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -158,7 +159,7 @@ func TestFitter_ForecastsWithoutRecordings(t *testing.T) {
 		var density [][]float64
 		for _, f := range fits {
 			sum := f.Trace(0)
-			addScaled(sum, 2, f.Trace(1))
+			matrix.AddScaled(sum, 2, f.Trace(1))
 			density = append(density, sum)
 		}
 		if got, want := d["density"].RHat, Converge(density).RHat; math.Abs(got-want) > 1e-12 || d["spectral_radius"].Size != 2 || d["r2_1"].Size != 2 {

@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -173,7 +174,7 @@ func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s 
 	f.filter(system, q.Prefix, n, nil)
 	copy(b.product, b.covariance)
 	copy(f.x, b.mean)
-	if cholesky(b.product, f.D) { // a covariance of zero to rounding adds nothing
+	if matrix.Cholesky(b.product, f.D) { // a covariance of zero to rounding adds nothing
 		f.addNoise(f.x, b.product, s)
 	}
 	share := 1 / float32(q.Samples)
@@ -203,6 +204,6 @@ func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s 
 func (f *Forecaster) addNoise(x, factor []float64, s *source) {
 	s.normals(f.noise)
 	for i := range x {
-		x[i] += dot(f.noise[:i+1], factor[i*f.D:])
+		x[i] += matrix.Dot(f.noise[:i+1], factor[i*f.D:])
 	}
 }

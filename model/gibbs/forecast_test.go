@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -345,7 +346,7 @@ func TestPosterior_AveragesWhatIsAdded(t *testing.T) {
 		t.Errorf("probability of leaf 1 at step 0: %v, want %v", got, first)
 	}
 	for step := range len(c.z) {
-		if total := dot(p.Regimes()[step*c.K:(step+1)*c.K], []float64{1, 1, 1, 1}); math.Abs(total-1) > 1e-12 {
+		if total := matrix.Dot(p.Regimes()[step*c.K:(step+1)*c.K], []float64{1, 1, 1, 1}); math.Abs(total-1) > 1e-12 {
 			t.Errorf("the regimes of step %d sum to %v", step, total)
 		}
 	}

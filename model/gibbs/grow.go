@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
 // The greedy fit of the tree. At each node the transitions are split in two: a mixture of two linear systems whose gate
@@ -151,7 +153,7 @@ func (g *grower) fitWhole(points []int) (*expert, error) {
 func (g *grower) enter(t int, weight float64) {
 	g.setFeatures(t)
 	for i, x := range g.state(t + 1) {
-		g.centred[i] = x - dot(g.features, g.centre[i*g.P:(i+1)*g.P])
+		g.centred[i] = x - matrix.Dot(g.features, g.centre[i*g.P:(i+1)*g.P])
 	}
 	g.sum.add(weight, g.features, g.centred)
 }
@@ -161,7 +163,7 @@ func (g *grower) fit(e *expert) bool {
 	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*(g.sum.n+1))) {
 		return false
 	}
-	addScaled(e.w, 1, g.centre)
+	matrix.AddScaled(e.w, 1, g.centre)
 	return e.regime.set(e.w, e.q, g.square, g.dims)
 }
 
@@ -199,7 +201,7 @@ func (g *grower) trySplit(points []int) (*split, bool) {
 	}
 	g.randomPlane(s.plane, points)
 	for i, t := range points {
-		g.weight[i] = logistic(height(s.plane, g.state(t)))
+		g.weight[i] = matrix.Logistic(height(s.plane, g.state(t)))
 	}
 	for range growRounds {
 		if !g.fitSides(s, points) {
@@ -229,7 +231,7 @@ func (g *grower) fitSides(s *split, points []int) bool {
 		if g.sum.n < float64(2*g.P) || !g.fit(e) {
 			return false
 		}
-		addScaled(g.common, g.sum.n/float64(len(points)), e.q)
+		matrix.AddScaled(g.common, g.sum.n/float64(len(points)), e.q)
 	}
 	for _, e := range s.sides {
 		copy(e.q, g.common)
@@ -268,7 +270,7 @@ func (g *grower) fitGate(plane []float64, points []int) bool {
 			nu := height(plane, g.state(t))
 			omega := 0.25
 			if math.Abs(nu) > 1e-4 {
-				omega = (logistic(nu) - 0.5) / nu
+				omega = (matrix.Logistic(nu) - 0.5) / nu
 			}
 			g.gate.add(omega, g.weight[i]-0.5, g.homogeneous)
 		}
@@ -285,10 +287,10 @@ func (g *grower) weigh(s *split, points []int) float64 {
 	for i, t := range points {
 		g.setFeatures(t)
 		nu := height(s.plane, g.state(t))
-		left := s.sides[0].regime.logTransition(g.residual, g.features, g.state(t+1)) - softplus(-nu)
-		right := s.sides[1].regime.logTransition(g.residual, g.features, g.state(t+1)) - softplus(nu)
-		g.weight[i] = logistic(left - right)
-		total += right + softplus(left-right)
+		left := s.sides[0].regime.logTransition(g.residual, g.features, g.state(t+1)) - matrix.Softplus(-nu)
+		right := s.sides[1].regime.logTransition(g.residual, g.features, g.state(t+1)) - matrix.Softplus(nu)
+		g.weight[i] = matrix.Logistic(left - right)
+		total += right + matrix.Softplus(left-right)
 	}
 	return total
 }

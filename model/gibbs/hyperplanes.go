@@ -1,6 +1,10 @@
 package gibbs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // plane collects what the draw of one hyperplane needs, for the steps t whose path leads through its node: with
 // x̃ = [x; 1] and κ = +½ where the path goes left, −½ where it goes right,
@@ -22,12 +26,12 @@ func (p *plane) reset() {
 
 // add enters one step; homogeneous is x̃.
 func (p *plane) add(omega, kappa float64, homogeneous []float64) {
-	addOuter(p.precision, omega, homogeneous)
-	addScaled(p.weighted, kappa, homogeneous)
+	matrix.AddOuter(p.precision, omega, homogeneous)
+	matrix.AddScaled(p.weighted, kappa, homogeneous)
 }
 
 // drawPlanes draws (R_n, r_n) ~ N(Λ⁻¹h, Λ⁻¹) for each node. Given ω the logistic likelihood of a turn is Gaussian:
-// σ(ν)^[left] σ(−ν)^[right] ∝ E_ω exp(κν − ων²/2).
+// σ(ν)^[left] σ(−ν)^[right] ∝ E_ω matrix.Exp(κν − ων²/2).
 func (c *Chain) drawPlanes() error {
 	for n, p := range c.planes {
 		s := c.source(drawHyperplanes, n)
@@ -46,7 +50,7 @@ func (p *plane) draw(dst []float64, prior float64, s *source) bool {
 	for i := range dst {
 		dst[i] += s.normal()
 	}
-	solveUpper(p.precision, dst)
+	matrix.SolveUpper(p.precision, dst)
 	return true
 }
 
@@ -55,7 +59,7 @@ func (p *plane) mean(dst []float64, prior float64) bool {
 	if !p.solve(dst, prior) {
 		return false
 	}
-	solveUpper(p.precision, dst)
+	matrix.SolveUpper(p.precision, dst)
 	return true
 }
 
@@ -65,10 +69,10 @@ func (p *plane) solve(dst []float64, prior float64) bool {
 	for i := range n {
 		p.precision[i*n+i] += prior
 	}
-	if !cholesky(p.precision, n) {
+	if !matrix.Cholesky(p.precision, n) {
 		return false
 	}
 	copy(dst, p.weighted)
-	solveLower(p.precision, dst)
+	matrix.SolveLower(p.precision, dst)
 	return true
 }

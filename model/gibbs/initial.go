@@ -1,6 +1,10 @@
 package gibbs
 
-import "math"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // start sets the state before the first sweep: x from the observations, the emission by least squares, the tree and the
 // dynamics by the greedy fit of grow.go.
@@ -30,9 +34,9 @@ func (c *Chain) start() error {
 		clear(w)
 		for _, child := range c.tree.child[n] {
 			if k := child - c.tree.inner(); k >= 0 {
-				addScaled(w, 0.5, c.theta.leaf(k, c.dims))
+				matrix.AddScaled(w, 0.5, c.theta.leaf(k, c.dims))
 			} else {
-				addScaled(w, 0.5, c.theta.inner(child, c.dims))
+				matrix.AddScaled(w, 0.5, c.theta.inner(child, c.dims))
 			}
 		}
 	}
@@ -102,18 +106,18 @@ func (c *Chain) embed(y []float64) {
 		}
 	}
 	steps := float64(len(c.z))
-	each(func(int) { addScaled(mean, 1/steps, row) })
+	each(func(int) { matrix.AddScaled(mean, 1/steps, row) })
 	each(func(int) {
-		addScaled(row, -1, mean)
-		addOuter(covariance, 1/steps, row)
+		matrix.AddScaled(row, -1, mean)
+		matrix.AddOuter(covariance, 1/steps, row)
 	})
-	mirror(covariance, n)
+	matrix.Mirror(covariance, n)
 	values, vectors := eigen(covariance, n)
 	each(func(t int) {
-		addScaled(row, -1, mean)
+		matrix.AddScaled(row, -1, mean)
 		for j := range c.D {
 			if values[j] > 1e-12*values[0] {
-				c.x[t*c.D+j] = dot(row, vectors[j*n:(j+1)*n]) / math.Sqrt(values[j])
+				c.x[t*c.D+j] = matrix.Dot(row, vectors[j*n:(j+1)*n]) / math.Sqrt(values[j])
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -55,11 +56,11 @@ func TestMatrix_IsThatOfGonum(t *testing.T) {
 		var lower mat.TriDense
 		chol.LTo(&lower)
 		l := flat(a)
-		if !cholesky(l, n) {
+		if !matrix.Cholesky(l, n) {
 			t.Fatal("not positive definite")
 		}
 		near(t, "cholesky", l, flat(&lower), 1e-12)
-		if got, want := 2*logDiagonal(l, n), chol.LogDet(); math.Abs(got-want) > 1e-10 {
+		if got, want := 2*matrix.LogDiagonal(l, n), chol.LogDet(); math.Abs(got-want) > 1e-10 {
 			t.Errorf("log determinant %v, want %v", got, want)
 		}
 
@@ -70,19 +71,19 @@ func TestMatrix_IsThatOfGonum(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := flat(b)
-		solveLowerRows(l, got, n, m)
+		matrix.SolveLowerRows(l, got, n, m)
 		near(t, "solveLowerRows", got, flat(&want), 1e-9)
 		column := mat.Col(nil, 1, b)
-		solveLower(l, column)
+		matrix.SolveLower(l, column)
 		near(t, "solveLower", column, mat.Col(nil, 1, &want), 1e-9)
 		if err := want.Solve(lower.T(), b); err != nil {
 			t.Fatal(err)
 		}
 		got = flat(b)
-		solveUpperRows(l, got, n, m)
+		matrix.SolveUpperRows(l, got, n, m)
 		near(t, "solveUpperRows", got, flat(&want), 1e-9)
 		column = mat.Col(nil, 1, b)
-		solveUpper(l, column)
+		matrix.SolveUpper(l, column)
 		near(t, "solveUpper", column, mat.Col(nil, 1, &want), 1e-9)
 
 		var inverted mat.Dense
@@ -90,22 +91,22 @@ func TestMatrix_IsThatOfGonum(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = make([]float64, n*n)
-		inverse(got, append([]float64(nil), l...), n)
+		matrix.Inverse(got, append([]float64(nil), l...), n)
 		near(t, "inverse", got, flat(&inverted), 1e-9)
 
 		c := mat.NewDense(m, n, randoms(&s, n*m))
 		want.Reset()
 		want.Mul(c, b)
 		got = make([]float64, m*m)
-		multiply(got, flat(c), flat(b), m, n, m)
+		matrix.Multiply(got, flat(c), flat(b), m, n, m)
 		near(t, "multiply", got, flat(&want), 1e-12)
 		want.Reset()
 		want.Mul(c, b)
 		got = make([]float64, m*m)
-		multiplyT(got, flat(c), flat(b.T()), m, n, m)
+		matrix.MultiplyT(got, flat(c), flat(b.T()), m, n, m)
 		near(t, "multiplyT", got, flat(&want), 1e-12)
 		got = make([]float64, n*m)
-		transpose(got, flat(b), n, m)
+		matrix.Transpose(got, flat(b), n, m)
 		near(t, "transpose", got, flat(b.T()), 0)
 
 		var spectrum mat.EigenSym
@@ -130,7 +131,7 @@ func TestMatrix_IsThatOfGonum(t *testing.T) {
 
 func TestCholesky_RefusesWhatIsNotPositiveDefinite(t *testing.T) {
 	for _, a := range [][]float64{{1, 0, 2, 1}, {0, 0, 0, 0}, {math.NaN(), 0, 0, 1}, {math.Inf(1), 0, 0, 1}} {
-		if cholesky(a, 2) {
+		if matrix.Cholesky(a, 2) {
 			t.Errorf("%v was accepted", a)
 		}
 	}

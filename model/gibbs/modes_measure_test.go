@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/fhn"
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -172,7 +173,7 @@ func (m *modes) describe(i int) {
 	mean, sd := moment(m.densities(f))
 	share := make([]float64, f.chain.K)
 	for t := 0; t < len(m.regimes[i]); t += f.chain.K {
-		addScaled(share, 1/float64(len(f.chain.z)), m.regimes[i][t:t+f.chain.K])
+		matrix.AddScaled(share, 1/float64(len(f.chain.z)), m.regimes[i][t:t+f.chain.K])
 	}
 	slices.Sort(share)
 	squares := make([]float64, len(backtestHorizons()))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -165,7 +166,7 @@ func matching(p, like []float64, K int) []int {
 	overlap := make([]float64, K*K) // of regime k of like and j of p
 	for t := 0; t < len(p); t += K {
 		for k := range K {
-			addScaled(overlap[k*K:(k+1)*K], like[t+k], p[t:t+K])
+			matrix.AddScaled(overlap[k*K:(k+1)*K], like[t+k], p[t:t+K])
 		}
 	}
 	from := slices.Repeat([]int{-1}, K)

@@ -1,6 +1,10 @@
 package gibbs
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // dims are the sizes of a model and what follows from them.
 type dims struct {
@@ -91,16 +95,16 @@ func (r *regime) set(w, q, scratch []float64, d dims) bool {
 	r.w = w
 	l := scratch[:n*n]
 	copy(l, q)
-	if !cholesky(l, n) {
+	if !matrix.Cholesky(l, n) {
 		return false
 	}
-	inverse(r.precision, l, n)
+	matrix.Inverse(r.precision, l, n)
 	copy(l, r.precision)
-	if !cholesky(l, n) {
+	if !matrix.Cholesky(l, n) {
 		return false
 	}
-	r.logDensity = logDiagonal(l, n)
-	transpose(r.half, l, n, n)
+	r.logDensity = matrix.LogDiagonal(l, n)
+	matrix.Transpose(r.half, l, n, n)
 	for i := range n {
 		for j := range n { // AᵀQ⁻¹ [i,j] = Σ_k A_ki Q⁻¹_kj
 			s := 0.0
@@ -114,7 +118,7 @@ func (r *regime) set(w, q, scratch []float64, d dims) bool {
 		row := r.backward[i*n : (i+1)*n]
 		clear(row)
 		for k := range n {
-			addScaled(row, r.back[i*n+k], w[k*d.P:k*d.P+n])
+			matrix.AddScaled(row, r.back[i*n+k], w[k*d.P:k*d.P+n])
 		}
 	}
 	return true
@@ -124,11 +128,11 @@ func (r *regime) set(w, q, scratch []float64, d dims) bool {
 func (r *regime) logTransition(residual, features, next []float64) float64 {
 	d, p := len(next), len(features)
 	for i, x := range next {
-		residual[i] = x - dot(features, r.w[i*p:(i+1)*p])
+		residual[i] = x - matrix.Dot(features, r.w[i*p:(i+1)*p])
 	}
 	s := 0.0
 	for i := range d {
-		h := dot(residual[i:], r.half[i*d+i:(i+1)*d])
+		h := matrix.Dot(residual[i:], r.half[i*d+i:(i+1)*d])
 		s += float64(h * h)
 	}
 	return r.logDensity - float64(0.5*s)

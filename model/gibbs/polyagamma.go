@@ -1,6 +1,10 @@
 package gibbs
 
-import "math"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // polyaGamma draws ω ~ PG(1, c), the distribution with
 //
@@ -28,7 +32,7 @@ func polyaGamma(s *source, c float64) float64 {
 		bound := s.uniform()
 		if x > crossing { // U ℓ(x) against the series that begins with r(x)
 			root := math.Sqrt(x)
-			bound *= float64(4/(math.Pi*root*x*math.Sqrt(2*math.Pi))) * exp(float64(math.Pi*math.Pi/8*x)-0.5/x)
+			bound *= float64(4/(math.Pi*root*x*math.Sqrt(2*math.Pi))) * matrix.Exp(float64(math.Pi*math.Pi/8*x)-0.5/x)
 		}
 		if belowSeries(x, bound) {
 			return 0.25 * x
@@ -48,7 +52,7 @@ const (
 func tiltedJacobi(s *source, z float64) float64 {
 	half := float64(0.5 * float64(z*z))
 	k := math.Pi*math.Pi/8 + half
-	high := float64(math.Pi / 2 / k * exp(-float64(k*crossing)))
+	high := float64(math.Pi / 2 / k * matrix.Exp(-float64(k*crossing)))
 	for {
 		var x float64
 		bound := s.uniform()
@@ -56,7 +60,7 @@ func tiltedJacobi(s *source, z float64) float64 {
 			x = crossing + s.exponential()/k
 		} else {
 			x = s.lowLevy()
-			bound *= exp(float64(half * x)) // U ℓ(x) against e^{−z²x/2} times the series
+			bound *= matrix.Exp(float64(half * x)) // U ℓ(x) against e^{−z²x/2} times the series
 		}
 		if belowSeries(x, bound) {
 			return x
@@ -78,11 +82,11 @@ func belowSeries(x, bound float64) bool {
 	}
 	sum := 1.0
 	for n := 1.0; ; n += 2 {
-		sum -= float64((2*n + 1) * exp(float64(exponent*n*(n+1)/2)))
+		sum -= float64((2*n + 1) * matrix.Exp(float64(exponent*n*(n+1)/2)))
 		if bound < sum {
 			return true
 		}
-		sum += float64((2*n + 3) * exp(float64(exponent*(n+1)*(n+2)/2)))
+		sum += float64((2*n + 3) * matrix.Exp(float64(exponent*(n+1)*(n+2)/2)))
 		if bound >= sum {
 			return false
 		}

@@ -1,6 +1,10 @@
 package gibbs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // Posterior collects what is kept of the sweeps of one chain: averages of the parameters and states, how often each
 // step had each regime, and draws of the parameters.
@@ -38,9 +42,9 @@ func (p *Posterior) Add(c *Chain) {
 	p.count++
 	parts := c.theta.parts(c.dims)
 	for i, sum := range p.mean.parts(p.dims) {
-		addScaled(sum.Values, 1, parts[i].Values)
+		matrix.AddScaled(sum.Values, 1, parts[i].Values)
 	}
-	addScaled(p.states, 1, c.x)
+	matrix.AddScaled(p.states, 1, c.x)
 	for _, span := range c.spans {
 		for t := span.from; t < span.to-1; t++ {
 			p.probabilities[t*c.K+c.z[t]]++
@@ -51,7 +55,7 @@ func (p *Posterior) Add(c *Chain) {
 		}
 		c.tree.logProbabilities(c.logPi, c.nu)
 		for k, v := range c.logPi {
-			p.probabilities[(span.to-1)*c.K+k] += exp(v)
+			p.probabilities[(span.to-1)*c.K+k] += matrix.Exp(v)
 		}
 	}
 	if p.every > 0 && int(p.count)%p.every == 0 {

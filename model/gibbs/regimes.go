@@ -1,6 +1,10 @@
 package gibbs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need of
 // them.
@@ -54,7 +58,7 @@ func (c *Chain) drawRegime(t int, s *source) float64 {
 	}
 	largest, total := normalise(c.logWeight)
 	c.z[t] = s.categorical(c.logWeight)
-	return largest + log(total)
+	return largest + matrix.Log(total)
 }
 
 // normalise replaces log weights by weights whose largest is 1. It returns the log of the largest before, and the sum.
@@ -64,7 +68,7 @@ func normalise(w []float64) (largest, total float64) {
 		largest = max(largest, v)
 	}
 	for k, v := range w {
-		w[k] = exp(v - largest)
+		w[k] = matrix.Exp(v - largest)
 		total += w[k]
 	}
 	return largest, total
@@ -85,7 +89,7 @@ func (c *Chain) collect(t int) {
 	k := c.z[t]
 	mean, _ := c.priorMean(c.tree.inner() + k)
 	for i, x := range c.state(t + 1) {
-		c.centred[i] = x - dot(c.features, mean[i*c.P:(i+1)*c.P])
+		c.centred[i] = x - matrix.Dot(c.features, mean[i*c.P:(i+1)*c.P])
 	}
 	c.leaves[k].add(1, c.features, c.centred)
 }

@@ -1,6 +1,10 @@
 package gibbs
 
-import "math"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+)
 
 // regression collects what a Bayesian linear regression needs of its data: features x̃ of P dimensions and targets e of
 // R dimensions, which are measured from the prior mean M of the coefficients: e = target − M x̃. So nothing is lost to
@@ -34,11 +38,11 @@ func (r *regression) reset() {
 // add enters one pair with the given weight.
 func (r *regression) add(weight float64, features, target []float64) {
 	r.n += weight
-	addOuter(r.xx, weight, features)
+	matrix.AddOuter(r.xx, weight, features)
 	for i, e := range target {
-		addScaled(r.ex[i*r.columns:(i+1)*r.columns], float64(weight*e), features)
+		matrix.AddScaled(r.ex[i*r.columns:(i+1)*r.columns], float64(weight*e), features)
 	}
-	addOuter(r.ee, weight, target)
+	matrix.AddOuter(r.ee, weight, target)
 }
 
 // addTarget enters one target of one dimension where there are no coefficients to draw.
@@ -64,20 +68,20 @@ func (r *regression) posterior(half []float64, tau, psi float64) bool {
 	for i := range P {
 		r.factor[i*P+i] += tau
 	}
-	if !cholesky(r.factor, P) {
+	if !matrix.Cholesky(r.factor, P) {
 		return false
 	}
 	copy(half, r.ex)
 	for i := range R {
-		solveLower(r.factor, half[i*P:(i+1)*P])
+		matrix.SolveLower(r.factor, half[i*P:(i+1)*P])
 	}
 	for i := range R {
 		for j := range i + 1 {
-			r.psi[i*R+j] = r.ee[i*R+j] - dot(half[i*P:(i+1)*P], half[j*P:(j+1)*P])
+			r.psi[i*R+j] = r.ee[i*R+j] - matrix.Dot(half[i*P:(i+1)*P], half[j*P:(j+1)*P])
 		}
 		r.psi[i*R+i] += psi
 	}
-	return cholesky(r.psi, R)
+	return matrix.Cholesky(r.psi, R)
 }
 
 // draw writes a draw of W − M to w [R,P] and of Q to q [R,R]. It reports whether Λ and Ψ were positive definite.
@@ -94,10 +98,10 @@ func (r *regression) draw(w, q []float64, tau, freedom, psi float64, s *source) 
 func (r *regression) drawCoefficients(w []float64, s *source) {
 	R, P := r.rows, r.columns
 	s.normals(r.normals)
-	multiply(r.noise, r.root, r.normals, R, R, P)
-	addScaled(w, 1, r.noise)
+	matrix.Multiply(r.noise, r.root, r.normals, R, R, P)
+	matrix.AddScaled(w, 1, r.noise)
 	for i := range R {
-		solveUpper(r.factor, w[i*P:(i+1)*P])
+		matrix.SolveUpper(r.factor, w[i*P:(i+1)*P])
 	}
 }
 
@@ -113,9 +117,9 @@ func (r *regression) drawNoise(q []float64, freedom float64, s *source) {
 		}
 		r.bartlett[i*R+i] = math.Sqrt(s.chiSquared(freedom - float64(i)))
 	}
-	invertLower(r.bartlett, R)
-	multiplyT(r.root, r.psi, r.bartlett, R, R, R)
-	multiplyT(q, r.root, r.root, R, R, R)
+	matrix.InvertLower(r.bartlett, R)
+	matrix.MultiplyT(r.root, r.psi, r.bartlett, R, R, R)
+	matrix.MultiplyT(q, r.root, r.root, R, R, R)
 }
 
 // estimate writes the estimates W̄ and Ψ/(ν₀+n) to w and q.
@@ -125,9 +129,9 @@ func (r *regression) estimate(w, q []float64, tau, freedom, psi float64) bool {
 		return false
 	}
 	for i := range R {
-		solveUpper(r.factor, w[i*P:(i+1)*P])
+		matrix.SolveUpper(r.factor, w[i*P:(i+1)*P])
 	}
-	multiplyT(q, r.psi, r.psi, R, R, R)
+	matrix.MultiplyT(q, r.psi, r.psi, R, R, R)
 	for i := range q {
 		q[i] /= freedom + r.n
 	}

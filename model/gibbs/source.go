@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -43,7 +44,7 @@ func (s *source) symmetric() float64 {
 }
 
 // exponential draws from the exponential distribution of mean 1.
-func (s *source) exponential() float64 { return -log(s.uniform()) }
+func (s *source) exponential() float64 { return -matrix.Log(s.uniform()) }
 
 // normal draws from N(0,1), by the polar method (Marsaglia and Bray 1964).
 func (s *source) normal() float64 {
@@ -57,7 +58,7 @@ func (s *source) normal() float64 {
 		if q >= 1 || q == 0 {
 			continue
 		}
-		f := math.Sqrt(-2 * log(q) / q)
+		f := math.Sqrt(-2 * matrix.Log(q) / q)
 		s.spare, s.has = float64(b*f), true
 		return float64(a * f)
 	}
@@ -74,7 +75,7 @@ func (s *source) normals(dst []float64) {
 func (s *source) gamma(shape float64) float64 {
 	if shape < 1 { // Γ(a) = Γ(a+1) U^{1/a}
 		g := s.gamma(shape + 1)
-		return float64(g * exp(log(s.uniform())/shape))
+		return float64(g * matrix.Exp(matrix.Log(s.uniform())/shape))
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
@@ -85,7 +86,7 @@ func (s *source) gamma(shape float64) float64 {
 			continue
 		}
 		v = float64(v * v * v)
-		if log(s.uniform()) < float64(0.5*x*x)+d-float64(d*v)+float64(d*log(v)) {
+		if matrix.Log(s.uniform()) < float64(0.5*x*x)+d-float64(d*v)+float64(d*matrix.Log(v)) {
 			return float64(d * v)
 		}
 	}
@@ -102,7 +103,7 @@ func (s *source) gammaBelow(shape, rate, limit float64) float64 {
 	}
 	for {
 		r := 1 - s.exponential()/slope
-		if r > 0 && log(s.uniform()) < float64((shape-1)*(log(r)+1-r)) {
+		if r > 0 && matrix.Log(s.uniform()) < float64((shape-1)*(matrix.Log(r)+1-r)) {
 			return float64(r * limit)
 		}
 	}

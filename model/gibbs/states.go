@@ -3,6 +3,8 @@ package gibbs
 import (
 	"fmt"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
 // states draws x of a recording by forward filtering and backward sampling, in information form. With F and f the
@@ -52,14 +54,14 @@ func (c *Chain) drawStates() error {
 		for t := T - 1; t >= 0; t-- {
 			x := c.state(span.from + t)
 			copy(x, f.shift[t*c.D:(t+1)*c.D])
-			addScaled(x, 1, f.noise[t*c.D:(t+1)*c.D])
+			matrix.AddScaled(x, 1, f.noise[t*c.D:(t+1)*c.D])
 			if t < T-1 {
 				gain, next := f.gain[t*c.D*c.D:], c.state(span.from+t+1)
 				for j := range x {
-					x[j] += dot(next, gain[j*c.D:])
+					x[j] += matrix.Dot(next, gain[j*c.D:])
 				}
 			}
-			solveUpper(f.factor[t*c.D*c.D:(t+1)*c.D*c.D], x)
+			matrix.SolveUpper(f.factor[t*c.D*c.D:(t+1)*c.D*c.D], x)
 		}
 	}
 	return nil
@@ -74,7 +76,7 @@ func (f *states) setEmission(theta Params, d dims) {
 		for j, v := range row {
 			loading[j] = v / theta.Measuring[i]
 		}
-		addOuter(f.likely[i*d.D*d.D:(i+1)*d.D*d.D], 1/theta.Measuring[i], row)
+		matrix.AddOuter(f.likely[i*d.D*d.D:(i+1)*d.D*d.D], 1/theta.Measuring[i], row)
 	}
 }
 
@@ -92,11 +94,11 @@ func (c *Chain) filter(span span) int {
 		factor, shift := f.factor[l*D*D:(l+1)*D*D], f.shift[l*D:(l+1)*D]
 		if t == span.to-1 {
 			copy(factor, f.filtered)
-			if !cholesky(factor, D) {
+			if !matrix.Cholesky(factor, D) {
 				return t
 			}
 			copy(shift, f.mean)
-			solveLower(factor, shift)
+			matrix.SolveLower(factor, shift)
 			break
 		}
 		c.turns(t)
@@ -114,8 +116,8 @@ func (c *Chain) observe(t int) {
 		if math.IsNaN(y) {
 			continue
 		}
-		addScaled(f.filtered, 1, f.likely[i*D*D:(i+1)*D*D])
-		addScaled(f.mean, y-c.theta.Emission[i*(D+1)+D], f.loading[i*D:(i+1)*D])
+		matrix.AddScaled(f.filtered, 1, f.likely[i*D*D:(i+1)*D*D])
+		matrix.AddScaled(f.mean, y-c.theta.Emission[i*(D+1)+D], f.loading[i*D:(i+1)*D])
 	}
 }
 
@@ -124,8 +126,8 @@ func (c *Chain) turns(t int) {
 	f := c.states
 	for i, turn := range c.tree.paths[c.z[t]] {
 		omega, plane := c.omega[t*c.tree.height+i], c.theta.plane(turn.node, c.dims)
-		addOuter(f.filtered, omega, plane[:c.D])
-		addScaled(f.mean, float64(0.5*turn.sign)-float64(omega*plane[c.D]), plane[:c.D])
+		matrix.AddOuter(f.filtered, omega, plane[:c.D])
+		matrix.AddScaled(f.mean, float64(0.5*turn.sign)-float64(omega*plane[c.D]), plane[:c.D])
 	}
 }
 
@@ -135,27 +137,27 @@ func (c *Chain) predict(t int, factor, gain, shift []float64) bool {
 	r := &c.regimes[c.z[t]]
 	c.setFeatures(t)
 	for i := range D {
-		f.offset[i] = dot(c.features[D:], r.w[i*c.P+D:(i+1)*c.P])
+		f.offset[i] = matrix.Dot(c.features[D:], r.w[i*c.P+D:(i+1)*c.P])
 	}
 	for i, v := range f.filtered {
 		factor[i] = v + r.backward[i]
 	}
-	if !cholesky(factor, D) {
+	if !matrix.Cholesky(factor, D) {
 		return false
 	}
 	for i := range D {
-		shift[i] = f.mean[i] - dot(f.offset, r.back[i*D:])
+		shift[i] = f.mean[i] - matrix.Dot(f.offset, r.back[i*D:])
 	}
-	solveLower(factor, shift)
+	matrix.SolveLower(factor, shift)
 	copy(gain, r.back)
-	solveLowerRows(factor, gain, D, D)
+	matrix.SolveLowerRows(factor, gain, D, D)
 	copy(f.filtered, r.precision)
 	for i := range D {
-		addOuter(f.filtered, -1, gain[i*D:(i+1)*D])
-		f.mean[i] = dot(f.offset, r.precision[i*D:])
+		matrix.AddOuter(f.filtered, -1, gain[i*D:(i+1)*D])
+		f.mean[i] = matrix.Dot(f.offset, r.precision[i*D:])
 	}
 	for i := range D {
-		addScaled(f.mean, shift[i], gain[i*D:(i+1)*D])
+		matrix.AddScaled(f.mean, shift[i], gain[i*D:(i+1)*D])
 	}
 	return true
 }

@@ -3,6 +3,8 @@ package gibbs
 import (
 	"fmt"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
 // system is a model with fixed parameters, ready for filtering and prediction. It is not changed after it is made.
@@ -19,7 +21,7 @@ func newSystem(cfg Config, d dims, theta Params) (*system, error) {
 	s.factors = make([]float64, len(theta.Noise))
 	copy(s.factors, theta.Noise)
 	for k := range d.K {
-		if !cholesky(s.factors[k*d.D*d.D:(k+1)*d.D*d.D], d.D) {
+		if !matrix.Cholesky(s.factors[k*d.D*d.D:(k+1)*d.D*d.D], d.D) {
 			return nil, fmt.Errorf("%w: the noise covariance of regime %d is not positive definite", ErrNumeric, k)
 		}
 	}
@@ -39,7 +41,7 @@ func (s *system) advance(dst []float64, k int, x, u []float64) {
 	w := s.theta.leaf(k, s.dims)
 	for i := range dst {
 		row := w[i*s.P : (i+1)*s.P]
-		dst[i] = dot(x, row) + dot(u, row[s.D:]) + row[s.P-1]
+		dst[i] = matrix.Dot(x, row) + matrix.Dot(u, row[s.D:]) + row[s.P-1]
 	}
 }
 
@@ -95,13 +97,13 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 			row := b.product[i*D : (i+1)*D]
 			clear(row)
 			for j := range D {
-				addScaled(row, w[i*s.P+j], b.covariance[j*D:(j+1)*D])
+				matrix.AddScaled(row, w[i*s.P+j], b.covariance[j*D:(j+1)*D])
 			}
 		}
 		copy(p, s.theta.noise(k, s.dims))
 		for i := range D {
 			for j := range D {
-				p[i*D+j] += dot(b.product[i*D:(i+1)*D], w[j*s.P:])
+				p[i*D+j] += matrix.Dot(b.product[i*D:(i+1)*D], w[j*s.P:])
 			}
 		}
 		b.weights[k] = b.logPi[k] + b.observe(s, m, p, y)
@@ -111,16 +113,16 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 	clear(b.covariance)
 	for k := range s.K {
 		b.weights[k] /= total
-		addScaled(b.mean, b.weights[k], b.means[k*D:(k+1)*D])
+		matrix.AddScaled(b.mean, b.weights[k], b.means[k*D:(k+1)*D])
 	}
 	for k := range s.K {
 		m := b.means[k*D : (k+1)*D]
-		addScaled(b.covariance, b.weights[k], b.covariances[k*D*D:(k+1)*D*D])
-		addScaled(m, -1, b.mean)
-		addOuter(b.covariance, b.weights[k], m)
+		matrix.AddScaled(b.covariance, b.weights[k], b.covariances[k*D*D:(k+1)*D*D])
+		matrix.AddScaled(m, -1, b.mean)
+		matrix.AddOuter(b.covariance, b.weights[k], m)
 	}
-	mirror(b.covariance, D)
-	return largest + log(total)
+	matrix.Mirror(b.covariance, D)
+	return largest + matrix.Log(total)
 }
 
 // observe updates a Gaussian by the seen values of y, one after the other, and returns their log density.
@@ -132,14 +134,14 @@ func (b *belief) observe(s *system, mean, covariance, y []float64) float64 {
 		}
 		row := s.theta.row(i, s.dims)
 		for j := range D {
-			b.gain[j] = dot(row[:D], covariance[j*D:(j+1)*D])
+			b.gain[j] = matrix.Dot(row[:D], covariance[j*D:(j+1)*D])
 		}
-		variance := dot(row[:D], b.gain) + s.theta.Measuring[i]
+		variance := matrix.Dot(row[:D], b.gain) + s.theta.Measuring[i]
 		residual := v - height(row, mean)
-		density -= float64(0.5 * (log2Pi + log(variance) + float64(residual*residual)/variance))
-		addScaled(mean, residual/variance, b.gain)
-		addOuter(covariance, -1/variance, b.gain)
-		mirror(covariance, D)
+		density -= float64(0.5 * (log2Pi + matrix.Log(variance) + float64(residual*residual)/variance))
+		matrix.AddScaled(mean, residual/variance, b.gain)
+		matrix.AddOuter(covariance, -1/variance, b.gain)
+		matrix.Mirror(covariance, D)
 	}
 	return density
 }

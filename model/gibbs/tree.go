@@ -1,5 +1,7 @@
 package gibbs
 
+import "github.com/switchyard-ml/switchyard/internal/matrix"
+
 // Shape is the form of the tree of regimes.
 type Shape string
 
@@ -78,7 +80,7 @@ func (t *tree) place(node, parent int) {
 func (t *tree) logProbabilities(dst, nu []float64) {
 	dst[0] = 0
 	for n, v := range nu {
-		right := dst[t.first[n]] - softplus(v)
+		right := dst[t.first[n]] - matrix.Softplus(v)
 		dst[t.first[n]] = right + v // ln σ(ν) = ln σ(−ν) + ν
 		dst[t.middle[n]] = right
 	}

@@ -1,8 +1,8 @@
-package gibbs
+package matrix
 
 import "math"
 
-// exp and log are those of FreeBSD's msun (e_exp.c, e_log.c; error below one unit in the last place), with each product
+// Exp and log are those of FreeBSD's msun (e_exp.c, e_log.c; error below one unit in the last place), with each product
 // rounded before it is added. math.Exp and math.Log use fused operations on some processors: their bits differ.
 
 const (
@@ -10,8 +10,8 @@ const (
 	ln2Lo = 1.90821492927058770002e-10
 )
 
-// exp returns eˣ.
-func exp(x float64) float64 {
+// Exp returns eˣ.
+func Exp(x float64) float64 {
 	const (
 		log2e = 1.44269504088896338700e+00
 		p1    = 1.66666666666666657415e-01
@@ -40,8 +40,8 @@ func exp(x float64) float64 {
 	return math.Float64frombits(math.Float64bits(y) + uint64(int64(k))<<52)
 }
 
-// log returns the natural logarithm of x ≥ 0.
-func log(x float64) float64 {
+// Log returns the natural logarithm of x ≥ 0.
+func Log(x float64) float64 {
 	const (
 		l1 = 6.666666666666735130e-01
 		l2 = 3.999999999940941908e-01
@@ -74,13 +74,13 @@ func log(x float64) float64 {
 	return float64(k*ln2Hi) - ((half - (float64(s*(half+t1+t2)) + float64(k*ln2Lo))) - f)
 }
 
-// logistic returns σ(x) = 1/(1+e⁻ˣ).
-func logistic(x float64) float64 { return 1 / (1 + exp(-x)) }
+// Logistic returns σ(x) = 1/(1+e⁻ˣ).
+func Logistic(x float64) float64 { return 1 / (1 + Exp(-x)) }
 
-// softplus returns ln(1+eˣ), so that ln σ(x) = −softplus(−x).
-func softplus(x float64) float64 {
+// Softplus returns ln(1+eˣ), so that ln σ(x) = −Softplus(−x).
+func Softplus(x float64) float64 {
 	if x > 0 {
-		return x + log(1+exp(-x))
+		return x + Log(1+Exp(-x))
 	}
-	return log(1 + exp(x))
+	return Log(1 + Exp(x))
 }

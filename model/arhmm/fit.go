@@ -1,0 +1,306 @@
+package arhmm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+var (
+	// ErrNumeric is returned when a matrix that should be a covariance is not positive definite.
+	ErrNumeric = errors.New("arhmm: numerical failure")
+	// ErrState is returned for a state that is not one of the model's, and before any chain has begun.
+	ErrState = errors.New("arhmm: invalid state")
+	// ErrData is returned for recordings that cannot be fitted.
+	ErrData = errors.New("arhmm: invalid data")
+)
+
+// chain is EM from one start.
+type chain struct {
+	*Model
+	recordings []recording
+	state      []float64
+	*passes
+	floors []float64 // [D] least variance of the noise
+	moments
+}
+
+// moments are the weighted sums of a sweep, by regime: n, Σ f fᵀ [P,P], Σ x fᵀ [D,P], Σ x xᵀ [D,D].
+type moments struct {
+	n, ff, xf, xx []float64
+	first         []float64 // [K] Σ p(s_L | x)
+}
+
+func newMoments(d dims) moments {
+	vector := func(n int) []float64 { return make([]float64, d.K*n) }
+	return moments{vector(1), vector(d.P * d.P), vector(d.D * d.P), vector(d.D * d.D), vector(1)}
+}
+
+func (m *moments) reset() {
+	for _, v := range [][]float64{m.n, m.ff, m.xf, m.xx, m.first} {
+		clear(v)
+	}
+}
+
+// add enters an observation with its features.
+func (m *moments) add(d dims, k int, weight float64, features, x []float64) {
+	m.n[k] += weight
+	matrix.AddOuter(m.ff[k*d.P*d.P:(k+1)*d.P*d.P], weight, features)
+	for i, v := range x {
+		matrix.AddScaled(m.xf[(k*d.D+i)*d.P:(k*d.D+i+1)*d.P], float64(weight*v), features)
+	}
+	matrix.AddOuter(m.xx[k*d.D*d.D:(k+1)*d.D*d.D], weight, x)
+}
+
+// newChain returns the chain of a state, or the start with the given index if the state is nil.
+func newChain(m *Model, batches []model.Batch, index int, state []float64) (*chain, error) {
+	c := &chain{Model: m, state: make([]float64, m.size()), moments: newMoments(m.dims)}
+	if state != nil && len(state) != len(c.state) {
+		return nil, fmt.Errorf("%w: %d values, want %d", ErrState, len(state), len(c.state))
+	}
+	steps := 0
+	for _, b := range batches {
+		for n := range b.B {
+			c.recordings = append(c.recordings, newRecording(b, n))
+			steps += max(0, b.T-m.L)
+		}
+	}
+	if steps == 0 {
+		return nil, fmt.Errorf("%w: no recording is longer than the %d lags", ErrData, m.L)
+	}
+	p := m.view(c.state)
+	c.measure(p.start)
+	if state != nil {
+		copy(c.state, state)
+	} else if err := c.begin(p, m.key.At(0, uint32(index), 0)); err != nil {
+		return nil, err
+	}
+	s, err := newSystem(m.dims, p)
+	c.passes = newPasses(s)
+	return c, err
+}
+
+// measure writes mean and variance of each channel, and sets the floors.
+func (c *chain) measure(start []float64) {
+	d := c.dims.D
+	c.floors = make([]float64, d)
+	for i := range d {
+		n, mean, square := 0.0, 0.0, 0.0
+		for _, r := range c.recordings {
+			for t := range r.T {
+				if v := r.x[t*d+i]; !math.IsNaN(v) {
+					n++
+					before := v - mean
+					mean += before / n
+					square += float64(before * (v - mean))
+				}
+			}
+		}
+		start[i], start[d+i] = mean, square/max(n, 1)
+		c.floors[i] = max(float64(c.resolution*c.resolution*start[d+i]), 1e-12)
+	}
+}
+
+// Sweep is one step of EM. The terms are those of the parameters before it.
+func (c *chain) Sweep(terms []float64) error {
+	c.moments.reset()
+	clear(c.pairs)
+	total, steps := 0.0, 0
+	for _, r := range c.recordings {
+		c.forward(r)
+		c.backward()
+		c.collect()
+		total += c.logLikelihood
+		steps += max(0, r.T-c.system.L)
+	}
+	p := c.system.params
+	p.progress[0]++
+	p.progress[1], p.progress[2] = total/float64(steps), p.progress[1]
+	stay := 0.0
+	for k := range c.system.K {
+		stay += c.pairs[k*c.system.K+k]
+	}
+	terms[0], terms[1] = -p.progress[1], 1-stay/max(1, sum(c.pairs))
+	if err := c.maximise(); err != nil {
+		return fmt.Errorf("sweep %v: %w", p.progress[0], err)
+	}
+	return c.system.factor()
+}
+
+// collect enters the recording of the latest passes into the moments.
+func (c *chain) collect() {
+	d := c.system.dims
+	for t := d.L; t < c.r.T; t++ {
+		weights := c.smoothed[t*d.K : (t+1)*d.K]
+		if t == d.L {
+			matrix.AddScaled(c.moments.first, 1, weights)
+		}
+		if !c.r.complete(t, d.L) {
+			continue
+		}
+		if t > 0 {
+			c.setLags(c.lags, t)
+		}
+		c.setFeatures(c.lags, c.r.u[t*d.Du:])
+		for k, w := range weights {
+			if w > 0 {
+				c.moments.add(d, k, w, c.features, c.r.x[t*d.D:(t+1)*d.D])
+			}
+		}
+	}
+}
+
+// maximise sets the parameters that are most likely given the moments.
+func (c *chain) maximise() error {
+	d, p := c.system.dims, c.system.params
+	share(p.first, c.moments.first)
+	for i := range d.K {
+		share(p.transition[i*d.K:(i+1)*d.K], c.pairs[i*d.K:(i+1)*d.K])
+	}
+	return c.moments.solve(d, p.w, p.q, c.floors, c.common)
+}
+
+// share writes counts divided by their sum; dst stays if there are none.
+func share(dst, counts []float64) {
+	if total := sum(counts); total > 0 {
+		for i, v := range counts {
+			dst[i] = v / total
+		}
+	}
+}
+
+func sum(v []float64) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// solve writes W_k = Σ x fᵀ (Σ f fᵀ + 1e-9 I)⁻¹ and Q_k, the weighted squares of what is left, of all regimes together
+// if they have a common noise. Where Q_k does not exceed the floors they are added to it. A regime without weight
+// stays as it is.
+func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
+	all, weight := make([]float64, d.D*d.D), 0.0
+	l := make([]float64, d.P*d.P)
+	for k := range d.K {
+		if m.n[k] < 1e-6 {
+			continue
+		}
+		copy(l, m.ff[k*d.P*d.P:])
+		for i := range d.P {
+			l[i*d.P+i] += 1e-9
+		}
+		if !matrix.Cholesky(l, d.P) {
+			return fmt.Errorf("%w: the lags of regime %d have no finite covariance", ErrNumeric, k)
+		}
+		wk, left := w[k*d.D*d.P:(k+1)*d.D*d.P], q[k*d.D*d.D:(k+1)*d.D*d.D]
+		copy(wk, m.xf[k*d.D*d.P:])
+		copy(left, m.xx[k*d.D*d.D:])
+		for i := range d.D {
+			matrix.SolveLower(l, wk[i*d.P:(i+1)*d.P])
+		}
+		for i := range d.D {
+			for j := range i + 1 {
+				left[i*d.D+j] -= matrix.Dot(wk[i*d.P:(i+1)*d.P], wk[j*d.P:])
+			}
+		}
+		for i := range d.D {
+			matrix.SolveUpper(l, wk[i*d.P:(i+1)*d.P])
+		}
+		weight += m.n[k]
+		matrix.AddScaled(all, 1, left)
+		finish(left, m.n[k], d.D, floors)
+	}
+	if common {
+		finish(all, weight, d.D, floors)
+		for k := range d.K {
+			copy(q[k*d.D*d.D:], all)
+		}
+	}
+	return nil
+}
+
+// finish makes a covariance of a sum of squares, of which it reads the lower triangle.
+func finish(q []float64, n float64, d int, floors []float64) {
+	for i := range q {
+		q[i] /= n
+	}
+	matrix.Mirror(q, d)
+	l := append([]float64(nil), q...)
+	for i, f := range floors {
+		l[i*d+i] -= f
+	}
+	if matrix.Cholesky(l, d) {
+		return
+	}
+	for i, f := range floors {
+		q[i*d+i] = max(q[i*d+i], 0) + f
+	}
+}
+
+// State writes the parameters.
+func (c *chain) State(dst []float64) { copy(dst, c.state) }
+
+// begin makes a start: the systems are fitted to some windows of the recordings, of which each next is likely to be one
+// that those before predict badly (as in k-means++, Arthur and Vassilvitskii 2007), and then, in a few rounds, to the
+// windows that each predicts best.
+func (c *chain) begin(p params, draws rng.Stream) error {
+	d := c.dims
+	for i := range d.K {
+		p.first[i] = 1 / float64(d.K)
+		for j := range d.K {
+			p.transition[i*d.K+j] = 0.1 / float64(d.K)
+		}
+		p.transition[i*d.K+i] += 0.9
+		for j := range d.D {
+			p.q[(i*d.D+j)*d.D+j] = max(p.start[d.D+j], c.floors[j])
+		}
+	}
+	windows, err := c.windows(p)
+	if err != nil || len(windows) == 0 {
+		return err
+	}
+	nearest := make([]float64, len(windows)) // error of the best system so far
+	for i := range nearest {
+		nearest[i] = 1
+	}
+	for k := range d.K {
+		u, pick := float64(draws.Float64()*sum(nearest)), 0
+		for pick < len(windows)-1 && u >= nearest[pick] {
+			u -= nearest[pick]
+			pick++
+		}
+		if err := c.fitTo(p, k, windows[pick:pick+1]); err != nil {
+			return err
+		}
+		for i, w := range windows {
+			if e := w.missed(d, p, k); k == 0 || e < nearest[i] {
+				nearest[i] = e
+			}
+		}
+	}
+	const rounds = 10
+	for range rounds {
+		best := make([][]moments, d.K)
+		for _, w := range windows {
+			near := 0
+			for k := 1; k < d.K; k++ {
+				if w.missed(d, p, k) < w.missed(d, p, near) {
+					near = k
+				}
+			}
+			best[near] = append(best[near], w.moments)
+		}
+		for k, b := range best {
+			if err := c.fitAll(p, k, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

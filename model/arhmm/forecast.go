@@ -1,0 +1,209 @@
+package arhmm
+
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Forecaster predicts from fitted parameters. Its state is the last observations, newest first. It serves one
+// goroutine.
+type Forecaster struct{ *passes }
+
+var (
+	_ model.Forecaster = (*Forecaster)(nil)
+	_ model.Filterer   = (*Forecaster)(nil)
+	_ model.Segmenter  = (*Forecaster)(nil)
+	_ model.Sampler    = (*Forecaster)(nil)
+	_ model.Systematic = (*Forecaster)(nil)
+	_ model.Emitter    = (*Forecaster)(nil)
+)
+
+// Dims returns the dimensions.
+func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.D, NU: f.Du, NZ: f.Z(), M: f.K} }
+
+// Clone returns a Forecaster for another goroutine.
+func (f *Forecaster) Clone() model.Forecaster {
+	s, err := newSystem(f.dims, f.params)
+	if err != nil {
+		panic(err) // the same parameters were factored before
+	}
+	return &Forecaster{newPasses(s)}
+}
+
+// Forecast filters the prefix and draws paths: the regime, then the observation. The mean is that of the paths.
+func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
+	B := q.Prefix.B
+	dst.Resize(q.Horizon, B, q.Samples, f.D, f.K)
+	clear(dst.Mean)
+	clear(dst.Switches)
+	draws, start := q.Noise, make([]float64, f.Z())
+	share := 1 / float32(q.Samples)
+	for n := range B {
+		f.forward(newRecording(q.Prefix, n))
+		f.setLags(start, f.r.T)
+		for i := range q.Samples {
+			copy(f.lags, start)
+			belief := f.belief()
+			for h := range q.Horizon {
+				at := h*B + n
+				plan := at * f.Du
+				if whole := q.Horizon * B * f.Du; len(q.Controls) > whole {
+					plan += i * whole
+				}
+				k, x := f.draw(belief, control(q.Controls[plan:], f.Du), &draws)
+				belief = one(f.K, k)
+				dst.Switches[at*f.K+k] += share
+				for j, v := range x {
+					dst.Paths[((i*q.Horizon+h)*B+n)*f.D+j] = float32(v)
+					dst.Mean[at*f.D+j] += share * float32(v)
+					if i == 0 {
+						dst.Draw[at*f.D+j] = float32(v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// draw draws the next regime and observation after what f.lags holds, and moves them on.
+func (f *Forecaster) draw(belief, u []float64, draws *rng.Stream) (int, []float64) {
+	f.next(f.logs, belief)
+	left, k := float64(draws.Float64()*sum(f.logs)), 0
+	for k < f.K-1 && left >= f.logs[k] {
+		left -= f.logs[k]
+		k++
+	}
+	f.setFeatures(f.lags, u)
+	x := f.predict(k)
+	for i := range f.residual {
+		f.residual[i] = draws.Normal()
+	}
+	for i := range x {
+		x[i] += matrix.Dot(f.residual[:i+1], f.factors[(k*f.D+i)*f.D:])
+	}
+	copy(f.lags[f.D:], f.lags)
+	copy(f.lags, x)
+	return k, x
+}
+
+func control(u []float32, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(u[i])
+	}
+	return v
+}
+
+// one is the belief that the regime is k.
+func one(n, k int) []float64 {
+	v := make([]float64, n)
+	v[k] = 1
+	return v
+}
+
+// Filter writes the observations as states, missing values at their means, and the probability of each regime given the
+// observations up to the step. Before the first step that has a regime it is π.
+func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
+	dst.Resize(prefix.T, prefix.B, f.Z(), f.K)
+	clear(dst.SD)
+	for n := range prefix.B {
+		f.forward(newRecording(prefix, n))
+		for t := range prefix.T {
+			row := t*prefix.B + n
+			f.setLags(f.lags, t+1)
+			write(dst.Mean[row*f.Z():], f.lags)
+			switch {
+			case t == 0:
+				clear(dst.Switches[row*f.K : (row+1)*f.K])
+			case t < f.L:
+				write(dst.Switches[row*f.K:], f.first)
+			default:
+				write(dst.Switches[row*f.K:], f.filtered[t*f.K:(t+1)*f.K])
+			}
+		}
+	}
+}
+
+func write(dst []float32, src []float64) {
+	for i, v := range src {
+		dst[i] = float32(v)
+	}
+}
+
+// Segment writes the probability of each regime given all observations. Steps before the first that has a regime have
+// the row of that step.
+func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, _ rng.Stream) {
+	dst.Resize(b.T, b.B, f.K)
+	for n := range b.B {
+		f.forward(newRecording(b, n))
+		f.backward()
+		for t := range b.T {
+			row := f.first
+			if b.T > f.L {
+				at := max(t, f.L)
+				row = f.smoothed[at*f.K : (at+1)*f.K]
+			}
+			write(dst.Probability[(t*b.B+n)*f.K:], row)
+		}
+	}
+}
+
+// Sample draws the first observations from a normal distribution with the mean and variance of each channel, then
+// regimes and observations.
+func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
+	dst.Resize(q.T, q.B, f.D, f.Z(), f.K)
+	clear(dst.Switches)
+	draws := q.Noise
+	for n := range q.B {
+		var belief []float64
+		clear(f.lags)
+		for t := range q.T {
+			row := t*q.B + n
+			if t < f.L {
+				copy(f.lags[f.D:], f.lags)
+				for i := range f.D {
+					f.lags[i] = f.start[i] + float64(math.Sqrt(f.start[f.D+i])*draws.Normal())
+				}
+			} else {
+				k, _ := f.draw(belief, control(q.Controls[row*f.Du:], f.Du), &draws)
+				belief = one(f.K, k)
+				if t > 0 {
+					dst.Switches[row*f.K+k] = 1
+				}
+			}
+			write(dst.Mean[row*f.D:], f.lags[:f.D])
+			write(dst.Draw[row*f.D:], f.lags[:f.D])
+			write(dst.States[row*f.Z():], f.lags)
+		}
+	}
+}
+
+// Systems are the regimes in companion form: the state is the last observations, newest first.
+func (f *Forecaster) Systems() model.Systems {
+	Z := f.Z()
+	s := model.NewSystems(f.K, Z, f.Du)
+	for k := range f.K {
+		for i := range f.D {
+			row, at := f.w[(k*f.D+i)*f.P:(k*f.D+i+1)*f.P], k*Z+i
+			copy(s.A[at*Z:(at+1)*Z], row[:f.L*f.D])
+			copy(s.B[at*f.Du:(at+1)*f.Du], row[f.L*f.D:])
+			s.Bias[at] = row[f.P-1]
+			copy(s.Q[at*Z:], f.q[(k*f.D+i)*f.D:(k*f.D+i+1)*f.D])
+		}
+		for i := f.D; i < Z; i++ {
+			s.A[(k*Z+i)*Z+i-f.D] = 1
+		}
+	}
+	return s
+}
+
+// Emit writes the newest observation of a state; it has no noise.
+func (f *Forecaster) Emit(mean, sd, z []float32) {
+	clear(sd)
+	for row := range len(z) / f.Z() {
+		copy(mean[row*f.D:(row+1)*f.D], z[row*f.Z():])
+	}
+}

@@ -1,0 +1,99 @@
+package arhmm
+
+import "math"
+
+// passes are the forward and the backward pass over a recording.
+type passes struct {
+	*system
+	r                   recording
+	filled              []float64 // [T,D] x with missing values at their filtered means
+	lags                []float64 // [Z]
+	predicted, filtered []float64 // [T,K] of s_t given x before t, and up to t; unused before step L
+	smoothed, pairs     []float64 // [T,K], [K,K] Σ_t p(s_{t−1}, s_t | x)
+	logLikelihood       float64
+}
+
+func newPasses(s *system) *passes {
+	return &passes{system: s, lags: make([]float64, s.Z()), pairs: make([]float64, s.K*s.K)}
+}
+
+// setLags writes the observations before step t, newest first. Before the first step is what was there.
+func (p *passes) setLags(dst []float64, t int) {
+	for l := range max(p.L, 1) {
+		s := max(t-1-l, 0)
+		copy(dst[l*p.D:(l+1)*p.D], p.filled[s*p.D:(s+1)*p.D])
+	}
+}
+
+// forward filters the regimes of a recording and sets its log likelihood given the first L observations.
+func (p *passes) forward(r recording) {
+	p.r = r
+	p.filled, p.logLikelihood = grown(p.filled, r.T*p.D), 0
+	p.predicted, p.filtered = grown(p.predicted, r.T*p.K), grown(p.filtered, r.T*p.K)
+	var belief []float64
+	for t := range r.T {
+		x, filled := r.x[t*p.D:(t+1)*p.D], p.filled[t*p.D:(t+1)*p.D]
+		if t < p.L { // the first observations are given; what is missing is as before, or the mean
+			for i, v := range x {
+				if filled[i] = v; math.IsNaN(v) {
+					filled[i] = p.start[i]
+					if t > 0 {
+						filled[i] = p.filled[(t-1)*p.D+i]
+					}
+				}
+			}
+			continue
+		}
+		if t > 0 {
+			p.setLags(p.lags, t)
+		}
+		p.setFeatures(p.lags, r.u[t*p.Du:])
+		predicted, filtered := p.predicted[t*p.K:(t+1)*p.K], p.filtered[t*p.K:(t+1)*p.K]
+		p.next(predicted, belief)
+		p.logLikelihood += p.observe(filtered, predicted, x)
+		p.fill(filled, x, filtered)
+		belief = filtered
+	}
+}
+
+// belief is what forward knows of the regime at the last step; nil: no step has one.
+func (p *passes) belief() []float64 {
+	if p.r.T <= p.L {
+		return nil
+	}
+	return p.filtered[(p.r.T-1)*p.K : p.r.T*p.K]
+}
+
+// backward smooths the regimes after forward and adds p(s_{t−1}=i, s_t=j | x) to pairs:
+//
+//	p(i, j | x) = f_{t−1}(i) P_ij / Σ_i f_{t−1}(i) P_ij · p(s_t=j | x)
+func (p *passes) backward() {
+	T := p.r.T
+	p.smoothed = grown(p.smoothed, T*p.K)
+	if T <= p.L {
+		return
+	}
+	copy(p.smoothed[(T-1)*p.K:T*p.K], p.belief())
+	for t := T - 1; t > p.L; t-- {
+		before, now := p.smoothed[(t-1)*p.K:t*p.K], p.smoothed[t*p.K:(t+1)*p.K]
+		for i := range p.K {
+			f := p.filtered[(t-1)*p.K+i]
+			before[i] = 0
+			for j, g := range now {
+				if q := p.predicted[t*p.K+j]; q > 0 {
+					pair := float64(float64(f*p.transition[i*p.K+j]) / q * g)
+					p.pairs[i*p.K+j] += pair
+					before[i] += pair
+				}
+			}
+		}
+	}
+}
+
+// grown returns a slice of n values; the contents are undefined.
+func grown(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,130 @@
+package arhmm
+
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// Family is the autoregressive hidden Markov model as a value of model.kind.
+func Family() model.Family {
+	return model.Family{
+		Name: "arhmm", Doc: "autoregressive hidden Markov model, by expectation maximisation",
+		Settings: func() model.Settings { return DefaultSettings() },
+	}
+}
+
+// Noise says whether regimes share the covariance of the noise.
+type Noise string
+
+// The noises.
+const (
+	Own    Noise = "own"
+	Common Noise = "common"
+)
+
+// Settings are the keys of the family.
+type Settings struct {
+	Switches   int     `yaml:"switches" want:"[1,256]" doc:"regimes K"`
+	Order      int     `yaml:"order" want:"[0,64]" doc:"lags of an autoregression; 0: a regime is a mean, with controls"`
+	Noise      Noise   `yaml:"noise" values:"own common" doc:"covariance of the noise: one for each regime, or one for all"`
+	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the noise, as a share of each channel's own"`
+	Chains     int     `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own; the most likely one answers"`
+	Sweeps     int     `yaml:"sweeps" want:"[1,10000000]" doc:"sweeps of each chain, which are steps of EM"`
+	Exchange   int     `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between two exchanges with the coordinator; divides sweeps"`
+}
+
+// DefaultSettings are three regimes of one lag.
+func DefaultSettings() *Settings {
+	return &Settings{Switches: 3, Order: 1, Noise: Own, Resolution: 1e-3, Chains: 5, Sweeps: 100, Exchange: 50}
+}
+
+var _ model.Sweeping = (*Settings)(nil)
+
+// SweepPlan says how the chains work.
+func (s *Settings) SweepPlan() model.Sweeps {
+	return model.Sweeps{Chains: s.Chains, Total: s.Sweeps, Exchange: s.Exchange}
+}
+
+// Describe names the sizes.
+func (s *Settings) Describe() model.Description {
+	return model.Description{Text: fmt.Sprintf("%d regimes with %d lags, %d starts of %d steps of EM", s.Switches, s.Order,
+		s.Chains, s.Sweeps)}
+}
+
+// New returns the model before it is fitted.
+func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
+	d := dims{K: s.Switches, D: data.NX, Du: data.NU, L: s.Order}
+	d.P = d.L*d.D + d.Du + 1
+	return &Model{dims: d, common: s.Noise == Common, resolution: s.Resolution, key: key}, nil
+}
+
+// Model is an autoregressive hidden Markov model. It has no parameters to differentiate.
+type Model struct {
+	dims
+	common     bool
+	resolution float64
+	key        rng.Key
+	best       *Forecaster // of the most likely chain that was installed
+}
+
+var (
+	_ model.Fitter      = (*Model)(nil)
+	_ model.Forecasting = (*Model)(nil)
+)
+
+// Params are none.
+func (m *Model) Params() *autodiff.Params { return autodiff.NewParams() }
+
+// Terms are those of the parameters before a sweep.
+func (m *Model) Terms() []model.Term {
+	return []model.Term{
+		{Name: "loss", Label: "negative log likelihood", Short: "loss", Unit: "nats per time step"},
+		{Name: "switching", Label: "share of steps at which the regime changes", Short: "switch", Unit: "of the steps"},
+	}
+}
+
+// Layout lists the parts of the state of a chain, which do not depend on the recordings.
+func (m *Model) Layout([]model.Batch) []model.Part { return m.parts() }
+
+// NewChain returns a chain that starts, or goes on from a state.
+func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (model.Chain, error) {
+	return newChain(m, recordings, index, state)
+}
+
+// Install takes the chain of the highest likelihood, the first of equal ones.
+func (m *Model) Install(states [][]float64) error {
+	m.best = nil
+	var best params
+	for i, state := range states {
+		if state == nil {
+			continue
+		}
+		if len(state) != m.size() {
+			return fmt.Errorf("%w: chain %d has %d values, want %d", ErrState, i, len(state), m.size())
+		}
+		p := m.view(append([]float64(nil), state...))
+		if best.progress == nil || p.progress[1] > best.progress[1] {
+			best = p
+		}
+	}
+	if best.progress == nil {
+		return fmt.Errorf("%w: no chain has begun", ErrState)
+	}
+	s, err := newSystem(m.dims, best)
+	if err != nil {
+		return err
+	}
+	m.best = &Forecaster{passes: newPasses(s)}
+	return nil
+}
+
+// NewForecaster returns the Forecaster of the most likely chain; nil before Install.
+func (m *Model) NewForecaster() model.Forecaster {
+	if m.best == nil {
+		return nil
+	}
+	return m.best.Clone()
+}
