@@ -41,6 +41,7 @@ envs/maze:             envs envs/planar rng
 envs/ball:             envs envs/planar rng
 envs/reacher:          autodiff/kernel envs envs/trig rng
 envs/hopper:           autodiff/kernel envs envs/trig rng
+envs/regimes:          envs envs/trig rng
 
 model:                 autodiff autodiff/kernel internal/setting rng
 model/statespace:      autodiff model rng
@@ -65,7 +66,7 @@ internal/number:
 internal/matrix:
 internal/setting:
 internal/vector:       autodiff/kernel envs/trig rng
-config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher envs/regimes internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
 internal/disk:
 store/checkpoint:      internal/disk
 store:                 config internal/disk internal/setting

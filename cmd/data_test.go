@@ -48,11 +48,35 @@ func TestData_GenerateInfoConvert(t *testing.T) {
 func TestData_GenerateEveryEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	for _, preset := range []string{"fhn", "maze", "reacher", "ball", "hopper", "noise/smoke"} {
+	for _, preset := range []string{"fhn", "maze", "reacher", "ball", "hopper", "noise/smoke", "modes", "bounce"} {
 		path := filepath.Join(c.folder(), strings.ReplaceAll(preset, "/", "_")+".npz")
 		c.must("data", "generate", preset, "--episodes", "3", "--length", "6", "--out", path)
 		if out := c.must("data", "info", path).out; !strings.Contains(out, "3 of 6 steps") {
 			t.Errorf("%s:\n%s", preset, out)
+		}
+	}
+}
+
+// The true regimes of a simulator are in the file as modes. They are no channel, so no model sees them.
+func TestData_GenerateWithRegimes(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for preset, modes := range map[string]int{"modes": 3, "bounce": 2} {
+		var hash string
+		for _, ending := range []string{".npz", ".csv"} {
+			path := filepath.Join(c.folder(), preset+ending)
+			c.must("data", "generate", preset, "--episodes", "9", "--length", "60", "--out", path)
+			var info dataInfo
+			if err := json.Unmarshal([]byte(c.must("data", "info", path, "--json").out), &info); err != nil {
+				t.Fatal(err)
+			}
+			if info.Modes != modes || len(info.Channels) != modes-1 || len(info.Labels) != 0 || info.States != modes-1 {
+				t.Errorf("info --json of %s%s: %+v", preset, ending, info)
+			}
+			if hash != "" && info.Hash != hash {
+				t.Errorf("%s: npz and csv hold different data", preset)
+			}
+			hash = info.Hash
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/maze"
 	"github.com/switchyard-ml/switchyard/envs/noise"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
+	"github.com/switchyard-ml/switchyard/envs/regimes"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
@@ -47,7 +48,7 @@ func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{
 			fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(),
-			noise.Kind(),
+			noise.Kind(), regimes.ModesKind(), regimes.BounceKind(),
 		},
 		Families: []model.Family{
 			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),

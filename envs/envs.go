@@ -66,6 +66,13 @@ type Pictured interface {
 	Image() [3]int
 }
 
+// Switching is an Env that switches between regimes, and knows which one each step has.
+type Switching interface {
+	Env
+	// Regime is the column of the labels that holds the regime: a whole number from 0.
+	Regime() int
+}
+
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

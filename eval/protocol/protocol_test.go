@@ -18,7 +18,7 @@ import (
 )
 
 // kinds are environments that are simulated.
-var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise"}
+var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise", "modes", "bounce"}
 
 // subject is an untrained model of a few parameters, to be measured on a few episodes.
 func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
@@ -195,7 +195,7 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
-	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead"}
+	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead"}
 	recorded := protocol.For("files", nil)
 	if len(recorded) != 1 {
 		t.Fatalf("%d protocols for recordings", len(recorded))
