@@ -31,7 +31,7 @@ func family(name string, keys ...string) Family {
 	return Family{Name: name, Has: func(key string) bool { return slices.Contains(keys, key) }}
 }
 
-var slds = family("slds", "model.latent", "model.switches", "model.hidden", "model.blocks", "model.initial_observations")
+var slds = family("slds", "model.switching", "model.latent", "model.switches", "model.hidden", "model.blocks", "model.initial_observations")
 
 // TestFor: what is held out and the window follow from the lengths, the sizes from the number of values.
 func TestFor(t *testing.T) {
