@@ -166,7 +166,8 @@ const longSeries = 1000
 
 // discreteFrom is the number of values from which the discrete switch, which is summed out, is suggested. On files of
 // fhn, reacher and maze with 12,000 to 80,000 values its squared error 20 steps ahead is .17, .66 and .65 of that of a
-// relaxed switch of the same sizes, in .4 to .65 of the time (docs/results/regimes.md). Smaller files were not measured.
+// relaxed switch of the same sizes, in .4 to .65 of the time (docs/results/regimes.md). Smaller files were not
+// measured.
 const discreteFrom = 5000
 
 // size is what a number of values can pay for: about as many parameters as values, and no network of fewer than eight
