@@ -27,6 +27,7 @@ globs in quotes. docs/data.md tells what they hold.`)
 type readFlags struct {
 	observe, control, label []string
 	time, id, resample      string
+	dates                   string
 	transform               string // only data info has the flag
 	rename                  map[string]string
 	controlsAfter           bool
@@ -42,7 +43,8 @@ func (f *readFlags) add(c *cobra.Command) {
 		"u_name ...)")
 	c.Flags().StringSliceVar(&f.label, "label", nil, "`COLUMNS` (or the array) that are labels of 0 and 1 (default: "+
 		"label ...)")
-	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates; or DAY,CLOCK (default: t)")
+	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates; or DAY,CLOCK; or none (default: t)")
+	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` in dates such as 01/02/2021: day-first or month-first")
 	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that tells recordings apart (default: episode)")
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even grid: a number, or of dates 15min, 1d, 1mo ...")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")
@@ -67,10 +69,13 @@ func (f *readFlags) options() (files.Options, error) {
 	if !(f.dt >= 0) || f.limit < 1 {
 		return files.Options{}, config.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
 	}
+	if f.dates != "" && f.dates != files.DayFirst && f.dates != files.MonthFirst {
+		return files.Options{}, config.Usagef("--dates %s: write %s or %s", f.dates, files.DayFirst, files.MonthFirst)
+	}
 	return files.Options{
 		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample,
-		Transform: f.transform,
-		Rename:    f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
+		Dates: f.dates, Transform: f.transform,
+		Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
 	}, nil
 }
 
@@ -82,6 +87,7 @@ func readWords(o files.Options) []string {
 		{"--control", strings.Join(o.Control, ",")},
 		{"--label", strings.Join(o.Label, ",")},
 		{"--time", o.Time},
+		{"--dates", o.Dates},
 		{"--id", o.ID},
 		{"--resample", o.Resample},
 	} {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -110,8 +112,12 @@ func (a *app) showRegimes(run *store.Run) error {
 
 // usesOf are commands that use a model that was trained on own data.
 func (a *app) usesOf(c config.Config, name string) [][]string {
+	forecasts := name
+	if own, ok := c.Env.Settings.(*files.Settings); ok && strings.Contains(own.Files, name+".") {
+		forecasts += "-next" // the data are never replaced
+	}
 	next := [][]string{
-		{"forecast", name, "--out", name + ".csv," + name + ".png"},
+		{"forecast", name, "--out", forecasts + ".csv," + forecasts + ".png"},
 		{"export", name, "--format", "npz"},
 	}
 	if slices.Contains(trained.Exports.Families, c.Model.Kind) {

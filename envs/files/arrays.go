@@ -159,6 +159,10 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 			return nil, faultf(name, "leave it out", "it is empty: its shape is %v", a.Shape)
 		}
 		p.bytes = a.Kind != npy.Float
+		if v, ok := beyond(a); ok && key == "y" {
+			return nil, faultf(name, "subtract an offset before saving", "the whole number %s has more digits than float64 "+
+				"holds", v)
+		}
 		if f.array != nil && !b.oneEpisode(a, trailing) {
 			p.stack(a, key == "y" && rounds(a))
 		} else {
@@ -197,6 +201,19 @@ func (b *builder) oneEpisode(a *npy.Array, trailing []int) bool {
 		return false
 	}
 	return len(a.Shape) <= 2 && (trailing[0] == 1 || b.single)
+}
+
+// beyond finds a whole number that float64 does not hold.
+func beyond(a *npy.Array) (string, bool) {
+	if a.Kind != npy.Int && a.Kind != npy.Uint || a.Size < 8 {
+		return "", false
+	}
+	for _, v := range a.Float64s() {
+		if math.Abs(v) >= exactly {
+			return fmt.Sprintf("%.0f", v), true
+		}
+	}
+	return "", false
 }
 
 // rounds reports whether float32 may round the values of an array.
@@ -263,6 +280,10 @@ func (b *builder) images() error {
 	b.data.Image = [3]int{shape[1], shape[2], 1}
 	if len(shape) == 4 {
 		b.data.Image[2] = shape[3]
+		if b.data.Image[2] > 4 && shape[1] <= 4 {
+			b.data.Notes = append(b.data.Notes, fmt.Sprintf("images have %d×%d pixels with %d channels: if their channels "+
+				"come first, save them as [N,T,H,W,C]", shape[1], shape[2], shape[3]))
+		}
 	}
 	b.data.Spec.Observation = p.width(0)
 	if p.bytes {

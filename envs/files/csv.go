@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of a line of a CSV file: more than any table of signals needs, and little memory.
@@ -20,6 +23,11 @@ const (
 type csvRows struct {
 	in    *csv.Reader
 	comma bool // cells may be numbers with a decimal comma
+
+	headless []string // the first line, if it holds no names: it is the first row
+	begun    bool
+	single   bool     // the first line has one cell
+	said     []string // what was done to the text
 }
 
 // newCSVRows finds the separator and skips a byte order mark.
@@ -38,7 +46,23 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, faultf("", "save it as text in UTF-8", "it is no CSV file: it holds zero bytes")
 	}
-	guard := &lineGuard{r: in, comma: ','}
+	out := &csvRows{}
+	var text io.Reader = in
+	given := separator(start)
+	if given != 0 {
+		line, _, _ := bytes.Cut(start, []byte("\n"))
+		if _, err := in.Discard(min(len(line)+1, len(start))); err != nil {
+			return nil, csvFault(err)
+		}
+		start = start[min(len(line)+1, len(start)):]
+	}
+	if !utf8.Valid(start[:max(0, len(start)-utf8.UTFMax)]) {
+		text, out.said = western{in}, append(out.said, "the text is not UTF-8: it is read as Windows-1252")
+	}
+	if bytes.IndexByte(start, '\n') < 0 && bytes.IndexByte(start, '\r') >= 0 {
+		text, start = returns{text}, bytes.ReplaceAll(start, []byte("\r"), []byte("\n"))
+	}
+	guard := &lineGuard{r: text, comma: ','}
 	c := csv.NewReader(guard)
 	c.Comment, c.ReuseRecord, c.TrimLeadingSpace = '#', true, true
 	for bytes.HasPrefix(start, []byte("#")) {
@@ -46,18 +70,94 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	}
 	first, _, _ := bytes.Cut(start, []byte("\n"))
 	switch {
+	case given != 0:
+		c.Comma = rune(given)
 	case tabs || bytes.IndexByte(first, '\t') >= 0:
 		c.Comma, c.TrimLeadingSpace = '\t', false // a leading tab is an empty cell
 	case bytes.IndexByte(first, ';') >= 0:
 		c.Comma = ';'
+	case bytes.IndexByte(first, '|') >= 0 && bytes.IndexByte(first, ',') < 0:
+		c.Comma = '|'
 	}
 	guard.comma = byte(c.Comma)
-	return &csvRows{in: c, comma: c.Comma != ','}, nil
+	out.in, out.comma = c, c.Comma != ','
+	return out, nil
+}
+
+// separator is what a first line such as sep=; says; 0 if it says nothing.
+func separator(start []byte) byte {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	word := strings.Trim(strings.TrimSpace(string(line)), `"`)
+	if sign, ok := strings.CutPrefix(strings.ToLower(word), "sep="); ok && len(sign) == 1 && sign[0] > ' ' {
+		return sign[0]
+	}
+	return 0
+}
+
+// notes say what was done to the text.
+func (c *csvRows) notes() []string { return c.said }
+
+// names makes names for the columns of a first line that is numbers or dates.
+func (c *csvRows) names(first []string) []string {
+	c.headless = slices.Clone(first)
+	names := make([]string, len(first))
+	for i := range names {
+		names[i] = columnName("", i)
+	}
+	if len(names) == 1 {
+		names[0] = "y"
+	}
+	c.said = append(c.said, "the first line holds numbers, not names: it is read as a row, and the columns are called "+
+		list(names))
+	return names
+}
+
+// isRow reports whether a first line holds numbers, or numbers and dates, but no count of columns such as 0, 1, 2.
+func isRow(cells []string, commas bool) bool {
+	counts, numbers := true, 0
+	for i, cell := range cells {
+		text := strings.TrimSpace(cell)
+		v, err := parseNumber(text, commas)
+		if err == nil && text != "" {
+			numbers++
+			counts = counts && v == float64(i)+math.Trunc(first(cells, commas))
+			continue
+		}
+		var c clock
+		if _, err := c.read(text); err != nil || text == "" || i > 0 {
+			return false
+		}
+		counts = false
+	}
+	return numbers > 0 && !counts
+}
+
+// first is the number in the first cell.
+func first(cells []string, commas bool) float64 {
+	v, _ := parseNumber(strings.TrimSpace(cells[0]), commas)
+	return v
 }
 
 // next returns the cells of the next row, which are valid until the call after it; io.EOF after the last one.
 func (c *csvRows) next() ([]string, error) {
+	if c.headless != nil && c.begun {
+		record := c.headless
+		c.headless = nil
+		return record, nil
+	}
 	record, err := c.in.Read()
+	if err == nil && !c.begun {
+		if c.begun = true; isRow(record, c.comma) {
+			return c.names(record), nil
+		}
+		c.single = len(record) == 1
+	}
+	if err != nil && c.single && errors.Is(err, csv.ErrFieldCount) {
+		return nil, &Error{
+			Place: "line 1", Problem: "it is no line of column names: those below have more columns",
+			Remedy: "leave out the lines before the names, or begin them with #", cause: err,
+		}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, csvFault(err)
 	}
@@ -124,6 +224,9 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 
 // headerRemedy says what to do about a table without a column of observations.
 func headerRemedy(header []string) string {
+	if len(header) == 1 && len(strings.Fields(header[0])) > 1 {
+		return "its columns seem to be separated by spaces: separate them by commas"
+	}
 	for _, name := range header {
 		if _, err := parseNumber(name, false); err == nil && name != "" {
 			return "begin with a line of column names, e.g. t,y1,y2,u1"

@@ -121,6 +121,42 @@ func (t *table) hours() {
 		"are not")
 }
 
+// months finds times that are numbers such as 201001, 201002, …, 201012, 201101: no even grid of numbers, but months.
+func (t *table) months() {
+	if t.clock.dates {
+		return
+	}
+	n, uneven := 0, false
+	for _, e := range t.list {
+		for _, v := range e.time {
+			if _, ok := yearMonth(v); !ok {
+				return
+			}
+		}
+		uneven = uneven || len(e.time) > 1 && !same(gaps(e.time))
+		n += len(e.time)
+	}
+	if n < enough || !uneven {
+		return
+	}
+	for _, e := range t.list {
+		for i, v := range e.time {
+			e.time[i], _ = yearMonth(v)
+		}
+	}
+	t.clock.dates = true
+	t.data.Notes = append(t.data.Notes, "times are read as years and months")
+}
+
+// yearMonth is the begin of a month that is written as 201001, in seconds since 1970.
+func yearMonth(v float64) (float64, bool) {
+	year, month := math.Floor(v/100), math.Mod(v, 100)
+	if v != math.Trunc(v) || year < 1700 || year >= 2200 || month < 1 || month > 12 {
+		return 0, false
+	}
+	return float64(time.Date(int(year), time.Month(month), 1, 0, 0, 0, 0, time.UTC).Unix()), true
+}
+
 func same(values []float64) bool { return slices.Min(values) == slices.Max(values) }
 
 // Names that days and times of the day usually have.

@@ -188,6 +188,9 @@ func median(values []float64) float64 {
 
 // text is a time as the file has it.
 func (c *clock) text(t float64) string {
+	if c.based {
+		return fmt.Sprint(c.base + int64(t))
+	}
 	if !c.dates {
 		return fmt.Sprint(t)
 	}

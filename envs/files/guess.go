@@ -109,6 +109,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 		return nil, false, err
 	}
 	observed = len(o.Observe) > 0
+	space := coordinates(header) // rows take the place of the header
 	for i, cell := range header {
 		name := columnName(cell, i)
 		r, _ := o.column(name)
@@ -118,7 +119,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 			times: []float64{},
 		})
 	}
-	clocks := make([]clock, len(columns))
+	clocks := slices.Repeat([]clock{{order: o.Dates}}, len(columns))
 	for range guessRows {
 		record, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -131,7 +132,19 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 			columns[i].add(strings.TrimSpace(cell), &clocks[i], in.decimalCommas())
 		}
 	}
-	return columns, observed, nil
+	for i, c := range columns {
+		c.settle(&clocks[i])
+	}
+	return columns, observed && (!space || len(o.Observe) > 0), nil
+}
+
+// coordinates reports whether columns x and y stand side by side: then y alone is not what was observed.
+func coordinates(header []string) bool {
+	names := make([]string, len(header))
+	for i, h := range header {
+		names[i] = strings.TrimSpace(h)
+	}
+	return slices.Contains(names, "x") && slices.Contains(names, "y")
 }
 
 // plainTarget reports whether y is the target of a long table, beside an identity and a time that the convention does
@@ -196,6 +209,12 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 		if time, id = guessTime(columns, apart, id); time != nil && time.grows(id) {
 			o.Time = time.name
 		}
+		if time == nil { // read all the same, so that what is wrong is said
+			time, id = unusable(columns, apart, given)
+			if time != nil {
+				o.Time = time.name
+			}
+		}
 	}
 	if time != nil && id == nil && !time.grows(nil) {
 		id = guessID(columns, apart, time)
@@ -209,12 +228,35 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 	return o, taken, id
 }
 
+// unusable finds the column of times that cannot be used as they are, and the one that tells recordings apart by its
+// name.
+func unusable(columns []*sampled, taken map[string]bool, id *sampled) (*sampled, *sampled) {
+	at := slices.IndexFunc(columns, func(c *sampled) bool { return !taken[c.name] && c.undecided() })
+	if at < 0 {
+		return nil, id
+	}
+	for _, c := range columns {
+		usual := slices.Contains(idNames, strings.ToLower(c.name))
+		if id == nil && c != columns[at] && !taken[c.name] && usual && c.groups() <= len(c.texts)/2 {
+			id = c
+		}
+	}
+	return columns[at], id
+}
+
 // guessedSignals completes options by what is observed and what controls.
 func (o Options) guessedSignals(columns []*sampled, taken map[string]bool, id *sampled) Options {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	space := coordinates(names)
 	for _, c := range columns {
 		lower := strings.ToLower(c.name)
 		r, _ := o.column(c.name)
 		switch {
+		case r == modeOf && space && !taken[c.name] && c.numeric:
+			o.Observe = append(o.Observe, c.name) // z of x, y, z
 		case taken[c.name] || r != unused && r != observation || !c.numeric || c.constantWithin(id):
 		case slices.Contains(partNames, lower) || slices.Contains(onlyTimes, lower):
 		case slices.Contains(controlNames, lower):

@@ -14,6 +14,8 @@ type Options struct {
 	// Time names the column of times: numbers or dates; or two columns, separated by a comma: days (numbers or dates) and
 	// times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart.
 	Time, ID string
+	// Dates is DayFirst or MonthFirst for dates such as 01/02/2021; empty: a date of the column decides, as 13/01/2021.
+	Dates string
 	// Rename maps names of arrays and columns in the file to names of the convention.
 	Rename map[string]string
 	// ControlsAfter is set if u[t] acts between steps t and t+1, as in reinforcement learning. Controls are then moved
@@ -50,6 +52,7 @@ func (o Options) Or(other Options) Options {
 	if len(o.Rename) == 0 {
 		o.Rename = other.Rename
 	}
+	o.Dates = cmp.Or(o.Dates, other.Dates)
 	o.Time, o.ID = cmp.Or(o.Time, other.Time), cmp.Or(o.ID, other.ID)
 	o.Resample, o.Transform = cmp.Or(o.Resample, other.Resample), cmp.Or(o.Transform, other.Transform)
 	o.Cut, o.DT = cmp.Or(o.Cut, other.Cut), cmp.Or(o.DT, other.DT)
@@ -68,6 +71,9 @@ func (n *names) add(name string) {
 		n.order, n.known[name] = append(n.order, name), true
 	}
 }
+
+// NoTime is the Time of options that take no column for times, whatever it holds: the rows are even steps.
+const NoTime = "none"
 
 // DefaultLimit is the limit of Options in bytes.
 const DefaultLimit = 2 << 30
@@ -92,7 +98,9 @@ func (o Options) asked() []struct{ flag, name string } {
 	add("observe", o.Observe...)
 	add("control", o.Control...)
 	add("label", o.Label...)
-	add("time", words(o.Time)...)
+	if o.Time != NoTime {
+		add("time", words(o.Time)...)
+	}
 	add("id", o.ID)
 	add("rename", slices.Sorted(maps.Keys(o.Rename))...)
 	return list

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -19,16 +20,21 @@ type parquetRows struct {
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the first of the groups; nil before it was opened
 	columns []parquetColumn
-	begun   bool // the header was read
+	leaves  map[int]int // columns by their place in the file
+	said    []string    // which columns are not read
+	begun   bool        // the header was read
 	number  int
 	record  []string
 	buffer  []parquet.Row
 }
 
 type parquetColumn struct {
-	name string
-	date bool
-	unit time.Duration // of timestamps; 0: it holds none
+	name     string
+	date     bool
+	unit     time.Duration // of timestamps; 0: it holds none
+	unsigned bool          // whole numbers have no sign
+	half     bool          // two bytes are a number
+	skipped  bool          // it holds lists, records or decimals
 }
 
 func newParquetRows(f *os.File) (in *parquetRows, err error) {
@@ -41,11 +47,11 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	if err != nil {
 		return nil, parquetFault(err)
 	}
-	in = &parquetRows{groups: file.RowGroups(), buffer: make([]parquet.Row, 1)}
+	in = &parquetRows{groups: file.RowGroups(), buffer: make([]parquet.Row, 1), leaves: map[int]int{}}
 	for _, c := range file.Root().Columns() {
 		if !c.Leaf() || c.Repeated() {
-			return nil, faultf("column "+c.Name(), "write one value for each row and column, with flat columns",
-				"it holds lists or records")
+			in.skip(c, "it holds lists or records")
+			continue
 		}
 		column := parquetColumn{name: c.Name()}
 		if annotated := c.Type().LogicalType(); annotated != nil {
@@ -54,10 +60,16 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 				column.date = true
 			case *logical.TimestampType:
 				column.unit = t.Unit.Value.Duration()
+			case *logical.IntType:
+				column.unsigned = !t.IsSigned
+			case *logical.Float16Type:
+				column.half = true
 			case *logical.DecimalType:
-				return nil, faultf("column "+c.Name(), "write it as float64", "it holds decimals")
+				in.skip(c, "it holds decimals")
+				continue
 			}
 		}
+		in.leaves[c.Index()] = len(in.columns)
 		in.columns = append(in.columns, column)
 	}
 	if len(in.columns) > maxColumns {
@@ -103,11 +115,9 @@ func (p *parquetRows) next() (record []string, err error) {
 func (p *parquetRows) take(row parquet.Row) error {
 	clear(p.record)
 	for _, v := range row {
-		i := v.Column()
-		if i < 0 || i >= len(p.columns) {
-			return parquetFault(errors.New("a value belongs to no column"))
+		if i, ok := p.leaves[v.Column()]; ok {
+			p.record[i] = p.columns[i].text(v)
 		}
-		p.record[i] = p.columns[i].text(v)
 	}
 	return nil
 }
@@ -127,16 +137,50 @@ func (c parquetColumn) text(v parquet.Value) string {
 	case parquet.Boolean:
 		return strconv.FormatBool(v.Boolean())
 	case parquet.Int32:
+		if c.unsigned {
+			return strconv.FormatUint(uint64(v.Uint32()), 10)
+		}
 		return strconv.FormatInt(int64(v.Int32()), 10)
+	case parquet.Int96:
+		days, nanoseconds := int64(v.Int96()[2])-2440588, int64(v.Int96()[1])<<32|int64(v.Int96()[0])
+		return time.Unix(days*day, nanoseconds).UTC().Format("2006-01-02T15:04:05.999999999")
 	case parquet.Int64:
+		if c.unsigned {
+			return strconv.FormatUint(v.Uint64(), 10)
+		}
 		return strconv.FormatInt(v.Int64(), 10)
 	case parquet.Float:
 		return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
 	case parquet.Double:
 		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
 	}
+	if b := v.ByteArray(); c.half && len(b) == 2 {
+		return strconv.FormatFloat(half(uint16(b[0])|uint16(b[1])<<8), 'g', -1, 64)
+	}
 	return string(v.ByteArray())
 }
+
+// half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction.
+func half(b uint16) float64 {
+	sign, exponent, fraction := 1-2*float64(b>>15), int(b>>10&31), float64(b&1023)
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		if fraction > 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}
+
+// skip leaves out a column that a table has no place for.
+func (p *parquetRows) skip(c *parquet.Column, why string) {
+	p.said = append(p.said, fmt.Sprintf("column %s is not read: %s; write one number for each row", c.Name(), why))
+}
+
+func (p *parquetRows) notes() []string { return p.said }
 
 func (p *parquetRows) row() int          { return p.number }
 func (*parquetRows) what() string        { return "row" }

@@ -68,10 +68,14 @@ func (t *table) grids() error {
 	if !t.hasTime {
 		return nil
 	}
+	if err := t.dates(); err != nil {
+		return err
+	}
 	if t.twoFold {
 		t.join()
 	} else {
 		t.hours()
+		t.months()
 	}
 	for _, e := range t.list {
 		if err := t.order(e); err != nil {
@@ -171,18 +175,21 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 	if err != nil {
 		return grid, nil, faultf("--resample", "", "%v", err)
 	}
-	position := func(i int) float64 { return grid.position(e.time[i]) / grid.step }
-	first := position(0)
-	nearest := grid.step*median(gaps(e.time)) > 0 && medianStep(e.time, grid) > 0.5 // else rows are averaged
-	if !nearest || t.clock.dates {
-		first = math.Floor(first + 1e-9)
+	// Steps are those of the calendar: of days from midnight of the first day on, of weeks from Monday on. A row belongs
+	// to the step within which it lies. Steps of numbers begin with the first row.
+	from := e.time[0]
+	aligned := slices.Contains([]string{"week", "month", "business day"}, grid.unit)
+	if t.clock.dates && !aligned {
+		from = day * math.Floor(from/day)
+	}
+	begin := grid.position(from)
+	if aligned {
+		begin = grid.step * math.Floor(begin/grid.step+1e-9)
 	}
 	at := make([]int, len(e.time))
 	for i := range at {
-		v := position(i) - first
-		if nearest {
-			v += 0.5
-		}
+		position := grid.position(e.time[i])
+		v := (position - begin + inexact*math.Abs(position)) / grid.step
 		if v > 1<<40 {
 			return grid, nil, faultf("--resample", "is the column one of times?", "%s takes too many steps", t.options.Resample)
 		}
@@ -196,14 +203,38 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 	return grid, at, nil
 }
 
-// medianStep is the usual distance of rows in steps of a grid.
-func medianStep(times []float64, grid calendar) float64 {
-	var list []float64
-	for i := 1; i < len(times); i++ {
-		list = append(list, (grid.position(times[i])-grid.position(times[i-1]))/grid.step)
+// inexact is the relative error of a position, of a few roundings.
+const inexact = 0x1p-50
+
+// dates decides the order of day and month, and takes times as those of the file's own clock, where all have the same
+// offset.
+func (t *table) dates() error {
+	c := &t.clock
+	if !c.dates {
+		return nil
 	}
-	slices.Sort(list)
-	return list[len(list)/2]
+	for _, e := range t.list {
+		if e.other == nil {
+			continue
+		}
+		monthFirst, err := c.monthFirst()
+		if err != nil {
+			return faultf(t.rowPlace(e, 0), "say which comes first: --dates day-first or --dates month-first (env.dates)",
+				"%v in %s or %s", err, c.text(e.time[len(e.time)-1]), c.text(e.other[len(e.other)-1]))
+		}
+		if monthFirst {
+			e.time = e.other
+		}
+		e.other = nil
+	}
+	if c.zoned && !c.mixed && c.offset != 0 {
+		for _, e := range t.list {
+			for i := range e.time {
+				e.time[i] += c.offset
+			}
+		}
+	}
+	return nil
 }
 
 // suggestedStep is a step to resample with: the usual one.

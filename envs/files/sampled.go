@@ -3,6 +3,7 @@ package files
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // sampled is a column with its first values.
@@ -13,7 +14,10 @@ type sampled struct {
 	numbers []float64 // NaN: missing
 	numeric bool      // every value is a number
 	times   []float64 // nil: some value is no time
+	other   []float64 // the dates with the month first; nil: they are the same
+	failed  int       // how many values are no times
 	dates   bool
+	broken  bool // nearly every value is a date
 }
 
 func (c *sampled) add(text string, clock *clock, commas bool) {
@@ -24,12 +28,53 @@ func (c *sampled) add(text string, clock *clock, commas bool) {
 	if c.times == nil {
 		return
 	}
-	at, err := clock.read(text)
-	if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
-		c.times = nil
+	at, err := math.NaN(), error(nil)
+	if text != "" {
+		at, err = clock.read(text)
+	}
+	if c.dates = clock.dates; err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
+		at = math.NaN()
+		if c.failed++; c.failed > fewFailures && c.failed*failureShare > len(c.texts) {
+			c.times = nil
+			return
+		}
+	}
+	if clock.other != at && c.other == nil {
+		c.other = slices.Clone(c.times)
+	}
+	if c.times = append(c.times, at); c.other != nil {
+		c.other = append(c.other, clock.other)
+	}
+}
+
+// A column of which so many values, or fewer than one of so many, are no dates, is one of dates with faults.
+const (
+	fewFailures  = 3
+	failureShare = 10
+)
+
+// settle decides what the times are once all values are known.
+func (c *sampled) settle(clock *clock) {
+	if c.times != nil && c.failed > 0 {
+		c.broken = c.dates && c.failed*failureShare <= len(c.texts) && c.groups() > fewFailures
+		c.times, c.other = nil, nil
+	}
+	if c.times == nil || c.other == nil {
 		return
 	}
-	c.times, c.dates = append(c.times, at), clock.dates
+	monthFirst, err := clock.monthFirst()
+	if day := (&sampled{times: c.times}).grows(nil); monthFirst || err != nil && !day {
+		c.times = c.other
+	}
+}
+
+// undecided reports whether the column holds times that cannot be used as they are: none that grow, or dates with
+// faults.
+func (c *sampled) undecided() bool {
+	if c.broken {
+		return true
+	}
+	return len(c.times) > 1 && c.groups() > 1 && (c.dates || slices.Contains(onlyTimes, strings.ToLower(c.name)))
 }
 
 // blocks reports whether the rows of each group lie together.

@@ -10,7 +10,7 @@ import (
 // Kind is own data as a value of env.kind.
 func Kind() envs.Kind {
 	return envs.Kind{Name: "files", Doc: "own data", Unit: true, Settings: func() envs.Settings {
-		return &Settings{Normalise: "auto", Split: "auto", Validation: 0.1, Test: 0.1}
+		return &Settings{Normalise: "auto", Split: "auto", Dates: "auto", Validation: 0.1, Test: 0.1}
 	}}
 }
 
@@ -23,8 +23,9 @@ type Settings struct {
 	Observe       string  `yaml:"observe" bits:"same" doc:"columns (or the array) that are observed, separated by commas; empty: y, y1, y_name …"`
 	Control       string  `yaml:"control" bits:"same" doc:"columns (or the array) that are controls, separated by commas; empty: u, u1, u_name …"`
 	Label         string  `yaml:"label" bits:"same" doc:"columns (or the array) that are labels of 0 and 1, separated by commas; empty: label, label1 …"`
-	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; or two, separated by a comma: days and times of the day; empty: t"`
+	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; or two, separated by a comma: days and times of the day; none: rows are even steps; empty: t"`
 	ID            string  `yaml:"id" bits:"same" doc:"column that tells recordings apart; empty: episode"`
+	Dates         string  `yaml:"dates" values:"auto day-first month-first" bits:"same" doc:"order in dates such as 01/02/2021; auto: a date of the column decides, as 13/01/2021"`
 	Rename        string  `yaml:"rename" bits:"same" doc:"other names of arrays and columns: OLD=NEW, separated by commas"`
 	ControlsAfter bool    `yaml:"controls_after" bits:"same" doc:"u[t] acts between steps t and t+1, not between t−1 and t"`
 	Resample      string  `yaml:"resample" bits:"same" doc:"step of an even grid to which rows are brought: a number, or of dates e.g. 15min, 1d, 1mo; empty: rows are on a grid"`
@@ -43,7 +44,8 @@ type Settings struct {
 func (s *Settings) Options() (Options, error) {
 	o := Options{
 		Observe: words(s.Observe), Control: words(s.Control), Label: words(s.Label), Time: s.Time, ID: s.ID,
-		ControlsAfter: s.ControlsAfter, Resample: s.Resample, Transform: s.Transform, Cut: s.Cut, DT: s.DT,
+		ControlsAfter: s.ControlsAfter, Dates: strings.TrimPrefix(s.Dates, "auto"), Resample: s.Resample,
+		Transform: s.Transform, Cut: s.Cut, DT: s.DT,
 	}
 	for _, pair := range words(s.Rename) {
 		from, to, ok := strings.Cut(pair, "=")

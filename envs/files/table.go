@@ -32,19 +32,20 @@ type table struct {
 	clock   clock
 	dayClock
 
-	list    []*rows // in the order of their first rows
-	byID    map[string]*rows
-	last    *rows
-	hasTime bool
-	twoFold bool // days and times of the day are in two columns
-	hasID   bool
-	comma   bool // a number had a decimal comma
-	point   bool // a number had a decimal point
-	added   int  // rows that gaps of the time gave
-	sorted  int  // recordings whose rows were put in the order of time
-	dropped int  // recordings of one row
-	blanks  int  // blank lines of a table of one column
-	common  calendar
+	list     []*rows // in the order of their first rows
+	byID     map[string]*rows
+	last     *rows
+	hasTime  bool
+	twoFold  bool // days and times of the day are in two columns
+	hasID    bool
+	comma    bool // a number had a decimal comma
+	point    bool // a number had a decimal point
+	added    int  // rows that gaps of the time gave
+	sorted   int  // recordings whose rows were put in the order of time
+	dropped  int  // recordings of one row
+	blanks   int  // blank lines of a table of one column
+	rowsRead int
+	common   calendar
 }
 
 // rows are the rows of one recording.
@@ -52,6 +53,7 @@ type rows struct {
 	id    string
 	lines []int
 	time  []float64 // of two columns the days, until they are joined
+	other []float64 // the dates with the month first; nil: they are the same
 	ofDay []float64 // as dayClock.read returns them
 	part  Part
 	observations, controls,
@@ -62,7 +64,7 @@ type rows struct {
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	t := &table{
 		in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}},
-		byID: map[string]*rows{},
+		byID: map[string]*rows{}, clock: clock{order: options.Dates},
 	}
 	if err := t.readHeader(); err != nil {
 		return nil, err
@@ -102,6 +104,9 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 
 // notes say what was done to the rows.
 func (t *table) notes() {
+	if in, ok := t.in.(interface{ notes() []string }); ok {
+		t.data.Notes = append(t.data.Notes, in.notes()...)
+	}
 	note := func(n int, format string, args ...any) {
 		if n > 0 {
 			t.data.Notes = append(t.data.Notes, fmt.Sprintf(format, args...))
@@ -205,6 +210,7 @@ func (t *table) row(record []string) error {
 		t.last = e
 	}
 	e.lines = append(e.lines, t.in.row())
+	t.rowsRead++
 	for i, cell := range record {
 		if err := t.cell(i, strings.TrimSpace(cell)); err != nil {
 			return err
@@ -238,9 +244,6 @@ func (t *table) cell(i int, text string) error {
 		return nil
 	case timeOf:
 		at, err := t.clock.read(text)
-		if errors.Is(err, errAmbiguous) {
-			return t.cellFault(i, "write dates as year-month-day, e.g. 2024-12-31", "%v", err)
-		}
 		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
 			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59",
 				"%q is no time", text)
@@ -249,18 +252,46 @@ func (t *table) cell(i int, text string) error {
 			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day",
 				text)
 		}
-		e.time = append(e.time, at)
+		if t.clock.other != at && e.other == nil {
+			e.other = append([]float64{}, e.time...)
+		}
+		if e.time = append(e.time, at); e.other != nil {
+			e.other = append(e.other, t.clock.other)
+		}
 		return nil
 	}
 	v, err := t.number(text)
 	if err != nil {
-		remedy := "leave missing values empty"
-		if strings.Contains(text, ",") {
-			remedy = "write decimals with a point, or separate the columns by semicolons"
-		}
-		return t.cellFault(i, remedy, "%q is no number", text)
+		return t.cellFault(i, t.numberRemedy(text), "%q is no number", text)
 	}
 	return t.value(i, text, v)
+}
+
+// numberRemedy says what to do about a text that is no number.
+func (t *table) numberRemedy(text string) string {
+	switch {
+	case thousands(text, ',', '.'):
+		return "it has commas for thousands: leave them out"
+	case thousands(text, '.', ','):
+		return "it has points for thousands: leave them out"
+	case t.rowsRead == 1:
+		return "if the first line below the names holds units, leave it out; leave missing values empty"
+	case strings.Contains(text, ","):
+		return "write decimals with a point, or separate the columns by semicolons"
+	}
+	return "leave missing values empty"
+}
+
+// thousands reports whether a text is a number with a sign between groups of three digits, such as 50,346.00.
+func thousands(text string, group, decimal byte) bool {
+	whole, part, _ := strings.Cut(strings.TrimPrefix(text, "-"), string(decimal))
+	groups := strings.Split(whole, string(group))
+	for i, g := range groups {
+		if digits(g) != len(g) || len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 3) {
+			return false
+		}
+	}
+	return len(groups) > 1 && digits(part) == len(part)
 }
 
 // number reads a number. All numbers of a file have the same decimal sign.
@@ -281,6 +312,10 @@ func (t *table) number(text string) (float64, error) {
 
 func (t *table) value(i int, text string, v float64) error {
 	e, r := t.last, t.roles[i]
+	if math.Abs(v) >= exactly && r == observation && !floating(text) {
+		return t.cellFault(i, "subtract an offset from the column, or leave it out: --observe NAME",
+			"the whole number %s has more digits than float64 holds", text)
+	}
 	if math.IsInf(float64(float32(v)), 0) {
 		return t.cellFault(i, "leave it empty if it is missing, or scale the channel",
 			"the value %v is beyond the range of float32", v)
@@ -313,6 +348,9 @@ func (t *table) value(i int, text string, v float64) error {
 	}
 	return nil
 }
+
+// floating reports whether a number is written as one that was rounded: with a point or an exponent.
+func floating(text string) bool { return strings.ContainsAny(text, ".,eE") }
 
 func (t *table) cellFault(i int, remedy, format string, args ...any) error {
 	return faultf(fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i]), remedy, format, args...)

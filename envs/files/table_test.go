@@ -90,7 +90,7 @@ func TestTable_Resample(t *testing.T) {
 	equal(t, "controls hold", e.Controls, []float32{0, 3, 3, 4})
 	equal(t, "modes hold", e.Modes, []int32{1, 1, 1, 2})
 	d = readAs(t, Options{Resample: "0.5"}, "t,y\n0.02,1\n0.49,2\n1.05,3\n1.95,4\n")
-	equal(t, "nearest steps", d.Episodes[0].Observations, []float32{1, 2, 3, 0, 4})
+	equal(t, "steps from the first row on", d.Episodes[0].Observations, []float32{1.5, 0, 3, 4})
 	d = readAs(t, Options{Resample: "1q", Time: "t"}, "t,y\n2024-01,1\n2024-02,2\n2024-03,3\n2024-04,7\n")
 	equal(t, "quarters of months", d.Episodes[0].Observations, []float32{2, 7})
 }

@@ -15,88 +15,94 @@ type clock struct {
 	dates  bool
 	layout string // of the last date
 	digits int    // the most decimals of a number
+	base   int64  // of whole numbers beyond the digits of float64: times count from it
+	based  bool
+	// other is the last date with the month first, if day and month may change places, else the same as was read.
+	other float64
+	// wrongDay and wrongMonth are set if a date is none with the day first, or with the month first.
+	wrongDay, wrongMonth bool
+	order                string // of day and month, if it was given
+	// zoned is set if dates have an offset from UTC; offset is that of all of them, in seconds, unless zones differ.
+	zoned, mixed bool
+	offset       float64
 	// numbered is set if times are seconds since day 0, not since 1970.
 	numbered bool
 }
 
-// layouts are the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.
-var layouts = []string{
-	"2006-01-02", "20060102", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00",
-	"2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006/01/02", "2006/01/02 15:04:05",
-	"2006/01/02 15:04",
-	"02.01.2006", "02.01.2006 15:04:05", "02.01.2006 15:04", "2006-01", "2006/01", "2006M01", "2006m1", "Jan 2006",
-	"January 2006",
-	"Jan-2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006",
-}
-
-// errAmbiguous is returned for dates such as 01/02/2006, which mean one day in America and another one elsewhere.
-var errAmbiguous = errors.New("the order of day and month is not known")
-
-// read returns a time: a number as it is, a date in seconds since 1970.
+// read returns a time: a number as it is, a date in seconds since 1970 in UTC. Of a date whose day and month may change
+// places it is that with the day first: c.other is the other one, until a date of the column decides.
 func (c *clock) read(text string) (float64, error) {
 	if !c.known {
 		_, err := strconv.ParseFloat(text, 64)
 		c.known, c.dates = true, err != nil || compact(text)
 	}
 	if !c.dates {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q is no number, as the times before it are", text)
-		}
-		if _, after, ok := strings.Cut(text, "."); ok {
-			c.digits = max(c.digits, len(after))
-		}
-		return v, nil
+		return c.number(text)
 	}
-	t, err := c.date(text)
+	day, month, err := c.date(text)
 	if err != nil {
 		return 0, err
 	}
-	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
+	c.wrongDay, c.wrongMonth = c.wrongDay || day.IsZero(), c.wrongMonth || month.IsZero()
+	at := c.seconds(day)
+	if c.other = c.seconds(month); day.IsZero() {
+		at = c.other
+	} else if month.IsZero() {
+		c.other = at
+	}
+	return at, nil
 }
 
-// compact reports whether a number is a date such as 19580329, of a year that recordings have.
-func compact(text string) bool {
-	d, err := time.Parse("20060102", text)
-	return err == nil && d.Year() >= 1700 && d.Year() < 2200
+// seconds since 1970 of a date. It takes note of its zone.
+func (c *clock) seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	_, offset := t.Zone()
+	if c.zoned && float64(offset) != c.offset {
+		c.mixed = true
+	}
+	c.zoned, c.offset = true, float64(offset)
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9
 }
 
-// date reads a date in the form of the last one, or in another one.
-func (c *clock) date(text string) (time.Time, error) {
-	if c.layout != "" {
-		if t, err := time.Parse(c.layout, text); err == nil {
-			return t, nil
-		}
+// number reads a time that is a number. Whole ones beyond the digits of float64, as nanoseconds, count from the first.
+func (c *clock) number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number, as the times before it are", text)
 	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			c.layout = layout
-			return t, nil
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && (c.based || math.Abs(v) >= exactly) {
+		if !c.based {
+			c.base, c.based = whole, true
 		}
+		v = float64(whole - c.base)
 	}
-	if t, ok := quarter(text); ok {
-		return t, nil
+	if _, after, ok := strings.Cut(text, "."); ok {
+		c.digits = max(c.digits, len(after))
 	}
-	for _, layout := range []string{"01/02/2006", "02/01/2006", "1/2/2006", "2/1/2006", "1/2/06", "2/1/06"} {
-		if len(text) < 6 {
-			break
-		}
-		if _, err := time.Parse(layout, strings.Fields(text)[0]); err == nil {
-			return time.Time{}, fmt.Errorf("%q: %w", text, errAmbiguous)
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is neither a number nor a date", text)
+	c.other = v
+	return v, nil
 }
 
-// quarter reads 1959Q1, 1959-Q1 and 1959 q1: the first day of the quarter.
-func quarter(text string) (time.Time, bool) {
-	year, rest, ok := strings.Cut(strings.ToUpper(text), "Q")
-	y, err := strconv.Atoi(strings.TrimRight(year, " -:"))
-	if !ok || err != nil || len(rest) != 1 || rest[0] < '1' || rest[0] > '4' || y < 1 || y > 9999 {
-		return time.Time{}, false
+// exactly is the largest whole number up to which float64 holds every one.
+const exactly = 1 << 53
+
+// monthFirst says whether the dates of a column have the month first; an error if nothing decides.
+func (c *clock) monthFirst() (bool, error) {
+	switch {
+	case c.wrongDay && c.wrongMonth:
+		return false, errors.New("some dates have the day first, and some the month")
+	case c.order == MonthFirst && c.wrongMonth, c.order == DayFirst && c.wrongDay:
+		return false, fmt.Errorf("the dates are not %s", c.order)
+	case c.order != "":
+		return c.order == MonthFirst, nil
+	case c.wrongDay:
+		return true, nil
+	case c.wrongMonth:
+		return false, nil
 	}
-	return time.Date(y, time.Month(3*int(rest[0]-'1')+1), 1, 0, 0, 0, 0, time.UTC), true
+	return false, errAmbiguous
 }
 
 // A calendar says how many steps lie between two times of an even grid.
@@ -124,6 +130,9 @@ func (c calendar) position(t float64) float64 {
 		days := math.Floor(t/day) + 3 // 1970 began on a Thursday
 		week, weekday := math.Floor(days/7), math.Mod(math.Mod(days, 7)+7, 7)
 		return 5*week + min(weekday, 5) + (t-day*math.Floor(t/day))/day
+	}
+	if c.unit == "week" { // from Monday to Sunday
+		t += 3 * day // 1970 began on a Thursday
 	}
 	return t / secondsOf[c.unit]
 }

@@ -80,6 +80,7 @@ func Reading(o files.Options) []string {
 	set("control", strings.Join(o.Control, ","))
 	set("label", strings.Join(o.Label, ","))
 	set("time", o.Time)
+	set("dates", o.Dates)
 	set("id", o.ID)
 	var renames []string
 	for from, to := range o.Rename {

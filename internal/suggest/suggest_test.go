@@ -105,10 +105,10 @@ func containsEach(settings, want string) bool {
 // TestReading: settings read files as the options do.
 func TestReading(t *testing.T) {
 	o := files.Options{
-		Observe: []string{"a", "b"}, Control: []string{"c"}, Label: []string{"d"}, Time: "e", ID: "f", Rename: map[string]string{"x": "y", "p": "q"},
+		Observe: []string{"a", "b"}, Control: []string{"c"}, Label: []string{"d"}, Time: "e", Dates: files.DayFirst, ID: "f", Rename: map[string]string{"x": "y", "p": "q"},
 		ControlsAfter: true, Resample: "1d", Transform: "log", Cut: 5, DT: 0.5,
 	}
-	want := "env.observe=a,b env.control=c env.label=d env.time=e env.id=f env.rename=p=q,x=y env.controls_after=true env.resample=1d env.transform=log env.cut=5 env.interval=0.5"
+	want := "env.observe=a,b env.control=c env.label=d env.time=e env.dates=day-first env.id=f env.rename=p=q,x=y env.controls_after=true env.resample=1d env.transform=log env.cut=5 env.interval=0.5"
 	if got := strings.Join(Reading(o), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

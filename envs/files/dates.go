@@ -1,0 +1,193 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parts of the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.
+var (
+	dayLayouts = []string{
+		"2006-01-02", "2006/01/02", "2006.01.02", "20060102", "02.01.2006", "2.1.2006", "2 Jan 2006", "2 January 2006",
+		"2-Jan-2006", "2-Jan-06", "02Jan2006", "Jan 2, 2006", "January 2, 2006", "Mon, 2 Jan 2006",
+	}
+	hourLayouts = []string{
+		"", " 15:04:05", "T15:04:05", " 15:04", "T15:04", " 3:04:05 PM", " 3:04 PM", " 3:04:05PM", " 3:04PM", "T150405",
+	}
+	zoneLayouts  = []string{"", "Z07:00", "-0700", " -0700", " Z07:00", "-07"}
+	monthLayouts = []string{
+		"2006-01", "2006/01", "2006M01", "2006M1", "Jan 2006", "January 2006", "Jan-2006", "Jan-06", "Jan 06",
+	}
+)
+
+// errAmbiguous is returned for dates such as 01/02/2006, which mean one day in America and another one elsewhere, where
+// no other date of the column decides.
+var errAmbiguous = errors.New("the order of day and month is not known")
+
+// Orders of day and month in dates such as 13/01/2021.
+const (
+	DayFirst   = "day-first"
+	MonthFirst = "month-first"
+)
+
+// date reads a date in the form of the last one, or in another one. If day and month may change places, other is the
+// date with the month first, and the first result that with the day first; a zero one is no date.
+func (c *clock) date(text string) (at, other time.Time, err error) {
+	text = plainZone(text)
+	if c.layout != "" {
+		if t, err := time.Parse(c.layout, text); err == nil {
+			return t, t, nil
+		}
+	}
+	if day, rest, ok := orderedDate(text); ok {
+		at, _ = c.search(day + rest)
+		if month, rest, ok := swapped(text); ok {
+			other, _ = c.search(month + rest)
+		}
+		c.layout = ""
+		if at.IsZero() && other.IsZero() {
+			return at, other, fmt.Errorf("%q is no date", text)
+		}
+		return at, other, nil
+	}
+	if t, leap := leapSecond(text); leap {
+		at, err = c.search(t)
+		at = at.Add(time.Second)
+		c.layout = ""
+		return at, at, err
+	}
+	at, err = c.search(text)
+	return at, at, err
+}
+
+// search tries all forms.
+func (c *clock) search(text string) (time.Time, error) {
+	for _, zone := range zoneLayouts {
+		for _, hour := range hourLayouts {
+			if hour == "" && zone != "" {
+				continue
+			}
+			for _, day := range dayLayouts {
+				if t, err := time.Parse(day+hour+zone, text); err == nil {
+					c.layout = day + hour + zone
+					return t, nil
+				}
+			}
+		}
+	}
+	for _, layout := range monthLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			c.layout = layout
+			return t, nil
+		}
+	}
+	for _, read := range []func(string) (time.Time, bool){quarter, isoWeek} {
+		if t, ok := read(text); ok {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a number nor a date", text)
+}
+
+// plainZone writes the words for the zone of Greenwich, and am and pm, as the layouts do.
+func plainZone(text string) string {
+	for _, zone := range []string{" UTC", " GMT", " utc", " Z"} {
+		if day, ok := strings.CutSuffix(text, zone); ok {
+			return day + "Z"
+		}
+	}
+	for _, half := range []string{"am", "pm", "a.m.", "p.m."} {
+		if hour, ok := strings.CutSuffix(text, half); ok && strings.Contains(hour, ":") {
+			return hour + strings.ToUpper(strings.ReplaceAll(half, ".", ""))
+		}
+	}
+	return text
+}
+
+// orderedDate writes a date such as 13/01/2021 or 13-01-21, with whatever follows, as 2021-01-13: the day first. A part
+// above its range gives no date when it is parsed.
+func orderedDate(text string) (day, rest string, ok bool) { return reordered(text, false) }
+
+// swapped is orderedDate with the month first.
+func swapped(text string) (day, rest string, ok bool) { return reordered(text, true) }
+
+func reordered(text string, monthFirst bool) (day, rest string, ok bool) {
+	end := strings.IndexAny(text, " T")
+	if end < 0 {
+		end = len(text)
+	}
+	head, rest := text[:end], text[end:]
+	parts := strings.FieldsFunc(head, func(r rune) bool { return r == '/' || r == '-' })
+	if len(parts) != 3 || len(head) != len(parts[0])+len(parts[1])+len(parts[2])+2 || len(parts[0]) > 2 {
+		return "", "", false
+	}
+	var n [3]int
+	for i, p := range parts {
+		v, err := strconv.Atoi(p)
+		if err != nil || len(p) > 2 && (i < 2 || len(p) != 4) {
+			return "", "", false
+		}
+		n[i] = v
+	}
+	if len(parts[2]) == 2 { // as time.Parse: 69 to 99 are of the last century
+		n[2] += 2000
+		if n[2] >= 2069 {
+			n[2] -= 100
+		}
+	}
+	if monthFirst {
+		n[0], n[1] = n[1], n[0]
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", n[2], n[1], n[0]), rest, true
+}
+
+// leapSecond writes a second 60 as 59.
+func leapSecond(text string) (string, bool) {
+	i := strings.Index(text, ":60")
+	if i < 0 || strings.Count(text[:i], ":") == 0 {
+		return "", false
+	}
+	return text[:i] + ":59" + text[i+3:], true
+}
+
+// quarter reads 1959Q1, 1959-Q1 and 1959 q1: the first day of the quarter.
+func quarter(text string) (time.Time, bool) {
+	year, rest, ok := strings.Cut(strings.ToUpper(text), "Q")
+	y, err := strconv.Atoi(strings.TrimRight(year, " -:"))
+	if !ok || err != nil || len(rest) != 1 || rest[0] < '1' || rest[0] > '4' || y < 1 || y > 9999 {
+		return time.Time{}, false
+	}
+	return time.Date(y, time.Month(3*int(rest[0]-'1')+1), 1, 0, 0, 0, 0, time.UTC), true
+}
+
+// isoWeek reads 2020-W02, 2020W02 and 2020-W02-3: the Monday of the week, or its day of that number.
+func isoWeek(text string) (time.Time, bool) {
+	year, rest, ok := strings.Cut(strings.ToUpper(text), "W")
+	y, err := strconv.Atoi(strings.TrimRight(year, " -"))
+	if !ok || err != nil || y < 1 || y > 9999 || len(rest) < 2 {
+		return time.Time{}, false
+	}
+	week, err := strconv.Atoi(rest[:2])
+	weekday := 1
+	if tail := strings.TrimPrefix(rest[2:], "-"); tail != "" && err == nil {
+		weekday, err = strconv.Atoi(tail)
+	}
+	if err != nil || week < 1 || week > 53 || weekday < 1 || weekday > 7 {
+		return time.Time{}, false
+	}
+	fourth := time.Date(y, 1, 4, 0, 0, 0, 0, time.UTC) // always in week 1
+	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7+7*(week-1))
+	if _, w := monday.ISOWeek(); w != week {
+		return time.Time{}, false
+	}
+	return monday.AddDate(0, 0, weekday-1), true
+}
+
+// compact reports whether a number is a date such as 19580329, of a year that recordings have.
+func compact(text string) bool {
+	d, err := time.Parse("20060102", text)
+	return err == nil && d.Year() >= 1700 && d.Year() < 2200
+}

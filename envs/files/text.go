@@ -1,0 +1,44 @@
+package files
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf8"
+)
+
+// returns reads text whose lines end in a carriage return alone.
+type returns struct{ r io.Reader }
+
+func (t returns) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	for i := range p[:n] {
+		if p[i] == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
+}
+
+// western reads text in Windows-1252, which is Latin-1 with more signs, as UTF-8.
+type western struct{ r io.Reader }
+
+// signs are those of Windows-1252 from 0x80 to 0x9f; five of these bytes are none.
+const signs = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ"
+
+func (t western) Read(p []byte) (int, error) {
+	if len(p) < utf8.UTFMax {
+		return 0, io.ErrShortBuffer
+	}
+	raw := make([]byte, len(p)/utf8.UTFMax)
+	n, err := t.r.Read(raw)
+	table := []rune(signs)
+	var b bytes.Buffer
+	for _, v := range raw[:n] {
+		if v >= 0x80 && v < 0xa0 {
+			b.WriteRune(table[v-0x80])
+		} else {
+			b.WriteRune(rune(v))
+		}
+	}
+	return copy(p, b.Bytes()), err
+}
