@@ -148,6 +148,8 @@ func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trai
 		err = config.Hint(config.Usagef("run %s was trained on a simulator: say what data", run.Info().Name),
 			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out",
 				"some.npz"))
+	case how.Truth != "":
+		err = dataFault(err)
 	case err != nil && config.HintOf(err) == "" && !errors.Is(err, config.ErrUsage):
 		err = config.Hint(err, "give the files with --data")
 	}

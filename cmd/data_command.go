@@ -28,6 +28,7 @@ type readFlags struct {
 	observe, control, label []string
 	time, id, resample      string
 	dates                   string
+	truth                   string // only segment has the flag
 	transform               string // only data info has the flag
 	rename                  map[string]string
 	controlsAfter           bool
@@ -74,7 +75,7 @@ func (f *readFlags) options() (files.Options, error) {
 	}
 	return files.Options{
 		Observe: f.observe, Control: f.control, Label: f.label, Time: f.time, ID: f.id, Resample: f.resample,
-		Dates: f.dates, Transform: f.transform,
+		Dates: f.dates, Transform: f.transform, Truth: f.truth,
 		Rename: f.rename, ControlsAfter: f.controlsAfter, Cut: f.cut, DT: f.dt, Limit: f.limit,
 	}, nil
 }

@@ -114,13 +114,21 @@ func (a *app) segmentCommand() *cobra.Command {
 regimes last, what follows what, and the linear system of each with its eigenvalues,
 time constants and periods. Files hold probability [steps, regimes] and regime [steps],
 and for each regime A, B, bias, Q, eigenvalues, time_constants, periods, dwell_mean,
-dwell_median, visits and steps, and transitions [regimes, regimes].`,
-		"  "+a.invoked+" segment mine --out regimes.npz,regimes.svg",
+dwell_median, visits and steps, and transitions [regimes, regimes].
+
+Data that hold the true regime of each step, in z or the column of --truth, score the
+regimes that were found: accuracy under the best one-to-one match, NMI, ARI and the F1
+of boundaries.`,
+		"  "+a.invoked+" segment mine --out regimes.npz,regimes.svg\n  "+a.invoked+" segment mine --data "+
+			"labelled.csv --truth mode",
 		a.about(&f, func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error) {
 			return run.SegmentAll(list, c, f.seed)
 		}))
 	f.add(c, "segment")
 	a.jsonFlag(c)
+	c.Flags().StringVar(&f.reading.truth, "truth", "", "`COLUMN` (or the array) of the true regime of each step, whole "+
+		"numbers (default: z)")
+	c.RegisterFlagCompletionFunc("truth", completeColumns(false))
 	return c
 }
 

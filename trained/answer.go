@@ -27,6 +27,8 @@ type Answer struct {
 	Report []byte     // JSON in place of the arrays; nil: there is none
 	Figure *figure.Figure
 
+	Verdict []string // for the eye, above all tables
+
 	Above eval.Table // for the eye, above Table; without rows: there is none
 }
 
@@ -53,8 +55,13 @@ func CheckEnding(path string) error {
 	return nil
 }
 
-// WriteText prints the tables for the eye.
+// WriteText prints the verdict and the tables for the eye.
 func (a *Answer) WriteText(w io.Writer) error {
+	for _, line := range a.Verdict {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return fmt.Errorf("write verdict: %w", err)
+		}
+	}
 	if len(a.Above.Rows) > 0 {
 		if err := a.Above.WriteText(w); err != nil {
 			return err

@@ -12,7 +12,8 @@ import (
 
 // Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each.
 // Arrays are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q,
-// eigenvalues (real, imaginary), time_constants and periods, and transitions [M,M].
+// eigenvalues (real, imaginary), time_constants and periods, transitions [M,M] and regimes_used, their perplexity. If
+// every recording has labels, they are scored too: see agree.
 func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
 	m := len(list[0].Probability[0])
 	T, lengths := longest(of)
@@ -23,6 +24,9 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	for i, s := range list {
 		all.add(i, "probability", s.Probability, T, m)
 		all.ints(i, "regime", s.Regime, T)
+		if labelled(of) {
+			all.ints(i, "truth", of[i].Truth, T)
+		}
 		sequences = append(sequences, s.Regime)
 		regimes := make([][]float64, len(s.Regime))
 		for t, k := range s.Regime {
@@ -38,6 +42,8 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	dwells, counts := eval.Dwells(sequences, m), eval.Transitions(sequences, m)
 	a.Arrays = append(all.finish(lengths), regimeArrays(dwells, counts, systems)...)
 	a.Table = regimeTable(dwells, counts, systems, c)
+	a.use(dwells)
+	a.agree(of, sequences, m)
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn

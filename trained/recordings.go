@@ -81,6 +81,9 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 		return list, columns, r.Fits(columns)
 	}
 	list, columns, err := r.Recordings()
+	if err == nil && s.How.Truth != "" {
+		err = r.label(list, s.How.Truth)
+	}
 	if err != nil || s.Part == "" {
 		return Join(list), columns, err
 	}
@@ -93,6 +96,18 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 		return nil, columns, config.Usagef("--part %s: the run has no such recordings", s.Part)
 	}
 	return list, columns, nil
+}
+
+// label gives the run's own recordings the labels of a column.
+func (r *Run) label(list []Recording, column string) error {
+	modes, err := job.Modes(r.config, column)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Truth = whole(modes[i])
+	}
+	return nil
 }
 
 // Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
@@ -111,6 +126,7 @@ func Join(list []Recording) []Recording {
 		name, _, _ := strings.Cut(w.Name, ", steps ")
 		w.Name, w.Part = name, files.Unassigned
 		w.Observations, w.Controls = slices.Concat(w.Observations, r.Observations), slices.Concat(w.Controls, r.Controls)
+		w.Truth = slices.Concat(w.Truth, r.Truth)
 	}
 	return whole
 }
@@ -121,7 +137,7 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	var list []Recording
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
-		r := Recording{Name: e.Source, Part: e.Part, Series: Series{
+		r := Recording{Name: e.Source, Part: e.Part, Truth: whole(e.Modes), Series: Series{
 			Observations: rows(e.Observations, d.Spec.Observation),
 			Controls:     rows(e.Controls, d.Spec.Control),
 		}}
@@ -139,6 +155,14 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 		list = append(list, r)
 	}
 	return list, columnsOf(d)
+}
+
+func whole(modes []int32) []int {
+	var list []int
+	for _, z := range modes {
+		list = append(list, int(z))
+	}
+	return list
 }
 
 // columnsOf are the columns of a data set; the pixels of images have no names.

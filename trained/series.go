@@ -22,6 +22,8 @@ type Recording struct {
 	Series
 	Name string     // where it was read from
 	Part files.Part // of the split of the run that it belongs to
+	// Truth is the true regime of each step, where the data say it; nil: unknown.
+	Truth []int
 
 	continues bool // the one before it in the list
 }

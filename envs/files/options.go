@@ -16,6 +16,9 @@ type Options struct {
 	Time, ID string
 	// Dates is DayFirst or MonthFirst for dates such as 01/02/2021; empty: a date of the column decides, as 13/01/2021.
 	Dates string
+	// Truth names the column (or the array [N,T]) of whole numbers that is read as the true mode of each step, in place
+	// of z.
+	Truth string
 	// Rename maps names of arrays and columns in the file to names of the convention.
 	Rename map[string]string
 	// ControlsAfter is set if u[t] acts between steps t and t+1, as in reinforcement learning. Controls are then moved
@@ -54,6 +57,7 @@ func (o Options) Or(other Options) Options {
 	}
 	o.Dates = cmp.Or(o.Dates, other.Dates)
 	o.Time, o.ID = cmp.Or(o.Time, other.Time), cmp.Or(o.ID, other.ID)
+	o.Truth = cmp.Or(o.Truth, other.Truth)
 	o.Resample, o.Transform = cmp.Or(o.Resample, other.Resample), cmp.Or(o.Transform, other.Transform)
 	o.Cut, o.DT = cmp.Or(o.Cut, other.Cut), cmp.Or(o.DT, other.DT)
 	o.ControlsAfter = o.ControlsAfter || other.ControlsAfter
@@ -102,6 +106,7 @@ func (o Options) asked() []struct{ flag, name string } {
 		add("time", words(o.Time)...)
 	}
 	add("id", o.ID)
+	add("truth", o.Truth)
 	add("rename", slices.Sorted(maps.Keys(o.Rename))...)
 	return list
 }
@@ -123,6 +128,8 @@ func (o Options) column(name string) (role, string) {
 		return timeOf, "t"
 	case o.ID != "" && name == o.ID:
 		return episodeID, "episode"
+	case o.Truth != "" && name == o.Truth:
+		return modeOf, "z"
 	}
 	to, renamed := o.Rename[name]
 	if !renamed {
@@ -130,7 +137,8 @@ func (o Options) column(name string) (role, string) {
 	}
 	r := roleOf(to)
 	replaced := r == observation && o.Observe != nil || r == control && o.Control != nil || r == label && o.Label != nil ||
-		r == timeOf && o.Time != "" || r == episodeID && o.ID != ""
+		r == timeOf && o.Time != "" || r == episodeID && o.ID != "" ||
+		r == modeOf && o.Truth != ""
 	if replaced && !renamed {
 		r = unused
 	}
@@ -158,12 +166,14 @@ func (o Options) array(name string) string {
 		return "u"
 	case slices.Contains(o.Label, name):
 		return "labels"
+	case o.Truth != "" && name == o.Truth:
+		return "z"
 	}
 	if to, ok := o.Rename[name]; ok {
 		return to
 	}
 	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil ||
-		name == "labels" && o.Label != nil
+		name == "labels" && o.Label != nil || name == "z" && o.Truth != ""
 	if replaced {
 		return ""
 	}

@@ -40,24 +40,9 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, nil
 	}
 	*c = c.Clone() // a copy: the caller's settings stay unchanged
-	paths, err := absolutePaths(own(*c))
+	set, err := readOwn(own(*c), "")
 	if err != nil {
 		return nil, err
-	}
-	how, err := own(*c).Options()
-	if err != nil {
-		return nil, err
-	}
-	set, err := files.Read(paths, how)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: "+
-			"switchyard data info")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read env.files: %w", err)
-	}
-	if set, err = own(*c).Divided(set); err != nil {
-		return nil, fmt.Errorf("split env.files: %w", err)
 	}
 	split, err := divide(*c, set)
 	if err != nil {
@@ -84,6 +69,32 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	d.Values = set.Observed(split.Training...)
 	d.Short, err = describe(c, set, split)
 	return d, err
+}
+
+// readOwn reads the files of a run, with those parts divided that a split by time gives, and makes env.files absolute.
+// truth names the column of true modes, if it is not z.
+func readOwn(s *files.Settings, truth string) (*files.Dataset, error) {
+	paths, err := absolutePaths(s)
+	if err != nil {
+		return nil, err
+	}
+	how, err := s.Options()
+	if err != nil {
+		return nil, err
+	}
+	how.Truth = truth
+	set, err := files.Read(paths, how)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: "+
+			"switchyard data info")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read env.files: %w", err)
+	}
+	if set, err = s.Divided(set); err != nil {
+		return nil, fmt.Errorf("split env.files: %w", err)
+	}
+	return set, nil
 }
 
 // absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the command.

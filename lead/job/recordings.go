@@ -49,3 +49,21 @@ func recordings(c *config.Config, scale []byte) (*protocol.Recordings, error) {
 	}
 	return &protocol.Recordings{Set: d.set, Split: split, Scale: d.scale}, nil
 }
+
+// Modes reads the true modes of the steps of each of Recordings, from the column (or array) truth of the same files.
+// It returns a usage error for a column that the run observes or takes as a control.
+func Modes(c config.Config, truth string) ([][]int32, error) {
+	c = c.Clone()
+	set, err := readOwn(own(c), truth)
+	if err != nil {
+		return nil, err
+	}
+	if set.Spec.Observation != own(c).Observations || set.Spec.Control != own(c).Controls {
+		return nil, config.Usagef("--truth %s: the run was trained on it, so it is no label", truth)
+	}
+	var modes [][]int32
+	for i := range set.Episodes {
+		modes = append(modes, set.Episodes[i].Modes)
+	}
+	return modes, nil
+}

@@ -1,0 +1,51 @@
+package trained_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/trained"
+)
+
+func arrays(a *trained.Answer) map[string]trained.Array {
+	list := map[string]trained.Array{}
+	for _, x := range a.Arrays {
+		list[x.Name] = x
+	}
+	return list
+}
+
+// Labels are compared with regimes, whatever the numbers of both, and a run that does not switch says so.
+func TestSegmentations_AgainstLabels(t *testing.T) {
+	of := []trained.Recording{{
+		Series: trained.Series{Observations: [][]float64{{1}, {2}, {3}, {4}}}, Truth: []int{7, 7, 3, 3},
+	}}
+	for _, c := range []struct {
+		regime   []int
+		accuracy float64
+		want     []string
+	}{
+		{[]int{1, 1, 0, 0}, 1, []string{"2 of 3 regimes are in use; one holds 50 % of the time.", "accuracy 1.000 (the most frequent label alone: 0.500)"}},
+		{[]int{2, 2, 2, 2}, 0.5, []string{"1 of 3 regimes is in use; one holds 100 % of the time: this run", "NMI 0.000"}},
+	} {
+		found := []trained.Segmentation{{Regime: c.regime, Probability: [][]float64{{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}}}}
+		answer := trained.Segmentations(of, found, nil, trained.Columns{})
+		said := strings.Join(answer.Verdict, "\n")
+		for _, want := range c.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%v: %q is missing in %q", c.regime, want, said)
+			}
+		}
+		if got := arrays(answer)["accuracy"].Values[0]; got != c.accuracy {
+			t.Errorf("%v: accuracy %v, want %v", c.regime, got, c.accuracy)
+		}
+		if got := arrays(answer)["truth"].Ints; len(got) != 4 || got[0] != 7 {
+			t.Errorf("the file has the labels %v", got)
+		}
+	}
+	of[0].Truth = nil
+	found := []trained.Segmentation{{Regime: []int{0, 0, 0, 1}, Probability: [][]float64{{1, 0}, {1, 0}, {1, 0}, {0, 1}}}}
+	if _, ok := arrays(trained.Segmentations(of, found, nil, trained.Columns{}))["accuracy"]; ok {
+		t.Error("without labels there is an accuracy")
+	}
+}
