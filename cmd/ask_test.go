@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,6 +120,19 @@ func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
 	shapes = ask("segment", "--part", "training")
 	wantShape(t, shapes, "length", 10)
 
+	text, err := os.ReadFile(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i := range lines {
+		lines[i] += map[bool]string{true: ",mode", false: "," + strconv.Itoa(i%2)}[i == 0]
+	}
+	shapes = ask("segment", "--data", c.write("labelled.csv", strings.Join(lines, "\n")+"\n"), "--truth", "mode")
+	wantShape(t, shapes, "truth", T)
+	wantShape(t, shapes, "contingency", 2, 3)
+	wantShape(t, shapes, "accuracy")
+
 	shapes = ask("filter", "--in", one)
 	wantShape(t, shapes, "mean", T, 3)
 	shapes = ask("smooth", "--data", one)
@@ -172,6 +186,7 @@ func TestAsk_Refuses(t *testing.T) {
 		{"forecast own --horizon 1 --controls " + text, exitData, []string{"line 2, column force", `"one" is no number`}},
 		{"forecast own --horizon 1 --controls " + other, exitData, []string{"there is no column force"}},
 		{"forecast linear", exitUsage, []string{"was trained on a simulator", "data generate fhn --episodes 1"}},
+		{"segment own --truth mode", exitData, []string{"--truth mode", "there is no such column; there are"}},
 		{"segment linear --data " + other, exitData, []string{"the model takes 2"}},
 		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds, trslds and arhmm do"}},
 		{"forecast own --data a.csv --in b.csv", exitUsage, []string{"give one of them"}},
