@@ -32,7 +32,8 @@ func (a *Answer) use(dwells []eval.Dwell) {
 	if used == 1 {
 		verb = "is"
 	}
-	line := fmt.Sprintf("%d of %d regimes %s in use; one holds %.0f %% of the time", used, len(dwells), verb, 100*most/total)
+	line := fmt.Sprintf("%d of %d regimes %s in use; one holds %.0f %% of the time", used, len(dwells), verb,
+		100*most/total)
 	if most >= dominant*total {
 		line += ": this run does not divide the data. Train several seeds with model.switching=categorical, and take the " +
 			"one with the best bound (docs/models.md)"
@@ -45,8 +46,8 @@ func labelled(of []Recording) bool {
 }
 
 // agree scores regimes against labels, if every recording has them. Arrays are accuracy, majority (that of one regime
-// for all steps), nmi, ari, boundary_f1, labels [L] in ascending order, contingency [L,M], match [L], the regime of each
-// label or −1, and recall [L].
+// for all steps), nmi, ari, boundary_f1, labels [L] in ascending order, contingency [L,M], match [L], the regime of
+// each label or −1, and recall [L].
 func (a *Answer) agree(of []Recording, regimes [][]int, m int) {
 	if !labelled(of) {
 		return
@@ -68,8 +69,8 @@ func (a *Answer) agree(of []Recording, regimes [][]int, m int) {
 	a.Arrays = append(a.Arrays, scalar("accuracy", g.Accuracy), scalar("majority", g.Majority), scalar("nmi", g.NMI),
 		scalar("ari", g.ARI), scalar("boundary_f1", g.BoundaryF1), labels, table, match,
 		Array{Name: "recall", Shape: []int{n}, Values: g.Recall})
-	a.Verdict = append(a.Verdict, fmt.Sprintf("Against the labels: accuracy %.3f (the most frequent label alone: %.3f), NMI "+
-		"%.3f, ARI %.3f, boundary F1 %.3f within ±%d steps.", g.Accuracy, g.Majority, g.NMI, g.ARI, g.BoundaryF1,
+	a.Verdict = append(a.Verdict, fmt.Sprintf("Against the labels: accuracy %.3f (the most frequent label alone: %.3f), "+
+		"NMI %.3f, ARI %.3f, boundary F1 %.3f within ±%d steps.", g.Accuracy, g.Majority, g.NMI, g.ARI, g.BoundaryF1,
 		eval.BoundaryTolerance))
 }
 
