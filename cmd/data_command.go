@@ -46,6 +46,7 @@ func (f *readFlags) add(c *cobra.Command) {
 		"label ...)")
 	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates; or DAY,CLOCK; or none (default: t)")
 	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` in dates such as 01/02/2021: day-first or month-first")
+	c.RegisterFlagCompletionFunc("dates", completeWords([]string{files.DayFirst, files.MonthFirst}))
 	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that tells recordings apart (default: episode)")
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even grid: a number, or of dates 15min, 1d, 1mo ...")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")

@@ -150,7 +150,7 @@ func TestFlags_EachIsUsed(t *testing.T) {
 	}
 	tablePath := c.write("table.csv", table)
 	for i := range lines {
-		lines[i] = strings.ReplaceAll(lines[i], "READ", "--observe position,speed --control force --label touch --time when --id who --resample 1 --dt 1")
+		lines[i] = strings.ReplaceAll(lines[i], "READ", "--observe position,speed --control force --label touch --time when --id who --resample 1 --dt 1 --dates day-first")
 	}
 	places := strings.NewReplacer("TABLE", tablePath, "DATA", data, "ONE", filepath.Join(data, "e03.csv"), "OTHER", other, "OUT", out)
 	used := map[string]bool{}
