@@ -27,7 +27,6 @@ type runComputer struct {
 	run    *trained.Run
 	online *trained.Online // nil: the family filters whole series only
 	nu     int
-	limit  int // observations that such a family filters again
 }
 
 func newComputer(run *trained.Run) (*runComputer, sizes, error) {

@@ -34,7 +34,6 @@ type parquetColumn struct {
 	unit     time.Duration // of timestamps; 0: it holds none
 	unsigned bool          // whole numbers have no sign
 	half     bool          // two bytes are a number
-	skipped  bool          // it holds lists, records or decimals
 }
 
 func newParquetRows(f *os.File) (in *parquetRows, err error) {
