@@ -131,7 +131,7 @@ func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contact
 		}
 	}
 	all := len(r.Contacts) * m
-	r.Perplexity = sums.estimate(func(s []float64) float64 { return math.Exp(entropy(s[all:])) })
+	r.Perplexity = sums.estimate(func(s []float64) float64 { return InUse(s[all:]) })
 	for i := range m {
 		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 { return s[all+i] / total(s[all:]) }))
 	}

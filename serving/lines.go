@@ -62,10 +62,7 @@ func Lines(run *trained.Run, in io.Reader, to io.Writer) error {
 		if err != nil {
 			return fault(err)
 		}
-		o := trained.Observation{Controls: q.Controls}
-		for _, v := range q.Observation {
-			o.Values = append(o.Values, float64(v))
-		}
+		o := trained.Observation{Values: number.Floats(q.Observation), Controls: q.Controls}
 		if err := online.Step([]*trained.State{state}, []trained.Observation{o}); err != nil {
 			return fault(err)
 		}

@@ -13,10 +13,7 @@ type Number = number.Number
 func missing(x [][]Number) [][]float64 {
 	y := make([][]float64, len(x))
 	for i, row := range x {
-		y[i] = make([]float64, len(row))
-		for j, v := range row {
-			y[i][j] = float64(v)
-		}
+		y[i] = number.Floats(row)
 	}
 	return y
 }
@@ -31,10 +28,7 @@ type FilterRequest struct {
 
 // at is observation i.
 func (r *FilterRequest) at(i int) trained.Observation {
-	o := trained.Observation{Values: make([]float64, len(r.Observations[i]))}
-	for c, v := range r.Observations[i] {
-		o.Values[c] = float64(v)
-	}
+	o := trained.Observation{Values: number.Floats(r.Observations[i])}
 	if r.Controls != nil {
 		o.Controls = r.Controls[i]
 	}

@@ -67,8 +67,8 @@ type storedState struct {
 func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
 		s.Steps, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
-		number.List(s.Noise), number.Table(s.past), s.first.T, wide(s.first.Observations), wide(s.first.Controls), wide(s.z),
-		wide(s.switched),
+		number.List(s.Noise), number.Table(s.past), s.first.T, number.List32(s.first.Observations),
+		number.List32(s.first.Controls), number.List32(s.z), number.List32(s.switched),
 	})
 }
 
@@ -80,9 +80,13 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	}
 	*s = State{
 		Steps: t.Steps, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
-		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: narrow(t.Z), switched: narrow(t.Switched),
+		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: number.Floats32(t.Z),
 	}
-	s.first.T, s.first.B, s.first.Observations, s.first.Controls = t.T, 1, narrow(t.First), narrow(t.FirstControls)
+	if len(t.Switched) > 0 { // nil until a switch led to the state
+		s.switched = number.Floats32(t.Switched)
+	}
+	s.first.T, s.first.B = t.T, 1
+	s.first.Observations, s.first.Controls = number.Floats32(t.First), number.Floats32(t.FirstControls)
 	for _, row := range t.Past {
 		s.past = append(s.past, number.Floats(row))
 	}
@@ -112,22 +116,6 @@ func (o *Online) Check(s *State) error {
 	}
 	s.first.NX, s.first.NU = d.NX, d.NU
 	return nil
-}
-
-func wide(x []float32) []number.Number {
-	y := make([]number.Number, len(x))
-	for i, v := range x {
-		y[i] = number.Number(v)
-	}
-	return y
-}
-
-func narrow(x []number.Number) []float32 {
-	var y []float32 // nil if it is empty
-	for _, v := range x {
-		y = append(y, float32(v))
-	}
-	return y
 }
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.

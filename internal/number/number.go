@@ -39,6 +39,9 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 // List are numbers as those of a message or a file.
 func List(x []float64) []Number { return list[Number](x) }
 
+// List32 are the same, of numbers in float32.
+func List32(x []float32) []Number { return list[Number](x) }
+
 // Table are rows of numbers as those of a message or a file.
 func Table(x [][]float64) [][]Number {
 	y := make([][]Number, len(x))
@@ -51,8 +54,11 @@ func Table(x [][]float64) [][]Number {
 // Floats are the numbers of a message or a file to compute with.
 func Floats(x []Number) []float64 { return list[float64](x) }
 
+// Floats32 are the same, rounded to float32.
+func Floats32(x []Number) []float32 { return list[float32](x) }
+
 // list converts numbers. An empty list stays one: it is not null.
-func list[B, A ~float64](x []A) []B {
+func list[B, A ~float32 | ~float64](x []A) []B {
 	y := make([]B, len(x))
 	for i, v := range x {
 		y[i] = B(v)
