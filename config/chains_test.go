@@ -40,12 +40,16 @@ func fitters(t *testing.T) []string {
 // tiny is a run of three chains in two rounds.
 var tiny = []string{"env.episodes=6", "env.length=20", "model.leaves=3", "model.chains=3", "model.sweeps=6", "model.burn_in=2", "model.draws=2", "model.exchange=3", "model.controls=given", "model.keep=parameters", "model.combine=equal"}
 
-// tinyOf are the arguments of tiny that a family has.
-func tinyOf(family string) []string {
+// tinyOf are the arguments of tiny that a family has. Images get one regime: their regression has 257 features.
+func tinyOf(family, preset string) []string {
 	if family != "arhmm" {
 		return tiny
 	}
-	return []string{"env.episodes=6", "env.length=20", "model.chains=3", "model.sweeps=6", "model.exchange=3"}
+	arguments := []string{"env.episodes=6", "env.length=20", "model.chains=3", "model.sweeps=6", "model.exchange=3"}
+	if preset == "ball/smoke" {
+		arguments = append(arguments, "model.switches=1", "model.chains=1")
+	}
+	return arguments
 }
 
 // TestFitters_WorkWithEveryPreset: a chain starts and makes a sweep with finite terms.
@@ -55,7 +59,7 @@ func TestFitters_WorkWithEveryPreset(t *testing.T) {
 			if refuses(t, family, preset) {
 				continue
 			}
-			program, err := job.NewProgram(resolveKinds(t, preset, append([]string{"model.kind=" + family}, tinyOf(family)...)...), nil, 1)
+			program, err := job.NewProgram(resolveKinds(t, preset, append([]string{"model.kind=" + family}, tinyOf(family, preset)...)...), nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +86,7 @@ var goldenChains = map[string]string{
 // sweeps in one piece.
 func TestFitters_SameBitsForAnyWorkers(t *testing.T) {
 	for _, family := range fitters(t) {
-		c := resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + family}, tinyOf(family)...)...)
+		c := resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + family}, tinyOf(family, "fhn/smoke")...)...)
 		for _, workers := range []int{1, 3} {
 			theta := sweep(t, c, workers)
 			if got := checkpoint.Hash(theta); got != goldenChains[family] {
@@ -122,7 +126,7 @@ func sweep(t *testing.T, c config.Config, workers int) []float32 {
 func alone(t *testing.T, c config.Config) []float32 {
 	t.Helper()
 	s, _ := config.Sweeps(c)
-	program, err := job.NewProgram(resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + c.Model.Kind}, append(tinyOf(c.Model.Kind), fmt.Sprintf("model.exchange=%d", s.Total))...)...), nil, 1)
+	program, err := job.NewProgram(resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + c.Model.Kind}, append(tinyOf(c.Model.Kind, "fhn/smoke"), fmt.Sprintf("model.exchange=%d", s.Total))...)...), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
-	"github.com/switchyard-ml/switchyard/rng"
 )
 
 var (
@@ -245,62 +244,3 @@ func finish(q []float64, n float64, d int, floors []float64) {
 
 // State writes the parameters.
 func (c *chain) State(dst []float64) { copy(dst, c.state) }
-
-// begin makes a start: the systems are fitted to some windows of the recordings, of which each next is likely to be one
-// that those before predict badly (as in k-means++, Arthur and Vassilvitskii 2007), and then, in a few rounds, to the
-// windows that each predicts best.
-func (c *chain) begin(p params, draws rng.Stream) error {
-	d := c.dims
-	for i := range d.K {
-		p.first[i] = 1 / float64(d.K)
-		for j := range d.K {
-			p.transition[i*d.K+j] = 0.1 / float64(d.K)
-		}
-		p.transition[i*d.K+i] += 0.9
-		for j := range d.D {
-			p.q[(i*d.D+j)*d.D+j] = max(p.start[d.D+j], c.floors[j])
-		}
-	}
-	windows, err := c.windows(p)
-	if err != nil || len(windows) == 0 {
-		return err
-	}
-	nearest := make([]float64, len(windows)) // error of the best system so far
-	for i := range nearest {
-		nearest[i] = 1
-	}
-	for k := range d.K {
-		u, pick := float64(draws.Float64()*sum(nearest)), 0
-		for pick < len(windows)-1 && u >= nearest[pick] {
-			u -= nearest[pick]
-			pick++
-		}
-		if err := c.fitTo(p, k, windows[pick:pick+1]); err != nil {
-			return err
-		}
-		for i, w := range windows {
-			if e := w.missed(d, p, k); k == 0 || e < nearest[i] {
-				nearest[i] = e
-			}
-		}
-	}
-	const rounds = 10
-	for range rounds {
-		best := make([][]moments, d.K)
-		for _, w := range windows {
-			near := 0
-			for k := 1; k < d.K; k++ {
-				if w.missed(d, p, k) < w.missed(d, p, near) {
-					near = k
-				}
-			}
-			best[near] = append(best[near], w.moments)
-		}
-		for k, b := range best {
-			if err := c.fitAll(p, k, b); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}

@@ -1,6 +1,9 @@
 package arhmm
 
-import "github.com/switchyard-ml/switchyard/internal/matrix"
+import (
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+	"github.com/switchyard-ml/switchyard/rng"
+)
 
 // window is the moments of one regime in a few steps of a recording.
 type window struct{ moments }
@@ -72,4 +75,82 @@ func (c *chain) fitAll(p params, k int, list []moments) error {
 	}
 	n, q := one.D*one.P, one.D*one.D
 	return all.solve(one, p.w[k*n:(k+1)*n], p.q[k*q:(k+1)*q], c.floors, false)
+}
+
+// begin makes a start: the systems are fitted to some windows of the recordings (spread), and then, in a few rounds, to
+// the windows that each predicts best (settle).
+func (c *chain) begin(p params, draws rng.Stream) error {
+	d := c.dims
+	for i := range d.K {
+		p.first[i] = 1 / float64(d.K)
+		for j := range d.K {
+			p.transition[i*d.K+j] = 0.1 / float64(d.K)
+		}
+		p.transition[i*d.K+i] += 0.9
+		for j := range d.D {
+			p.q[(i*d.D+j)*d.D+j] = max(p.start[d.D+j], c.floors[j])
+		}
+	}
+	windows, err := c.windows(p)
+	if err != nil || len(windows) == 0 {
+		return err
+	}
+	if err := c.spread(p, windows, draws); err != nil {
+		return err
+	}
+	return c.settle(p, windows)
+}
+
+// spread fits each system to one window, which is likely to be one that the systems before predict badly (as in k-means++,
+// Arthur and Vassilvitskii 2007).
+func (c *chain) spread(p params, windows []window, draws rng.Stream) error {
+	nearest := make([]float64, len(windows)) // error of the best system so far
+	for i := range nearest {
+		nearest[i] = 1
+	}
+	for k := range c.dims.K {
+		u, pick := float64(draws.Float64()*sum(nearest)), 0
+		for pick < len(windows)-1 && u >= nearest[pick] {
+			u -= nearest[pick]
+			pick++
+		}
+		if err := c.fitTo(p, k, windows[pick:pick+1]); err != nil {
+			return err
+		}
+		for i, w := range windows {
+			if e := w.missed(c.dims, p, k); k == 0 || e < nearest[i] {
+				nearest[i] = e
+			}
+		}
+	}
+	return nil
+}
+
+// settle fits each system to the windows that it predicts best, until no window moves or a few rounds are over.
+func (c *chain) settle(p params, windows []window) error {
+	const rounds = 10
+	system := make([]int, len(windows)) // of each window
+	for round := range rounds {
+		own, moved := make([][]moments, c.dims.K), round == 0
+		for i, w := range windows {
+			best, least := 0, w.missed(c.dims, p, 0)
+			for k := 1; k < c.dims.K; k++ {
+				if e := w.missed(c.dims, p, k); e < least {
+					best, least = k, e
+				}
+			}
+			moved = moved || best != system[i]
+			system[i] = best
+			own[best] = append(own[best], w.moments)
+		}
+		if !moved {
+			return nil // the systems would be the same once more
+		}
+		for k, list := range own {
+			if err := c.fitAll(p, k, list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
