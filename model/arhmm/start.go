@@ -101,7 +101,7 @@ func (c *chain) begin(p params, draws rng.Stream) error {
 	return c.settle(p, windows)
 }
 
-// spread fits each system to one window, which is likely to be one that the systems before predict badly (as in k-means++,
+// spread fits each system to one window, likely one that the systems before predict badly (as in k-means++,
 // Arthur and Vassilvitskii 2007).
 func (c *chain) spread(p params, windows []window, draws rng.Stream) error {
 	nearest := make([]float64, len(windows)) // error of the best system so far
