@@ -56,9 +56,8 @@ model/slds:            autodiff autodiff/kernel model model/categorical model/st
 model/gibbs:           autodiff internal/matrix model rng
 model/arhmm:           autodiff internal/matrix model rng
 
-eval:                  envs envs/fhn internal/number internal/terminal model rng
+eval:                  envs envs/fhn envs/files internal/number internal/terminal model rng
 eval/figure:           envs envs/files envs/planar eval
-eval/protocol:         envs envs/files eval eval/figure model
 
 sweep:                 rng
 
@@ -89,15 +88,15 @@ coordinator/trust:     autodiff/kernel internal/vector wire
 coordinator/exchange:  autodiff/kernel internal/scaling internal/vector wire
 coordinator:           autodiff/kernel coordinator/exchange coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval/protocol internal/setting internal/suggest internal/terminal internal/vector model store trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure eval/protocol export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
-paper:                 config coordinator eval eval/figure eval/protocol internal/number internal/terminal lead lead/job store store/checkpoint trained
+lead/job:              autodiff/kernel config coordinator envs/files eval internal/setting internal/suggest internal/terminal internal/vector model store trained wire worker
+trained:               config envs envs/files envs/files/npy eval eval/figure export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
+paper:                 config coordinator eval eval/figure internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
-sweep/trials:          config coordinator eval eval/protocol internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
+sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
 serving:               envs/files internal/admission internal/number trained
 
-switchyard:            config coordinator envs envs/files eval eval/protocol export internal/terminal lead lead/job model rng serving store store/checkpoint trained
+switchyard:            config coordinator envs envs/files eval export internal/terminal lead lead/job model rng serving store store/checkpoint trained
 cmd:                   *
 cmd/switchyard:        cmd config
 lab/render:            internal/scaling lab/bench

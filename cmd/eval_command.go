@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-ml/switchyard/eval/protocol"
-
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -88,7 +86,7 @@ func (a *app) listProtocols(name string) error {
 func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	cobra.ShellCompDirective,
 ) {
-	list := protocol.All()
+	list := eval.Protocols()
 	if len(args) > 0 {
 		if c, err := a.runConfig(args[0]); err == nil {
 			list = trained.Protocols(c)

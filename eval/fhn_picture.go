@@ -201,3 +201,9 @@ func (p FHNPortrait) Table() Table {
 	}
 	return t
 }
+
+// FHNDrawing is what the figure of the oscillator shows.
+type FHNDrawing struct {
+	Report  FHNReport
+	Picture FHNPicture
+}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
 )
 
 // Backtest predicts recordings from starts all along them (a rolling origin) and scores the model and the baselines:
@@ -39,10 +38,10 @@ func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedRepor
 }
 
 // held are the training recordings of a run with other data as the test.
-func held(own *protocol.Recordings, test *files.Dataset) *protocol.Recordings {
+func held(own *eval.Recordings, test *files.Dataset) *eval.Recordings {
 	set := *own.Set
 	set.Episodes = nil
-	all := &protocol.Recordings{Set: &set, Scale: own.Scale}
+	all := &eval.Recordings{Set: &set, Scale: own.Scale}
 	for _, i := range own.Split.Training {
 		all.Split.Training = append(all.Split.Training, len(set.Episodes))
 		set.Episodes = append(set.Episodes, own.Set.Episodes[i])

@@ -9,13 +9,12 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
 // converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
-func (r *Run) converge(found *protocol.Findings, dir string) error {
+func (r *Run) converge(found *eval.Findings, dir string) error {
 	m, ok := r.model.(model.Diagnosed)
 	if !ok {
 		return nil
@@ -67,7 +66,7 @@ func diagnosed(m any) []eval.Metric {
 }
 
 // weigh says in findings how much each chain counts.
-func weigh(found *protocol.Findings, m model.Model) {
+func weigh(found *eval.Findings, m model.Model) {
 	weighted, ok := m.(model.Weighted)
 	if !ok || weighted.Weights() == nil {
 		return

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -34,26 +34,26 @@ func (e *Evaluation) JSON() []byte {
 }
 
 // Protocols lists the protocols that fit a configuration, the usual one of its environment first.
-func Protocols(c config.Config) []protocol.Protocol {
+func Protocols(c config.Config) []eval.Protocol {
 	if c.Recorded() {
-		return protocol.For(c.Env.Kind, nil)
+		return eval.ProtocolsFor(c.Env.Kind, nil)
 	}
 	env, err := config.Environment(c)
 	if err != nil {
 		return nil // a protocol needs one; what opens the run says why
 	}
-	return protocol.For(c.Env.Kind, env)
+	return eval.ProtocolsFor(c.Env.Kind, env)
 }
 
 // Usual reports whether a run of a configuration is measured when it ends: that is so if a protocol is made for its
 // environment.
 func Usual(c config.Config) bool {
-	return slices.ContainsFunc(Protocols(c), func(p protocol.Protocol) bool { return p.UsualFor(c.Env.Kind) })
+	return slices.ContainsFunc(Protocols(c), func(p eval.Protocol) bool { return p.UsualFor(c.Env.Kind) })
 }
 
 // Choose finds the protocol that a question to a run of a configuration names. It returns ErrUnable if the protocol
 // does not fit the environment, or config.ErrUsage if the question does not fit the protocol.
-func Choose(c config.Config, q eval.Question) (protocol.Protocol, error) {
+func Choose(c config.Config, q eval.Question) (eval.Protocol, error) {
 	var names []string
 	for _, p := range Protocols(c) {
 		if q.Protocol == "" || q.Protocol == p.Name {
@@ -62,15 +62,15 @@ func Choose(c config.Config, q eval.Question) (protocol.Protocol, error) {
 		names = append(names, p.Name)
 	}
 	if len(names) == 0 {
-		return protocol.Protocol{}, fmt.Errorf("%w: there is no evaluation protocol for env.kind=%s yet", ErrUnable,
+		return eval.Protocol{}, fmt.Errorf("%w: there is no evaluation protocol for env.kind=%s yet", ErrUnable,
 			c.Env.Kind)
 	}
-	return protocol.Protocol{}, config.Hint(fmt.Errorf("%w: no protocol %q for env.kind=%s", ErrUnable, q.Protocol,
+	return eval.Protocol{}, config.Hint(fmt.Errorf("%w: no protocol %q for env.kind=%s", ErrUnable, q.Protocol,
 		c.Env.Kind), "it has %s", strings.Join(names, ", "))
 }
 
 // fits reports what is asked for that the protocol does not have.
-func fits(p protocol.Protocol, q eval.Question) error {
+func fits(p eval.Protocol, q eval.Question) error {
 	switch {
 	case q.Episodes < 0 || q.Prefix < 0:
 		return config.Usagef("--episodes %d --prefix %d: they are at least 1", q.Episodes, q.Prefix)
@@ -111,11 +111,11 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		return nil, err
 	}
 	e := &Evaluation{}
-	if found.Draw != nil {
+	if picture, ok := figure.Of(found, r.env); ok {
 		if err := os.MkdirAll(figures, 0o755); err != nil {
 			return nil, fmt.Errorf("draw the figure: %w", err)
 		}
-		paths, err := found.Draw(figures)
+		paths, err := picture.Write(figures)
 		if err != nil {
 			return nil, fmt.Errorf("draw the figure: %w", err)
 		}
@@ -125,9 +125,9 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 }
 
 // Metrics is what Evaluate will report of a run of a configuration: names, axes and units. The values mean nothing. It
-// returns protocol.ErrUntrained where that is only known once the model is trained. recordings are the data of the run,
+// returns eval.ErrUntrained where that is only known once the model is trained. recordings are the data of the run,
 // nil where they are simulated.
-func Metrics(c config.Config, p protocol.Protocol, recordings *protocol.Recordings) ([]eval.Metric, error) {
+func Metrics(c config.Config, p eval.Protocol, recordings *eval.Recordings) ([]eval.Metric, error) {
 	r := &Run{config: c, own: recordings}
 	if _, err := r.build(); err != nil {
 		return nil, err
@@ -147,14 +147,14 @@ func Metrics(c config.Config, p protocol.Protocol, recordings *protocol.Recordin
 func step(n uint64) eval.Metric { return eval.Metric{Name: "step", Values: []float64{float64(n)}} }
 
 // subject is the run as what a question is about.
-func (r *Run) subject(q eval.Question) (protocol.Subject, error) {
+func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 	f, err := r.Forecaster()
 	if err != nil {
-		return protocol.Subject{}, err
+		return eval.Subject{}, err
 	}
 	own, err := r.recordings()
 	if err != nil {
-		return protocol.Subject{}, err
+		return eval.Subject{}, err
 	}
 	c := r.config
 	length := c.Env.Length
@@ -164,14 +164,14 @@ func (r *Run) subject(q eval.Question) (protocol.Subject, error) {
 	if q.Horizon == 0 {
 		q.Horizon = c.Eval.Horizon
 	}
-	return protocol.Subject{
+	return eval.Subject{
 		Question: q, Forecaster: f, Env: r.env, Recordings: own, Seed: c.Seed, Training: c.Env.Episodes, Length: length,
 		Samples: c.Eval.Samples, Window: c.Eval.FilterWindow,
 	}, nil
 }
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that.
-func variant(p protocol.Protocol, q eval.Question) string {
+func variant(p eval.Protocol, q eval.Question) string {
 	var words []string
 	if q.Fresh && p.Ends {
 		words = append(words, "fresh")
@@ -183,7 +183,7 @@ func variant(p protocol.Protocol, q eval.Question) string {
 }
 
 // write writes the tables for the parameters after the given step.
-func (e *Evaluation) write(found protocol.Findings, at uint64, dir, stem string) error {
+func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(at)))
 	found.Report.Metrics = append(found.Report.Metrics, step(at))

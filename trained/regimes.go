@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -16,7 +16,7 @@ import (
 // Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of
 // their steps and its place there. It is empty for other models, and where regimes were not kept. own are the
 // recordings of a run that did not simulate them.
-func (r *Run) Regimes(own *protocol.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
+func (r *Run) Regimes(own *eval.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
 	m, ok := r.model.(model.Remembering)
 	if !ok || r.env == nil && own == nil {
 		return model.Regimes{}, nil, nil, nil
@@ -45,7 +45,7 @@ func (r *Run) Regimes(own *protocol.Recordings) (regimes model.Regimes, recordin
 
 // writeRegimes writes regimes.npz to a folder: probability and spread [N,K] over all steps of the training recordings,
 // regime [N], the most likely one, and recording [N] and step [N], where the row belongs.
-func (r *Run) writeRegimes(own *protocol.Recordings, dir string) error {
+func (r *Run) writeRegimes(own *eval.Recordings, dir string) error {
 	found, recording, step, err := r.Regimes(own)
 	if err != nil || found.K == 0 {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/model"
@@ -27,9 +27,9 @@ type Run struct {
 	checkpoint *checkpoint.Checkpoint
 	skipped    []error // why newer checkpoints were skipped
 	model      model.Model
-	env        envs.Env             // nil: the data are recorded
-	scale      files.Normalisation  // from the units of recorded data to those of the model; zero: the units are the same
-	own        *protocol.Recordings // the data of a run on recordings; nil until they are read
+	env        envs.Env            // nil: the data are recorded
+	scale      files.Normalisation // from the units of recorded data to those of the model; zero: the units are the same
+	own        *eval.Recordings    // the data of a run on recordings; nil until they are read
 }
 
 // ErrSeries is returned for a series that does not fit the model.
@@ -104,7 +104,7 @@ func (r *Run) build() (data model.Data, err error) {
 
 // recordings are the data of a run on recordings, as its model saw them, read again from its files; nil where data are
 // simulated.
-func (r *Run) recordings() (*protocol.Recordings, error) {
+func (r *Run) recordings() (*eval.Recordings, error) {
 	if r.own != nil {
 		return r.own, nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// WallsOf are the inner walls of an environment in the square [−1, 1]²; nil where it has none.
-func WallsOf(env envs.Env) []planar.Box {
+// wallsOf are the inner walls of an environment in the square [−1, 1]²; nil where it has none.
+func wallsOf(env envs.Env) []planar.Box {
 	if e, ok := env.(interface{ Walls() []planar.Box }); ok {
 		return e.Walls()
 	}

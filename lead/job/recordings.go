@@ -3,7 +3,7 @@ package job
 import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
+	"github.com/switchyard-ml/switchyard/eval"
 )
 
 // Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are
@@ -19,7 +19,7 @@ func Reading(c config.Config) (files.Options, bool, error) {
 
 // Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the
 // run began with. It returns nil where data are simulated. folder is that of the run.
-func Recordings(c config.Config, folder string) (*protocol.Recordings, error) {
+func Recordings(c config.Config, folder string) (*eval.Recordings, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
@@ -31,14 +31,14 @@ func Recordings(c config.Config, folder string) (*protocol.Recordings, error) {
 }
 
 // Unbegun is Recordings for a run that has not begun. It fills in the keys of the configuration that the files decide.
-func Unbegun(c *config.Config) (*protocol.Recordings, error) {
+func Unbegun(c *config.Config) (*eval.Recordings, error) {
 	if own(*c) == nil {
 		return nil, nil
 	}
 	return recordings(c, nil)
 }
 
-func recordings(c *config.Config, scale []byte) (*protocol.Recordings, error) {
+func recordings(c *config.Config, scale []byte) (*eval.Recordings, error) {
 	d, err := LoadData(c, scale)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func recordings(c *config.Config, scale []byte) (*protocol.Recordings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Recordings{Set: d.set, Split: split, Scale: d.scale}, nil
+	return &eval.Recordings{Set: d.set, Split: split, Scale: d.scale}, nil
 }
 
 // Modes reads the true modes of the steps of each of Recordings, from the column (or array) truth of the same files.

@@ -1,4 +1,4 @@
-package protocol_test
+package eval_test
 
 import (
 	"bytes"
@@ -12,8 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/protocol"
-
+	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -21,7 +20,7 @@ import (
 var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise", "modes", "bounce"}
 
 // subject is an untrained model of a few parameters, to be measured on a few episodes.
-func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
+func subject(t *testing.T, kind string, settings ...string) eval.Subject {
 	t.Helper()
 	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: kind + "/smoke", Arguments: settings})
 	if err != nil {
@@ -36,14 +35,14 @@ func subject(t *testing.T, kind string, settings ...string) protocol.Subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return protocol.Subject{
+	return eval.Subject{
 		Forecaster: m.(model.Forecasting).NewForecaster(), Env: env, Seed: c.Seed, Training: c.Env.Episodes, Length: c.Env.Length,
 		Samples: 2, Question: eval.Question{Horizon: 10, Episodes: 30},
 	}
 }
 
 // numbers are the tables that a protocol makes, in one piece.
-func numbers(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
+func numbers(t *testing.T, p eval.Protocol, s eval.Subject) string {
 	t.Helper()
 	found, err := p.Run(s)
 	if err != nil {
@@ -54,7 +53,7 @@ func numbers(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
 }
 
 // declared checks that a protocol reports what it says before anything is measured, no more and no less.
-func declared(t *testing.T, p protocol.Protocol, s protocol.Subject, found protocol.Findings) {
+func declared(t *testing.T, p eval.Protocol, s eval.Subject, found eval.Findings) {
 	t.Helper()
 	list, err := p.Metrics(s)
 	if err != nil {
@@ -75,7 +74,7 @@ func declared(t *testing.T, p protocol.Protocol, s protocol.Subject, found proto
 	}
 }
 
-func written(t *testing.T, found protocol.Findings) string {
+func written(t *testing.T, found eval.Findings) string {
 	t.Helper()
 	var b bytes.Buffer
 	report, err := json.Marshal(found.Report)
@@ -93,16 +92,20 @@ func written(t *testing.T, found protocol.Findings) string {
 }
 
 // pictures draws the figure of a protocol, and returns its tables in one piece.
-func pictures(t *testing.T, p protocol.Protocol, s protocol.Subject) string {
+func pictures(t *testing.T, p eval.Protocol, s eval.Subject) string {
 	t.Helper()
 	found, err := p.Run(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Draw == nil {
+	picture, ok := figure.Of(found, s.Env)
+	if !ok {
+		if found.Picture != nil {
+			t.Errorf("protocol %s: nothing draws a %T", p.Name, found.Picture)
+		}
 		return written(t, found)
 	}
-	paths, err := found.Draw(t.TempDir())
+	paths, err := picture.Write(t.TempDir())
 	if err != nil || len(paths) < 3 {
 		t.Fatalf("the figure: %v, %q", err, paths)
 	}
@@ -127,7 +130,7 @@ func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 	drawn := map[string]bool{} // protocols
 	for _, kind := range kinds {
 		s := subject(t, kind)
-		for _, p := range protocol.For(kind, s.Env) {
+		for _, p := range eval.ProtocolsFor(kind, s.Env) {
 			t.Run(kind+"/"+p.Name, func(t *testing.T) {
 				tables := numbers
 				if everyPicture || !drawn[p.Name] {
@@ -148,12 +151,12 @@ func TestProtocols_AreTheSameForAnyNumberOfThreads(t *testing.T) {
 func TestProtocols_ReportWhatTheyDeclare(t *testing.T) {
 	s := subject(t, "fhn")
 	s.AllStarts, s.Fresh, s.Horizon, s.Prefix = true, true, 3, 6
-	for _, p := range protocol.For("fhn", s.Env) {
+	for _, p := range eval.ProtocolsFor("fhn", s.Env) {
 		numbers(t, p, s)
 	}
 	s.Forecaster = nil // as of a family that is not fitted yet
-	for _, p := range protocol.For("fhn", s.Env) {
-		if list, err := p.Metrics(s); !errors.Is(err, protocol.ErrUntrained) && (err != nil || len(list) == 0) {
+	for _, p := range eval.ProtocolsFor("fhn", s.Env) {
+		if list, err := p.Metrics(s); !errors.Is(err, eval.ErrUntrained) && (err != nil || len(list) == 0) {
 			t.Errorf("protocol %s declares %v, %v", p.Name, list, err)
 		}
 	}
@@ -165,7 +168,7 @@ func TestProtocols_AnswerForEveryFamily(t *testing.T) {
 	for _, kind := range []string{"maze", "reacher", "ball"} {
 		s := subject(t, kind)
 		s.Forecaster = only{s.Forecaster}
-		for _, p := range protocol.For(kind, s.Env) {
+		for _, p := range eval.ProtocolsFor(kind, s.Env) {
 			t.Run(kind+"/"+p.Name, func(t *testing.T) { pictures(t, p, s) })
 		}
 	}
@@ -177,7 +180,7 @@ func TestProtocols_OfEveryKindOfModel(t *testing.T) {
 	for _, family := range []string{"fusion", "dvbf", "kvae", "lstm", "static", "linear"} {
 		for _, kind := range []string{"maze", "reacher"} {
 			s := subject(t, kind, "model.kind="+family)
-			for _, p := range protocol.For(kind, s.Env) {
+			for _, p := range eval.ProtocolsFor(kind, s.Env) {
 				t.Run(family+"/"+kind+"/"+p.Name, func(t *testing.T) { numbers(t, p, s) })
 			}
 		}
@@ -196,16 +199,16 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
 	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead"}
-	recorded := protocol.For("files", nil)
+	recorded := eval.ProtocolsFor("files", nil)
 	if len(recorded) != 1 {
 		t.Fatalf("%d protocols for recordings", len(recorded))
 	}
-	if _, err := recorded[0].Run(protocol.Subject{}); err == nil {
+	if _, err := recorded[0].Run(eval.Subject{}); err == nil {
 		t.Error("no error without the recordings")
 	}
 	names := map[string]bool{recorded[0].Name: true}
 	for _, kind := range kinds {
-		list := protocol.For(kind, subject(t, kind).Env)
+		list := eval.ProtocolsFor(kind, subject(t, kind).Env)
 		if got := list[0].Name; got != want[kind] {
 			t.Errorf("%s: first %s, want %s", kind, got, want[kind])
 		}
@@ -213,7 +216,7 @@ func TestFor_TheUsualOneIsFirst(t *testing.T) {
 			names[p.Name] = true
 		}
 	}
-	for _, p := range protocol.All() {
+	for _, p := range eval.Protocols() {
 		if !names[p.Name] || p.Doc == "" {
 			t.Errorf("protocol %s fits nothing, or says nothing of itself", p.Name)
 		}

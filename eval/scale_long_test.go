@@ -1,6 +1,6 @@
-//go:build !long
+//go:build long
 
-package protocol_test
+package eval_test
 
 // everyPicture is true where the pictures of a protocol are drawn for each environment, and not for one alone.
-const everyPicture = false
+const everyPicture = true

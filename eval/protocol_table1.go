@@ -1,9 +1,4 @@
-package protocol
-
-import (
-	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/figure"
-)
+package eval
 
 // testEpisodes is how many fresh episodes a published number is compared on.
 const testEpisodes = 1000
@@ -13,15 +8,15 @@ func table1Protocol() Protocol {
 		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead over that of predicting no change, beside table 1 of " +
 			"the paper",
 		Usual: []string{"maze", "reacher"}, Prefixed: true, Episodes: testEpisodes, fits: vectors,
-		metrics: func(s Subject) ([]eval.Metric, error) { return eval.Table1Metrics(s.Env, s.task(testEpisodes)), nil },
+		metrics: func(s Subject) ([]Metric, error) { return Table1Metrics(s.Env, s.task(testEpisodes)), nil },
 		run: func(s Subject) (Findings, error) {
-			report, err := eval.Table1(s.Forecaster, s.Env, s.task(testEpisodes))
+			report, err := Table1(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
 				return Findings{}, err
 			}
 			return Findings{
 				Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
-				Draw: figure.Table1(report).Write,
+				Picture: report,
 			}, nil
 		},
 	}

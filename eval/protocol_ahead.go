@@ -1,8 +1,4 @@
-package protocol
-
-import (
-	"github.com/switchyard-ml/switchyard/eval"
-)
+package eval
 
 // aheadEpisodes is the number of trajectories of the protocol ahead.
 const aheadEpisodes = 100
@@ -12,9 +8,9 @@ func aheadProtocol() Protocol {
 		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw",
 		Episodes: aheadEpisodes,
 		fits:     vectors,
-		metrics:  func(s Subject) ([]eval.Metric, error) { return s.ahead().Metrics(), nil },
+		metrics:  func(s Subject) ([]Metric, error) { return s.ahead().Metrics(), nil },
 		run: func(s Subject) (Findings, error) {
-			report, err := eval.Ahead(s.Forecaster, s.Env, s.ahead())
+			report, err := Ahead(s.Forecaster, s.Env, s.ahead())
 			if err != nil {
 				return Findings{}, err
 			}
@@ -23,8 +19,8 @@ func aheadProtocol() Protocol {
 	}
 }
 
-func (s Subject) ahead() eval.AheadOptions {
-	return eval.AheadOptions{
+func (s Subject) ahead() AheadOptions {
+	return AheadOptions{
 		Question: s.task(aheadEpisodes).Question, Seed: s.Seed, Length: s.Length, Samples: s.Samples, Window: s.Window,
 	}
 }

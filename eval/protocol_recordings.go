@@ -1,12 +1,10 @@
-package protocol
+package eval
 
 import (
 	"errors"
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -25,11 +23,11 @@ func recordingsProtocol() Protocol {
 		Name: "recordings", Doc: "predictions of recordings that training never saw, with their intervals, beside " +
 			"persistence, the last season and autoregressions",
 		Usual: []string{"files"}, Prefixed: true, fits: func(_ string, env envs.Env) bool { return env == nil },
-		metrics: func(s Subject) ([]eval.Metric, error) {
+		metrics: func(s Subject) ([]Metric, error) {
 			if s.Recordings == nil {
 				return nil, errNoRecordings
 			}
-			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) { return s.recorded().Metrics(f.Dims()) })
+			return s.asked(func(f model.Forecaster) ([]Metric, error) { return s.recorded().Metrics(f.Dims()) })
 		},
 		run: func(s Subject) (Findings, error) {
 			r, err := s.Backtest()
@@ -38,30 +36,30 @@ func recordingsProtocol() Protocol {
 			}
 			return Findings{
 				Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
-				Draw: figure.Recorded(r).Write,
+				Picture: r,
 			}, nil
 		},
 	}
 }
 
 // Backtest predicts held-out recordings from starts all along them.
-func (s Subject) Backtest() (eval.RecordedReport, error) {
+func (s Subject) Backtest() (RecordedReport, error) {
 	if s.Recordings == nil {
-		return eval.RecordedReport{}, errNoRecordings
+		return RecordedReport{}, errNoRecordings
 	}
-	return eval.Recorded(s.Forecaster, s.recorded())
+	return Recorded(s.Forecaster, s.recorded())
 }
 
 // recorded asks for what was held out: the test part, or the validation part if there is none. Unless told, half a
 // training window is seen before a prediction, or less where the recordings are short; a whole one where recordings
 // were divided by time, so that it is at hand before the first held-out step.
-func (s Subject) recorded() eval.RecordedOptions {
+func (s Subject) recorded() RecordedOptions {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
 	if len(test) == 0 {
 		test = split.Validation
 	}
-	o := eval.RecordedOptions{
+	o := RecordedOptions{
 		Question: s.Question, Seed: s.Seed, Samples: s.Samples,
 		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean,
 		Deviations: s.Recordings.Scale.Observations.SD,

@@ -1,7 +1,4 @@
-// Package protocol lists the evaluations that a run may be measured by: what data, what questions, which baselines,
-// which table and figure. A protocol asks what answers questions, a model.Forecaster; it does not know which family of
-// models that is, nor where parameters and results are kept.
-package protocol
+package eval
 
 import (
 	"errors"
@@ -9,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -24,7 +20,7 @@ type Protocol struct {
 	Episodes  int      // of the test, unless another number is asked for; 0: the number cannot be chosen
 
 	fits    func(kind string, env envs.Env) bool
-	metrics func(s Subject) ([]eval.Metric, error)
+	metrics func(s Subject) ([]Metric, error)
 	run     func(s Subject) (Findings, error)
 }
 
@@ -34,25 +30,25 @@ type Subject struct {
 	Env        envs.Env    // nil: its data are recordings
 	Recordings *Recordings // nil: its data are simulated
 
-	eval.Question        // with its horizon
-	Seed          uint64 // of the run
-	Training      int    // episodes of training
-	Length        int    // steps of each, or of a window
-	Samples       int    // latent rollouts whose average is the predictive mean
-	Window        int    // steps filtered before a prediction; 0: all
+	Question        // with its horizon
+	Seed     uint64 // of the run
+	Training int    // episodes of training
+	Length   int    // steps of each, or of a window
+	Samples  int    // latent rollouts whose average is the predictive mean
+	Window   int    // steps filtered before a prediction; 0: all
 }
 
 // Findings are what a protocol found.
 type Findings struct {
-	Scores eval.Table // above the table; without rows: there is none
-	Table  eval.Table
-	Curves eval.Table // every number, for CSV
-	Report eval.Report
-	Draw   func(dir string) (paths []string, err error) // the figure; nil: there is none
+	Scores  Table // above the table; without rows: there is none
+	Table   Table
+	Curves  Table // every number, for CSV
+	Report  Report
+	Picture any // what eval/figure draws of it, a report of this package; nil: there is no figure
 }
 
-// All lists the protocols, those for single environments first.
-func All() []Protocol {
+// Protocols lists the protocols, those for single environments first.
+func Protocols() []Protocol {
 	return []Protocol{
 		fhnProtocol(), table1Protocol(), aheadProtocol(),
 		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
@@ -60,9 +56,9 @@ func All() []Protocol {
 	}
 }
 
-// For lists the protocols that fit an environment, its usual one first. The environment of recordings is nil.
-func For(kind string, env envs.Env) []Protocol {
-	list := slices.DeleteFunc(All(), func(p Protocol) bool { return !p.fits(kind, env) })
+// ProtocolsFor lists the protocols that fit an environment, its usual one first. The environment of recordings is nil.
+func ProtocolsFor(kind string, env envs.Env) []Protocol {
+	list := slices.DeleteFunc(Protocols(), func(p Protocol) bool { return !p.fits(kind, env) })
 	slices.SortStableFunc(list, func(a, b Protocol) int { return b.rank(kind) - a.rank(kind) })
 	return list
 }
@@ -84,7 +80,7 @@ func (p Protocol) UsualFor(kind string) bool { return slices.Contains(p.Usual, k
 var ErrUntrained = errors.New("a model that is not trained does not say what it can answer")
 
 // Metrics is what Run will report: names, axes and units. The values mean nothing. The model need not be trained.
-func (p Protocol) Metrics(s Subject) ([]eval.Metric, error) {
+func (p Protocol) Metrics(s Subject) ([]Metric, error) {
 	list, err := p.metrics(s)
 	if err != nil {
 		return nil, fmt.Errorf("metrics of protocol %s: %w", p.Name, err)
@@ -93,7 +89,7 @@ func (p Protocol) Metrics(s Subject) ([]eval.Metric, error) {
 }
 
 // asked are the metrics of a protocol that depend on what a model can answer.
-func (s Subject) asked(metrics func(f model.Forecaster) ([]eval.Metric, error)) ([]eval.Metric, error) {
+func (s Subject) asked(metrics func(f model.Forecaster) ([]Metric, error)) ([]Metric, error) {
 	if s.Forecaster == nil {
 		return nil, ErrUntrained
 	}
@@ -110,13 +106,13 @@ func (p Protocol) Run(s Subject) (Findings, error) {
 }
 
 // task is what a protocol of an environment is asked, where it is made for the given number of episodes.
-func (s Subject) task(episodes int) eval.Task {
-	t := eval.Task{Question: s.Question, Seed: s.Seed, Training: s.Training, Length: s.Length, Samples: s.Samples}
+func (s Subject) task(episodes int) Task {
+	t := Task{Question: s.Question, Seed: s.Seed, Training: s.Training, Length: s.Length, Samples: s.Samples}
 	if t.Episodes == 0 {
 		t.Episodes = episodes
 	}
 	if t.Prefix == 0 {
-		t.Prefix = eval.DefaultPrefix
+		t.Prefix = DefaultPrefix
 	}
 	return t
 }

@@ -1,24 +1,22 @@
-package protocol
+package eval
 
 import (
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
 func trajectoriesProtocol() Protocol {
 	return Protocol{
 		Name: "trajectories", Doc: "a few episodes as they are predicted, beside the truth", Prefixed: true, fits: vectors,
-		metrics: func(s Subject) ([]eval.Metric, error) { return eval.TrajectoryMetrics(s.task(1)), nil },
+		metrics: func(s Subject) ([]Metric, error) { return TrajectoryMetrics(s.task(1)), nil },
 		run: func(s Subject) (Findings, error) {
-			r, err := eval.Trajectories(s.Forecaster, s.Env, s.task(1))
+			r, err := Trajectories(s.Forecaster, s.Env, s.task(1))
 			if err != nil {
 				return Findings{}, err
 			}
 			return Findings{
 				Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
-				Draw: figure.Predictions(r, figure.WallsOf(s.Env)).Write,
+				Picture: r,
 			}, nil
 		},
 	}
@@ -32,17 +30,17 @@ func pixelsProtocol() Protocol {
 			_, images := env.(envs.Pictured)
 			return images
 		},
-		metrics: func(s Subject) ([]eval.Metric, error) {
-			return s.asked(func(f model.Forecaster) ([]eval.Metric, error) {
-				return eval.PixelMetrics(f, s.task(testEpisodes)), nil
+		metrics: func(s Subject) ([]Metric, error) {
+			return s.asked(func(f model.Forecaster) ([]Metric, error) {
+				return PixelMetrics(f, s.task(testEpisodes)), nil
 			})
 		},
 		run: func(s Subject) (Findings, error) {
-			r, err := eval.Pixels(s.Forecaster, s.Env, s.task(testEpisodes))
+			r, err := Pixels(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Draw: figure.Pixels(r).Write}, nil
+			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Picture: r}, nil
 		},
 	}
 }
@@ -53,9 +51,9 @@ func dtProtocol() Protocol {
 		Doc:      "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
 		Prefixed: true, Episodes: testEpisodes,
 		fits:    func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
-		metrics: func(s Subject) ([]eval.Metric, error) { return eval.DTMetrics(s.Env, s.task(testEpisodes)), nil },
+		metrics: func(s Subject) ([]Metric, error) { return DTMetrics(s.Env, s.task(testEpisodes)), nil },
 		run: func(s Subject) (Findings, error) {
-			r, err := eval.DT(s.Forecaster, s.Env, s.task(testEpisodes))
+			r, err := DT(s.Forecaster, s.Env, s.task(testEpisodes))
 			if err != nil {
 				return Findings{}, err
 			}

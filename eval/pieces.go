@@ -1,11 +1,10 @@
-package protocol
+package eval
 
 import (
 	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/eval"
 )
 
 // piece is an episode with steps that came directly before it, if a split by time cut them off.
@@ -76,10 +75,10 @@ func (p piece) whole() []float32 {
 }
 
 // observed are pieces as the model sees them.
-func observed(list []piece) []eval.Recording {
-	var all []eval.Recording
+func observed(list []piece) []Recording {
+	var all []Recording
 	for _, p := range list {
-		all = append(all, eval.Recording{
+		all = append(all, Recording{
 			Name: p.name, T: p.steps, Observations: p.observations, Controls: p.controls,
 			Seen: p.seen,
 		})
@@ -88,11 +87,11 @@ func observed(list []piece) []eval.Recording {
 }
 
 // levels are pieces before transforms, in standard deviations of the training part, and what they were scaled by.
-func (r *Recordings) levels(training, test []piece) (levels *eval.Untransformed, means, deviations []float64) {
+func (r *Recordings) levels(training, test []piece) (levels *Untransformed, means, deviations []float64) {
 	nx := r.Set.Spec.Observation
 	means, deviations = moments(training, nx)
-	of := func(list []piece) []eval.Recording {
-		var all []eval.Recording
+	of := func(list []piece) []Recording {
+		var all []Recording
 		for _, p := range list {
 			x, seen := make([]float32, len(p.levels)), make([]float32, len(p.levels))
 			for j, v := range p.levels {
@@ -100,7 +99,7 @@ func (r *Recordings) levels(training, test []piece) (levels *eval.Untransformed,
 					x[j], seen[j] = float32((v-means[j%nx])/deviations[j%nx]), 1
 				}
 			}
-			all = append(all, eval.Recording{Name: p.name, T: p.steps, Observations: x, Controls: p.controls, Seen: seen})
+			all = append(all, Recording{Name: p.name, T: p.steps, Observations: x, Controls: p.controls, Seen: seen})
 		}
 		return all
 	}
@@ -116,7 +115,7 @@ func (r *Recordings) levels(training, test []piece) (levels *eval.Untransformed,
 		}
 		return values
 	}
-	return &eval.Untransformed{Training: of(training), Test: of(test), Back: back}, means, deviations
+	return &Untransformed{Training: of(training), Test: of(test), Back: back}, means, deviations
 }
 
 // moments are mean and deviation of the levels of each channel; the deviation of a constant one is 1.
