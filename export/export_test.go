@@ -180,7 +180,7 @@ func flat(x [][]float64) []float64 { return slices.Concat(x...) }
 // TestPython_ONNX: onnx accepts every file, by its checker and strict inference of shapes, and a filter step is the model's.
 func TestPython_ONNX(t *testing.T) {
 	name := python(t, "numpy, onnx")
-	for _, change := range []func(s *slds.Settings){nil, func(s *slds.Settings) { s.Switching, s.Initial = slds.Normal, "lstm" }} {
+	for _, change := range []func(s *slds.Settings){nil, func(s *slds.Settings) { s.Switching, s.Initial = slds.Normal, "lstm" }, discrete} {
 		m, f := exported(t, change)
 		dir := write(t, m, ONNX)
 		inputs, want := question(f)
@@ -201,10 +201,22 @@ func TestPython_ONNX(t *testing.T) {
 	}
 }
 
+// discrete is the switch that is summed out, and whose weights look at the observation.
+func discrete(s *slds.Settings) {
+	s.Switching, s.Skip, s.Preview, s.EmissionSD = slds.Categorical, true, true, "constant"
+}
+
 // TestPython_Loader: a numpy program filters and predicts what the model does, from either file of tensors.
 func TestPython_Loader(t *testing.T) {
 	name := python(t, "numpy")
-	m, f := exported(t, nil)
+	for _, change := range []func(s *slds.Settings){nil, discrete} {
+		loads(t, name, change)
+	}
+}
+
+func loads(t *testing.T, name string, change func(s *slds.Settings)) {
+	t.Helper()
+	m, f := exported(t, change)
 	x := []float32{0.1, -0.2, 0.5, 0.3, -0.4, 0.8, 0.2, 0.1, 0.9, -0.6}
 	u := []float32{0, 0.5, -0.5, 1, 0.25}
 	var state, next model.Belief

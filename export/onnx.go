@@ -60,7 +60,7 @@ func Encode(g model.Graph) []byte {
 			node = node.text(nodeInput, in)
 		}
 		node = node.text(nodeOutput, n.Output).text(nodeName, fmt.Sprintf("%s_%d", n.Op, i)).text(nodeOp, n.Op)
-		if n.Op == "Concat" || n.Op == "Softmax" {
+		if n.Op == "Concat" || n.Op == "Softmax" || n.Op == "Hardmax" {
 			node = node.bytes(nodeAttribute, message(nil).text(attributeName, "axis").number(attributeInt,
 				1).number(attributeType, typeInt))
 		}

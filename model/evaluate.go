@@ -65,7 +65,7 @@ func newMatrix(rows, cols int, x []float32) matrix {
 // unary and binary operations of elements.
 func unary(op string) func(x float64) float64 {
 	return map[string]func(x float64) float64{
-		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt,
+		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt, "Log": math.Log,
 		"Identity": func(x float64) float64 { return x },
 		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
 		"Softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
@@ -95,6 +95,8 @@ func apply(op string, x []matrix) (matrix, error) {
 		return product(x)
 	case "Softmax":
 		return softmax(x[0]), nil
+	case "Hardmax":
+		return hardmax(x[0]), nil
 	case "Concat":
 		y := matrix{rows: x[0].rows}
 		for r := range y.rows {
@@ -122,6 +124,21 @@ func softmax(x matrix) matrix {
 		for i := range row {
 			y.data[r*y.cols+i] /= total
 		}
+	}
+	return y
+}
+
+// hardmax has a one at the first of the largest values of every row.
+func hardmax(x matrix) matrix {
+	y := matrix{x.rows, x.cols, make([]float64, len(x.data))}
+	for r := range y.rows {
+		best := r * y.cols
+		for i := best; i < (r+1)*y.cols; i++ {
+			if x.data[i] > x.data[best] {
+				best = i
+			}
+		}
+		y.data[best] = 1
 	}
 	return y
 }

@@ -26,8 +26,8 @@ type Value struct {
 }
 
 // Node is an operation, named as in ONNX (opset 13): Gemm (x·W + b), MatMul, Add, Sub, Mul, Div, Relu, Tanh, Sigmoid,
-// Softmax (over the last axis), Softplus, Sqrt, Concat (along the last axis) and Identity. Elementwise ones broadcast a
-// weight of one row, and a value of one column.
+// Softmax and Hardmax (over the last axis; a one at the largest value), Softplus, Log, Sqrt, Concat (along the last
+// axis) and Identity. Elementwise ones broadcast a weight of one row, and a value of one column.
 type Node struct {
 	Op     string
 	Inputs []string
@@ -182,17 +182,50 @@ func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) stri
 			copy(side[i*systems*cols+k*cols:], v[((k*stride)+from+i)*cols:][:cols])
 		}
 	}
-	spread, sum := make([]float32, systems*systems*cols), make([]float32, systems*cols*cols)
-	for k := range systems {
-		for j := range cols {
-			spread[k*systems*cols+k*cols+j] = 1
-			sum[(k*cols+j)*cols+j] = 1
-		}
-	}
-	label := fmt.Sprintf("%d_%d", systems, cols)
 	products := b.Op("MatMul", x, b.Constant(fmt.Sprintf("%s.%d.side", name, from), rows, systems*cols, side))
-	weighted := b.Op("Mul", products, b.Op("MatMul", weights, b.Constant("spread."+label, systems, systems*cols, spread)))
-	return b.Op("MatMul", weighted, b.Constant("sum."+label, systems*cols, cols, sum))
+	return b.WeightedSum(weights, products, systems, cols)
+}
+
+// WeightedSum is Σᵢ wᵢ yᵢ for vectors yᵢ of so many columns side by side.
+func (b *Builder) WeightedSum(weights, y string, systems, cols int) string {
+	spread, sum := b.spread(systems, cols), b.sum(systems, cols)
+	return b.Op("MatMul", b.Op("Mul", y, b.Op("MatMul", weights, spread)), sum)
+}
+
+// SideBySide is x of so many columns, repeated for each system.
+func (b *Builder) SideBySide(x string, systems, cols int) string {
+	w := make([]float32, cols*systems*cols)
+	for i := range len(w) / cols {
+		w[i%cols*systems*cols+i] = 1
+	}
+	return b.Op("MatMul", x, b.Constant(fmt.Sprintf("side.%d_%d", systems, cols), cols, systems*cols, w))
+}
+
+// SystemSums is the sum of the columns of each system, of vectors of so many columns side by side.
+func (b *Builder) SystemSums(y string, systems, cols int) string {
+	w := make([]float32, systems*cols*systems)
+	for i := range systems * cols {
+		w[i*systems+i/cols] = 1
+	}
+	return b.Op("MatMul", y, b.Constant(fmt.Sprintf("within.%d_%d", systems, cols), systems*cols, systems, w))
+}
+
+// spread repeats each of so many weights for the columns of its system.
+func (b *Builder) spread(systems, cols int) string {
+	w := make([]float32, systems*systems*cols)
+	for i := range systems * cols {
+		w[i/cols*systems*cols+i] = 1
+	}
+	return b.Constant(fmt.Sprintf("spread.%d_%d", systems, cols), systems, systems*cols, w)
+}
+
+// sum adds up vectors side by side.
+func (b *Builder) sum(systems, cols int) string {
+	w := make([]float32, systems*cols*cols)
+	for i := range systems * cols {
+		w[i*cols+i%cols] = 1
+	}
+	return b.Constant(fmt.Sprintf("sum.%d_%d", systems, cols), systems*cols, cols, w)
 }
 
 // VarianceMixture is Σᵢ wᵢ softplus(vᵢ) + floor for a parameter [M, n].

@@ -22,10 +22,11 @@ OPERATIONS = {
     "Gemm": lambda x, w, b: x @ w + b,
     "MatMul": lambda x, w: x @ w,
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide,
-    "Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh, "Sqrt": np.sqrt, "Identity": lambda x: x,
+    "Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh, "Sqrt": np.sqrt, "Log": np.log, "Identity": lambda x: x,
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "Softplus": lambda x: np.logaddexp(x, 0),
     "Softmax": lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(x - x.max(-1, keepdims=True))),
+    "Hardmax": lambda x: np.eye(x.shape[-1])[x.argmax(-1)],
     "Concat": lambda *x: np.concatenate(x, -1),
 }
 
@@ -87,6 +88,8 @@ class Model:
         for v in self.graphs[name]["inputs"]:
             if v["name"].startswith("noise"):
                 inputs[v["name"]] = np.zeros(rows + (v["width"],)) if rng is None else draw(rng, v["doc"], rows + (v["width"],))
+            elif v["name"] == "drawn":
+                inputs["drawn"] = np.full(rows + (1,), float(rng is not None))
         out = self.run(name, **inputs)
         out.setdefault("s_next", out["weights"])
         return out

@@ -8,6 +8,9 @@ import (
 
 var _ model.Stepper = (*Forecaster)(nil)
 
+// smallest is that of a probability whose logarithm is taken.
+const smallest = 1e-30
+
 // Warmup is how many observations q(h) reads.
 func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
@@ -61,7 +64,6 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 // stand lays out one step from a belief, with its weights computed. Without a switch, the belief is that of the first
 // time step.
 func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recurrence {
-	const smallest = 1e-30 // of a probability whose logarithm is taken
 	t, c, n := f.Tape, f.m.cfg, from.B
 	z := t.New(2*n, c.NZ)
 	copy(z.Value, from.Z)

@@ -92,7 +92,7 @@ func (c Case) graphs(t *testing.T) {
 		f.Step(&next, from, x, noise)
 		inputs := map[string][]float32{
 			"z": from.Z, "s": from.Switch, "u": x.Controls, "x": x.Observations, "seen": seen,
-			"noise_z": noise.State, "noise_s": noise.Switch,
+			"noise_z": noise.State, "noise_s": noise.Switch, "drawn": {1, 1, 1},
 		}
 		evaluate(prefix+"filter_step", inputs, outputs(&next))
 		f.Advance(&other, from, x.Controls, noise)

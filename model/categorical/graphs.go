@@ -1,0 +1,225 @@
+package categorical
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+)
+
+var _ model.Exporter = (*Forecaster)(nil)
+
+// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do. The switch
+// of a graph is its belief, as probabilities.
+func (f *Forecaster) Graphs(horizon int) []model.Graph {
+	m, c := f.m, f.m.cfg
+	s := statespace.Sketch{
+		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Floor: c.VarianceFloor,
+		Initial: c.initial(), Emission: c.emission(),
+	}
+	list := []model.Graph{s.Encoder(), s.Begin()}
+	for _, first := range []bool{true, false} {
+		list = append(list, m.filterGraph(s, first), m.transitionGraph(first))
+	}
+	return append(list, m.predictGraph(s, horizon), s.Emit())
+}
+
+// sketch is a step within a graph: the names of what recurrence has as tensors.
+type sketch struct {
+	*model.Builder
+	m                       *Model
+	z, u                    string
+	moves                   string
+	weights, logs, proposal string // w, log w, and w or w̃
+}
+
+// stand is predict: it declares the state before a step and computes its weights.
+func (m *Model) stand(b *model.Builder, first bool) *sketch {
+	c := m.cfg
+	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state before the step")}
+	var belief string
+	if first {
+		belief = b.Constant("switch.start.softmax", 1, c.M, probabilities(m.transition.start.Values()))
+	} else {
+		belief = b.Input("s", c.M, "probabilities of the systems that led to it")
+	}
+	if c.NU > 0 {
+		k.u = b.Input("u", c.NU, "controls that act during the step")
+	}
+	k.predict(belief)
+	return k
+}
+
+// predict computes moves and weights from z, u and a belief. With E = exp L and a = softmax g,
+//
+//	w(j) = Σᵢ b(i)·E(i,j)·a(j)/Σₖ E(i,k)·a(k)
+//
+// and row by row, if every system that is left has scores of its own.
+func (k *sketch) predict(belief string) {
+	c := k.m.cfg
+	in := k.Concat(k.z, k.u)
+	k.moves = k.Dense(in, "transition")
+	scores := k.Dense(k.Body(in, "switch.next"), "switch.next.logits")
+	if c.Rows {
+		k.weights = k.byRow(belief, scores)
+	} else {
+		stay, turned := exponentials(k.m.transition.stay.Values(), c.M)
+		a := k.Op("Softmax", scores)
+		left := k.Op("Div", belief, k.Op("MatMul", a, k.Constant("switch.transition.turned", c.M, c.M, turned)))
+		k.weights = k.Op("Mul", a, k.Op("MatMul", left, k.Constant("switch.transition.exp", c.M, c.M, stay)))
+	}
+	k.logs = k.Op("Log", k.Op("Add", k.weights, k.Scalar(smallest)))
+	k.proposal = k.weights
+}
+
+// byRow is Σᵢ b(i)·softmax(L(i,·) + g(i,·)).
+func (k *sketch) byRow(belief, scores string) string {
+	m, stay := k.m.cfg.M, k.m.transition.stay.Values()
+	sum := ""
+	for i := range m {
+		row := k.Constant(fmt.Sprintf("switch.transition.%d", i), 0, m, slices.Clone(stay[i*m:(i+1)*m]))
+		p := k.Op("Softmax", k.Op("Add", k.Part(scores, m*m, i*m, m), row))
+		p = k.Op("Mul", p, k.Part(belief, m, i, 1))
+		if i == 0 {
+			sum = p
+		} else {
+			sum = k.Op("Add", sum, p)
+		}
+	}
+	return sum
+}
+
+// logDensities is −½·Σ ((x − z − move(j))²/v + log v) for each system, where v has the variances of all side by side.
+func (k *sketch) logDensities(x, v string) string {
+	c := k.m.cfg
+	if c.Residual {
+		x = k.Op("Sub", x, k.z)
+	}
+	e := k.Op("Sub", k.SideBySide(x, c.M, c.NZ), k.moves)
+	terms := k.Op("Add", k.Op("Div", k.Op("Mul", e, e), v), k.Op("Log", v))
+	return k.Op("Mul", k.SystemSums(terms, c.M, c.NZ), k.Scalar(-0.5))
+}
+
+// variances are those of all systems side by side.
+func (k *sketch) variances() string {
+	c := k.m.cfg
+	full, flat := make([]float64, c.M*c.NZ*c.NZ), make([]float32, c.M*c.NZ)
+	k.m.transition.q.Diagonals(full, c.NZ)
+	for i := range flat {
+		flat[i] = float32(full[i/c.NZ*c.NZ*c.NZ+i%c.NZ*(c.NZ+1)])
+	}
+	return k.Constant("transition.Q.flat", 1, len(flat), flat)
+}
+
+// mix is the mean of the mixture, and its variance from the parameter of that name.
+func (k *sketch) mix(weights, q string) (mean, variance string) {
+	c := k.m.cfg
+	mean = k.WeightedSum(weights, k.moves, c.M, c.NZ)
+	if c.Residual {
+		mean = k.Op("Add", k.z, mean)
+	}
+	return mean, k.VarianceMixture(weights, q, c.VarianceFloor)
+}
+
+// filterGraph is Step.
+func (m *Model) filterGraph(s statespace.Sketch, first bool) model.Graph {
+	c, name := m.cfg, "filter_step"
+	if first {
+		name = "first_filter_step"
+	}
+	b := model.New(name, "filters the next observation", m.params)
+	k := m.stand(b, first)
+	x := b.Input("x", c.NX, "observation; where it is not seen, any finite numbers")
+	seen := b.Input("seen", 1, "1, or 0 where the observation misses a value")
+	noise := b.Input("noise_z", c.NZ, "standard normal; zeros: the mean")
+	measMean, measVariance, _ := s.Measure(b, x, seen)
+	if c.Preview {
+		v := b.Op("Add", b.SideBySide(measVariance, c.M, c.NZ), k.variances())
+		k.proposal = b.Choose(seen, b.Op("Softmax", b.Op("Add", k.logs, k.logDensities(measMean, v))), k.weights)
+	}
+	mean, variance := k.mix(k.proposal, "transition.Q_inference")
+	mean, variance = b.Fuse(mean, variance, measMean, measVariance, seen)
+	z := b.Draw(mean, variance, noise)
+	k.leave(z, mean, variance, b.Op("Softmax", b.Op("Add", k.logs, k.logDensities(z, k.variances()))))
+	return b.Graph()
+}
+
+// transitionGraph is Advance.
+func (m *Model) transitionGraph(first bool) model.Graph {
+	c, name := m.cfg, "transition"
+	if first {
+		name = "first_transition"
+	}
+	b := model.New(name, "predicts the next latent state", m.params)
+	k := m.stand(b, first)
+	noise := b.Input("noise_z", c.NZ, "standard normal; zeros: the mean")
+	gumbel := b.Input("noise_s", c.M, "Gumbel; has no effect unless the system is drawn")
+	drawn := b.Input("drawn", 1, "1: the system is drawn with noise_s; 0: the step goes on with all of them")
+	w := b.Choose(drawn, b.Op("Hardmax", b.Op("Add", k.logs, gumbel)), k.weights)
+	mean, variance := k.mix(w, "transition.Q")
+	k.leave(b.Draw(mean, variance, noise), mean, variance, w)
+	return b.Graph()
+}
+
+// leave names the state after a step.
+func (k *sketch) leave(z, mean, variance, s string) {
+	c := k.m.cfg
+	k.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
+	k.Output("mean", mean, c.NZ, "mean of the latent state")
+	k.Output("variance", variance, c.NZ, "its variance")
+	k.Output("s_next", s, c.M, "probabilities of the systems that led to it")
+	k.Output("weights", s, c.M, "the same")
+}
+
+// predictGraph follows the means of so many steps and decodes them.
+func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
+		m.params)
+	c := m.cfg
+	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state of the last step")}
+	belief := b.Input("s", c.M, "probabilities of the systems that led to it")
+	if c.NU > 0 {
+		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
+	}
+	var list []string
+	for i := range horizon {
+		if c.NU > 0 {
+			k.u = b.Part("controls", horizon*c.NU, i*c.NU, c.NU)
+		}
+		k.predict(belief)
+		belief = k.weights
+		k.z, _ = k.mix(k.weights, "transition.Q")
+		mean, _ := s.Decode(b, k.z)
+		list = append(list, mean)
+	}
+	b.Output("x", b.Concat(list...), horizon*c.NX, "predicted observations of all steps side by side")
+	b.Output("z_next", k.z, c.NZ, "latent state after them")
+	b.Output("s_next", belief, c.M, "probabilities of the systems that led to it")
+	return b.Graph()
+}
+
+// probabilities are softmax x.
+func probabilities(x []float32) []float32 {
+	p, _ := exponentials(x, len(x))
+	var sum float32
+	for _, v := range p {
+		sum += v
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// exponentials are exp x of rows of n numbers, less the largest of each row, and their transpose.
+func exponentials(x []float32, n int) (y, turned []float32) {
+	y, turned = make([]float32, len(x)), make([]float32, len(x))
+	for i, v := range x {
+		most := slices.Max(x[i/n*n:][:n])
+		y[i] = float32(math.Exp(float64(v - most)))
+		turned[i%n*(len(x)/n)+i/n] = y[i]
+	}
+	return y, turned
+}
