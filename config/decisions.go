@@ -12,7 +12,8 @@ import (
 type Decision struct {
 	Key, Value string
 	// By is the key of the kind that the value follows. Where it is empty, the value is a default in place of that of
-	// the preset or of the kind, and what a user writes counts. A configuration that is read back takes no such default.
+	// the kind, or of a preset that was written without it (see prefer), and what a user writes counts. A configuration
+	// that is read back takes no such default.
 	By string
 }
 
@@ -67,7 +68,7 @@ func (r *resolver) decide(base layer, back bool) {
 func (r *resolver) settle(k Key, d Decision) {
 	at, was := r.origins[k.Path], k.format(&r.config)
 	written := at != (Origin{}) && !at.fromPreset()
-	if written && d.By == "" || r.faulty[k.Path] {
+	if d.By == "" && (written || r.preferred[k.Path]) || r.faulty[k.Path] {
 		return
 	}
 	if fault, _ := k.assign(&r.config, d.Value); fault != "" {

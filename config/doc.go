@@ -3,8 +3,10 @@
 //
 //	preset < files < SWITCHYARD_* settings < key=value arguments
 //
-// A later layer overrides an earlier one. Each layer becomes a list of settings that remember where they were written.
-// All problems of all layers are reported together, each with its position and the most similar valid key or value.
+// A later layer overrides an earlier one. What settings choose for others (model.Choosing) overrides presets that were
+// written without the choice, and nothing else. Each layer becomes a list of settings that remember where they were
+// written. All problems of all layers are reported together, each with its position and the most similar valid key or
+// value.
 //
 // # Kinds
 //

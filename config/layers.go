@@ -94,10 +94,14 @@ type resolver struct {
 	faulty   map[string]bool // keys whose written value was refused
 	used     []string        // environment variables that set a key
 	problems []Problem
+
+	preferred map[string]bool // keys of which a preset knows better than what its settings choose
 }
 
 func (k *Kinds) resolver() *resolver {
-	return &resolver{config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}}
+	return &resolver{
+		config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}, preferred: map[string]bool{},
+	}
 }
 
 // finish applies the layers to the defaults, later layers over earlier ones, and checks the result. The first layer is
@@ -105,6 +109,9 @@ func (k *Kinds) resolver() *resolver {
 func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 	for _, l := range layers {
 		r.choose(l.entries)
+	}
+	if !back {
+		r.prefer(layers)
 	}
 	for _, l := range layers {
 		r.problems = append(r.problems, l.problems...)

@@ -46,8 +46,9 @@ type Ignoring interface {
 type Choosing interface {
 	Settings
 	// Choose returns the values of keys of the family, and of keys that all runs have, by path, for a kind of
-	// environment. They hold in runs that begin and whose user does not set the key, in place of the preset's. A
-	// configuration that is read back has the value of before the key, or its default, if it lacks it.
+	// environment. They hold in runs that begin, in place of defaults. A user's value has precedence, and so has that of
+	// a preset whose own settings make the same choice. A configuration that is read back has the value of before the
+	// key, or its default, if it lacks it.
 	Choose(env string) map[string]string
 }
 
