@@ -27,8 +27,9 @@ var flagLines = []string{
 	"bench scale fhn/smoke --workers-per-machine 2 --workers 1,2",
 	"bench scale fhn/smoke cluster.exchange=sharded --servers --workers 1,2",
 	"resume smoke --keys OUT/keys --listen 127.0.0.1:0",
-	"resume smoke --listen-http 127.0.0.1:0",
-	"train fhn/smoke --name shown --listen-http 127.0.0.1:0",
+	"resume smoke --web 127.0.0.1:0",
+	"train fhn/smoke --name shown --web 127.0.0.1:0",
+	"train fhn/smoke --name former --listen-http 127.0.0.1:0",
 	"data info DATA --controls-after --limit 100000000 --dt 0.1",
 	"data convert ONE OUT/convert.npz --controls-after --limit 100000000 --cut 12",
 	"data show DATA --controls-after --limit 100000000 --cut 12 --dt 0.1 --rename y_speed=y_pace --out OUT/show",
@@ -97,7 +98,7 @@ func refused(c *cli, out string, used map[string]bool) {
 		line := command + " " + sharedArguments[command] + " --" + name + "=" + shared.value + " " + shared.with
 		switch {
 		case name == "web-token-file" && (command == "train" || command == "resume"):
-			line += " --listen-http 127.0.0.1:0"
+			line += " --web 127.0.0.1:0"
 		case name == "keys" && command == "doctor" || name == "keys" && command == "broker":
 			line = command + " --keys=" + shared.value
 		case command == "serve" && name == "nats" || command == "serve" && shared.with != "":

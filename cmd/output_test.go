@@ -134,7 +134,7 @@ func TestHelp_Fits(t *testing.T) {
 
 // freeTexts are flags whose value no list knows: new names, addresses, numbers, sets of settings, and columns of files.
 var freeTexts = []string{
-	"name", "reason", "id", "cluster", "cluster-seed", "listen", "listen-http", "web", "url", "nats", "link", "stragglers", "experiment", "older-than", "host", "worker",
+	"name", "reason", "id", "cluster", "cluster-seed", "listen", "web", "url", "nats", "link", "stragglers", "experiment", "older-than", "host", "worker",
 	"observe", "control", "label", "time", "rename", "resample", "transform", "quantiles", "only", "seeds", "measured",
 	"drop", "dup", "delay", "corrupt", "nan", "pause", "partition", "disk-full", "kill", "coordinator-kill", "nats-restart",
 }

@@ -20,15 +20,18 @@ import (
 // webFlags set the address of the page and the file with its token.
 type webFlags struct {
 	listen, tokenFile string
-	flag              string        // that sets listen; empty: web
 	sweeps            *web.Sweeps   // nil: the page has none
 	model             web.ModelFunc // nil: the page shows no models
 }
 
 func (f *webFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the page and the metrics; none for neither")
-	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed on "+
-		"addresses that other machines reach, and to stop runs from the page")
+	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the web page and the metrics; none turns both off")
+	f.addToken(c)
+}
+
+func (f *webFlags) addToken(c *cobra.Command) {
+	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; required on "+
+		"addresses that other machines can reach, and for stopping runs from the page")
 }
 
 // open listens on the address of the page. It returns nil for --web none.
@@ -36,8 +39,7 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 	if f.listen == "none" {
 		return nil, nil
 	}
-	flag := cmp.Or(f.flag, "web")
-	if err := listenAddress(flag, f.listen, 8080); err != nil {
+	if err := listenAddress("web", f.listen, 8080); err != nil {
 		return nil, err
 	}
 	token := ""
@@ -58,7 +60,7 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 	case errors.Is(err, web.ErrToken):
 		return nil, config.Usage(err)
 	case err != nil:
-		return nil, config.Hint(err, "--%s takes another address, e.g. 127.0.0.1:8081, or none", flag)
+		return nil, config.Hint(err, "choose another address with --web, e.g. --web 127.0.0.1:8081, or --web none")
 	}
 	return server, nil
 }

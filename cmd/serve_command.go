@@ -148,7 +148,7 @@ func (f *webFlags) listener() (net.Listener, string, error) {
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return nil, "", config.Hint(fmt.Errorf("listen on %s: %w", f.listen, err),
-			"--web takes another address, e.g. 127.0.0.1:8081")
+			"choose another address with --web, e.g. --web 127.0.0.1:8081")
 	}
 	return l, token, nil
 }

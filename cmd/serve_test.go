@@ -104,7 +104,7 @@ func TestServe_TakenAddress(t *testing.T) {
 	c := newCLI(t)
 	url, end := c.serving("--web", "127.0.0.1:0")
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
-	if r := c.run("serve", "--web", address); r.code != exitFailed || !strings.Contains(r.err, "--web takes another address") {
+	if r := c.run("serve", "--web", address); r.code != exitFailed || !strings.Contains(r.err, "choose another address with --web") {
 		t.Errorf("got %+v", r)
 	}
 	if r := end(); r.code != exitOK {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 
@@ -53,11 +54,18 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 // addPage adds the flags of the page of a training.
 func (f *trainFlags) addPage(c *cobra.Command) {
 	addEvents(c, &f.events)
-	f.page.flag = "listen-http"
-	c.Flags().StringVar(&f.page.listen, "listen-http", "", "address of a page that shows the run, e.g. 127.0.0.1:8080 "+
+	c.Flags().StringVar(&f.page.listen, "web", "", "address of a web page that shows the run, e.g. 127.0.0.1:8080 "+
 		"(default: none)")
-	c.Flags().StringVar(&f.page.tokenFile, "web-token-file", "", "file with the token that the page asks for; needed "+
-		"on addresses that other machines reach, and to stop the run from the page")
+	f.page.addToken(c)
+	c.Flags().SetNormalizeFunc(formerNames)
+}
+
+// formerNames accepts the name that --web of train and resume had in earlier releases.
+func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "listen-http" {
+		name = "web"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // addEvents adds the flag that turns event files off.
@@ -83,7 +91,7 @@ func (f *trainFlags) check() error {
 		return config.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
 	}
 	if f.page.listen == "" && f.page.tokenFile != "" {
-		return config.Usagef("--web-token-file %s: without --listen-http there is no page", f.page.tokenFile)
+		return config.Usagef("--web-token-file %s: without --web there is no page", f.page.tokenFile)
 	}
 	if f.listen == "" {
 		return nil
@@ -227,7 +235,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 		transport.Close()
 		return nil, err
 	}
-	if t.page.server == nil { // --listen-http none
+	if t.page.server == nil { // --web none
 		t.page = nil
 		return t, nil
 	}

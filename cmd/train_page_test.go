@@ -22,7 +22,7 @@ func TestTrain_ShowsItsPage(t *testing.T) {
 	if err := os.WriteFile(token, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := c.start("train", "fhn", "train.steps=1000000", "train.checkpoint_every=0", "train.validate_every=0", "--name", "a", "--listen-http", "127.0.0.1:0", "--web-token-file", token)
+	p := c.start("train", "fhn", "train.steps=1000000", "train.checkpoint_every=0", "train.validate_every=0", "--name", "a", "--web", "127.0.0.1:0", "--web-token-file", token)
 	p.says("page      http://")
 	url := regexp.MustCompile(`(?m)^page +(http://127\.0\.0\.1:\d+/)`).FindStringSubmatch(p.err.String())[1]
 	ask := func(method, path string, answer any) int {

@@ -63,7 +63,7 @@ func (p *Plan) Facts(h Here) terminal.Facts {
 			kernel.Active())},
 		{"memory", fmt.Sprintf("about %s of values for each worker", terminal.Bytes(int64(p.Memory)))},
 		{"broker", "embedded NATS, " + brokerText(h.Broker)},
-		{"page", cmp.Or(h.Page, "none; --listen-http 127.0.0.1:8080 shows one")},
+		{"page", cmp.Or(h.Page, "none; --web 127.0.0.1:8080 opens one")},
 		{"training", training},
 	}
 	facts = append(facts, noteFacts(p)...)
