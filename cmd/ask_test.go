@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,12 +57,24 @@ func wantShape(t *testing.T, shapes map[string][]int, name string, want ...int) 
 }
 
 // TestAsk_EveryQuestionInEveryForm asks a trained model everything, about one recording and about several.
-func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
+func TestAsk_EveryQuestionInEveryForm(t *testing.T) { asksEverything(t, small) }
+
+// TestAsk_ADiscreteSwitch answers the same questions.
+func TestAsk_ADiscreteSwitch(t *testing.T) { asksEverything(t, discrete()) }
+
+// discrete is small with a switch that is summed out.
+func discrete() []string {
+	settings := slices.DeleteFunc(slices.Clone(small), func(s string) bool { return strings.HasPrefix(s, "model.kl_samples=") })
+	return append(settings, "model.switching=categorical")
+}
+
+// asksEverything asks a model with these settings, whose recordings are of unequal lengths and miss values.
+func asksEverything(t *testing.T, settings []string) {
 	t.Parallel()
 	c := newCLI(t)
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
-	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, settings...)...)
 	one := filepath.Join(data, "e03.csv")
 	d, err := files.Read([]string{one}, files.Options{})
 	if err != nil {
@@ -157,6 +170,11 @@ func TestAsk_EveryQuestionInEveryForm(t *testing.T) {
 	}
 	if r := c.must("predict", "own", "--in", one, "--horizon", "3"); r.out != without.out {
 		t.Error("predict is not forecast")
+	}
+	for _, format := range []string{"npz", "safetensors", "onnx"} {
+		if r := c.must("export", "own", "--format", format, "-o", filepath.Join(out, format)); !strings.Contains(r.out, "model.json") {
+			t.Errorf("export as %s says\n%s", format, r.out)
+		}
 	}
 }
 

@@ -28,11 +28,16 @@ func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 	t.Parallel()
 	keys := builtin().Keys()
 	kind := keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })]
-	for _, family := range kind.Values {
-		t.Run(family, func(t *testing.T) {
+	variants := slices.Clone(kind.Values)
+	for _, s := range []string{"normal", "deterministic", "categorical model.rows=true model.preview=true cluster.exchange=sharded train.gradients=int16"} {
+		variants = append(variants, "slds model.switching="+s)
+	}
+	for _, variant := range variants {
+		family, more, _ := strings.Cut(variant, " ")
+		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
 			c := newCLI(t)
-			command := append([]string{"train", "maze/smoke", "model.kind=" + family, "env.episodes=16", "env.balls=1", "env.length=12", "eval.horizon=4", "eval.samples=2"}, strings.Fields(familyArguments[family])...)
+			command := append([]string{"train", "maze/smoke", "model.kind=" + family, "env.episodes=16", "env.balls=1", "env.length=12", "eval.horizon=4", "eval.samples=2"}, strings.Fields(familyArguments[family]+" "+more)...)
 			if familyArguments[family] == "" {
 				command = append(command, "train.steps=12", "train.validate_every=6", "train.checkpoint_every=6")
 			}

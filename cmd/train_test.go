@@ -83,7 +83,7 @@ func TestTrain_SameBits(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, mode := range []string{"model.switching=concrete", "model.switching=normal", "train.gradients=int16", "train.gradients=int8", "train.parameters=delta16", "train.parameters=delta8"} {
+	for _, mode := range []string{"model.switching=concrete", "model.switching=normal", "model.switching=categorical", "train.gradients=int16", "train.gradients=int8", "train.parameters=delta16", "train.parameters=delta8"} {
 		digests := map[string]string{}
 		train := func(name string, environ []string, flags ...string) {
 			c := newCLI(t)

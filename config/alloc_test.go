@@ -8,8 +8,8 @@ import "testing"
 
 // TestFamilies_WarmGradientAllocatesNothing, with the simulation of its episodes.
 func TestFamilies_WarmGradientAllocatesNothing(t *testing.T) {
-	for _, family := range families(t) {
-		p := shards(t, resolveKinds(t, "maze/smoke", "model.kind="+family), 1)
+	for _, c := range citizens(t) {
+		p := shards(t, c.resolve(t, "maze/smoke"), 1)
 		if p == nil {
 			continue
 		}
@@ -25,7 +25,7 @@ func TestFamilies_WarmGradientAllocatesNothing(t *testing.T) {
 		step()
 		step()
 		if n := testing.AllocsPerRun(5, step); n != 0 {
-			t.Errorf("%s: a warm gradient allocates %v times", family, n)
+			t.Errorf("%s: a warm gradient allocates %v times", c.name, n)
 		}
 	}
 }

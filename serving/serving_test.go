@@ -66,7 +66,14 @@ func observation(n int) string {
 // TestFilter_GoesOnFromRequestToRequest: one request of many observations, one for each, and many clients at a time whose
 // observations are filtered together have the same answers, up to rounding; a missing value is null.
 func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
-	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
+	for _, switching := range []string{"concrete", "normal", "deterministic", "categorical"} {
+		t.Run(switching, func(t *testing.T) { goesOn(t, TrainModel(t, "model.switching="+switching)) })
+	}
+}
+
+func goesOn(t *testing.T, run *trained.Run) {
+	t.Helper()
+	_, url := serve(t, run, DefaultLimits(), "")
 	const T = 12
 	var list []string
 	for n := range T {

@@ -2,6 +2,7 @@ package trained
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -13,8 +14,14 @@ import (
 
 // TestAbilities_AreThoseOfTheFamilies: messages name exactly the families that can do what is asked.
 func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
-	for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"} {
-		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"model.kind=" + family}})
+	variants := []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"}
+	for _, s := range []string{"normal", "deterministic", "categorical"} {
+		variants = append(variants, "slds model.switching="+s)
+	}
+	for _, variant := range variants {
+		settings := strings.Fields("model.kind=" + variant)
+		family := strings.TrimPrefix(settings[0], "model.kind=")
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,21 +37,21 @@ func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
 		default:
 			f = m.(model.Forecasting).NewForecaster()
 		}
-		claims(t, family, f, Filters)
-		claims(t, family, f, Segments)
-		claims(t, family, f, Samples)
-		claims(t, family, f, Decomposes)
-		claims(t, family, f, Smooths)
-		claims(t, family, f, Steps)
-		claims(t, family, f, Exports)
-		claims(t, family, f, Decodes)
+		claims(t, family, variant, f, Filters)
+		claims(t, family, variant, f, Segments)
+		claims(t, family, variant, f, Samples)
+		claims(t, family, variant, f, Decomposes)
+		claims(t, family, variant, f, Smooths)
+		claims(t, family, variant, f, Steps)
+		claims(t, family, variant, f, Exports)
+		claims(t, family, variant, f, Decodes)
 	}
 }
 
 // claims checks that an ability names a family exactly if its forecaster has it.
-func claims[Q any](t *testing.T, family string, f model.Forecaster, a Ability[Q]) {
+func claims[Q any](t *testing.T, family, variant string, f model.Forecaster, a Ability[Q]) {
 	t.Helper()
 	if _, ok := a.of(f); ok != slices.Contains(a.Families, family) {
-		t.Errorf("%s: it can %s is %v, the message says the opposite", family, a.Does, ok)
+		t.Errorf("%s: it can %s is %v, the message says the opposite", variant, a.Does, ok)
 	}
 }

@@ -21,13 +21,13 @@ var tiny = []string{
 }
 
 // TestStep_AllocatesNothing: a step in steady state, with the simulation of its episodes, allocates nothing in any
-// preset with either kind of switches.
+// preset with any kind of switches that is drawn or summed out.
 func TestStep_AllocatesNothing(t *testing.T) {
 	for _, p := range config.Presets() {
 		if strings.HasPrefix(p.Name, "files") || strings.HasSuffix(p.Name, "/quick") || !faithful && strings.HasSuffix(p.Name, "/faithful") {
 			continue
 		}
-		for _, switching := range []string{"model.switching=concrete model.kl_samples=2", "model.switching=normal"} {
+		for _, switching := range []string{"model.switching=concrete model.kl_samples=2", "model.switching=normal", "model.switching=categorical model.rows=true model.preview=true"} {
 			t.Run(p.Name+" "+switching, func(t *testing.T) {
 				resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: p.Name, Arguments: append(tiny, strings.Fields(switching)...)})
 				if err != nil {
