@@ -79,7 +79,7 @@ func TestFitters_WorkWithEveryPreset(t *testing.T) {
 var goldenChains = map[string]string{
 	"rslds":  "f34e810dfff390536bcb5501b27f483d4f558e37ac20cea0d8b30d66897db1f9",
 	"trslds": "cf70192f707c8f15ae92bf793024fcbd8d094c234f829ba236438035c4a021b7",
-	"arhmm":  "b172194463993dc4218b25578dd92ff8230b5cd1a7d332ea87d17c652da64ceb",
+	"arhmm":  "23d1c5ad6f008c37d4db5869875d143f212dc6bf5121369c34b7e7dd9a351ec0",
 }
 
 // TestFitters_SameBitsForAnyWorkers: those of the golden run, which are those that a chain has that makes all its

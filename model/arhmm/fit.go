@@ -75,7 +75,7 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	c.measure(p.start)
 	if state != nil {
 		copy(c.state, state)
-	} else if err := c.begin(p, m.key.At(0, uint32(index), 0)); err != nil {
+	} else if err := c.begin(p, index); err != nil {
 		return nil, err
 	}
 	s, err := newSystem(m.dims, p)
@@ -156,6 +156,10 @@ func (c *chain) collect() {
 // maximise sets the parameters that are most likely given the moments.
 func (c *chain) maximise() error {
 	d, p := c.system.dims, c.system.params
+	if c.stationary {
+		(&chances{c.pairs, c.moments.first, p.transition, p.first}).rise()
+		return c.moments.solve(d, p.w, p.q, c.floors, c.common)
+	}
 	share(p.first, c.moments.first)
 	for i := range d.K {
 		share(p.transition[i*d.K:(i+1)*d.K], c.pairs[i*d.K:(i+1)*d.K])

@@ -25,11 +25,21 @@ const (
 	Common Noise = "common"
 )
 
+// First says which distribution the first regime has.
+type First string
+
+// The distributions.
+const (
+	Free       First = "free"
+	Stationary First = "stationary"
+)
+
 // Settings are the keys of the family.
 type Settings struct {
 	Switches   int     `yaml:"switches" want:"[1,256]" doc:"regimes K"`
 	Order      int     `yaml:"order" want:"[0,64]" doc:"lags of an autoregression; 0: a regime is a mean, with controls"`
 	Noise      Noise   `yaml:"noise" values:"own common" doc:"covariance of the noise: one for each regime, or one for all"`
+	First      First   `yaml:"first" values:"free stationary" was:"free" doc:"distribution of the first regime: free, or the stationary one of the transitions"`
 	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the noise, as a share of each channel's own"`
 	Chains     int     `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own; the most likely one answers"`
 	Sweeps     int     `yaml:"sweeps" want:"[1,10000000]" doc:"sweeps of each chain, which are steps of EM"`
@@ -38,7 +48,9 @@ type Settings struct {
 
 // DefaultSettings are three regimes of one lag.
 func DefaultSettings() *Settings {
-	return &Settings{Switches: 3, Order: 1, Noise: Own, Resolution: 1e-3, Chains: 5, Sweeps: 100, Exchange: 50}
+	return &Settings{
+		Switches: 3, Order: 1, Noise: Own, First: Free, Resolution: 1e-3, Chains: 5, Sweeps: 100, Exchange: 50,
+	}
 }
 
 var _ model.Sweeping = (*Settings)(nil)
@@ -58,13 +70,16 @@ func (s *Settings) Describe() model.Description {
 func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
 	d := dims{K: s.Switches, D: data.NX, Du: data.NU, L: s.Order}
 	d.P = d.L*d.D + d.Du + 1
-	return &Model{dims: d, common: s.Noise == Common, resolution: s.Resolution, key: key}, nil
+	return &Model{
+		dims: d, common: s.Noise == Common, stationary: s.First == Stationary, resolution: s.Resolution, key: key,
+	}, nil
 }
 
 // Model is an autoregressive hidden Markov model. It has no parameters to differentiate.
 type Model struct {
 	dims
 	common     bool
+	stationary bool
 	resolution float64
 	key        rng.Key
 	best       *Forecaster // of the most likely chain that was installed

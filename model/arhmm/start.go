@@ -78,15 +78,19 @@ func (c *chain) fitAll(p params, k int, list []moments) error {
 }
 
 // begin makes a start: the systems are fitted to some windows of the recordings (spread), and then, in a few rounds, to
-// the windows that each predicts best (settle).
-func (c *chain) begin(p params, draws rng.Stream) error {
-	d := c.dims
+// the windows that each predicts best (settle). Starts with an even index expect regimes that last, the others regimes
+// that are drawn anew at each step.
+func (c *chain) begin(p params, index int) error {
+	d, draws, stay := c.dims, c.key.At(0, uint32(index), 0), 0.9
+	if index%2 == 1 {
+		stay = 0
+	}
 	for i := range d.K {
 		p.first[i] = 1 / float64(d.K)
 		for j := range d.K {
-			p.transition[i*d.K+j] = 0.1 / float64(d.K)
+			p.transition[i*d.K+j] = (1 - stay) / float64(d.K)
 		}
-		p.transition[i*d.K+i] += 0.9
+		p.transition[i*d.K+i] += stay
 		for j := range d.D {
 			p.q[(i*d.D+j)*d.D+j] = max(p.start[d.D+j], c.floors[j])
 		}
@@ -98,7 +102,20 @@ func (c *chain) begin(p params, draws rng.Stream) error {
 	if err := c.spread(p, windows, draws); err != nil {
 		return err
 	}
-	return c.settle(p, windows)
+	if err := c.settle(p, windows); err != nil || !c.common {
+		return err
+	}
+	n := d.D * d.D
+	for k := 1; k < d.K; k++ { // a common noise is the mean of all
+		matrix.AddScaled(p.q[:n], 1, p.q[k*n:(k+1)*n])
+	}
+	for i := range n {
+		p.q[i] /= float64(d.K)
+	}
+	for k := 1; k < d.K; k++ {
+		copy(p.q[k*n:], p.q[:n])
+	}
+	return nil
 }
 
 // spread fits each system to one window, likely one that the systems before predict badly (as in k-means++,
