@@ -12,7 +12,7 @@ import (
 
 // schedules are the options of the trainer that decide bits.
 var schedules = []string{
-	"optim.schedule=cosine", "optim.warmup=4", "optim.clip=0", "optim.clip_factor=1.5", "optim.factors=transition.Q=10,encoder=0.5", "optim.average=0.9",
+	"optim.schedule=cosine", "optim.warmup=4", "optim.clip=0", "optim.clip_factor=1.5", "optim.outlier=50", "optim.factors=transition.Q=10,encoder=0.5", "optim.average=0.9",
 }
 
 // With every option of the trainer, in every method and wire mode, a run has the same bits for any workers, is
@@ -78,6 +78,7 @@ func TestTrainer_Refused(t *testing.T) {
 		{"train noise/smoke optim.factors=everything=3", "there are initial"},
 		{"train noise/smoke optim.factors=encoder", "is not of the form group=factor"},
 		{"train noise/smoke optim.clip_factor=0.5", "every gradient would be cut"},
+		{"train noise/smoke optim.outlier=1", "usual updates would be left out"},
 		{"train noise/smoke optim.schedule=cosin", "did you mean cosine?"},
 	} {
 		if r := c.run(strings.Fields(test.line)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {

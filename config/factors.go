@@ -72,3 +72,10 @@ func faultOfClipFactor(c *Config) (message, hint string) {
 	}
 	return "", ""
 }
+
+func faultOfOutlier(c *Config) (message, hint string) {
+	if f := c.Optim.Outlier; f != 0 && f <= 1 || math.IsNaN(f) {
+		return fmt.Sprintf("%g is not above 1: usual updates would be left out", f), "e.g. 100, or 0 to leave out none"
+	}
+	return "", ""
+}

@@ -51,6 +51,7 @@ type Optim struct {
 	Warmup     uint64  `yaml:"warmup" was:"0" want:"[0,1000000000]" doc:"first updates, over which the learning rate rises linearly; 0: none"`
 	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no such limit" source:"authors' code: 1"`
 	ClipFactor float64 `yaml:"clip_factor" was:"0" want:"[0,1000000]" doc:"largest global norm of the gradient as a multiple (at least 1) of the running norm of the updates before, each after clipping; 0: no such limit"`
+	Outlier    float64 `yaml:"outlier" was:"0" want:"[0,1000000000]" doc:"an update is left out if the norm of its gradient is more than so many times (above 1) the running norm, from the hundredth update on; 0: none is"`
 	Factors    string  `yaml:"factors" was:"\"\"" doc:"factors on the learning rate of groups of parameters, each a parameter or a first part of names, as in transition.Q=10,encoder=0.5; the longest match counts; empty: none"`
 	Beta1      float64 `yaml:"beta1" want:"[0,1)" doc:"decay of Adam's first moment"`
 	Beta2      float64 `yaml:"beta2" want:"[0,1)" doc:"decay of Adam's second moment"`

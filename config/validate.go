@@ -17,6 +17,7 @@ type rule struct {
 var rules = []rule{
 	{[]string{"optim.factors"}, faultOfFactors},
 	{[]string{"optim.clip_factor"}, faultOfClipFactor},
+	{[]string{"optim.outlier"}, faultOfOutlier},
 	{[]string{"train.shards"}, func(c *Config) (string, string) {
 		if n := c.Train.Shards; n&(n-1) != 0 {
 			return fmt.Sprintf("%d is not a power of two", n), fmt.Sprintf("gradients are summed in a complete binary tree; "+

@@ -22,6 +22,8 @@ type optimiser struct {
 type rule interface {
 	// Update returns the norm of the mean, and the learning rate.
 	Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error)
+	// LeftOut reports whether the last Update left its gradient out.
+	LeftOut() bool
 	// Stride is the number of updates by which the parameters are older afterwards.
 	Stride() uint64
 	// Moments are what is in a checkpoint beside the parameters.

@@ -15,7 +15,8 @@ type Observer interface {
 // before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
 // Of the Workers so many are Sharing memory with the coordinator: their vectors are not in BytesIn and BytesOut. With
 // local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm that
-// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates.
+// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates. An update that is
+// LeftOut has changed no parameter: its gradient was outlying.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32
@@ -24,6 +25,7 @@ type StepReport struct {
 	Seconds           float64
 	Compute, Work     float64
 	BytesIn, BytesOut int64
+	LeftOut           bool
 }
 
 // WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut,

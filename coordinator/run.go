@@ -226,7 +226,7 @@ func (r *run) closeStep(now time.Duration) {
 		r.out.add(logCommand{r.entry(gradient, norm, rate)})
 	}
 	report := StepReport{
-		Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate,
+		Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, LeftOut: r.opt.LeftOut(),
 		Workers: r.members.ready(), Sharing: r.members.sharing(),
 	}
 	report.Compute, report.Work = r.members.worked()

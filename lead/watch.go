@@ -110,6 +110,7 @@ func (w *Watch) Step(r coordinator.StepReport) {
 		p.Terms = append(p.Terms, terminal.Term{Name: cmp.Or(t.Short, t.Name), Value: float64(r.Loss[i+1])})
 	}
 	w.doubt(r)
+	w.noteLeftOut(r)
 	values := w.values(r.Loss, false)
 	if !w.sweeping { // there is neither gradient nor rate
 		values["gradient_norm"], values["learning_rate"] = float64(float32(r.GradNorm)), r.Rate
@@ -259,6 +260,16 @@ func (w *Watch) doubt(r coordinator.StepReport) {
 			"objective is not to be trusted", t.Label, r.Loss[i]),
 			"term", t.Name, "step", r.Step, "do", t.Remedy)
 	}
+}
+
+// noteLeftOut counts an update that was left out, and logs it.
+func (w *Watch) noteLeftOut(r coordinator.StepReport) {
+	if !r.LeftOut {
+		return
+	}
+	w.latest["left_out"]++
+	w.log.Warn("the update was left out: the norm of its gradient is far outside what the updates before had", "step", r.Step,
+		"norm", float32(r.GradNorm), "left_out", w.latest["left_out"])
 }
 
 func (w *Watch) values(loss []float32, validation bool) store.Values {

@@ -16,6 +16,7 @@ type Adam struct {
 	m, v           []float32
 	power1, power2 float64
 	running        running
+	leftOut        bool // the last update
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
 	Spread bool
@@ -24,7 +25,7 @@ type Adam struct {
 // NewAdam returns Adam for size parameters; its moments are zero.
 func NewAdam(s Schedule, size int) *Adam {
 	a := &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
-	if s.ClipFactor > 0 {
+	if s.ClipFactor > 0 || s.Outlier > 0 {
 		a.running.norm = make([]float32, 1)
 	}
 	return a
@@ -41,6 +42,9 @@ func (a *Adam) Moments() []Moment {
 	}
 	return list
 }
+
+// LeftOut reports whether the last Update left its gradient out.
+func (a *Adam) LeftOut() bool { return a.leftOut }
 
 // Resume has to be called after the moments were set to their values after that many updates.
 func (a *Adam) Resume(updates uint64) {
@@ -72,7 +76,8 @@ func (a *Adam) raise() {
 //
 // (computed with the corrections folded into rate and ε; now and then, negligible moments become 0). The limit is the
 // smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖
-// before clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has
+// before clipping and the rate. A gradient above Outlier times the running norm is left out: theta, m and v stay, the
+// step counts, and the running norm is fed, so that a run whose gradients have grown for good goes on (LeftOut). If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has
 // changed nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
@@ -89,8 +94,14 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32",
 			applied, maxNorm)
 	}
+	if a.leftOut = a.running.outlying(c, norm); a.leftOut {
+		applied = min(applied, 2*float64(a.running.norm[0])) // so that one gradient does not spoil the running norm
+	}
 	a.raise()
 	a.running.feed(applied)
+	if a.leftOut {
+		return norm, rate, nil
+	}
 	root := math.Sqrt(1 - a.power2)
 	finite := a.apply(theta, sum, clip, step%settleEvery == settleEvery-1, kernel.AdamStep{
 		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),

@@ -18,12 +18,18 @@ type running struct {
 // limit is the largest norm for the next gradient, given the one that is fixed; 0: there is none.
 func (r *running) limit(s *Schedule) float64 {
 	limit := s.Clip
-	if r.norm != nil && r.norm[0] > 0 {
+	if s.ClipFactor > 0 && r.norm[0] > 0 {
 		if own := float64(s.ClipFactor * float64(r.norm[0])); limit == 0 || own < limit {
 			limit = own
 		}
 	}
 	return limit
+}
+
+// outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out. It
+// takes as many updates as the mean is made of to say so.
+func (r *running) outlying(s *Schedule, norm float64) bool {
+	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && norm > float64(s.Outlier*float64(r.norm[0]))
 }
 
 // feed enters the norm of a gradient after clipping.

@@ -35,6 +35,9 @@ func (n *Nesterov) Moments() []Moment { return []Moment{{"outer.velocity", n.vel
 // Resume does nothing: the velocity is the whole state.
 func (n *Nesterov) Resume(uint64) {}
 
+// LeftOut is false: the replicas' own updates leave out what is outlying.
+func (n *Nesterov) LeftOut() bool { return false }
+
 // Update changes theta, the parameters that all replicas began with at that step, by the sum of Δ = θ − θ_replica over
 // the replicas. It overwrites sum:
 //

@@ -128,6 +128,46 @@ func TestAdam_ClipFactor(t *testing.T) {
 	}
 }
 
+// An update far outside the others is left out, whatever its size, and the next ones are as if it had not been; gradients
+// that have grown for good are followed again in the end. The first hundred updates are never left out.
+func TestAdam_Outlier(t *testing.T) {
+	for _, factor := range []float64{0, 3} {
+		a := NewAdam(Schedule{Rate: 0.01, ClipFactor: factor, Outlier: 100, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
+		theta, step := []float32{0}, uint64(0)
+		update := func(g float32) bool {
+			if _, _, err := a.Update(theta, []float32{g}, 1, step); err != nil {
+				t.Fatal(err)
+			}
+			step++
+			return a.LeftOut()
+		}
+		for range 99 {
+			update(2)
+		}
+		if update(2e4) {
+			t.Error("update 99 was left out")
+		}
+		for range 400 { // the running norm forgets it
+			update(2)
+		}
+		state := []float32{theta[0], a.m[0], a.v[0]}
+		if norm := a.running.norm[0]; !update(-1e6) || !slices.Equal(state, []float32{theta[0], a.m[0], a.v[0]}) || a.running.norm[0] > 1.02*norm {
+			t.Errorf("clip factor %g: left out %v, state %v, was %v; running norm %v, was %v", factor, a.LeftOut(),
+				[]float32{theta[0], a.m[0], a.v[0]}, state, a.running.norm[0], norm)
+		}
+		if update(2) {
+			t.Error("the update after an outlying one was left out")
+		}
+		followed := 0
+		for followed < 2000 && update(-1e4) {
+			followed++
+		}
+		if followed < 100 || followed == 2000 {
+			t.Errorf("clip factor %g: gradients that have grown for good are followed after %d updates", factor, followed)
+		}
+	}
+}
+
 // Both limits hold: the smaller counts.
 func TestAdam_ClipAndClipFactor(t *testing.T) {
 	a := NewAdam(Schedule{Rate: 0.01, Clip: 5, ClipFactor: 3, Beta1: 0, Beta2: 0.5, Epsilon: 1e-8}, 1)
