@@ -15,8 +15,8 @@ type Observer interface {
 // before. Compute is how long the busiest worker computed, Work how long all did together, in seconds and as they say.
 // Of the Workers so many are Sharing memory with the coordinator: their vectors are not in BytesIn and BytesOut. With
 // local steps a report is of a round of several Updates, Step the last of them, Loss the mean over all, GradNorm that
-// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates. An update that is
-// LeftOut has changed no parameter: its gradient was outlying.
+// of what the replicas have gone in the mean, and Rate the learning rate of the first of their updates. An update
+// that is LeftOut has changed no parameter: its gradient was outlying.
 type StepReport struct {
 	Step, Updates     uint64
 	Loss              []float32

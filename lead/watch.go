@@ -268,8 +268,8 @@ func (w *Watch) noteLeftOut(r coordinator.StepReport) {
 		return
 	}
 	w.latest["left_out"]++
-	w.log.Warn("the update was left out: the norm of its gradient is far outside what the updates before had", "step", r.Step,
-		"norm", float32(r.GradNorm), "left_out", w.latest["left_out"])
+	w.log.Warn("the update was left out: the norm of its gradient is far outside what the updates before had",
+		"step", r.Step, "norm", float32(r.GradNorm), "left_out", w.latest["left_out"])
 }
 
 func (w *Watch) values(loss []float32, validation bool) store.Values {

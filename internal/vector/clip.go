@@ -26,8 +26,8 @@ func (r *running) limit(s *Schedule) float64 {
 	return limit
 }
 
-// outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out. It
-// takes as many updates as the mean is made of to say so.
+// outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out.
+// It takes as many updates as the mean is made of to say so.
 func (r *running) outlying(s *Schedule, norm float64) bool {
 	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && norm > float64(s.Outlier*float64(r.norm[0]))
 }
