@@ -75,9 +75,9 @@ func (a *Adam) raise() {
 //	θ ← θ − factor·rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
 // (computed with the corrections folded into rate and ε; now and then, negligible moments become 0). The limit is the
-// smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖ before
-// clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has changed
-// nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
+// smaller of Clip and ClipFactor times the running norm, the factor that of the parameter's group. It returns ‖g‖
+// before clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has
+// changed nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 //
 // A gradient above Outlier times the running norm is left out (LeftOut): theta, m and v stay, the step counts, and the
 // running norm is fed, so that a run whose gradients have grown for good goes on.
