@@ -57,9 +57,9 @@ model/gibbs:           autodiff internal/matrix model rng
 model/arhmm:           autodiff internal/matrix model rng
 
 eval:                  envs envs/fhn envs/files internal/number internal/terminal model rng
-eval/figure:           envs envs/files envs/planar eval
+eval/figure:           envs envs/files envs/planar eval internal/disk
 
-sweep:                 rng
+sweep:                 internal/disk rng
 
 internal/number:
 internal/matrix:

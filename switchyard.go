@@ -90,9 +90,6 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Data.Keep(run); err != nil {
-		return nil, errors.Join(err, run.Close())
-	}
 	return o.lead(ctx, &lead.Reopened{Run: run, Plan: p})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
@@ -111,11 +113,8 @@ func writable(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of runs: %w", err)
 	}
-	probe, err := os.CreateTemp(folder, ".writable-*")
-	if err != nil {
-		return fmt.Errorf("write to the folder of runs: %w", err)
-	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+	probe := filepath.Join(folder, ".writable")
+	if err := errors.Join(store.WriteFile(probe, nil), os.Remove(probe)); err != nil {
 		return fmt.Errorf("write to the folder of runs: %w", err)
 	}
 	return nil

@@ -290,7 +290,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		if err != nil {
 			return a.missingRun(err)
 		}
-		overrides, err := os.ReadFile(filepath.Join(a.runsDir, name, "overrides.txt"))
+		overrides, err := store.ReadFile(filepath.Join(a.runsDir, name, "overrides.txt"))
 		if err != nil {
 			return fmt.Errorf("read the settings of run %s: %w", name, err)
 		}

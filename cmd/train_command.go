@@ -186,9 +186,6 @@ func (a *app) create(t *training, name string, args, overrides []string) (*store
 	if err != nil {
 		return nil, lead.DiskHint(err, nil, a.command)
 	}
-	if err := p.Data.Keep(run); err != nil {
-		return nil, errors.Join(lead.DiskHint(err, run, a.command), run.Close())
-	}
 	return run, nil
 }
 

@@ -251,7 +251,7 @@ func TestResume_DamagedConfiguration(t *testing.T) {
 func TestResume_RunInUse(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	run, err := store.Create(c.dir, "a", "", []byte("seed: 1\n"), nil, store.Info{})
+	run, err := store.Create(c.dir, store.Draft{Name: "a", Config: []byte("seed: 1\n")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -160,18 +160,14 @@ type Log struct {
 // ReadLog reads a log, and keeps the entries of steps after the given one. A file that does not exist is an empty log.
 // What follows the last whole line is torn, and left out. Of a file that is no regular one nothing is read.
 func ReadLog(path string, after uint64) (*Log, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, _, err := disk.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) {
 		return &Log{Entries: make(map[uint64]Entry)}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	l := &Log{Entries: make(map[uint64]Entry)}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		l, err = parseLog(f, after)
-	}
+	l, err := parseLog(f, after)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}

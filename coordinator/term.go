@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ const termFile = "term"
 // readTerm reads the term of the last coordinator of a run from the folder of its checkpoints; 0 if there was none.
 func readTerm(dir string) (uint64, error) {
 	path := filepath.Join(dir, termFile)
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path, 64)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -131,11 +131,18 @@ func (h *Host) under() []*hosted {
 func (h *Host) resumeAll() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
+	if err := store.Clear(h.cfg.RunsDir); err != nil {
+		h.log.Warn("what is left of removed runs stays on the disk", "error", err)
+	}
 	list, err := store.List(h.cfg.RunsDir)
 	if err != nil {
 		return err
 	}
 	for _, info := range slices.Backward(list) {
+		if info.State == store.Damaged {
+			h.log.Error("a run is damaged and cannot continue", "run", info.Name, "reason", info.ExitReason, "next",
+				h.cfg.Command("runs", "rm", info.Name))
+		}
 		unfinished := info.State == store.Lost || info.State == store.Interrupted
 		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
 			continue

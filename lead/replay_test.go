@@ -29,7 +29,7 @@ func recorded(t *testing.T, dir, name string, arguments ...string) *Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := store.Create(dir, name, "", p.Config.YAML(), nil, store.Info{})
+	run, err := store.Create(dir, store.Draft{Name: name, Config: p.Config.YAML()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,11 +67,7 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 		return nil, DiskHint(err, nil, h.cfg.Command)
 	}
 	r := &hosted{name: run.Name(), run: run, plan: p, until: until}
-	err = data.Keep(run)
-	if err == nil {
-		err = h.begin(r)
-	}
-	if err != nil {
+	if err := h.begin(r); err != nil {
 		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(store.Failed, err.Error()), run.Close())
 	}
 	return r, nil

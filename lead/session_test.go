@@ -42,7 +42,7 @@ func TestTrain_SameBits(t *testing.T) {
 		workers int
 	}{{Direct, 1}, {Direct, 3}, {Broker, 2}, {TCP, 2}} {
 		s := newSession(t, c.carrier, c.workers)
-		run, err := store.Create(t.TempDir(), "a", "", s.Plan.Config.YAML(), nil, store.Info{})
+		run, err := store.Create(t.TempDir(), store.Draft{Name: "a", Config: s.Plan.Config.YAML()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *store
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := store.Create(t.TempDir(), "a", "", nil, nil, store.Info{})
+	r, err := store.Create(t.TempDir(), store.Draft{Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}

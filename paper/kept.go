@@ -69,7 +69,7 @@ func (s *Study) ReadKept(t Trial) (*Kept, error) {
 		return nil, nil
 	}
 	path := s.keptPath(t)
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

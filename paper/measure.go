@@ -41,7 +41,7 @@ func (s *Study) measure(t Trial, name string) error {
 // ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured.
 func ReadNumbers(folder, protocol string) (eval.Numbers, error) {
 	path := filepath.Join(folder, "tables", protocol+".json")
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ type Curves map[string][]float64
 // hold no number are NaN.
 func ReadCurves(folder, protocol string) (Curves, error) {
 	path := filepath.Join(folder, "tables", protocol+".csv")
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

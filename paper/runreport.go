@@ -162,7 +162,7 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 		for _, metric := range numbers.Names() {
 			w.Write([]string{name, protocol, metric, strconv.FormatFloat(numbers[metric], 'g', -1, 64)})
 		}
-		text, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
+		text, err := store.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("read what was measured: %w", err)
 		}
@@ -187,7 +187,7 @@ func copied(to, from, name string) ([]Block, error) {
 		stem := strings.TrimSuffix(filepath.Base(file), ".png")
 		block := Block{Figure: &Figure{Caption: name + ": " + stem + ".", Alt: stem + " of run " + name}}
 		for extension, path := range map[string]*string{".png": &block.Figure.File, ".svg": &block.Figure.Vector} {
-			data, err := os.ReadFile(strings.TrimSuffix(file, ".png") + extension)
+			data, err := store.ReadFile(strings.TrimSuffix(file, ".png") + extension)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -54,9 +54,6 @@ func (s *Study) open(t Trial, info store.Info) (*lead.Reopened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Data.Keep(run); err != nil {
-		return nil, errors.Join(err, run.Close())
-	}
 	return &lead.Reopened{Run: run, Plan: p}, nil
 }
 

@@ -129,7 +129,7 @@ func (r *Results) examples(part Part, figures string) ([]Block, error) {
 				complete = complete && err == nil
 				continue
 			}
-			data, err := os.ReadFile(filepath.Join(r.folder(r.Plan.Trials[first]), "figures", e.file+extension))
+			data, err := store.ReadFile(filepath.Join(r.folder(r.Plan.Trials[first]), "figures", e.file+extension))
 			if errors.Is(err, fs.ErrNotExist) {
 				complete = false
 				break

@@ -1,8 +1,9 @@
 package store
 
 import (
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -11,18 +12,51 @@ import (
 // WriteFile replaces the file at path by data. A reader finds either the old or the new content, complete, even after a
 // crash.
 func WriteFile(path string, data []byte) error {
-	err := disk.Replace(disk.System(), path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	if err != nil {
+	if err := disk.Write(disk.System(), path, data); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
+// maxFile is the most bytes that are read of a file: more than any but metrics, logs and checkpoints has.
+const maxFile = 64 << 20
+
+// ReadFile reads a file that a run or a sweep has written. If it is no regular file, or far too large, it is damaged.
+func ReadFile(path string) ([]byte, error) {
+	data, err := disk.ReadFile(path, maxFile)
+	if errors.Is(err, disk.ErrIrregular) || errors.Is(err, disk.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return data, err
+}
+
+// OpenFile opens a file that a run has written, to read it. If it is no regular file, it is damaged.
+func OpenFile(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := disk.Open(path)
+	if errors.Is(err, disk.ErrIrregular) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return f, info, err
+}
+
 // Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process.
-func Lock(path string) (*os.File, error) { return acquire(path) }
+func Lock(path string) (*os.File, error) { return acquire(disk.System(), path) }
 
 // Locked reports whether a process has the lock at path.
 func Locked(path string) bool { return locked(path) }
+
+// openLock opens the file of a lock, which it makes if there is none.
+func openLock(d disk.Disk, path string) (*os.File, error) {
+	f, err := disk.OpenLock(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	made, err := d.Append(path, 0)
+	if err == nil {
+		err = made.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return disk.OpenLock(path)
+}

@@ -3,31 +3,45 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Remove removes the folder of the named run with all that it holds. It returns ErrHeld while a process works on the
-// run.
-func Remove(dir, name string) error {
-	r, err := Open(dir, name)
+// run. The name is free at once; a process that is killed later leaves a folder aside, which the next Create or Clear
+// removes. A damaged run is removed, too.
+func Remove(dir, name string) error { return remove(disk.System(), dir, name) }
+
+func remove(d disk.Disk, dir, name string) error {
+	folder, err := find(dir, name)
 	if err != nil {
 		return err
 	}
-	// Without run.json the folder is no run any more, whatever interrupts the rest.
-	err = errors.Join(os.Remove(r.Path(infoFile)), os.RemoveAll(r.folder), r.Close())
-	if err != nil {
-		return fmt.Errorf("remove %s: %w", r.folder, err)
+	r := &Run{folder: folder, disk: d}
+	if err := r.hold(); err != nil && !errors.Is(err, disk.ErrIrregular) { // a lock that cannot be one holds nobody off
+		return err
+	}
+	aside := filepath.Join(dir, asideName(name, oldSuffix))
+	err = disk.RemoveTree(d, aside) // left by a process that was killed
+	if err == nil {
+		err = d.Rename(folder, aside)
+	}
+	if err == nil {
+		err = errors.Join(d.SyncFolder(dir), disk.RemoveTree(d, aside))
+	}
+	if err = errors.Join(err, r.Close()); err != nil {
+		return fmt.Errorf("remove %s: %w", folder, err)
 	}
 	return nil
 }
 
 // Rename gives a run another name. The run says what it was called before. It returns ErrHeld while a process works on
 // the run, and ErrOccupied if the name is taken.
-func Rename(dir, from, to string) error {
+func Rename(dir, from, to string) error { return rename(disk.System(), dir, from, to) }
+
+func rename(d disk.Disk, dir, from, to string) error {
 	if err := setting.CheckRun(to); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
 	}
@@ -36,12 +50,12 @@ func Rename(dir, from, to string) error {
 		return err
 	}
 	target := filepath.Join(dir, to)
-	_, err = os.Lstat(target)
-	switch {
-	case err == nil:
-		err = fmt.Errorf("%w: %s exists", ErrOccupied, target)
-	case errors.Is(err, fs.ErrNotExist):
-		if err = os.Rename(r.folder, target); err != nil {
+	err = free(d, target)
+	if err == nil {
+		if err = d.Rename(r.folder, target); err == nil {
+			err = d.SyncFolder(dir)
+		}
+		if err != nil {
 			err = fmt.Errorf("rename the run: %w", err)
 		}
 	}

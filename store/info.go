@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,6 +24,8 @@ const (
 	Interrupted State = "interrupted" // stopped on request, with a checkpoint
 	Failed      State = "failed"
 	Lost        State = "lost"
+	// Damaged: run.json cannot be read, and the exit reason says why. The run can be shown and removed.
+	Damaged State = "damaged"
 )
 
 // Info is the content of run.json.
@@ -86,9 +87,21 @@ func Load(dir, name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info.renamed(name)
 	if info.State == Running && !held(folder) {
 		info.State = Lost
+	}
+	return info, nil
+}
+
+// Look is Load for those who only show a run: for a run whose run.json cannot be read it returns the state Damaged.
+func Look(dir, name string) (Info, error) {
+	info, err := Load(dir, name)
+	if !errors.Is(err, ErrDamaged) {
+		return info, err
+	}
+	info = Info{Name: name, State: Damaged, ExitReason: err.Error()}
+	if f, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+		info.Started, info.Updated = f.ModTime().UTC(), f.ModTime().UTC()
 	}
 	return info, nil
 }
@@ -96,8 +109,9 @@ func Load(dir, name string) (Info, error) {
 // renamed gives the run the name of its folder, and keeps the name under which it began.
 func (i *Info) renamed(folder string) {
 	if i.Name != folder && i.Name != "" {
-		i.Name, i.Was = folder, cmp.Or(i.Was, i.Name)
+		i.Was = cmp.Or(i.Was, i.Name)
 	}
+	i.Name = folder
 	if i.Was == folder {
 		i.Was = "" // it has its name again
 	}
@@ -105,19 +119,32 @@ func (i *Info) renamed(folder string) {
 
 func readInfo(folder string) (Info, error) {
 	path := filepath.Join(folder, infoFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) { // it was removed a moment ago
-		return Info{}, fmt.Errorf("%w: %s: %w", ErrNotFound, folder, err)
-	}
-	if err != nil {
-		return Info{}, fmt.Errorf("read the state of the run: %w", err)
+	data, err := disk.ReadFile(path, maxInfo)
+	if _, gone := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && errors.Is(gone, fs.ErrNotExist) {
+		return Info{}, fmt.Errorf("%w: %s: %w", ErrNotFound, folder, err) // it was removed a moment ago
 	}
 	var info Info
-	if err := json.Unmarshal(data, &info); err != nil {
+	if err == nil {
+		err = json.Unmarshal(data, &info)
+	}
+	if err == nil {
+		err = info.check()
+	}
+	if err != nil {
 		return Info{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
 	info.Metrics.upgrade()
+	info.renamed(filepath.Base(folder))
 	return info, nil
+}
+
+// check returns why this cannot be what a run wrote.
+func (i *Info) check() error {
+	switch i.State {
+	case Running, Finished, Interrupted, Failed:
+		return nil
+	}
+	return fmt.Errorf("state %q", i.State)
 }
 
 // upgrade gives the values of an older release, which called minus the loss of a validation its "elbo", their present
@@ -137,24 +164,28 @@ func (v Values) upgrade() {
 	}
 }
 
-func writeInfo(d disk.Disk, folder string, info Info) error {
+func encodeInfo(info Info) ([]byte, error) {
 	data, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode the state of the run: %w", err)
+		return nil, fmt.Errorf("encode the state of the run: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+func writeInfo(d disk.Disk, folder string, info Info) error {
+	data, err := encodeInfo(info)
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(folder, infoFile)
-	err = disk.Replace(d, path, func(w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
-		return err
-	})
-	if err != nil {
+	if err := disk.Write(d, path, data); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// List returns the runs in dir, the last started first. It leaves out folders without a readable run.json. A dir that
-// does not exist has no runs.
+// List returns the runs in dir, the last started first. A run whose run.json cannot be read has the state Damaged. A dir
+// that does not exist has no runs.
 func List(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +199,7 @@ func List(dir string) ([]Info, error) {
 		if !e.IsDir() {
 			continue
 		}
-		if info, err := Load(dir, e.Name()); err == nil {
+		if info, err := Look(dir, e.Name()); err == nil {
 			list = append(list, info)
 		}
 	}

@@ -5,11 +5,13 @@ package store
 import (
 	"fmt"
 	"os"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // acquire opens the lock file at path. Systems without flock cannot keep two processes from the same run.
-func acquire(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+func acquire(d disk.Disk, path string) (*os.File, error) {
+	f, err := openLock(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the run: %w", err)
 	}

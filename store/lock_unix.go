@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // acquire creates and locks the file at path. The kernel releases the lock when the returned file is closed or the
 // process ends.
-func acquire(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+func acquire(d disk.Disk, path string) (*os.File, error) {
+	f, err := openLock(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the run: %w", err)
 	}
@@ -38,7 +40,7 @@ func held(folder string) bool { return locked(filepath.Join(folder, lockFile)) }
 
 // locked reports whether some process has the lock at path.
 func locked(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return false
 	}

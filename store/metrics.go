@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,37 +100,20 @@ func openMetrics(d disk.Disk, path string) (*metricsLog, error) {
 	return l, l.measure()
 }
 
-// headers reads the headers that the file and the pending lines have.
-func (l *metricsLog) headers() error {
-	l.rows = newRowWriter(nil)
-	info, err := os.Stat(l.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		l.rows = newRowWriter(headersOf(l.pending))
+// measure reads the size of the file, and the headers that it and the pending lines have.
+func (l *metricsLog) measure() error {
+	f, info, err := disk.Open(l.path)
+	l.size = 0
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) { // the size of a device means nothing
+		l.rows = newRowWriter(headersOf(bytes.NewReader(l.pending)))
 		return nil
 	}
-	data, err := os.ReadFile(l.path)
 	if err != nil {
 		return fmt.Errorf("open the metrics: %w", err)
 	}
-	l.rows = newRowWriter(append(headersOf(data), headersOf(l.pending)...))
-	return nil
-}
-
-// measure reads the size of the file, and its headers.
-func (l *metricsLog) measure() error {
-	if err := l.headers(); err != nil {
-		return err
-	}
-	info, err := os.Stat(l.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		l.size = 0
-	case err != nil:
-		return fmt.Errorf("open the metrics: %w", err)
-	case info.Mode().IsRegular(): // the size of a device or a pipe means nothing
-		l.size = info.Size()
-	}
-	return nil
+	l.size = info.Size()
+	l.rows = newRowWriter(append(headersOf(f), headersOf(bytes.NewReader(l.pending))...))
+	return f.Close()
 }
 
 // append adds a record as one line and writes the pending lines.
@@ -176,7 +158,7 @@ func (l *metricsLog) cut(step uint64) error {
 		err = l.file.Close()
 		l.file = nil
 	}
-	if err := errors.Join(err, cutMetrics(l.path, step)); err != nil {
+	if err := errors.Join(err, cutMetrics(l.disk, l.path, step)); err != nil {
 		return err
 	}
 	return l.measure()
@@ -203,40 +185,35 @@ func (l *metricsLog) close() error {
 
 // cutMetrics shortens the file at path to its records up to step. A torn last line ends the records, and so does a line
 // that is no record.
-func cutMetrics(path string, step uint64) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+func cutMetrics(d disk.Disk, path string, step uint64) error {
+	f, info, err := disk.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) { // a device cannot be cut
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("open the metrics: %w", err)
 	}
-	err = cut(f, step)
-	if err := errors.Join(err, f.Close()); err != nil {
+	keep, err := keptLength(f, step)
+	err = errors.Join(err, f.Close())
+	if err == nil && keep < info.Size() {
+		var cut disk.File
+		if cut, err = d.Append(path, keep); err == nil {
+			err = cut.Close()
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cut %s after step %d: %w", path, step, err)
 	}
 	return nil
 }
 
-func cut(f *os.File, step uint64) error {
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err // a device or a pipe cannot be cut
-	}
-	keep, err := keptLength(f, step)
-	if err != nil {
-		return err
-	}
-	return f.Truncate(keep)
-}
-
 // keptLength is the length of the lines up to the last record of a step, or before it.
 func keptLength(r io.Reader, step uint64) (int64, error) {
-	lines := bufio.NewReader(r)
+	lines := bufio.NewReaderSize(r, nearby)
 	var keep, at int64
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF || err == bufio.ErrBufferFull { // torn, or no record
 			return keep, nil
 		}
 		if err != nil {
@@ -281,25 +258,29 @@ func ReadMetrics(dir, name string, each func(Record) error) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(folder, metricsFile))
+	f, _, err := disk.Open(filepath.Join(folder, metricsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("open the metrics: %w", err)
+		return fmt.Errorf("%w: open the metrics: %w", ErrDamaged, err)
 	}
-	lines := bufio.NewReader(f)
+	lines := bufio.NewReaderSize(f, nearby)
 	var d decoder
 	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
+		line, err := lines.ReadSlice('\n')
 		if err == io.EOF {
 			return f.Close()
 		}
+		if err == bufio.ErrBufferFull {
+			err = errLongLine
+		}
 		var row *Row
 		if err == nil {
-			if row, err = d.decode(line); err != nil {
-				err = fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, f.Name(), n, err)
-			}
+			row, err = d.decode(line)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, f.Name(), n, err)
 		}
 		if err == nil && row != nil {
 			err = each(row.record())

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,23 +67,24 @@ func parseHeader(line []byte) (*header, error) {
 	return h, nil
 }
 
-// headersOf are the headers among lines.
-func headersOf(lines []byte) []*header {
+// errLongLine is returned for a line that is longer than any that a run writes.
+var errLongLine = fmt.Errorf("a line of more than %d bytes", nearby)
+
+// headersOf are the headers among the lines that a reader gives. What cannot be read ends them.
+func headersOf(r io.Reader) []*header {
 	var list []*header
-	for at := 0; at < len(lines); {
-		end := bytes.IndexByte(lines[at:], '\n')
-		if end < 0 {
-			break
+	lines := bufio.NewReaderSize(r, nearby)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return list
 		}
-		line := lines[at : at+end]
 		if bytes.HasPrefix(line, headerStart) {
 			if h, err := parseHeader(line); err == nil {
 				list = append(list, h)
 			}
 		}
-		at += end + 1
 	}
-	return list
 }
 
 // decoder reads lines of metrics.jsonl.

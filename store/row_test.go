@@ -181,6 +181,6 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%q: %d names, %d values", line, len(r.Names), len(r.Values))
 			}
 		}
-		headersOf([]byte(text))
+		headersOf(strings.NewReader(text))
 	})
 }

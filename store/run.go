@@ -3,11 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -24,7 +22,8 @@ var (
 	ErrNotFound = errors.New("no such run")
 	// ErrHeld is returned when another process works on the run.
 	ErrHeld = errors.New("run is in use by another process")
-	// ErrDamaged is returned when a file of the run cannot be read.
+	// ErrDamaged is returned when a file of the run cannot be read: it is missing, no regular file, or not what it
+	// should hold.
 	ErrDamaged = errors.New("run file is damaged")
 )
 
@@ -42,6 +41,9 @@ const (
 	lockFile      = "lock"
 )
 
+// maxInfo is the most bytes that are read of run.json. What a run writes is far smaller.
+const maxInfo = 4 << 20
+
 // subfolders are created with a run.
 var subfolders = [...]string{Checkpoints, "figures", "tables"}
 
@@ -53,105 +55,6 @@ type Run struct {
 	disk    disk.Disk
 	metrics *metricsLog
 	now     func() time.Time
-}
-
-// Create makes the folder dir/name with configuration and overrides, and holds the run. For an empty name it takes the
-// first free name of stem-1, stem-2, … The caller sets preset, seed, steps and versions in info.
-func Create(dir, name, stem string, config []byte, overrides []string, info Info) (*Run, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("create the folder of runs: %w", err)
-	}
-	name, err := claim(dir, name, stem)
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{folder: filepath.Join(dir, name), info: info, disk: disk.System(), now: time.Now}
-	if err := r.hold(); err != nil {
-		return nil, err
-	}
-	if !unborn(r.folder) { // another process was faster
-		return nil, errors.Join(fmt.Errorf("%w: %s exists", ErrOccupied, r.folder), r.Close())
-	}
-	if err := r.fill(name, config, overrides); err != nil {
-		// The folder is new and holds nothing of value: the name becomes free again.
-		return nil, errors.Join(err, r.Close(), os.RemoveAll(r.folder))
-	}
-	return r, nil
-}
-
-// unborn reports whether a folder holds only what Create makes before run.json, so its process was killed there. The
-// lock is made first.
-func unborn(folder string) bool {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return false
-	}
-	locked := len(entries) == 0
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case e.IsDir() && slices.Contains(subfolders[:], name):
-			inside, err := os.ReadDir(filepath.Join(folder, name))
-			if err != nil || len(inside) > 0 {
-				return false
-			}
-		case name == lockFile:
-			locked = true
-		case !slices.ContainsFunc([]string{configFile, overridesFile, infoFile}, func(file string) bool {
-			// a temporary file that was not renamed
-			return name == file && file != infoFile || strings.HasPrefix(name, "."+file+".")
-		}):
-			return false
-		}
-	}
-	return locked
-}
-
-// claim makes the folder. The name is ours if the folder did not exist, or was that of an unborn run, and if this
-// process then gets the lock.
-func claim(dir, name, stem string) (string, error) {
-	if name != "" {
-		if err := setting.CheckRun(name); err != nil {
-			return "", fmt.Errorf("%w: %w", ErrName, err)
-		}
-		err := os.Mkdir(filepath.Join(dir, name), 0o755)
-		if errors.Is(err, fs.ErrExist) && !unborn(filepath.Join(dir, name)) {
-			return "", fmt.Errorf("%w: %s exists", ErrOccupied, filepath.Join(dir, name))
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("create the run folder: %w", err)
-		}
-		return name, nil
-	}
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s-%d", stem, n)
-		err := os.Mkdir(filepath.Join(dir, name), 0o755)
-		if err == nil {
-			return name, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("create the run folder: %w", err)
-		}
-	}
-}
-
-func (r *Run) fill(name string, config []byte, overrides []string) error {
-	for _, sub := range subfolders {
-		if err := os.MkdirAll(filepath.Join(r.folder, sub), 0o755); err != nil {
-			return fmt.Errorf("create the run folder: %w", err)
-		}
-	}
-	if err := WriteFile(r.Path(configFile), config); err != nil {
-		return err
-	}
-	text := ""
-	if len(overrides) > 0 {
-		text = strings.Join(overrides, "\n") + "\n"
-	}
-	if err := WriteFile(r.Path(overridesFile), []byte(text)); err != nil {
-		return err
-	}
-	r.info.Name, r.info.State, r.info.Started = name, Running, r.now().UTC()
-	return r.begin()
 }
 
 // Open holds an existing run so that it can continue.
@@ -167,14 +70,13 @@ func Open(dir, name string) (*Run, error) {
 	if r.info, err = readInfo(folder); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.info.renamed(name)
 	return r, nil
 }
 
 // Begin sets the state of an opened run to Running and opens its metrics. It drops a torn last line and the records
 // after step, which is the step of a checkpoint.
 func (r *Run) Begin(step uint64) error {
-	if err := cutMetrics(r.Path(metricsFile), step); err != nil {
+	if err := cutMetrics(r.disk, r.Path(metricsFile), step); err != nil {
 		return err
 	}
 	r.info.State, r.info.Step, r.info.ExitReason = Running, step, ""
@@ -193,7 +95,7 @@ func (r *Run) begin() error {
 
 // hold takes the lock, or returns which process has it.
 func (r *Run) hold() error {
-	lock, err := acquire(filepath.Join(r.folder, lockFile))
+	lock, err := acquire(r.disk, filepath.Join(r.folder, lockFile))
 	if errors.Is(err, ErrHeld) {
 		if info, readErr := readInfo(r.folder); readErr == nil {
 			return fmt.Errorf("%w: %s, process %d", ErrHeld, r.folder, info.PID)
@@ -269,24 +171,39 @@ func Config(dir, name string) (data []byte, path string, err error) {
 		return nil, "", err
 	}
 	path = filepath.Join(folder, configFile)
-	if data, err = os.ReadFile(path); err != nil {
-		return nil, path, fmt.Errorf("read the configuration of the run: %w", err)
+	if data, err = disk.ReadFile(path, maxFile); err != nil {
+		return nil, path, fmt.Errorf("%w: read the configuration: %w", ErrDamaged, err)
 	}
 	return data, path, nil
 }
 
-// find returns the folder of the named run.
+// find returns the folder of the named run. A folder that holds only what an older release made before run.json is no
+// run.
 func find(dir, name string) (string, error) {
 	folder := filepath.Join(dir, name)
 	if err := setting.CheckRun(name); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrName, err)
 	}
-	if _, err := os.Stat(filepath.Join(folder, infoFile)); errors.Is(err, fs.ErrNotExist) {
+	if !isRun(folder) {
 		return "", fmt.Errorf("%w: %s", ErrNotFound, folder)
-	} else if err != nil {
-		return "", fmt.Errorf("look for the run: %w", err)
 	}
 	return folder, nil
+}
+
+// isRun reports whether a folder has what only runs have.
+func isRun(folder string) bool {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return false
+	}
+	if has(infoFile) {
+		return true
+	}
+	traces := has(lockFile) || has(Log) || has(metricsFile) || has(configFile) && has(Checkpoints)
+	return traces && !unborn(folder)
 }
 
 func sortByStart(list []Info) {

@@ -11,7 +11,10 @@ import (
 
 func create(t *testing.T, dir, name string) *Run {
 	t.Helper()
-	r, err := Create(dir, name, "fhn-concrete", []byte("seed: 1\n"), []string{"fhn", "optim.rate=1e-3"}, Info{Preset: "fhn", Seed: 1, Steps: 30})
+	r, err := Create(dir, Draft{
+		Name: name, Stem: "fhn-concrete", Config: []byte("seed: 1\n"), Overrides: []string{"fhn", "optim.rate=1e-3"},
+		Info: Info{Preset: "fhn", Seed: 1, Steps: 30},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func TestCreate_Refuses(t *testing.T) {
 	dir := t.TempDir()
 	create(t, dir, "taken")
 	for name, want := range map[string]error{"taken": ErrOccupied, "a/b": ErrName, "..": ErrName, ".hidden": ErrName, "-v": ErrName, "a.b": ErrName} {
-		if _, err := Create(dir, name, "x", nil, nil, Info{}); !errors.Is(err, want) {
+		if _, err := Create(dir, Draft{Name: name, Stem: "x"}); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
 	}
@@ -73,7 +76,8 @@ func TestCreate_TakesOverWhatWasNeverBorn(t *testing.T) {
 	}{
 		"only the folder":           {nil, true},
 		"the lock":                  {[]string{"lock"}, true},
-		"all but run.json":          {[]string{"lock", "checkpoints/", "figures/", "tables/", "config.yaml", "overrides.txt", ".run.json.123"}, true},
+		"all but run.json":          {[]string{"lock", "checkpoints/", "figures/", "tables/", "config.yaml", "overrides.txt", "run.json.tmp"}, true},
+		"an older release":          {[]string{"lock", "config.yaml", "overrides.txt", ".run.json.123"}, true},
 		"somebody's files":          {[]string{"notes.txt"}, false},
 		"a configuration of theirs": {[]string{"config.yaml"}, false},
 		"something hidden":          {[]string{"lock", ".git/"}, false},
@@ -96,7 +100,7 @@ func TestCreate_TakesOverWhatWasNeverBorn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := Create(dir, "x", "x", nil, nil, Info{})
+		r, err := Create(dir, Draft{Name: "x"})
 		if test.free {
 			if err != nil || r.Info().State != Running {
 				t.Errorf("%s: %v", name, err)
@@ -157,7 +161,7 @@ func TestOpen_DamagedInfo(t *testing.T) {
 	if _, err := Open(dir, "a"); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v, want ErrDamaged", err)
 	}
-	if list, err := List(dir); err != nil || len(list) != 0 {
+	if list, err := List(dir); err != nil || len(list) != 1 || list[0].State != Damaged || list[0].Name != "a" {
 		t.Errorf("listed %v, %v", list, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Position is a place among the records of a run: after the first Count records of Step. The zero Position is the
@@ -76,12 +78,12 @@ func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
 
 // Rows calls each with the rows that follow, at most limit, and returns how many there were. Otherwise it is like Next.
 func (t *Tail) Rows(limit int, each func(*Row)) (n int, back bool, err error) {
-	f, err := os.Open(t.path)
+	f, _, err := disk.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("open the metrics: %w", err)
+		return 0, false, fmt.Errorf("%w: open the metrics: %w", ErrDamaged, err)
 	}
 	n, back, err = t.read(f, limit, each)
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -104,7 +106,7 @@ func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, e
 			break // a torn line is read later
 		}
 		if err == bufio.ErrBufferFull {
-			err = fmt.Errorf("%w: after record %v: a line of more than %d bytes", ErrDamaged, t.at, nearby)
+			err = fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, errLongLine)
 		}
 		var r *Row
 		if err == nil {
@@ -132,11 +134,7 @@ func (t *Tail) decode(f io.ReaderAt, line []byte) (*Row, error) {
 	if !errors.Is(err, errUnknownKey) {
 		return r, err
 	}
-	all, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62))
-	if err != nil {
-		return nil, err
-	}
-	t.lines.learn(headersOf(all)...)
+	t.lines.learn(headersOf(io.NewSectionReader(f, 0, 1<<62))...)
 	return t.lines.decode(line)
 }
 
@@ -162,12 +160,15 @@ func (t *Tail) place(f *os.File) (back bool, err error) {
 		return false, err
 	}
 	at, offset := Position{}, start
-	lines := bufio.NewReader(io.NewSectionReader(f, start, info.Size()-start))
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, start, info.Size()-start), nearby)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := lines.ReadSlice('\n')
 		if err == io.EOF {
 			back = at != t.at && t.at.Count > 0
 			break
+		}
+		if err == bufio.ErrBufferFull {
+			err = errLongLine
 		}
 		var step uint64
 		var record bool
@@ -203,8 +204,8 @@ func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 	low, high := int64(0), size
 	for high-low > nearby {
 		middle := low + (high-low)/2
-		lines := bufio.NewReader(io.NewSectionReader(f, middle, high-middle))
-		rest, err := lines.ReadBytes('\n')
+		lines := bufio.NewReaderSize(io.NewSectionReader(f, middle, high-middle), nearby)
+		rest, err := lines.ReadSlice('\n')
 		if err == io.EOF {
 			high = middle
 			continue
@@ -231,11 +232,14 @@ func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 func nextStep(lines *bufio.Reader, err error) (step uint64, found bool, _ error) {
 	for err == nil {
 		var line []byte
-		if line, err = lines.ReadBytes('\n'); err == nil {
+		if line, err = lines.ReadSlice('\n'); err == nil {
 			if step, found, err = stepOf(line); found {
 				return step, true, err
 			}
 		}
+	}
+	if err == bufio.ErrBufferFull {
+		err = errLongLine
 	}
 	return 0, false, err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // drain reads all that a tail has, in pieces of three.
@@ -98,7 +100,7 @@ func TestTail_GoesBackWithTheRun(t *testing.T) {
 	appendSteps(t, r, 1, 2, 3, 4, 4, 5, 6)
 	tail := follow(t, dir, Position{})
 	drain(t, tail)
-	if err := cutMetrics(r.Path(metricsFile), 4); err != nil {
+	if err := cutMetrics(disk.System(), r.Path(metricsFile), 4); err != nil {
 		t.Fatal(err)
 	}
 	records, back, err := tail.Next(10)

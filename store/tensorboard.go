@@ -8,12 +8,13 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Folder is where TensorBoard's files lie in the folder of a run.
@@ -73,7 +74,7 @@ func removeOld(out string) error {
 		return fmt.Errorf("look for event files: %w", err)
 	}
 	for _, path := range old {
-		if err := os.Remove(path); err != nil {
+		if err := disk.System().Remove(path); err != nil {
 			return fmt.Errorf("replace event files: %w", err)
 		}
 	}
@@ -82,15 +83,15 @@ func removeOld(out string) error {
 
 // board is an event file that grows.
 type board struct {
-	file *os.File
+	file disk.File
 	to   *bufio.Writer
 }
 
 func newBoard(path string, began time.Time) (*board, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	f, err := os.Create(path)
+	f, err := disk.System().Create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
-	"os"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Kind says what a record is about.
@@ -87,7 +87,7 @@ var ErrJournal = errors.New("sweep: the journal is damaged")
 
 // Journal appends records to a file. Append returns when they are on the disk.
 type Journal struct {
-	file *os.File
+	file disk.File
 	now  func() time.Time
 }
 
@@ -104,22 +104,18 @@ func OpenJournal(path string) (*Journal, []Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := disk.System().Append(path, size)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the journal: %w", err)
 	}
-	err = f.Truncate(size)
-	if err == nil {
-		_, err = f.Seek(size, io.SeekStart)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
+	if err := f.Sync(); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
 	}
 	return &Journal{file: f, now: time.Now}, records, nil
 }
+
+// maxJournal is the most bytes that are read of a journal: that of a million trials is smaller.
+const maxJournal = 1 << 30
 
 // ReadJournal returns the records of a journal without changing it.
 func ReadJournal(path string) ([]Record, error) {
@@ -128,7 +124,7 @@ func ReadJournal(path string) ([]Record, error) {
 }
 
 func readJournal(path string) (records []Record, size int64, err error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}

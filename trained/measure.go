@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -104,7 +104,7 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	tables := filepath.Join(r.folder, "tables")
-	if err := os.MkdirAll(tables, 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), tables); err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(subject.Recordings, tables)); err != nil {
@@ -112,7 +112,7 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	}
 	e := &Evaluation{}
 	if picture, ok := figure.Of(found, r.env); ok {
-		if err := os.MkdirAll(figures, 0o755); err != nil {
+		if err := disk.MakeFolder(disk.System(), figures); err != nil {
 			return nil, fmt.Errorf("draw the figure: %w", err)
 		}
 		paths, err := picture.Write(figures)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -170,7 +169,7 @@ func (r *Run) readScale(d model.Data) error {
 	if r.env != nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.folder, store.NormalisationFile))
+	text, err := store.ReadFile(filepath.Join(r.folder, store.NormalisationFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s is missing", store.ErrDamaged, store.NormalisationFile)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -153,7 +154,7 @@ func openBelow(folder, name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := root.Open(name)
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err := errors.Join(err, root.Close()); err != nil {
 		return nil, nil, err
 	}

@@ -133,15 +133,11 @@ func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 
 // lastBytes reads the complete lines at the end of a file.
 func lastBytes(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, info, err := store.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	from := max(0, info.Size()-tailBytes)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if from > 0 {

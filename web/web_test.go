@@ -98,9 +98,9 @@ func newBench(t *testing.T, token string) *bench {
 // run creates a run of so many steps, validated every ten, and lets it go on in the test.
 func (b *bench) run(name string, steps uint64) *store.Run {
 	b.t.Helper()
-	r, err := store.Create(b.dir, name, "", []byte("preset: toy\n"), []string{"seed=3"}, store.Info{
+	r, err := store.Create(b.dir, store.Draft{Name: name, Config: []byte("preset: toy\n"), Overrides: []string{"seed=3"}, Info: store.Info{
 		Steps: 1000, Preset: "toy", Seed: 3, Command: []string{"train", "toy", "seed=3"},
-	})
+	}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ package figure
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"gonum.org/v1/plot/vg"
@@ -17,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Figure is a page that can be written to files.
@@ -41,7 +41,7 @@ func (f Figure) Write(dir string) ([]string, error) {
 	var paths []string
 	write := func(name string, data []byte) error {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+		if err := disk.Write(disk.System(), path, data); err != nil {
 			return fmt.Errorf("write figure: %w", err)
 		}
 		paths = append(paths, path)

@@ -21,13 +21,14 @@ type File interface {
 
 // Disk changes files and folders. Reading does not need it.
 type Disk interface {
-	// Create creates a file, or empties an existing one.
+	// Create creates a file, or empties an existing one. A link is not followed.
 	Create(path string) (File, error)
-	// Append opens a file, or creates it, to write after its first size bytes. The rest of the file is cut off.
+	// Append opens a file, or creates it, to write after its first size bytes. The rest of the file is cut off. A link
+	// to a file is ErrIrregular.
 	Append(path string, size int64) (File, error)
 	// Rename renames a file, and replaces the file that has the new name.
 	Rename(from, to string) error
-	// Remove deletes a file. A file that does not exist is no error.
+	// Remove deletes a file or an empty folder. A file that does not exist is no error.
 	Remove(path string) error
 	// Mkdir makes a folder. A folder that exists is no error.
 	Mkdir(path string) error
@@ -40,15 +41,31 @@ func System() Disk { return system{} }
 
 type system struct{}
 
-func (system) Create(path string) (File, error) { return os.Create(path) }
+func (system) Create(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|patient|direct, 0o644)
+	if err != nil { // a nil *os.File is no nil File
+		return nil, err
+	}
+	return f, nil
+}
 
 func (system) Append(path string, size int64) (File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	flags := os.O_CREATE
+	info, err := os.Lstat(path)
+	linked := err == nil && info.Mode()&fs.ModeSymlink != 0
+	if linked {
+		flags = 0
+	}
+	f, err := os.OpenFile(path, flags|os.O_WRONLY|os.O_APPEND|patient, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Size() > size { // a device or a pipe cannot be cut
+	info, err = f.Stat()
+	switch {
+	case err != nil || !info.Mode().IsRegular(): // a device cannot be cut
+	case linked: // to a file that may be anybody's
+		err = fmt.Errorf("%s: %w", path, ErrIrregular)
+	case info.Size() > size:
 		err = f.Truncate(size)
 	}
 	if err != nil {
@@ -82,6 +99,11 @@ const Suffix = ".tmp"
 // temporary name, syncs, renames, and syncs the folder. If it fails before the rename, the old file stays.
 func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 	temp := path + Suffix
+	if info, err := os.Lstat(temp); err == nil && !info.Mode().IsRegular() { // not left by a program like this
+		if err := d.Remove(temp); err != nil {
+			return err
+		}
+	}
 	f, err := d.Create(temp)
 	if err != nil {
 		return err
@@ -102,6 +124,40 @@ func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return d.SyncFolder(filepath.Dir(path))
+}
+
+// Write replaces the file at path by data, as Replace does.
+func Write(d Disk, path string, data []byte) error {
+	return Replace(d, path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// RemoveTree deletes a file, or a folder with all that it holds, one by one. What does not exist is no error. It goes on
+// after a failure, and returns all of them.
+func RemoveTree(d Disk, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return d.Remove(path)
+	}
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	all := []error{err}
+	for _, e := range entries {
+		all = append(all, RemoveTree(d, filepath.Join(path, e.Name())))
+	}
+	if err := errors.Join(all...); err != nil {
+		return err
+	}
+	return d.Remove(path)
 }
 
 // MakeFolder makes a folder and its missing parents; all of them survive a crash of the machine.

@@ -24,7 +24,7 @@ func TestTail(t *testing.T) {
 		}
 	}
 	read()
-	run, err := store.Create(dir, "a", "", nil, nil, store.Info{})
+	run, err := store.Create(dir, store.Draft{Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,16 +217,16 @@ func (d *Data) Normalisation() ([]byte, error) {
 	return text, nil
 }
 
-// Keep writes the scaling into the run folder.
-func (d *Data) Keep(run *store.Run) error {
+// kept is the scaling as the folder of a run has it; nil for simulated data.
+func (d *Data) kept() ([]byte, error) {
 	if d == nil {
-		return nil
+		return nil, nil
 	}
 	text, err := json.MarshalIndent(d.scale, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode the normalisation: %w", err)
+		return nil, fmt.Errorf("encode the normalisation: %w", err)
 	}
-	return store.WriteFile(run.Path(store.NormalisationFile), append(text, '\n'))
+	return append(text, '\n'), nil
 }
 
 // StoredScale reads the scaling from the folder of a run on own data; nil for other runs.
@@ -234,7 +234,7 @@ func StoredScale(c config.Config, folder string) ([]byte, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
-	data, err := os.ReadFile(filepath.Join(folder, store.NormalisationFile))
+	data, err := store.ReadFile(filepath.Join(folder, store.NormalisationFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: read its normalisation: %w", store.ErrDamaged, err)
 	}

@@ -31,7 +31,13 @@ func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 			Note: t.Note,
 		})
 	}
-	return store.Create(dir, o.Name, Stem(c), c.YAML(), o.Overrides, info)
+	scale, err := p.Data.kept()
+	if err != nil {
+		return nil, err
+	}
+	return store.Create(dir, store.Draft{
+		Name: o.Name, Stem: Stem(c), Config: c.YAML(), Overrides: o.Overrides, Normalisation: scale, Info: info,
+	})
 }
 
 // Stem begins the name of a run that was given no name.

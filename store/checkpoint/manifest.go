@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -48,6 +47,7 @@ const (
 	dataSuffix     = ".safetensors"
 	levelsName     = "gradient.levels"
 	maxMoments     = 8
+	maxManifest    = 1 << 20 // bytes
 )
 
 // adamMoments are the names of Adam's moments.
@@ -78,7 +78,7 @@ func newManifest(cp *Checkpoint, identity, data string) *manifest {
 
 // readManifest reads and checks a manifest. All errors have its name.
 func readManifest(path string) (*manifest, error) {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path, maxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("read checkpoint: %w", err)
 	}
@@ -102,10 +102,18 @@ func (man *manifest) check() error {
 		return fmt.Errorf("%d moments", len(man.Moments))
 	case man.Blocks < 0 || man.Blocks > man.Parameters:
 		return fmt.Errorf("%d blocks of gradients for %d parameters", man.Blocks, man.Parameters)
+	case man.Bytes < 0 || man.Bytes > man.most():
+		return fmt.Errorf("%d bytes for %d parameters", man.Bytes, man.Parameters)
 	case man.File != stem(man.Step)+dataSuffix:
 		return fmt.Errorf("file %q for step %d", man.File, man.Step)
 	}
 	return nil
+}
+
+// most is the largest number of bytes that the data of a checkpoint may have.
+func (man *manifest) most() int64 {
+	const header = 64 << 20 // names and shapes
+	return header + 4*(int64(1+len(man.moments()))*int64(man.Parameters)+int64(man.Blocks))
 }
 
 func (man *manifest) moments() []string {
@@ -130,17 +138,12 @@ func (man *manifest) checkpoint(path string) *Checkpoint {
 
 // open reads and verifies the data file.
 func (man *manifest) open(dir string) (*File, error) {
-	path := filepath.Join(dir, man.File)
-	info, err := os.Stat(path)
+	all, err := disk.ReadFile(filepath.Join(dir, man.File), man.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() != man.Bytes {
-		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d", man.File, info.Size(), man.Bytes)
-	}
-	all, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	if int64(len(all)) != man.Bytes {
+		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d", man.File, len(all), man.Bytes)
 	}
 	sum := sha256.Sum256(all)
 	if got := hex.EncodeToString(sum[:]); got != man.SHA256 {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Values of which for Open, in addition to the number of a step.
@@ -72,10 +74,7 @@ func List(dir string) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, err := os.ReadFile(filepath.Join(dir, bestManifest))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list checkpoints: %w", err)
-	}
+	best, _ := disk.ReadFile(filepath.Join(dir, bestManifest), maxManifest) // without it none is the best
 	var list []Info
 	for _, name := range names {
 		path := filepath.Join(dir, name)
@@ -83,7 +82,7 @@ func List(dir string) ([]Info, error) {
 		if err != nil {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := disk.ReadFile(path, maxManifest)
 		list = append(list, Info{
 			Step: man.Step, Bytes: man.Bytes, ParamsSHA256: man.ParamsSHA256, Path: path, Best: err == nil &&
 				bytes.Equal(text, best),
@@ -127,7 +126,7 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 // ErrCorrupt if the best one cannot be read.
 func RestoreBest(dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, bestManifest)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w with a validation in %s", ErrNotFound, dir)
 	}
 	cp, err := read(path)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -25,7 +24,7 @@ type rollbackNote struct {
 // on the disk is not finished, and newer checkpoints are void.
 func RolledBack(dir string) (step uint64, noted bool, err error) {
 	path := filepath.Join(dir, rollbackFile)
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}

@@ -135,11 +135,11 @@ func (s *Store) nameUnnamed() error {
 
 // nameBest makes best.json a copy of a checkpoint's manifest.
 func (s *Store) nameBest(step uint64) error {
-	text, err := os.ReadFile(filepath.Join(s.Dir, stem(step)+manifestSuffix))
+	text, err := disk.ReadFile(filepath.Join(s.Dir, stem(step)+manifestSuffix), maxManifest)
 	if err != nil {
 		return fmt.Errorf("name best checkpoint: %w", err)
 	}
-	if old, err := os.ReadFile(filepath.Join(s.Dir, bestManifest)); err == nil && bytes.Equal(old, text) {
+	if old, err := disk.ReadFile(filepath.Join(s.Dir, bestManifest), maxManifest); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
 	err = s.replace(bestManifest, func(w io.Writer) error {

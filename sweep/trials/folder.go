@@ -126,7 +126,7 @@ func (f Folder) Led() bool { return store.Locked(f.Path(lockFile)) }
 
 // Order is what the user wants of the sweep.
 func (f Folder) Order() sweep.Order {
-	data, err := os.ReadFile(f.Path(orderFile))
+	data, err := store.ReadFile(f.Path(orderFile))
 	order := sweep.Order(strings.TrimSpace(string(data)))
 	if err != nil || !slices.Contains([]sweep.Order{sweep.Pause, sweep.Halt}, order) {
 		return sweep.Proceed
@@ -182,7 +182,7 @@ func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 		return nil
 	}
 	next := f.Path("." + BestFolder + ".new")
-	if err := os.RemoveAll(next); err != nil {
+	if err := disk.RemoveTree(disk.System(), next); err != nil {
 		return fmt.Errorf("make %s: %w", BestFolder, err)
 	}
 	for _, t := range list {
@@ -195,10 +195,10 @@ func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 		}
 	}
 	old := f.Path(BestFolder)
-	if err := os.RemoveAll(old); err != nil {
+	if err := disk.RemoveTree(disk.System(), old); err != nil {
 		return fmt.Errorf("keep the best trial: %w", err)
 	}
-	return os.Rename(next, old)
+	return disk.System().Rename(next, old)
 }
 
 // bestInfo is best/trial.json.
@@ -230,7 +230,7 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(to, store.Checkpoints), 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), filepath.Join(to, store.Checkpoints)); err != nil {
 		return err
 	}
 	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
@@ -244,14 +244,8 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 		}
 	}
 	for _, name := range files {
-		content, err := os.ReadFile(filepath.Join(from, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = store.WriteFile(filepath.Join(to, name), content)
-		}
-		if err != nil {
+		err := disk.Copy(disk.System(), filepath.Join(from, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -276,7 +270,7 @@ func encode(w io.Writer, v any) error {
 }
 
 func decodeFile(path string, v any) error {
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(path)
 	if err != nil {
 		return err
 	}

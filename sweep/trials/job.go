@@ -287,7 +287,7 @@ func (f Folder) Losers() ([]string, error) {
 	if err != nil || !s.Done || f.Led() {
 		return nil, err
 	}
-	text, err := os.ReadFile(f.Path(SpecFile))
+	text, err := store.ReadFile(f.Path(SpecFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the spec of the sweep: %w", err)
 	}

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/ops"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
@@ -155,7 +155,7 @@ func (f Folder) best(s *sweep.State, program string) (*Best, error) {
 			b.Searched = append(b.Searched, *o)
 		}
 	}
-	if text, err := os.ReadFile(f.Path(BestFolder, "command.txt")); err == nil {
+	if text, err := store.ReadFile(f.Path(BestFolder, "command.txt")); err == nil {
 		b.Command = strings.TrimSpace(string(text))
 	}
 	return b, nil

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
@@ -149,7 +149,7 @@ func (r PruneRequest) sweeping(texts map[string]string) error {
 		if err == nil && s.Done {
 			continue
 		}
-		text, err := os.ReadFile(f.Path(SpecFile))
+		text, err := store.ReadFile(f.Path(SpecFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read the spec of sweep %s: %w", f.Name, err)
 		}
@@ -199,7 +199,7 @@ func (i Item) Remove() error {
 	}
 	var all []error
 	for _, path := range i.paths {
-		all = append(all, os.RemoveAll(path))
+		all = append(all, disk.RemoveTree(disk.System(), path))
 	}
 	if err := errors.Join(append(all, r.Close())...); err != nil {
 		return fmt.Errorf("remove %s of run %s: %w", i.What, i.Run, err)

@@ -27,7 +27,7 @@ type made struct {
 // make makes a run in a folder, and returns it held if it goes on.
 func (m made) make(t *testing.T, dir string) *store.Run {
 	t.Helper()
-	r, err := store.Create(dir, m.name, "", []byte("preset: fhn\n"+m.config), nil, store.Info{Steps: 100, Sweep: m.sweep})
+	r, err := store.Create(dir, store.Draft{Name: m.name, Config: []byte("preset: fhn\n" + m.config), Info: store.Info{Steps: 100, Sweep: m.sweep}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -128,8 +128,8 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 // discard deletes what needs much space of a run.
 func (r *runner) discard(run string) {
 	folder := filepath.Join(r.runsDir, run)
-	err := errors.Join(os.RemoveAll(filepath.Join(folder, store.Checkpoints)),
-		os.RemoveAll(filepath.Join(folder, store.Log)))
+	err := errors.Join(disk.RemoveTree(disk.System(), filepath.Join(folder, store.Checkpoints)),
+		disk.RemoveTree(disk.System(), filepath.Join(folder, store.Log)))
 	if err != nil {
 		r.log.Warn("the checkpoints of a run stay on the disk", "run", run, "error", err)
 	}

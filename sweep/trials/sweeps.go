@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
@@ -308,7 +308,7 @@ const sourceFile = "source.json"
 
 // begin makes the folder, and forgets an order to stop.
 func (f Folder) begin() error {
-	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return fmt.Errorf("make the folder of the sweep: %w", err)
 	}
 	return f.SetOrder(sweep.Proceed)
@@ -316,7 +316,7 @@ func (f Folder) begin() error {
 
 // remember keeps what the spec needs.
 func (f Folder) remember(s source) error {
-	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return fmt.Errorf("make the folder of the sweep: %w", err)
 	}
 	slices.Sort(s.Environment)
@@ -325,7 +325,7 @@ func (f Folder) remember(s source) error {
 
 // Again is Prepare for a sweep from its folder.
 func Again(r Request) (j *Job, err error) {
-	text, err := os.ReadFile(r.Folder.Path(SpecFile))
+	text, err := store.ReadFile(r.Folder.Path(SpecFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: read the spec of the sweep: %w", store.ErrDamaged, err)
 	}

@@ -146,10 +146,10 @@ func (b *bench) run(name string, s settings) *store.Run {
 		s.of = max(1000, s.steps)
 	}
 	config := fmt.Sprintf("preset: fhn\nseed: %d\nmodel:\n  kind: slds\n  latent: 4\noptim:\n  rate: 0.0005\n%s", s.seed, s.config)
-	r, err := store.Create(b.dir, name, "", []byte(config), s.overrides, store.Info{
+	r, err := store.Create(b.dir, store.Draft{Name: name, Config: []byte(config), Overrides: s.overrides, Info: store.Info{
 		Steps: s.of, Preset: "fhn", Seed: s.seed, Parameters: 3592, Command: append([]string{"train", "fhn"}, s.overrides...), Checkpoint: s.steps,
 		Terms: []store.Term{{Name: "loss", Label: "loss"}, {Name: "reconstruction", Label: "reconstruction", Weight: 1}, {Name: "kl_state", Label: "KL state", Weight: 1, Note: "a note"}},
-	})
+	}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
