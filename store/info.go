@@ -184,8 +184,8 @@ func writeInfo(d disk.Disk, folder string, info Info) error {
 	return nil
 }
 
-// List returns the runs in dir, the last started first. A run whose run.json cannot be read has the state Damaged. A dir
-// that does not exist has no runs.
+// List returns the runs in dir, the last started first. A run whose run.json cannot be read has the state Damaged. A
+// dir that does not exist has no runs.
 func List(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -56,7 +56,8 @@ func (s *Server) follow(run Run) (*follower, error) {
 			return nil, err
 		}
 		f = &follower{dir: s.config.Dir, name: run.Name, tail: tail, seconds: newHistogram(), overrides: []string{}}
-		if text, err := store.ReadFile(filepath.Join(s.config.Dir, run.Name, "overrides.txt")); err == nil { // it may be missing
+		text, err := store.ReadFile(filepath.Join(s.config.Dir, run.Name, "overrides.txt"))
+		if err == nil { // it may be missing
 			f.overrides = strings.Fields(string(text))
 		}
 		s.followers[run.Name] = f

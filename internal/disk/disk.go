@@ -134,8 +134,8 @@ func Write(d Disk, path string, data []byte) error {
 	})
 }
 
-// RemoveTree deletes a file, or a folder with all that it holds, one by one. What does not exist is no error. It goes on
-// after a failure, and returns all of them.
+// RemoveTree deletes a file, or a folder with all that it holds, one by one. What does not exist is no error. It goes
+// on after a failure, and returns all of them.
 func RemoveTree(d Disk, path string) error {
 	info, err := os.Lstat(path)
 	switch {
