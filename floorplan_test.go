@@ -93,10 +93,11 @@ trained:               config envs envs/files envs/files/npy eval eval/figure ex
 paper:                 config coordinator eval eval/figure internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
 internal/suggest:      envs/files internal/terminal
+sweep/fit:             config envs/files eval internal/number internal/suggest internal/terminal lead lead/job store sweep sweep/trials trained
 sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
 serving:               envs/files internal/admission internal/number trained
 
-switchyard:            config coordinator envs envs/files eval export internal/terminal lead lead/job model rng serving store store/checkpoint trained
+switchyard:            config coordinator envs envs/files eval export internal/terminal lead lead/job model rng serving store store/checkpoint sweep sweep/fit sweep/trials trained web
 cmd:                   *
 cmd/switchyard:        cmd config
 lab/render:            internal/scaling lab/bench

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/arhmm"
+	"github.com/switchyard-ml/switchyard/model/pointwise"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -30,6 +31,7 @@ var modelRows = []struct{ name, settings string }{
 	{"`lstm`", "model.kind=lstm"},
 	{"`linear`", "model.kind=linear"},
 	{"`static`", "model.kind=static"},
+	{"`naive`", "model.kind=naive"},
 }
 
 // TestModels_TableIsTrue: the table of docs/models.md is what the models do when they are asked, and no family is missing.
@@ -85,8 +87,11 @@ func abilities(t *testing.T, settings []string) []string {
 		hidden = loss(m, 0) == loss(m, 7)
 	case model.Fitter:
 		way = "sampling"
-		if _, em := m.(*arhmm.Model); em {
+		switch m.(type) {
+		case *arhmm.Model:
 			way = "EM"
+		case *pointwise.NaiveModel:
+			way = "counting"
 		}
 		hidden = slices.Equal(fitted(t, m, 0), fitted(t, m, 7))
 	default:

@@ -285,8 +285,8 @@ const (
 )
 
 // watched are the builders of workers whose programs are watched.
-func watched(o *bench.Occupancy, build builder) func(n int) builder {
-	return func(n int) builder {
+func watched(o *bench.Occupancy, build lead.Builder) func(n int) lead.Builder {
+	return func(n int) lead.Builder {
 		return func(text, data []byte, slots int) (worker.Program, error) {
 			p, err := build(text, data, slots)
 			if err != nil {

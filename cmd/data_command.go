@@ -133,15 +133,7 @@ func (f *readFlags) guess(paths []string) (*files.Dataset, files.Options, error)
 	if err != nil {
 		return nil, asked, err
 	}
-	how, err := files.Guess(paths, asked)
-	if err != nil {
-		return nil, how, dataFault(err)
-	}
-	d, err := files.Read(paths, how)
-	if step, uneven := files.ResampleStep(err); uneven && asked.Time == "" && how.Time != "" {
-		how.Resample = step // the column was a guess, and so is the grid
-		d, err = files.Read(paths, how)
-	}
+	d, how, err := files.ReadGuessed(paths, asked)
 	return d, how, dataFault(err)
 }
 

@@ -253,7 +253,7 @@ func TestData_Suggestion(t *testing.T) {
 		if out := strings.ReplaceAll(c.must("data", "info", test.file).out, " \\\n   ", ""); !strings.Contains(out, test.want) {
 			t.Errorf("%s: %q is missing in\n%s", test.file, test.want, out)
 		}
-		for i, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"} {
+		for i, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm", "naive"} {
 			var info dataInfo
 			if err := json.Unmarshal([]byte(c.must("data", "info", test.file, "--model", family, "--json").out), &info); err != nil {
 				t.Fatal(err)

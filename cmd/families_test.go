@@ -19,6 +19,7 @@ var familyArguments = map[string]string{
 	"rslds":  "model.chains=2 model.sweeps=12 model.burn_in=4 model.draws=2 model.exchange=6",
 	"trslds": "model.chains=2 model.sweeps=12 model.burn_in=4 model.draws=2 model.exchange=6",
 	"arhmm":  "model.chains=2 model.sweeps=12 model.exchange=6",
+	"naive":  "model.season=2", // one sweep counts all: there is nothing to stop halfway
 }
 
 // TestFamilies_ThroughTheSameCommands: every family trains with one worker and with three to the same parameters and the
@@ -51,8 +52,12 @@ func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 				return c.info(name)
 			}
 			measured := c.must(append(slices.Clone(command), "--json", "--quiet", "--name", "one", "--workers", "1")...).out
+			last := uint64(12)
+			if family == "naive" {
+				last = 1
+			}
 			one, three := c.info("one"), train("three", "--workers", "3")
-			if one.ParametersSHA256 != three.ParametersSHA256 || one.Step != 12 {
+			if one.ParametersSHA256 != three.ParametersSHA256 || one.Step != last {
 				t.Errorf("%d steps: %s with one worker, %s with three", one.Step, one.ParametersSHA256, three.ParametersSHA256)
 			}
 			if a, b := validations(t, c, "one"), validations(t, c, "three"); !slices.EqualFunc(a, b, maps.Equal[store.Values, store.Values]) {
@@ -60,13 +65,15 @@ func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 			} else if weighted := slices.Contains(command, "eval.importance=3"); len(a) > 0 && (a[0]["importance_elbo"] != 0) != weighted {
 				t.Errorf("validation %v", a[0])
 			}
-			c.cutBack("three")
-			c.must("resume", "three", "--workers", "2", "--quiet")
-			if left := checkpointsOf12(t, filepath.Join(c.dir, "three")); len(left) == 0 {
-				t.Error("the resumed run has not written its last checkpoint")
-			}
-			if got := c.info("three"); got.ParametersSHA256 != one.ParametersSHA256 || got.Step != 12 {
-				t.Errorf("resumed to step %d: %s, in one go: %s", got.Step, got.ParametersSHA256, one.ParametersSHA256)
+			if last == 12 {
+				c.cutBack("three")
+				c.must("resume", "three", "--workers", "2", "--quiet")
+				if left := checkpointsOf12(t, filepath.Join(c.dir, "three")); len(left) == 0 {
+					t.Error("the resumed run has not written its last checkpoint")
+				}
+				if got := c.info("three"); got.ParametersSHA256 != one.ParametersSHA256 || got.Step != 12 {
+					t.Errorf("resumed to step %d: %s, in one go: %s", got.Step, got.ParametersSHA256, one.ParametersSHA256)
+				}
 			}
 			c.must("verify", "three")
 			if !strings.Contains(measured, `"ratio_to_static"`) {

@@ -83,7 +83,7 @@ var sharedArguments = map[string]string{
 	"train": "noise/smoke", "resume": "halted", "submit": "noise/smoke", "verify": "smoke", "diff": "smoke smoke", "chaos": "noise/smoke", "bench scale": "noise/smoke",
 	"runs show": "x", "runs stop": "x", "ban": "UDXU4RCSJNZO", "unban": "UDXU4RCSJNZO", "serve": "",
 	"sweep": "-m noise/smoke optim.rate=1e-3,1e-2", "sweep show": "x", "sweep best": "x", "sweep stop": "x", "sweep pause": "x", "sweep resume": "x",
-	"sweep extend": "x --trials 1", "sweep submit": "-m noise/smoke optim.rate=1e-3,1e-2",
+	"sweep extend": "x --trials 1", "fit": "ONE", "sweep submit": "-m noise/smoke optim.rate=1e-3,1e-2",
 }
 
 // refused runs every command that has a shared flag with the wrong value of it.

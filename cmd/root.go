@@ -60,7 +60,8 @@ data-parallel on CPUs. Start with:
 		a.linearizeCommand(), a.backtestCommand(), a.exportCommand(),
 		a.paperCommand(), a.reportCommand(), a.verifyCommand(), a.diffCommand(), a.coordinatorCommand(), a.workerCommand(),
 		a.submitCommand(),
-		a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(), a.keysCommand(),
+		a.fitCommand(), a.runsCommand(), a.dataCommand(), a.configCommand(), a.benchCommand(), a.initCommand(),
+		a.keysCommand(),
 		a.banCommand(), a.unbanCommand(), a.brokerCommand(), a.chaosCommand(),
 		a.serveCommand(), a.healthCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand(),
 	)

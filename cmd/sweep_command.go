@@ -25,7 +25,6 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/wire/shm"
-	"github.com/switchyard-ml/switchyard/worker"
 )
 
 // sweepFlags are the flags of the sweep command.
@@ -175,7 +174,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	build := job.Build(a.kinds)
-	dismiss, err := a.hire(transport.Connect, flags.train, func(int) builder { return build }, log)
+	dismiss, err := a.hire(transport.Connect, flags.train, func(int) lead.Builder { return build }, log)
 	if err != nil {
 		return err
 	}
@@ -243,39 +242,11 @@ func (h *sweepHost) close() {
 	h.Close()
 }
 
-// builder makes the program of a job for a worker.
-type builder = func(job, data []byte, slots int) (worker.Program, error)
-
 // hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from 0.
-func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) builder,
+func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) lead.Builder,
 	log hclog.Logger,
 ) (dismiss func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, flags.workers)
-	for n := range flags.workers {
-		name := fmt.Sprintf("local-%d", n+1)
-		bus, err := connect(name)
-		if err == nil {
-			var agent *worker.Agent
-			agent, err = worker.NewAgent(worker.AgentConfig{
-				ID: name, Slots: flags.slots, Info: job.Name(), Numerics: job.Numerics(), Build: build(n),
-			}, bus, log.Named("worker"))
-			if err == nil {
-				go func() { ended <- agent.Run(ctx) }()
-				continue
-			}
-		}
-		cancel()
-		return nil, fmt.Errorf("start worker %d: %w", n+1, err)
-	}
-	return func() {
-		cancel()
-		for range flags.workers {
-			if err := <-ended; err != nil {
-				log.Warn("a worker ended with an error", "error", err)
-			}
-		}
-	}, nil
+	return lead.Crew{Connect: connect, Workers: flags.workers, Slots: flags.slots, Build: build, Log: log}.Hire()
 }
 
 // sweepPage listens for the page of the sweep. Where the usual port is taken, and no other one was asked for, it takes

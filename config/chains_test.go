@@ -42,7 +42,11 @@ var tiny = []string{"env.episodes=6", "env.length=20", "model.leaves=3", "model.
 
 // tinyOf are the arguments of tiny that a family has. Images get one regime: their regression has 257 features.
 func tinyOf(family, preset string) []string {
-	if family != "arhmm" {
+	switch family {
+	case "naive": // it has one chain of one sweep
+		return []string{"env.episodes=6", "env.length=20"}
+	case "arhmm":
+	default:
 		return tiny
 	}
 	arguments := []string{"env.episodes=6", "env.length=20", "model.chains=3", "model.sweeps=6", "model.exchange=3"}
@@ -80,6 +84,7 @@ var goldenChains = map[string]string{
 	"rslds":  "f34e810dfff390536bcb5501b27f483d4f558e37ac20cea0d8b30d66897db1f9",
 	"trslds": "cf70192f707c8f15ae92bf793024fcbd8d094c234f829ba236438035c4a021b7",
 	"arhmm":  "23d1c5ad6f008c37d4db5869875d143f212dc6bf5121369c34b7e7dd9a351ec0",
+	"naive":  "dcf29a7d4c5dbc74b384b7b9f20cd7d88db4db5b610d20b9e8f8223b640f6b86",
 }
 
 // TestFitters_SameBitsForAnyWorkers: those of the golden run, which are those that a chain has that makes all its
@@ -126,7 +131,11 @@ func sweep(t *testing.T, c config.Config, workers int) []float32 {
 func alone(t *testing.T, c config.Config) []float32 {
 	t.Helper()
 	s, _ := config.Sweeps(c)
-	program, err := job.NewProgram(resolveKinds(t, "fhn/smoke", append([]string{"model.kind=" + c.Model.Kind}, append(tinyOf(c.Model.Kind, "fhn/smoke"), fmt.Sprintf("model.exchange=%d", s.Total))...)...), nil, 1)
+	arguments := append([]string{"model.kind=" + c.Model.Kind}, tinyOf(c.Model.Kind, "fhn/smoke")...)
+	if s.Total > s.Exchange {
+		arguments = append(arguments, fmt.Sprintf("model.exchange=%d", s.Total))
+	}
+	program, err := job.NewProgram(resolveKinds(t, "fhn/smoke", arguments...), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

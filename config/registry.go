@@ -53,6 +53,7 @@ func builtin() Own {
 		Families: []model.Family{
 			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),
 			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(), arhmm.Family(),
+			pointwise.Naive(),
 		},
 	}
 }

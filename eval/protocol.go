@@ -52,7 +52,7 @@ func Protocols() []Protocol {
 	return []Protocol{
 		fhnProtocol(), table1Protocol(), aheadProtocol(),
 		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
-		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(), recordingsProtocol(),
+		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(), recordingsProtocol(), validationProtocol(),
 	}
 }
 

@@ -19,25 +19,47 @@ type Recordings struct {
 var errNoRecordings = errors.New("the recordings are missing")
 
 func recordingsProtocol() Protocol {
+	p := ofRecordings("")
+	p.Name, p.Usual = "recordings", []string{"files"}
+	p.Doc = "predictions of recordings that training never saw, with their intervals, beside persistence, the last " +
+		"season and autoregressions"
+	return p
+}
+
+// validationProtocol is the same of the part that training was validated on: models are chosen by it, so that the test
+// part is a test of the choice.
+func validationProtocol() Protocol {
+	p := ofRecordings(PartValidation)
+	p.Name, p.Doc = "validation", "the same of the part that training was validated on, to choose models by"
+	return p
+}
+
+// ofRecordings is a protocol without a name. part says which part is predicted, empty: what the question asks for.
+func ofRecordings(part string) Protocol {
+	asked := func(s Subject) Subject {
+		if part != "" {
+			s.Part = part
+		}
+		return s
+	}
 	return Protocol{
-		Name: "recordings", Doc: "predictions of recordings that training never saw, with their intervals, beside " +
-			"persistence, the last season and autoregressions",
-		Usual: []string{"files"}, Prefixed: true, fits: func(_ string, env envs.Env) bool { return env == nil },
+		Prefixed: true, fits: func(_ string, env envs.Env) bool { return env == nil },
 		metrics: func(s Subject) ([]Metric, error) {
 			if s.Recordings == nil {
 				return nil, errNoRecordings
 			}
-			return s.asked(func(f model.Forecaster) ([]Metric, error) { return s.recorded().Metrics(f.Dims()) })
+			return s.asked(func(f model.Forecaster) ([]Metric, error) { return asked(s).recorded().Metrics(f.Dims()) })
 		},
 		run: func(s Subject) (Findings, error) {
-			r, err := s.Backtest()
+			r, err := asked(s).Backtest()
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{
-				Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
-				Picture: r,
-			}, nil
+			f := Findings{Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}
+			if part == "" {
+				f.Picture = r
+			}
+			return f, nil
 		},
 	}
 }
@@ -50,13 +72,14 @@ func (s Subject) Backtest() (RecordedReport, error) {
 	return Recorded(s.Forecaster, s.recorded())
 }
 
-// recorded asks for what was held out: the test part, or the validation part if there is none. Unless told, half a
-// training window is seen before a prediction, or less where the recordings are short; a whole one where recordings
-// were divided by time, so that it is at hand before the first held-out step.
+// recorded asks for what was held out: the test part, or the validation part if there is none or it is asked for.
+// Unless told, half a training window is seen before a prediction, or less where the recordings are short; a whole one,
+// or a season if that is longer, where recordings were divided by time, so that it is at hand before the first held-out
+// step. A model that reads more gets more.
 func (s Subject) recorded() RecordedOptions {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
-	if len(test) == 0 {
+	if len(test) == 0 || s.Part == PartValidation {
 		test = split.Validation
 	}
 	o := RecordedOptions{
@@ -66,6 +89,9 @@ func (s Subject) recorded() RecordedOptions {
 	}
 	if o.Prefix == 0 {
 		o.Prefix = s.seen(test)
+	}
+	if f, ok := s.Forecaster.(model.Lagged); ok {
+		o.Prefix = max(o.Prefix, f.Lags())
 	}
 	for _, t := range set.Transforms { // differences are added to what was seen
 		o.Prefix = max(o.Prefix, t.Lag)
@@ -86,6 +112,31 @@ func (s Subject) recorded() RecordedOptions {
 	return o
 }
 
+// Season is that of the training part, before transforms: 0 if none was found.
+func (r *Recordings) Season() int {
+	return FindSeason(r.training(), r.Set.Spec.Observation, r.Set.Season())
+}
+
+// Order is that of the autoregression of least AIC for the training part, before transforms: 0 if none can be fitted.
+func (r *Recordings) Order() int {
+	d := model.Dims{NX: r.Set.Spec.Observation, NU: r.Set.Spec.Control}
+	linear, err := fitLagged(r.training(), 1, d)
+	if err != nil {
+		return 0
+	}
+	return fitAutoregression(r.training(), linear, mostLags, d).lags
+}
+
+// training are the recordings of the training part, before transforms.
+func (r *Recordings) training() []Recording {
+	training := r.pieces(r.Split.Training, 0)
+	if r.Set.Transforms == nil {
+		return observed(training)
+	}
+	levels, _, _ := r.levels(training, nil)
+	return levels.Training
+}
+
 // seen is how many steps are seen before a prediction unless it is said.
 func (s Subject) seen(test []int) int {
 	longest := 0
@@ -93,7 +144,7 @@ func (s Subject) seen(test []int) int {
 		e := &s.Recordings.Set.Episodes[i]
 		longest = max(longest, e.T)
 		if e.Continues {
-			return s.Length
+			return max(s.Length, s.Season, s.Recordings.Season())
 		}
 	}
 	return max(min(s.Length/2, longest/2), 1)

@@ -200,13 +200,13 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
 	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead"}
 	recorded := eval.ProtocolsFor("files", nil)
-	if len(recorded) != 1 {
+	if len(recorded) != 2 || recorded[0].Name != "recordings" || recorded[1].Name != "validation" {
 		t.Fatalf("%d protocols for recordings", len(recorded))
 	}
 	if _, err := recorded[0].Run(eval.Subject{}); err == nil {
 		t.Error("no error without the recordings")
 	}
-	names := map[string]bool{recorded[0].Name: true}
+	names := map[string]bool{recorded[0].Name: true, recorded[1].Name: true}
 	for _, kind := range kinds {
 		list := eval.ProtocolsFor(kind, subject(t, kind).Env)
 		if got := list[0].Name; got != want[kind] {

@@ -1,5 +1,8 @@
 package eval
 
+// PartValidation is the part of recordings that training was validated on.
+const PartValidation = "validation"
+
 // Question is what may be chosen of a measurement. Flags or a program fill it once, and it reaches what computes the
 // answer as it is; a protocol says which of it there is a choice of. A zero is the usual choice.
 type Question struct {
@@ -9,6 +12,7 @@ type Question struct {
 	Horizon   int    // steps predicted; 0: eval.horizon of the run
 	Stride    int    // of recordings: steps from one start to the next; 0: a horizon, or less where that gives few starts
 	Season    int    // of recordings: steps of the season that a baseline repeats; 0: found in the training data
+	Part      string // of recordings: PartValidation, or the test part if it is empty
 	AllStarts bool   // also predict from every start in the held-out window; costs Horizon times as much
 	Fresh     bool   // predict trajectories that training never saw, instead of the held-out ends
 	Threads   int    // forecasts at a time; 0: one per core. Never changes a result

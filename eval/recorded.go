@@ -60,10 +60,11 @@ type RecordedReport struct {
 	Order                      int // of the autoregression
 	Starts, Episodes           int
 	Model, Persistence, Linear []Estimate
-	OverPersistence            []Estimate  // the model's error over that of persistence
-	RMSE                       [][]float64 // of the model at each horizon, by channel, in the data's own units
-	Scores                     []Score     // of the model, then of each baseline
-	Fan                        *Fan        // one prediction beside the truth; nil: observations are images
+	OverPersistence            []Estimate   // the model's error over that of persistence
+	RMSE                       [][]float64  // of the model at each horizon, by channel, in the data's own units
+	Scores                     []Score      // of the model, then of each baseline
+	Fan                        *Fan         // one prediction beside the truth; nil: observations are images
+	Against                    []Comparison // with each baseline, in the order of the scores
 }
 
 // Levels are the shares of the central intervals whose coverage is measured.
@@ -141,6 +142,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 		}
 	}
 	r.summarise(sums, d.NX, width, b)
+	r.compare(starts, func(i int) []float64 { return parts[i/trialsPerQuery][i%trialsPerQuery] }, d.NX, width, b.scale)
 	if d.NX <= mostDistributed {
 		r.Fan = o.fan(f, starts, r.Horizon, d)
 	}
@@ -176,6 +178,7 @@ func (o RecordedOptions) Metrics(d model.Dims) ([]Metric, error) {
 		return nil, err
 	}
 	r.summarise(newTally(0, r.Horizon*d.NX*b.width()), d.NX, b.width(), b)
+	r.compare(nil, nil, d.NX, b.width(), b.scale)
 	return r.Report().Metrics, nil
 }
 
@@ -187,14 +190,7 @@ const fewStarts = 20
 
 // starts are all places from which so many steps can be predicted.
 func (o RecordedOptions) starts(horizon int) []recordedStart {
-	stride := o.Stride
-	if stride == 0 {
-		places := 0
-		for _, e := range o.Test {
-			places += max(0, e.T-o.Prefix-horizon+1)
-		}
-		stride = min(horizon, max(1, places/fewStarts))
-	}
+	stride := o.stride(horizon)
 	var list []recordedStart
 	for i, e := range o.Test {
 		for at := o.Prefix; at+horizon <= e.T; at += stride {
@@ -202,6 +198,18 @@ func (o RecordedOptions) starts(horizon int) []recordedStart {
 		}
 	}
 	return list
+}
+
+// stride is the number of steps from one start to the next.
+func (o RecordedOptions) stride(horizon int) int {
+	if o.Stride > 0 {
+		return o.Stride
+	}
+	places := 0
+	for _, e := range o.Test {
+		places += max(0, e.T-o.Prefix-horizon+1)
+	}
+	return min(horizon, max(1, places/fewStarts))
 }
 
 // episodesOf is the number of recordings with a start.

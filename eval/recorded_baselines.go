@@ -30,7 +30,7 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 	b := &baselines{season: o.Season}
 	training, _ := o.scored()
 	if b.season == 0 {
-		b.season = findSeason(training, d.NX, o.Calendar)
+		b.season = FindSeason(training, d.NX, o.Calendar)
 	}
 	b.list = []baseline{last{}}
 	if b.season > 1 {
@@ -278,12 +278,12 @@ const seasonPeak = 0.3
 // mostSeason is the longest season that is looked for.
 const mostSeason = 400
 
-// findSeason is the season of the calendar if the autocorrelation of the training recordings, averaged over channels,
+// FindSeason is the season of the calendar if the autocorrelation of the training recordings, averaged over channels,
 // has a peak there; else the lag of its highest peak behind its first fall below zero, or the part of this lag that is
 // as high a peak, for a trend can keep the first seasons above zero. Where a trend hides it, the same of the changes
 // from step to step. It is 0 if there is no peak of seasonPeak within a third of the longest recording. calendar 0: it
 // is not known.
-func findSeason(training []Recording, nx, calendar int) int {
+func FindSeason(training []Recording, nx, calendar int) int {
 	channels := min(nx, mostDistributed)
 	var values, changes [][]float64 // by recording and channel; NaN: missing
 	longest := 0

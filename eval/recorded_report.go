@@ -194,8 +194,10 @@ func (r RecordedReport) ScoreTable() Table {
 }
 
 // column is a predictor's name as one word.
-func (s Score) column() string {
-	word, _, _ := strings.Cut(strings.ToLower(s.Name), "(")
+func (s Score) column() string { return columnOf(s.Name) }
+
+func columnOf(name string) string {
+	word, _, _ := strings.Cut(strings.ToLower(name), "(")
 	word, _, _ = strings.Cut(word, " ")
 	return word
 }
@@ -269,6 +271,12 @@ func (r RecordedReport) Report() Report {
 		for l, level := range Levels {
 			out.Metrics = append(out.Metrics, list(fmt.Sprintf("coverage%g%s", 100*level, suffix), s.Coverage[l]))
 		}
+	}
+	out.Metrics = append(out.Metrics, Metric{Name: "mase_mean", Values: []float64{average(r.Scores[0].MASE)}})
+	for _, c := range r.Against {
+		name := "mae_ratio_to_" + columnOf(c.Name)
+		out.Metrics = append(out.Metrics, list(name, values(c.ByHorizon)),
+			list(name+"_standard_error", errorsOf(c.ByHorizon)))
 	}
 	for c, name := range o.Names {
 		channel := make([]float64, r.Horizon)

@@ -35,7 +35,7 @@ func TestFindSeason(t *testing.T) {
 		for i := range x {
 			x[i] = float32(c.at(i))
 		}
-		if got := findSeason([]Recording{{T: c.steps, Observations: x}}, 1, c.known); got != c.want {
+		if got := FindSeason([]Recording{{T: c.steps, Observations: x}}, 1, c.known); got != c.want {
 			t.Errorf("%s: a season of %d steps, want %d", c.name, got, c.want)
 		}
 	}

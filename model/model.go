@@ -124,6 +124,11 @@ type Forecaster interface {
 	Clone() Forecaster
 }
 
+// Lagged is a Forecaster that reads so many of the last observations of a prefix; with fewer it guesses.
+type Lagged interface {
+	Lags() int
+}
+
 // Filterer is a Forecaster with a latent state.
 type Filterer interface {
 	// Filter infers the latent states and mixing weights of the prefix.

@@ -59,6 +59,11 @@ func (p *proposer) draw(id int, index, attempt uint64, known history) (s Setting
 	switch p.spec.Method {
 	case Grid:
 		return p.spec.combination(index)
+	case List:
+		if index >= uint64(len(p.spec.List)) {
+			return nil, true
+		}
+		return slices.Clone(p.spec.List[index]), false
 	case Sobol:
 		shift := rng.New(p.spec.Seed, rng.Search).At(0, 0, 1)
 		return p.spec.place(func(dimension int) float64 {

@@ -16,6 +16,7 @@ const (
 	Random Method = "random" // independent draws
 	Sobol  Method = "sobol"  // points of a shifted Sobol sequence
 	TPE    Method = "tpe"    // tree-structured Parzen estimators, multivariate
+	List   Method = "list"   // the configurations that are written down, in their order
 )
 
 // Goal is the direction in which a metric gets better.
@@ -90,7 +91,8 @@ type Spec struct {
 	Method     Method      `json:"method"`
 	Seed       uint64      `json:"seed"`
 	Metrics    []Metric    `json:"metrics"`
-	Parameters []Parameter `json:"parameters"`
+	Parameters []Parameter `json:"parameters"` // of List: the keys of the configurations, with all their values
+	List       []Settings  `json:"list,omitempty"`
 	Replicates Replicates  `json:"replicates"`
 	Stop       Stop        `json:"stop"`
 	Confirm    Confirm     `json:"confirm"`
@@ -118,9 +120,13 @@ func (s *Spec) Faults() []Fault {
 			list = append(list, Fault{path, fmt.Sprintf(format, args...), hint})
 		}
 	}
-	check(slices.Contains([]Method{Grid, Random, Sobol, TPE}, s.Method), "method", "it takes grid, random, sobol or tpe",
+	check(slices.Contains([]Method{Grid, Random, Sobol, TPE, List}, s.Method), "method",
+		"it takes grid, random, sobol, tpe or list",
 		"%q is no method", s.Method)
-	check(len(s.Parameters) > 0, "parameters", "", "nothing to search: there is no parameter with more than one value")
+	check(s.Method == List || len(s.Parameters) > 0, "parameters", "",
+		"nothing to search: there is no parameter with more than one value")
+	check(s.Method != List || len(s.List) > 0, "configurations", "e.g. configurations: [{model.kind: arhmm}]",
+		"nothing to try: there is no configuration")
 	check(len(s.Metrics) > 0, "metric", "", "nothing to optimise: there is no metric")
 	check(s.Trials > 0, "run_cap", "", "%d trials: at least one is needed", s.Trials)
 	check(len(s.Replicates.Seeds) > 0, "parameters."+s.Replicates.Key, "", "no seed")
@@ -200,6 +206,9 @@ func (s *Spec) lines() [][2]string {
 			"parameters." + s.Parameters[i].Key,
 			fmt.Sprintf("%d. %s", i+1, s.Parameters[i].String()),
 		})
+	}
+	for i, c := range s.List {
+		list = append(list, [2]string{fmt.Sprintf("configuration %d", i+1), strings.Join(c.Arguments(), " ")})
 	}
 	r, t := s.Replicates, s.Stop
 	seeds := strings.Trim(fmt.Sprint(r.Seeds), "[]")

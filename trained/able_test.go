@@ -14,7 +14,7 @@ import (
 
 // TestAbilities_AreThoseOfTheFamilies: messages name exactly the families that can do what is asked.
 func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
-	variants := []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"}
+	variants := []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm", "naive"}
 	for _, s := range []string{"normal", "deterministic", "categorical"} {
 		variants = append(variants, "slds model.switching="+s)
 	}

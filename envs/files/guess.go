@@ -46,6 +46,21 @@ func Guess(paths []string, o Options) (Options, error) {
 	return o.guessedSignals(columns, taken, id), nil
 }
 
+// ReadGuessed reads files by options that Guess has completed, and returns these. Where the column of times was a guess
+// and its times are uneven, they are brought to an even grid.
+func ReadGuessed(paths []string, asked Options) (*Dataset, Options, error) {
+	how, err := Guess(paths, asked)
+	if err != nil {
+		return nil, how, err
+	}
+	d, err := Read(paths, how)
+	if step, uneven := ResampleStep(err); uneven && asked.Time == "" && how.Time != "" {
+		how.Resample = step
+		d, err = Read(paths, how)
+	}
+	return d, how, err
+}
+
 // openTable opens a file of rows; nil if it is another file.
 func openTable(path string) (rowSource, func() error, error) {
 	f, err := os.Open(path)

@@ -10,7 +10,7 @@ import (
 func TestOptimizer_OfEveryFamily(t *testing.T) {
 	kinds := config.Builtin().Kinds()
 	for _, p := range config.Presets() {
-		for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm"} {
+		for _, family := range []string{"slds", "fusion", "dvbf", "kvae", "lstm", "static", "linear", "rslds", "trslds", "arhmm", "naive"} {
 			r, err := kinds.Resolve(config.Sources{Preset: p.Name, Arguments: []string{"model.kind=" + family}})
 			if err != nil {
 				continue // the family is not for this environment

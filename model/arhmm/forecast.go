@@ -19,10 +19,14 @@ var (
 	_ model.Sampler    = (*Forecaster)(nil)
 	_ model.Systematic = (*Forecaster)(nil)
 	_ model.Emitter    = (*Forecaster)(nil)
+	_ model.Lagged     = (*Forecaster)(nil)
 )
 
 // Dims returns the dimensions.
 func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.D, NU: f.Du, NZ: f.Z(), M: f.K} }
+
+// Lags are those of the autoregressions.
+func (f *Forecaster) Lags() int { return f.L }
 
 // Clone returns a Forecaster for another goroutine.
 func (f *Forecaster) Clone() model.Forecaster {

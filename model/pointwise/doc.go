@@ -16,7 +16,10 @@
 // Its likelihood is greatest at the least squares of x_t on x_{t−1}, u_t and 1, dimension by dimension, with σ the root
 // of what is left. It starts from A = B = c = 0, where nothing changes.
 //
-// Both are fitted by gradient, as every family is, and not in closed form: so they train on the same workers and any
-// data, resume and are saved by the same commands, and training sequences never have to be gathered in one place.
-// Package lstm builds on what they share. The package does not know where batches come from.
+// Naive repeats the last season of m steps, x_t = x_{t−m} + N(0, diag σ²). It has nothing to learn but σ, which one
+// sweep over the recordings measures: it is the simple rule as a model that forecasts, is tested and served as others.
+//
+// Static and Linear are fitted by gradient, as most families are, and not in closed form: so they train on the same
+// workers and any data, resume and are saved by the same commands, and training sequences never have to be gathered in
+// one place. Package lstm builds on what they share. The package does not know where batches come from.
 package pointwise

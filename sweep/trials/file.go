@@ -69,7 +69,8 @@ var ignored = map[string]string{
 
 // topKeys are the keys of a file.
 var topKeys = []string{
-	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "early_terminate", "run_cap",
+	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "configurations", "early_terminate",
+	"run_cap",
 	"confirm", "parallel", "keep",
 	"invalid", "description", "program", "command", "project", "entity", "$schema",
 }
@@ -150,7 +151,19 @@ func (f *File) top(root config.Node) {
 		}
 		f.topKey(p)
 	}
-	if _, ok := f.origins["parameters"]; !ok {
+	at, listed := f.origins["configurations"]
+	if listed {
+		if len(f.Spec.Parameters) > 0 {
+			f.fault(at, "configurations", "beside them parameters have one value each, and "+f.Spec.Parameters[0].Key+
+				" has several", "write it into the configurations")
+		}
+		f.Spec.Parameters = keysOf(f.Spec.List)
+	}
+	if listed != (f.Spec.Method == sweep.List) {
+		f.fault(root.Origin, "configurations", "they are tried by method: list alone, and by it nothing else is",
+			"e.g. method: list, and configurations: [{model.kind: arhmm}, {model.kind: lstm}]")
+	}
+	if _, ok := f.origins["parameters"]; !ok && !listed {
 		f.fault(root.Origin, "parameters", "missing: nothing to search", "e.g. parameters: {optim.rate: {min: 1e-4, max: "+
 			"1e-2, distribution: log_uniform_values}}")
 	}
@@ -195,6 +208,8 @@ func (f *File) topKey(p config.Pair) {
 		f.metrics(p)
 	case "parameters":
 		f.parameters(p, "")
+	case "configurations":
+		f.configurations(p)
 	case "early_terminate":
 		f.stop(p)
 	case "confirm":
@@ -266,7 +281,7 @@ func (f *File) method(p config.Pair) {
 		f.Spec.Method = sweep.TPE
 		return
 	}
-	f.Spec.Method = sweep.Method(f.oneOf(p, "", []string{"tpe", "random", "grid", "sobol"}))
+	f.Spec.Method = sweep.Method(f.oneOf(p, "", []string{"tpe", "random", "grid", "sobol", "list"}))
 }
 
 func (f *File) metrics(p config.Pair) {

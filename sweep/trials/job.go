@@ -76,14 +76,21 @@ func Prepare(r Request) (*Job, error) {
 // maxChecked is the most combinations of a grid that are checked before it starts.
 const maxChecked = 20_000
 
-// checkGrid returns an error with the combinations of a grid that are not valid, unless these are left out.
+// checkGrid returns an error with the combinations of a grid, or the configurations of a list, that are not valid,
+// unless these are left out.
 func (j *Job) checkGrid(path string) error {
 	s := &j.File.Spec
-	if s.Method != sweep.Grid {
+	var all []sweep.Settings
+	switch s.Method {
+	case sweep.Grid:
+		all = s.Combinations(min(s.Trials, maxChecked))
+	case sweep.List:
+		all = s.List
+	default:
 		return nil
 	}
 	var faults []config.Problem
-	invalid, all := 0, s.Combinations(min(s.Trials, maxChecked))
+	invalid := 0
 	for _, c := range all {
 		_, err := j.Base.Of(c)
 		if err == nil {

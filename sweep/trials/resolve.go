@@ -109,7 +109,9 @@ func (f *File) Resolve(s Sources) (*Base, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	f.checkValues(b)
+	if f.Spec.Method != sweep.List { // each configuration is checked whole
+		f.checkValues(b)
+	}
 	f.checkMetrics(b)
 	return b, f.err()
 }
@@ -155,13 +157,16 @@ func (f *File) fill(b *Base) {
 		f.note("each trial has %d runs, one for each seed; a trial is worth their %s", len(s.Replicates.Seeds),
 			s.Replicates.Aggregate)
 	}
-	if s.Method == sweep.Grid && !f.hasStop {
+	if (s.Method == sweep.Grid || s.Method == sweep.List) && !f.hasStop {
 		s.Stop.Type = sweep.NoStop
 	}
 	f.fillRungs(b.Config.Train.Steps)
 	if s.Trials == 0 && s.Method == sweep.Grid && !slices.ContainsFunc(s.Parameters,
 		func(p sweep.Parameter) bool { return p.Cells() == 0 }) {
 		s.Trials = len(s.Combinations(maxCombinations))
+	}
+	if s.Trials == 0 && s.Method == sweep.List {
+		s.Trials = max(len(s.List), 1)
 	}
 	if s.Trials == 0 && s.Method == sweep.Grid {
 		s.Trials = 1 // there is no grid: Faults says why

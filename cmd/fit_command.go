@@ -1,0 +1,233 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/sweep/fit"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
+	"github.com/switchyard-ml/switchyard/web"
+)
+
+// fitFlags are the flags of the fit command.
+type fitFlags struct {
+	read             readFlags
+	budget           time.Duration
+	workers, horizon int
+	seed             uint64
+	families         []string
+	name, dir        string
+	dry              bool
+	asked            *fit.Request
+	folder           trials.Folder
+	fitting          *fit.Fit
+	screen           *terminal.Screen
+}
+
+func (a *app) fitCommand() *cobra.Command {
+	flags := &fitFlags{}
+	c := &cobra.Command{
+		Use:   "fit FILE... [key=value...]",
+		Short: "Find the model that predicts recordings best, and say when it is a simple rule",
+		Long: `Read recordings, decide how they are used, try simple rules, autoregressions, models
+with regimes and networks at sizes that the data can pay for, and keep the one that
+predicts best as a run. It ends with a verdict: whether the model beats the simple rules,
+and whether its regimes hold over seeds.
+
+Each decision about the data is a line with the flag that decides otherwise. The budget
+is turned into a plan by a model of costs, which is kept: the same command goes on after
+any end, to the same result on any number of workers.`,
+		Example: "  " + a.invoked + " fit sales.csv\n  " + a.invoked +
+			" fit 'runs/*.csv' --observe speed,torque --control volt --budget 20m --name motor",
+		Args:              atLeastOne("FILE"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.fit(args, flags) },
+	}
+	flags.read.add(c)
+	c.Flags().StringVar(&flags.read.transform, "transform", "", "what is done to observations before scaling: log, diff, "+
+		"log-diff12, NAME=log ... (default: those that suit are tried)")
+	c.Flags().DurationVar(&flags.budget, "budget", fit.DefaultBudget, "time that the plan may take on the workers, by a "+
+		"model of costs")
+	c.Flags().IntVar(&flags.workers, "workers", a.cores, "workers in this process; more pay for more candidates of a fit "+
+		"that begins")
+	c.Flags().IntVar(&flags.horizon, "horizon", 0, "time steps that are predicted (default: a season, or up to 10)")
+	c.Flags().Uint64Var(&flags.seed, "seed", 1, "seed of all candidates")
+	c.Flags().StringSliceVar(&flags.families, "families", nil, "`KINDS` of models that are tried beside the simple rules "+
+		"(default: those that suit)")
+	c.Flags().StringVar(&flags.name, "name", "", "name of the fit and of the run that it keeps (default: that of the "+
+		"file)")
+	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweep of the candidates")
+	a.jsonFlag(c)
+	c.RegisterFlagCompletionFunc("families", completeWords(a.families()))
+	return c
+}
+
+// request is what the arguments ask for.
+func (f *fitFlags) request(a *app, args []string) error {
+	if f.budget <= 0 || f.workers < 1 || f.horizon < 0 {
+		return config.Usagef("--budget %v --workers %d --horizon %d: they are positive", f.budget, f.workers, f.horizon)
+	}
+	for _, family := range f.families {
+		if _, err := a.family(family); err != nil {
+			return config.Hint(config.Usagef("--families %s: there is no such family of models", family), "%s",
+				config.HintOf(err))
+		}
+	}
+	how, err := f.read.options()
+	if err != nil {
+		return err
+	}
+	f.asked = &fit.Request{
+		Kinds: a.kinds, Read: how, Families: f.families, Budget: f.budget, Workers: f.workers, Seed: f.seed,
+	}
+	for _, arg := range args {
+		if strings.Contains(arg, "=") {
+			f.asked.Settings = append(f.asked.Settings, arg)
+		} else {
+			f.asked.Paths = append(f.asked.Paths, arg)
+		}
+	}
+	if len(f.asked.Paths) == 0 {
+		return config.Usagef("fit needs a FILE")
+	}
+	if slices.Contains(f.asked.Paths, stdin) {
+		return config.Hint(config.Usagef("fit reads its files again and again, and the standard input once"),
+			"%s data convert - own.npz keeps it", a.invoked)
+	}
+	if f.horizon > 0 {
+		f.asked.Settings = append(f.asked.Settings, fmt.Sprintf("eval.horizon=%d", f.horizon))
+	}
+	f.folder = trials.Folder{Dir: f.dir, Name: f.name}
+	if f.name == "" {
+		f.folder.Name = nameOf(f.asked.Paths[0])
+	}
+	return nil
+}
+
+// nameOf is a name for what comes from a file.
+func nameOf(path string) string {
+	base := filepath.Base(path)
+	stem, _, _ := strings.Cut(base, ".")
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, stem)
+	if name = strings.Trim(name, "-"); name == "" {
+		return "own"
+	}
+	return name
+}
+
+func (a *app) fit(args []string, flags *fitFlags) error {
+	if err := flags.request(a, args); err != nil {
+		return err
+	}
+	var err error
+	if flags.fitting, err = flags.asked.Prepare(flags.folder, a.runsDir); err != nil {
+		return dataFault(err)
+	}
+	f := flags.fitting
+	if flags.dry {
+		return a.result(f.Plan, func() error { return a.printf("%s", fitPlan(f)) })
+	}
+	flags.screen = a.screen()
+	if !a.quiet {
+		fmt.Fprint(flags.screen, fitPlan(f), "\n")
+	}
+	err = a.untilInterrupted(flags.screen, "writing checkpoints of the candidates under way",
+		func(ctx context.Context) error {
+			defer flags.screen.Finish()
+			return f.Try(ctx, fit.Place{
+				Workers: flags.workers, Threads: a.cores, Page: web.SweepFile, Program: a.invoked,
+				Command: a.command, Log: a.logger(flags.screen, hclog.Warn), Show: flags.changed(a),
+			})
+		})
+	switch {
+	case errors.Is(err, errAborted), errors.Is(err, sweep.ErrInterrupted):
+		return config.Hint(err, "nothing is lost: the same command goes on")
+	case err != nil:
+		return err
+	}
+	r, err := f.Finish(a.runsDir, a.cores)
+	if err != nil {
+		return dataFault(err)
+	}
+	return a.result(r, func() error { return a.tellFit(f, r) })
+}
+
+// fitPlan is the plan in words.
+func fitPlan(f *fit.Fit) string {
+	var b strings.Builder
+	table := terminal.NewTable("decided", "", "otherwise").Left(1, 2)
+	for _, d := range f.Plan.Decisions {
+		table.Row(d.Name, d.Value, d.By)
+	}
+	_, _ = table.WriteTo(&b)
+	verb := "tries"
+	if f.Begun {
+		verb = "goes on with"
+	}
+	fmt.Fprintf(&b, "\n%s %s, about %s of one core by the model of costs\n", verb,
+		terminal.Count(len(f.Plan.Candidates), "candidate"), terminal.Short(f.Plan.Time(1)))
+	if n := len(f.Plan.Left); n > 0 {
+		names := make([]string, 0, n)
+		for _, c := range f.Plan.Left {
+			names = append(names, c.Name())
+		}
+		fmt.Fprintf(&b, "left out, as the budget does not pay for them: %s\n", strings.Join(names[:min(n, 6)], "; "))
+	}
+	return b.String()
+}
+
+// changed shows each candidate that has its score.
+func (f *fitFlags) changed(a *app) func(*sweep.State, []sweep.Record) {
+	if a.quiet {
+		return nil
+	}
+	return func(s *sweep.State, list []sweep.Record) {
+		for _, line := range fit.News(s, list) {
+			fmt.Fprintf(f.screen, "%s\n", line)
+		}
+	}
+}
+
+// tellFit prints the candidates, the verdict and what can be done with the model.
+func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
+	table := terminal.NewTable("candidate", "error").Left(0)
+	scores := r.Scores()
+	for _, c := range scores[:min(len(scores), 10)] {
+		table.Row(c.Name(), terminal.Number(c.Score, 3))
+	}
+	if _, err := table.WriteTo(a.out); err != nil {
+		return err
+	}
+	next := [][]string{{"forecast", r.Run}, {"backtest", r.Run}}
+	if r.Regimes != nil && r.Regimes.Stable {
+		next = append(next, []string{"segment", r.Run})
+	}
+	next = append(next, []string{"sweep", "show", f.Folder.Name})
+	if err := a.printf("error: mean absolute error of predictions of the validation part, over that of the last season "+
+		"or value in training\n\n%s\n\nkept as %s\nnext\n", r.Verdict, filepath.Join(a.runsDir, r.Run)); err != nil {
+		return err
+	}
+	for _, words := range next {
+		if err := a.printf("  %s\n", a.command(words...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

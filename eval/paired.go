@@ -1,0 +1,86 @@
+package eval
+
+import "math"
+
+// Comparison is the model beside a baseline that predicted the same values from the same starts: its absolute error
+// over that of the baseline, where each channel counts in the unit of MASE.
+type Comparison struct {
+	Name      string     // of the baseline
+	Ratio     Estimate   // over all horizons
+	ByHorizon []Estimate // element k−1 belongs to horizon k
+}
+
+// compare fills in r.Against. row are the sums of start i.
+//
+// Of the paired errors a_i of the model and b_i of a baseline from start i, the ratio is R = Σ a_i / Σ b_i, and its
+// standard error that of the sum of d_i = a_i − R b_i over Σ b_i. Predictions from neighbouring starts of a recording
+// overlap, so that the d_i are correlated: their autocovariances within a recording count up to the last lag at which
+// predictions overlap, with the weights of Bartlett (Newey and West 1987, as in the test of Diebold and Mariano 1995).
+func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float64, nx, width int, scale []float64) {
+	n, predictors := len(starts), len(r.Scores)
+	errors := make([]float64, n*predictors*r.Horizon) // [n, predictors, H]
+	for i := range n {
+		for j, v := range row(i) {
+			at := j % width
+			c, k := j/width%nx, j/width/nx
+			if at < recordedFirst || (at-recordedFirst)%recordedSums != sumAbsolute || !(scale[c] > 0) {
+				continue
+			}
+			errors[(i*predictors+(at-recordedFirst)/recordedSums)*r.Horizon+k] += v / scale[c]
+		}
+	}
+	stride := r.Options.stride(r.Horizon)
+	paired := func(p, ahead int, of func(e []float64) float64) Estimate {
+		model, base := make([]float64, n), make([]float64, n)
+		for i := range n {
+			at := i * predictors * r.Horizon
+			model[i] = of(errors[at : at+r.Horizon])
+			base[i] = of(errors[at+p*r.Horizon : at+(p+1)*r.Horizon])
+		}
+		return pairedRatio(model, base, starts, (ahead-1)/stride)
+	}
+	for p := 1; p < predictors; p++ {
+		c := Comparison{Name: r.Scores[p].Name, Ratio: paired(p, r.Horizon, sum)}
+		for k := range r.Horizon {
+			c.ByHorizon = append(c.ByHorizon, paired(p, k+1, func(e []float64) float64 { return e[k] }))
+		}
+		r.Against = append(r.Against, c)
+	}
+}
+
+func sum(v []float64) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// pairedRatio is Σ a_i / Σ b_i with its standard error. Predictions from a start overlap with those from so many starts
+// before it. The error is NaN if there are not at least twice as many starts: then they are as good as one.
+func pairedRatio(a, b []float64, starts []recordedStart, overlap int) Estimate {
+	n, total := len(a), sum(b)
+	e := Estimate{sum(a) / total, math.NaN()}
+	if n < max(3, 2*(overlap+1)) {
+		return e
+	}
+	d := make([]float64, n)
+	for i := range d {
+		d[i] = a[i] - float64(e.Value*b[i])
+	}
+	variance := 0.0
+	for lag := 0; lag <= min(overlap, n-1); lag++ {
+		covariance := 0.0
+		for i := lag; i < n; i++ {
+			if starts[i].recording == starts[i-lag].recording {
+				covariance += float64(d[i] * d[i-lag])
+			}
+		}
+		if lag > 0 {
+			covariance *= 2 * (1 - float64(lag)/float64(overlap+1))
+		}
+		variance += covariance
+	}
+	e.SE = math.Sqrt(max(variance, 0)*float64(n)/float64(n-1)) / math.Abs(total)
+	return e
+}

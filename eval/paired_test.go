@@ -1,0 +1,67 @@
+package eval
+
+import (
+	"math"
+	"testing"
+)
+
+// TestPairedRatio: without overlap the standard error is that of a ratio of means; with it neighbours count; too few
+// starts have none.
+func TestPairedRatio(t *testing.T) {
+	starts := make([]recordedStart, 6)
+	for i := range starts {
+		starts[i] = recordedStart{0, i}
+	}
+	a, b := []float64{1, 2, 1, 2, 1, 2}, []float64{2, 2, 2, 2, 2, 2}
+	e := pairedRatio(a, b, starts, 0)
+	// d = a − 0.75·b = ∓0.5; the root of 6·0.25·6/5 over Σb = 12
+	if want := math.Sqrt(1.8) / 12; e.Value != 0.75 || math.Abs(e.SE-want) > 1e-12 {
+		t.Errorf("%+v, want 0.75 ± %v", e, want)
+	}
+	// Neighbours have opposite signs: Σ d_i d_{i−1} = −1.25 counts twice with the weight 1/2.
+	if e, want := pairedRatio(a, b, starts, 1), math.Sqrt(0.25*1.2)/12; math.Abs(e.SE-want) > 1e-12 {
+		t.Errorf("overlap 1: %+v, want %v", e, want)
+	}
+	starts[3].recording, starts[4].recording, starts[5].recording = 1, 1, 1
+	if e, want := pairedRatio(a, b, starts, 1), math.Sqrt(0.5*1.2)/12; math.Abs(e.SE-want) > 1e-12 {
+		t.Errorf("two recordings: %+v, want %v", e, want)
+	}
+	if e := pairedRatio(a, b, starts, 3); !math.IsNaN(e.SE) {
+		t.Errorf("six starts of which four overlap: %+v", e)
+	}
+}
+
+// TestVerdict: what it says of models that are better, the rule itself, or unclear.
+func TestVerdict(t *testing.T) {
+	at := func(v, se float64, n int) []Estimate {
+		list := make([]Estimate, n)
+		for i := range list {
+			list[i] = Estimate{v, se}
+		}
+		return list
+	}
+	persistence := Comparison{"persistence", Estimate{0.4, 0.05}, at(0.4, 0.05, 3)}
+	season := Comparison{"seasonal naive", Estimate{0.8, 0.05}, at(0.8, 0.15, 3)}
+	season.ByHorizon[0], season.ByHorizon[2] = Estimate{0.5, 0.1}, Estimate{1.6, 0.2}
+	order := Comparison{"ARX(4)", Estimate{1.01, 0.02}, at(1, 0.1, 3)}
+	r := RecordedReport{Horizon: 3, Against: []Comparison{persistence, season, order}}
+	want := "Predicts 3 steps ahead with .80 ± .05 of the error of the best simple rule (seasonal naive): better; better at " +
+		"horizons 1, behind at horizons 3. Its error is 1.01 ± .02 of that of the autoregression ARX(4): no difference."
+	if got := r.Verdict(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if c, s := r.Beaten(); c.Name != "ARX(4)" || s != Level {
+		t.Errorf("%s %s", c.Name, s)
+	}
+	r.Against[0].Ratio = Estimate{1.5, 0.1}
+	if c, s := r.Beaten(); c.Name != "persistence" || s != Behind {
+		t.Errorf("%s %s", c.Name, s)
+	}
+	r = RecordedReport{Horizon: 1, Against: []Comparison{{"persistence", Estimate{1, 0}, at(1, 0, 1)}}}
+	if got, want := r.Verdict(), "Predicts 1 step ahead as the best simple rule does, persistence."; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := (RecordedReport{}).Verdict(); got != "There is no simple rule to compare with." {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,131 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Standing is how a model stands beside a baseline that predicted the same.
+type Standing string
+
+// The standings. A difference counts from two standard errors on.
+const (
+	Better  Standing = "better"
+	Level   Standing = "no difference"
+	Behind  Standing = "behind"
+	Unclear Standing = "too few starts to tell"
+)
+
+// standing is that of an error over another.
+func standing(e Estimate) Standing {
+	switch {
+	case math.IsNaN(e.Value) || math.IsNaN(e.SE):
+		return Unclear
+	case e.Value+2*e.SE < 1:
+		return Better
+	case e.Value-2*e.SE > 1:
+		return Behind
+	}
+	return Level
+}
+
+// Standing is that of the model over all horizons.
+func (c Comparison) Standing() Standing { return standing(c.Ratio) }
+
+// Same reports whether the model is the baseline: it predicts the same.
+func (c Comparison) Same() bool { return math.Abs(c.Ratio.Value-1) < 1e-6 && !(c.Ratio.SE > 1e-6) }
+
+// Simple reports whether the baseline is a rule, and no autoregression of several lags.
+func (c Comparison) Simple() bool { return !strings.HasPrefix(c.Name, "ARX") }
+
+// Hardest is the baseline of the least error; only among simple rules if that is asked for. ok is false if there is
+// none.
+func (r RecordedReport) Hardest(simple bool) (best Comparison, ok bool) {
+	for _, c := range r.Against {
+		if (c.Simple() || !simple) && !math.IsNaN(c.Ratio.Value) && (!ok || c.Ratio.Value > best.Ratio.Value) {
+			best, ok = c, true
+		}
+	}
+	return best, ok
+}
+
+// Beaten is the model's standing beside the hardest baseline, and beside persistence if it is behind that.
+func (r RecordedReport) Beaten() (Comparison, Standing) {
+	if len(r.Against) > 0 && r.Against[0].Standing() == Behind {
+		return r.Against[0], Behind
+	}
+	c, ok := r.Hardest(false)
+	if !ok {
+		return c, Unclear
+	}
+	return c, c.Standing()
+}
+
+// Verdict says in words whether the model is better than the baselines.
+func (r RecordedReport) Verdict() string {
+	rule, ok := r.Hardest(true)
+	if !ok {
+		return "There is no simple rule to compare with."
+	}
+	ahead := fmt.Sprintf("%d step", r.Horizon)
+	if r.Horizon > 1 {
+		ahead += "s"
+	}
+	text := fmt.Sprintf("Predicts %s ahead with %s of the error of the best simple rule (%s): %s", ahead,
+		Ratio(rule.Ratio), rule.Name, rule.Standing())
+	switch spans := rule.spans(); {
+	case rule.Same():
+		text = fmt.Sprintf("Predicts %s ahead as the best simple rule does, %s", ahead, rule.Name)
+	case spans != "":
+		text += "; " + spans
+	}
+	for _, c := range r.Against {
+		if !c.Simple() {
+			text += fmt.Sprintf(". Its error is %s of that of the autoregression %s: %s", Ratio(c.Ratio), c.Name, c.Standing())
+		}
+	}
+	return text + "."
+}
+
+// Ratio writes an estimate of a ratio, as .54 ± .06.
+func Ratio(e Estimate) string {
+	text := bare(e.Value)
+	if !math.IsNaN(e.SE) {
+		text += " ± " + bare(e.SE)
+	}
+	return text
+}
+
+// bare writes two digits behind the point, and no zero before it.
+func bare(v float64) string {
+	return strings.TrimPrefix(strconv.FormatFloat(v, 'f', 2, 64), "0")
+}
+
+// spans names the horizons at which the model is better than the baseline, and behind it, if that is not the same at
+// all.
+func (c Comparison) spans() string {
+	var parts []string
+	for _, s := range []Standing{Better, Behind} {
+		var list []string
+		n := 0
+		for k := 0; k < len(c.ByHorizon); k++ {
+			if standing(c.ByHorizon[k]) != s {
+				continue
+			}
+			first := k
+			for k+1 < len(c.ByHorizon) && standing(c.ByHorizon[k+1]) == s {
+				k++
+			}
+			n += k + 1 - first
+			if list = append(list, strconv.Itoa(first+1)); k > first {
+				list[len(list)-1] += " to " + strconv.Itoa(k+1)
+			}
+		}
+		if n > 0 && n < len(c.ByHorizon) {
+			parts = append(parts, fmt.Sprintf("%s at horizons %s", s, strings.Join(list, ", ")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,216 @@
+package fit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/lead/job"
+)
+
+// Candidate is a model that is tried.
+type Candidate struct {
+	Family   string   `json:"family"`
+	Settings []string `json:"settings"` // beside those of all candidates
+	Seconds  float64  `json:"-"`        // of one core, by the model of costs
+	Simple   bool     `json:"simple"`   // a simple rule: nothing is learned, or one autoregression
+	Why      string   `json:"why,omitempty"`
+
+	update float64 // seconds of an update; 0: it is not trained by updates
+}
+
+// Name says in a few words what a candidate is.
+func (c *Candidate) Name() string {
+	value := func(key string) string { v, _ := valueOf(c.Settings, key); return v }
+	text := c.Family
+	switch {
+	case c.Family == "naive" && value("model.season") != "1":
+		text = "the last season"
+	case c.Family == "naive":
+		text = "the last value"
+	case c.Family == "arhmm" && value("model.switches") == "1":
+		text = fmt.Sprintf("autoregression of order %s", value("model.order"))
+	case c.Family == "arhmm":
+		text = fmt.Sprintf("arhmm with %s regimes of order %s", value("model.switches"), value("model.order"))
+	}
+	if t := value("env.transform"); t != "" {
+		text += " of " + t
+	}
+	return text
+}
+
+// candidates lists what could be tried, the most useful for its cost first.
+func (p *Plan) candidates(d *data) ([]Candidate, error) {
+	var all []Candidate
+	if !p.facts.images {
+		all = p.rules()
+		all = append(all, p.autoregressions()...)
+		all = append(all, p.regimes()...)
+	}
+	networks, err := p.networks(d)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, networks...)
+	if p.Request.Families == nil {
+		return all, nil
+	}
+	kept := slices.DeleteFunc(all, func(c Candidate) bool {
+		return !c.Simple && !slices.Contains(p.Request.Families, c.Family)
+	})
+	return kept, nil
+}
+
+// rules are the last value and the last season. They see what was observed, without transforms.
+func (p *Plan) rules() []Candidate {
+	list := []Candidate{{Family: "naive", Settings: []string{"model.kind=naive", "model.season=1"}, Simple: true}}
+	if s := p.facts.season; s > 1 {
+		list = append(list, Candidate{
+			Family: "naive", Settings: []string{"model.kind=naive", fmt.Sprintf("model.season=%d", s)}, Simple: true,
+		})
+	}
+	for i := range list {
+		list[i].Seconds = trialSeconds
+	}
+	return list
+}
+
+// mostOrder is the largest order that model.order takes.
+const mostOrder = 64
+
+// orders are those of autoregressions that so many training steps can pay for, an unknown for four steps: first that of
+// least squares, that of least AIC, and one that spans a season.
+func (p *Plan) orders() []int {
+	f := p.facts
+	orders := []int{1, f.order}
+	if f.season > 1 {
+		orders = append(orders, f.season+1, f.season)
+	}
+	var list []int
+	for _, n := range append(orders, 2, 3, 4, 6, 8, 12) {
+		fits := n >= 1 && n <= mostOrder && n*f.d <= 256 && n < f.longest && (n == 1 || 4*(n*f.d+f.du+1) <= f.steps)
+		if fits && !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// autoregressions are models with one regime: least squares for one lag, and an autoregression for more.
+func (p *Plan) autoregressions() []Candidate {
+	var list []Candidate
+	for _, order := range p.orders() {
+		for _, transform := range p.facts.transforms {
+			c := Candidate{Family: "arhmm", Simple: true, Settings: []string{
+				"model.kind=arhmm", "model.switches=1", fmt.Sprintf("model.order=%d", order), "model.chains=1",
+				"model.sweeps=2", "model.exchange=2",
+			}}
+			c.Seconds = p.em(1, order, 1, 2)
+			list = append(list, c.transformed(transform))
+		}
+	}
+	return list
+}
+
+// regimes are autoregressive hidden Markov models whose unknowns the training part pays for.
+func (p *Plan) regimes() []Candidate {
+	const chains, sweeps = 5, 100
+	var list []Candidate
+	for _, transform := range p.facts.transforms {
+		for _, switches := range []int{2, 3, 4} {
+			for _, order := range []int{1, 2, 4} {
+				row := order*p.facts.d + p.facts.du + 1
+				if 8*switches*row > p.facts.steps || row > 128 {
+					continue
+				}
+				c := Candidate{Family: "arhmm", Settings: []string{
+					"model.kind=arhmm", fmt.Sprintf("model.switches=%d", switches), fmt.Sprintf("model.order=%d", order),
+					fmt.Sprintf("model.chains=%d", chains), fmt.Sprintf("model.sweeps=%d", sweeps), "model.exchange=50",
+				}}
+				c.Seconds = p.em(switches, order, chains, sweeps)
+				list = append(list, c.transformed(transform))
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return int(a.Seconds*1e6) - int(b.Seconds*1e6) })
+	return list
+}
+
+// transformed is a candidate that learns a transform of the observations.
+func (c Candidate) transformed(transform string) Candidate {
+	if transform != "" {
+		c.Settings = append(c.Settings, "env.transform="+transform)
+	}
+	return c
+}
+
+// networks are the families that are trained by gradient, with sizes that the values pay for. They learn the transform
+// that data info suggests, or none.
+func (p *Plan) networks(d *data) ([]Candidate, error) {
+	families := []string{"slds", "lstm"}
+	for _, f := range p.Request.Families {
+		if !slices.Contains(families, f) && f != "naive" && f != "arhmm" {
+			families = append(families, f)
+		}
+	}
+	transform := ""
+	if n := len(p.facts.transforms); n > 0 {
+		transform = p.facts.transforms[min(1, n-1)]
+	}
+	var list []Candidate
+	for _, family := range families {
+		c := Candidate{Family: family, Settings: []string{"model.kind=" + family}}
+		if d.window != "" {
+			c.Settings = append(c.Settings, d.window)
+		}
+		c.Settings = append(c.Settings, d.suggests(family)...)
+		if family == "slds" && !p.facts.images {
+			c.Settings = override(c.Settings, []string{"model.switching=categorical"})
+		}
+		c = c.transformed(transform)
+		var err error
+		if c.update, err = p.updateSeconds(c); err != nil {
+			return nil, fmt.Errorf("candidate %s: %w", c.Name(), err)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// config is the configuration of a candidate.
+func (p *Plan) config(c Candidate) (config.Config, error) {
+	r, err := p.Request.Kinds.Resolve(config.Sources{
+		Preset: "files", Arguments: slices.Concat(p.common, c.Settings),
+	})
+	if err != nil {
+		return config.Config{}, err
+	}
+	return r.Config, nil
+}
+
+// updateSeconds are the seconds of one core that an update takes, by its floating-point operations; 0 for a family that
+// is not trained by updates.
+func (p *Plan) updateSeconds(c Candidate) (float64, error) {
+	cfg, err := p.config(c)
+	if err != nil {
+		return 0, err
+	}
+	if job.Sweeping(cfg) {
+		return 0, nil
+	}
+	plan, err := job.Prepare(cfg, nil, 1)
+	if err != nil {
+		return 0, err
+	}
+	return plan.FLOPs/flopsPerSecond + updateSeconds, nil
+}
+
+// keys of what is trained by updates.
+func steps(n uint64) []string { return []string{fmt.Sprintf("train.steps=%d", n)} }
+
+// family is the family that the settings of a trial name.
+func family(settings []string) string {
+	v, _ := valueOf(settings, "model.kind")
+	return strings.TrimSpace(v)
+}

@@ -1,0 +1,80 @@
+package fit
+
+import "math"
+
+// The model of costs, in seconds of one core. It is fixed, not measured, so that a plan is the same on every machine:
+// a slow machine takes longer than its budget, and does the same. The figures are those of docs/results/own-data.md.
+const (
+	trialSeconds   = 0.25  // a candidate beside its training: its run, its predictions of the validation part
+	flopsPerSecond = 6e9   // of an update
+	updateSeconds  = 1e-3  // an update beside its floating-point operations
+	emSeconds      = 2e-9  // a multiplication and an addition of a sweep
+	fewestUpdates  = 500   // of a model that is trained by gradient; fewer are no answer
+	mostUpdates    = 10000 // more are for train
+	further        = 2     // seeds with which the winner is trained again
+)
+
+// em are the seconds of so many chains of EM.
+func (p *Plan) em(switches, order, chains, sweeps int) float64 {
+	d, row := float64(p.facts.d), float64(order*p.facts.d+p.facts.du+1)
+	step := float64(switches) * (row*row + 2*d*row + 2*d*d + float64(switches) + 20)
+	return trialSeconds + emSeconds*float64(chains*sweeps*p.facts.steps)*step
+}
+
+// pay divides the candidates into those that the budget pays for, and those that it does not. Candidates without
+// updates come as they are, the cheap before the dear ones; what is left of the budget is divided evenly among those
+// with updates and the further seeds of one of them.
+func (p *Plan) pay(all []Candidate) {
+	budget := p.Request.Budget.Seconds() * float64(max(p.Request.Workers, 1))
+	var networks []Candidate
+	last := 0.0
+	for i, c := range all {
+		if c.update > 0 {
+			networks = append(networks, c)
+			continue
+		}
+		if i > 0 && p.Seconds+c.Seconds*(1+further) > budget/2 {
+			c.Why = "the budget does not pay for it"
+			p.Left = append(p.Left, c)
+			continue
+		}
+		p.Candidates = append(p.Candidates, c)
+		p.Seconds += c.Seconds
+		last = max(last, c.Seconds*further)
+	}
+	for n := len(networks); n > 0; n-- {
+		share := (budget - p.Seconds) / float64(n+further)
+		if updates(share, networks[n-1].update) == 0 {
+			c := networks[n-1]
+			c.Why = "the budget does not pay for it"
+			p.Left = append(p.Left, c)
+			continue
+		}
+		spent := 0.0
+		for _, c := range networks[:n] {
+			u := updates(share, c.update)
+			if u == 0 {
+				c.Why = "the budget does not pay for it"
+				p.Left = append(p.Left, c)
+				continue
+			}
+			c.Settings = override(c.Settings, steps(u))
+			c.Seconds = trialSeconds + float64(u)*c.update
+			spent += c.Seconds
+			last = max(last, c.Seconds*further)
+			p.Candidates = append(p.Candidates, c)
+		}
+		p.Seconds += spent
+		break
+	}
+	p.Seconds += last
+}
+
+// updates are how many a share of the budget pays for, in hundreds; 0: too few for an answer.
+func updates(share, each float64) uint64 {
+	n := math.Floor((share-trialSeconds)/each/100) * 100
+	if !(n >= fewestUpdates) {
+		return 0
+	}
+	return uint64(min(n, mostUpdates))
+}

@@ -1,0 +1,228 @@
+package fit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead/job"
+)
+
+// Decision is what fit decided about the data, and how to decide otherwise.
+type Decision struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	By    string `json:"by"` // the flag or key that says it
+}
+
+// Plan is what a fit will do.
+type Plan struct {
+	Request   Request    `json:"-"`
+	Decisions []Decision `json:"decisions"`
+	Candidates,
+	Left []Candidate // Left are those that the budget leaves out
+	Seconds float64 // of one core, by the model of costs, for the candidates and the winner's further seeds
+
+	common []string // settings of all candidates
+	facts  facts
+}
+
+// facts are what candidates depend on.
+type facts struct {
+	d, du      int // channels and controls
+	values     int // observed in the training part
+	steps      int // of the training part
+	longest    int // of its recordings
+	held       int // of the recordings of the validation part, the longest
+	recordings int // of the training part
+	season     int // 0: none
+	order      int // of the autoregression of least AIC
+	horizon    int
+	images     bool
+	transforms []string // that candidates try; the first is none, unless one was asked for
+}
+
+// Plan reads the files, decides how they are used, and lists the candidates that the budget pays for.
+func (r *Request) Plan() (*Plan, error) {
+	d, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	c, recordings, err := r.base(d.common)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Request: *r}
+	p.facts = factsOf(c, recordings)
+	p.facts.transforms = transforms(r.Read.Transform, d.how.Transform, p.facts)
+	p.common = d.common
+	if _, said := valueOf(d.common, "eval.horizon"); !said {
+		p.common = append(p.common, fmt.Sprintf("eval.horizon=%d", p.facts.horizon))
+	} else {
+		p.facts.horizon = c.Eval.Horizon
+	}
+	p.decide(d, recordings)
+	all, err := p.candidates(d)
+	if err != nil {
+		return nil, err
+	}
+	p.pay(all)
+	return p, nil
+}
+
+// base is a configuration of the simplest candidate, with the data as it sees them.
+func (r *Request) base(common []string) (config.Config, *eval.Recordings, error) {
+	resolved, err := r.Kinds.Resolve(config.Sources{
+		Preset: "files", Arguments: append(slices.Clone(common), "model.kind=naive"),
+	})
+	if err != nil {
+		return config.Config{}, nil, err
+	}
+	c := resolved.Config
+	recordings, err := job.Unbegun(&c)
+	if err != nil {
+		return c, nil, err
+	}
+	if len(recordings.Split.Validation) == 0 || len(recordings.Split.Test) == 0 {
+		return c, nil, config.Hint(fmt.Errorf("%w: nothing is held out to choose a model by and to test the choice",
+			files.ErrData), "fit needs a validation and a test part: env.split=time makes them of the ends of the recordings")
+	}
+	return c, recordings, nil
+}
+
+func factsOf(c config.Config, r *eval.Recordings) facts {
+	f := facts{
+		d: r.Set.Spec.Observation, du: r.Set.Spec.Control, season: r.Season(), order: r.Order(), images: r.Set.Images(),
+		recordings: len(r.Split.Training), values: r.Set.Observed(r.Split.Training...),
+	}
+	for _, i := range r.Split.Training {
+		f.steps += r.Set.Episodes[i].T
+		f.longest = max(f.longest, r.Set.Episodes[i].T)
+	}
+	test := 0
+	for _, i := range r.Split.Validation {
+		f.held = max(f.held, r.Set.Episodes[i].T)
+	}
+	for _, i := range r.Split.Test {
+		test = max(test, r.Set.Episodes[i].T)
+	}
+	// A season where the calendar has a long one; else ten steps, and at least two starts in what is held out.
+	f.horizon = max(1, min(10, min(test, f.held)/2))
+	if s := r.Set.Season(); s > 10 && s+2 <= min(test, f.held) {
+		f.horizon = s
+	}
+	return f
+}
+
+// transforms are what candidates do to the observations before scaling.
+func transforms(asked, suggested string, f facts) []string {
+	if asked != "" {
+		return []string{asked}
+	}
+	list := []string{""}
+	if suggested != "" {
+		list = append(list, suggested)
+	}
+	if f.season > 1 && f.longest > 4*f.season && !strings.ContainsAny(suggested, "=,") && !f.images {
+		seasonal := fmt.Sprintf("diff%d", f.season)
+		if strings.HasPrefix(suggested, "log") {
+			seasonal = "log-" + seasonal
+		}
+		if seasonal != suggested {
+			list = append(list, seasonal)
+		}
+	}
+	return list
+}
+
+// decide lists the decisions, in the order in which the data go through them.
+func (p *Plan) decide(d *data, r *eval.Recordings) {
+	add := func(name, by, format string, args ...any) {
+		p.Decisions = append(p.Decisions, Decision{name, fmt.Sprintf(format, args...), by})
+	}
+	set, f := r.Set, p.facts
+	names := make([]string, 0, f.d)
+	for c := range min(f.d, 8) {
+		names = append(names, set.ChannelName(c))
+	}
+	if f.d > 8 || f.images {
+		names = []string{terminal.Count(f.d, "channel")}
+	}
+	add("observed", "--observe", "%s", strings.Join(names, ", "))
+	if f.du > 0 {
+		add("controls", "--control", "%s", terminal.Count(f.du, "channel"))
+	}
+	times := "rows are even steps"
+	if set.Spec.DT > 0 {
+		times = fmt.Sprintf("a step is %s %s", terminal.Number(set.Spec.DT, 4), set.TimeUnit)
+	}
+	add("time", "--time", "%s", strings.TrimSpace(orColumn(d.how.Time)+times))
+	add("recordings", "--id", "%s%s", orColumn(d.how.ID), terminal.Count(len(d.set.Episodes), "recording"))
+	missing, values := 0, 0
+	for i := range d.set.Episodes {
+		values += d.set.Episodes[i].T * f.d
+	}
+	missing = values - d.set.Observed()
+	gaps := "none"
+	if missing > 0 {
+		gaps = fmt.Sprintf("%s of %s values are missing; they are neither trained on nor scored", terminal.Group(missing),
+			terminal.Group(values))
+	}
+	if d.how.Resample != "" {
+		gaps += "; rows are brought to steps of " + d.how.Resample
+	}
+	add("gaps", "--resample", "%s", gaps)
+	tried := make([]string, len(f.transforms))
+	for i, t := range f.transforms {
+		if tried[i] = t; t == "" {
+			tried[i] = "none"
+		}
+	}
+	text := strings.Join(tried, ", ")
+	if len(tried) > 1 {
+		text += ": each is tried"
+	}
+	add("transform", "--transform", "%s", text)
+	season := "none found"
+	if f.season > 1 {
+		season = fmt.Sprintf("%d steps", f.season)
+	}
+	add("season", "", "%s", season)
+	add("split", "env.split, env.validation, env.test", "%s", splitText(r))
+	add("horizon", "--horizon", "%s", terminal.Count(f.horizon, "step"))
+}
+
+func orColumn(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "column " + name + ": "
+}
+
+func splitText(r *eval.Recordings) string {
+	var steps [3]int
+	byTime := false
+	parts := [3][]int{r.Split.Training, r.Split.Validation, r.Split.Test}
+	for i, part := range parts {
+		for _, e := range part {
+			steps[i] += r.Set.Episodes[e].T
+			byTime = byTime || r.Set.Episodes[e].Continues
+		}
+	}
+	if byTime {
+		return fmt.Sprintf("by time: %s steps for training, then %s to choose by, then %s to test the choice",
+			terminal.Group(steps[0]), terminal.Group(steps[1]), terminal.Group(steps[2]))
+	}
+	return fmt.Sprintf("by recording: %d for training, %d to choose by, %d to test the choice", len(parts[0]),
+		len(parts[1]), len(parts[2]))
+}
+
+// Time is how long the plan takes on so many workers, by the model of costs.
+func (p *Plan) Time(workers int) time.Duration {
+	return time.Duration(p.Seconds / float64(max(workers, 1)) * float64(time.Second))
+}

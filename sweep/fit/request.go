@@ -1,0 +1,150 @@
+package fit
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/suggest"
+)
+
+// Request says what is fitted, and within what.
+type Request struct {
+	Kinds    *config.Kinds
+	Paths    []string      // files, folders or globs
+	Read     files.Options // what is known of the files; the rest is guessed
+	Settings []string      // key=value for all candidates, of the sections env, eval and train
+	Families []string      // that are tried; nil: those that suit
+	Budget   time.Duration // of all workers; the plan keeps to it by a model of costs
+	Workers  int           // that the budget counts for
+	Seed     uint64
+}
+
+// DefaultBudget is enough for a first answer.
+const DefaultBudget = 5 * time.Minute
+
+// data is what a request reads.
+type data struct {
+	set      *files.Dataset
+	how      files.Options
+	common   []string                     // settings of all candidates
+	division []string                     // of common, those that say what is held out
+	window   string                       // the setting of the window of models that are trained on windows; empty: their own
+	suggests func(family string) []string // further settings of a family
+}
+
+// read reads the files and finds settings that fit.
+func (r *Request) read() (*data, error) {
+	set, how, err := files.ReadGuessed(r.Paths, r.Read)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(r.Paths))
+	for i, p := range r.Paths {
+		if paths[i], err = filepath.Abs(p); err != nil {
+			return nil, fmt.Errorf("find the files: %w", err)
+		}
+	}
+	d := &data{set: set, how: how}
+	d.suggests = func(family string) []string {
+		_, own := r.suggested(family, paths, d)
+		return own
+	}
+	g, _ := r.suggested("slds", paths, d)
+	if g.Preset == "" {
+		return nil, fmt.Errorf("%w: %s", files.ErrData, g.Why)
+	}
+	for _, s := range g.Settings {
+		key, _, _ := strings.Cut(s, "=")
+		switch {
+		case key == "env.window":
+			d.window = s
+		case key == "env.split" || key == "env.validation" || key == "env.test":
+			d.division = append(d.division, s)
+			d.common = append(d.common, s)
+		case key == "env.transform":
+			_, d.how.Transform, _ = strings.Cut(s, "=")
+		case strings.HasPrefix(key, "env."):
+			d.common = append(d.common, s)
+		}
+	}
+	for _, s := range r.Settings {
+		if err := r.check(s); err != nil {
+			return nil, err
+		}
+	}
+	d.common = override(d.common, r.Settings)
+	return d, nil
+}
+
+// suggested are settings for a family, and of these the ones that are its own.
+func (r *Request) suggested(family string, paths []string, d *data) (g suggest.Suggestion, own []string) {
+	how := d.how
+	how.Transform = r.Read.Transform
+	g = suggest.For(suggest.Family{Name: family, Has: func(key string) bool { return has(r.Kinds, family, key) }}, paths,
+		how, d.set)
+	for _, s := range g.Settings {
+		if strings.HasPrefix(s, "model.") && !strings.HasPrefix(s, "model.kind=") || strings.HasPrefix(s, "train.") {
+			own = append(own, s)
+		}
+	}
+	return g, own
+}
+
+// has reports whether a family has a key.
+func has(kinds *config.Kinds, family, key string) bool {
+	for _, k := range kinds.Keys() {
+		if k.Path == key {
+			if len(k.Kinds) == 0 {
+				return true
+			}
+			for _, kind := range k.Kinds {
+				if kind == "model.kind="+family {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// check refuses settings that the candidates decide.
+func (r *Request) check(setting string) error {
+	key, _, ok := strings.Cut(setting, "=")
+	section, _, _ := strings.Cut(key, ".")
+	if !ok || section != "env" && section != "eval" {
+		return config.Hint(config.Usagef("%s: fit takes settings of the sections env and eval alone", setting),
+			"the candidates decide the others; train files takes all keys")
+	}
+	return nil
+}
+
+// override puts settings in the place of those with the same key, or behind the others.
+func override(list, with []string) []string {
+	out := append([]string(nil), list...)
+next:
+	for _, s := range with {
+		key, _, _ := strings.Cut(s, "=")
+		for i, o := range out {
+			if strings.HasPrefix(o, key+"=") {
+				out[i] = s
+				continue next
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// valueOf is the value of a key among settings.
+func valueOf(settings []string, key string) (string, bool) {
+	for _, s := range settings {
+		if v, ok := strings.CutPrefix(s, key+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,156 @@
+package fit
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/store"
+)
+
+// Result is what a fit came to.
+type Result struct {
+	Run        string // name of the run that was kept
+	Family     string
+	Settings   []string // of the candidate, beside those of all
+	Verdict    string   // in words
+	Rule       bool     // the model is a simple rule, or one autoregression
+	Regimes    *Regimes // nil: the model does not divide time
+	Candidates []Tried  // in the order in which they were tried
+	Report     eval.RecordedReport
+	Hash       string // SHA-256 of the parameters
+}
+
+// Finish chooses, keeps the run of the choice in the folder of runs under the name of the fit, and says what it is
+// worth. It changes nothing of a run that it has kept before.
+func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
+	state, err := f.Folder.State()
+	if err != nil {
+		return nil, err
+	}
+	list := tried(state)
+	c, err := f.choose(list, threads)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{
+		Run: f.Folder.Name, Family: c.Family, Settings: c.Settings, Rule: c.Simple, Candidates: list, Report: c.report,
+		Hash: c.run.Info().ParametersSHA256,
+	}
+	if r.Regimes, err = f.regimes(c, state, f.Plan.Request.Seed); err != nil {
+		return nil, err
+	}
+	r.Verdict = verdict(c, r.Regimes)
+	return r, f.keep(c, runsDir)
+}
+
+// verdict says in words what was chosen, what it is worth, and whether it has regimes.
+func verdict(c *chosen, regimes *Regimes) string {
+	var lines []string
+	switch {
+	case c.Family == "naive":
+		lines = append(lines, fmt.Sprintf("No candidate beats the simple rule: %s is the model.", c.Name()))
+	case c.Simple:
+		lines = append(lines, fmt.Sprintf("No candidate beats the autoregression: it is the model (%s).", c.Name()))
+	default:
+		lines = append(lines, fmt.Sprintf("The model is %s.", c.Name()))
+	}
+	if c.first != nil {
+		lines = append(lines, fmt.Sprintf("%s predicted the validation part better, but not the test part: there its error "+
+			"is %.2f times as large.", upper(c.first.Name()), c.first.test/c.test))
+	}
+	lines = append(lines, c.report.Verdict())
+	if regimes != nil {
+		lines = append(lines, upper(regimes.Text)+".")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func upper(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// MarshalJSON writes run, family, settings, verdict, regimes and candidates, as DESIGN says; a score that could not be
+// measured is null.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	type candidate struct {
+		Family   string        `json:"family"`
+		Settings []string      `json:"settings"`
+		Score    number.Number `json:"score"`
+	}
+	list := make([]candidate, len(r.Candidates))
+	for i, c := range r.Candidates {
+		list[i] = candidate{c.Family, c.Settings, number.Number(c.Score)}
+	}
+	return json.Marshal(struct {
+		Run        string      `json:"run"`
+		Family     string      `json:"family"`
+		Settings   []string    `json:"settings"`
+		Verdict    string      `json:"verdict"`
+		Rule       bool        `json:"rule"`
+		Regimes    *Regimes    `json:"regimes"`
+		Candidates []candidate `json:"candidates"`
+		Hash       string      `json:"params_sha256"`
+	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, list, r.Hash})
+}
+
+// keep copies the run of the choice into the folder of runs, with its test. A run that a fit kept there is replaced.
+func (f *Fit) keep(c *chosen, runsDir string) error {
+	if err := f.free(runsDir); err != nil {
+		return err
+	}
+	name, to := f.Folder.Name, filepath.Join(runsDir, f.Folder.Name)
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(runsDir, 0o755)); err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	from := filepath.Join(f.Folder.Runs(), f.runOf(c.trial, 1))
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	run, err := store.Open(runsDir, name)
+	if err != nil {
+		return err
+	}
+	err = run.Update(func(i *store.Info) { i.Sweep, i.Host = "", false })
+	if err := errors.Join(err, run.Close(), f.record.keepIn(to)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// free returns an error if the name belongs to a run that no fit has kept.
+func (f *Fit) free(runsDir string) error {
+	to := filepath.Join(runsDir, f.Folder.Name)
+	if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(to, recordFile)); err != nil {
+		return config.Hint(config.Usagef("%s is a run of its own", to), "choose another --name")
+	}
+	return nil
+}
+
+// Scores are the scores of the candidates that could be measured, the best first.
+func (r *Result) Scores() []Tried {
+	var list []Tried
+	for _, c := range r.Candidates {
+		if !math.IsNaN(c.Score) {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Tried) int { return cmp.Compare(a.Score, b.Score) })
+	return list
+}

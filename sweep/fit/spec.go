@@ -1,0 +1,127 @@
+package fit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
+)
+
+// metric is what candidates are chosen by: the mean absolute scaled error of predictions of the validation part.
+const metric = "eval/validation/mase_mean"
+
+// spec is the sweep of the plan, as a file.
+func (p *Plan) spec() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Made by switchyard fit: the same command goes on with it.\n"+
+		"preset: files\nmethod: list\nmetric: {name: %s, goal: minimize}\nconfirm: {top: 1, seeds: %d}\nparameters:\n",
+		metric, further)
+	for _, s := range append(slices.Clone(p.common), "model.kind=naive", fmt.Sprintf("seed=%d", p.Request.Seed)) {
+		key, value, _ := strings.Cut(s, "=")
+		fmt.Fprintf(&b, "  %s: %s\n", key, strconv.Quote(value))
+	}
+	b.WriteString("configurations:\n")
+	for _, c := range p.Candidates {
+		pairs := make([]string, len(c.Settings))
+		for i, s := range c.Settings {
+			key, value, _ := strings.Cut(s, "=")
+			pairs[i] = key + ": " + strconv.Quote(value)
+		}
+		fmt.Fprintf(&b, "  - {%s}\n", strings.Join(pairs, ", "))
+	}
+	return []byte(b.String())
+}
+
+// recordFile, in the folder of the sweep, has what was asked for and what was planned.
+const recordFile = "fit.json"
+
+// record is what a fit is continued by.
+type record struct {
+	Paths    []string      `json:"paths"` // absolute
+	Hash     string        `json:"sha256"`
+	Read     files.Options `json:"read"`
+	Settings []string      `json:"settings,omitempty"`
+	Families []string      `json:"families,omitempty"`
+	Budget   time.Duration `json:"budget"`
+	Seed     uint64        `json:"seed"`
+	Workers  int           `json:"workers"` // that the budget counted for
+	Plan     *Plan         `json:"plan"`
+}
+
+// same reports whether two fits were asked for the same: the number of workers, which changes the plan of a fit that
+// begins, does not count for one that goes on.
+func (rec record) same(o record) bool {
+	rec.Workers, o.Workers, rec.Plan, o.Plan = 0, 0, nil, nil
+	a, err := json.Marshal(rec)
+	b, other := json.Marshal(o)
+	return err == nil && other == nil && string(a) == string(b)
+}
+
+// record is that of the request.
+func (r *Request) record() (record, error) {
+	rec := record{
+		Read: r.Read, Settings: r.Settings, Families: r.Families, Budget: r.Budget, Seed: r.Seed, Workers: r.Workers,
+	}
+	for _, p := range r.Paths {
+		absolute, err := filepath.Abs(p)
+		if err != nil {
+			return rec, fmt.Errorf("find the files: %w", err)
+		}
+		rec.Paths = append(rec.Paths, absolute)
+	}
+	set, _, err := files.ReadGuessed(r.Paths, r.Read)
+	if err != nil {
+		return rec, err
+	}
+	rec.Hash, err = set.Hash()
+	return rec, err
+}
+
+// begun reads the record of a fit that has begun; found is false if none has.
+func begun(f trials.Folder) (rec record, found bool, err error) {
+	text, err := os.ReadFile(f.Path(recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return rec, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &rec)
+	}
+	if err != nil {
+		return rec, false, fmt.Errorf("%w: read the plan of the fit: %w", store.ErrDamaged, err)
+	}
+	return rec, true, nil
+}
+
+// keep writes the record.
+func (rec record) keep(f trials.Folder) error {
+	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the fit: %w", err)
+	}
+	return rec.keepIn(f.Path())
+}
+
+// keepIn writes the record into a folder.
+func (rec record) keepIn(folder string) error {
+	text, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the plan of the fit: %w", err)
+	}
+	return store.WriteFile(filepath.Join(folder, recordFile), append(text, '\n'))
+}
+
+// errOther is the error for a name under which something else was fitted.
+func errOther(f trials.Folder) error {
+	return config.Hint(config.Usagef("%s is a fit of other data, with other options or another budget", f.Path()),
+		"choose another --name, or remove the folder")
+}
