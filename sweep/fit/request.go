@@ -30,9 +30,10 @@ const DefaultBudget = 5 * time.Minute
 type data struct {
 	set      *files.Dataset
 	how      files.Options
-	common   []string                     // settings of all candidates
-	division []string                     // of common, those that say what is held out
-	window   string                       // the setting of the window of models that are trained on windows; empty: their own
+	common   []string // settings of all candidates
+	division []string // of common, those that say what is held out
+	// the setting of the window of models that are trained on windows; empty: their own
+	window   string
 	suggests func(family string) []string // further settings of a family
 }
 
