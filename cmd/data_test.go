@@ -48,7 +48,7 @@ func TestData_GenerateInfoConvert(t *testing.T) {
 func TestData_GenerateEveryEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	for _, preset := range []string{"fhn", "maze", "reacher", "ball", "hopper", "noise/smoke", "modes", "bounce"} {
+	for _, preset := range []string{"fhn", "maze", "reacher", "ball", "hopper", "noise/smoke", "modes", "bounce", "sticky", "nascar", "lorenz"} {
 		path := filepath.Join(c.folder(), strings.ReplaceAll(preset, "/", "_")+".npz")
 		c.must("data", "generate", preset, "--episodes", "3", "--length", "6", "--out", path)
 		if out := c.must("data", "info", path).out; !strings.Contains(out, "3 of 6 steps") {

@@ -84,7 +84,7 @@ func shards(t *testing.T, c config.Config, slots int) *worker.Shards {
 }
 
 // smokes are the smallest presets of every environment that is simulated.
-var smokes = []string{"fhn/smoke", "maze/smoke", "reacher/smoke", "ball/smoke", "hopper/smoke", "noise/smoke", "modes/smoke", "bounce/smoke"}
+var smokes = []string{"fhn/smoke", "maze/smoke", "reacher/smoke", "ball/smoke", "hopper/smoke", "noise/smoke", "modes/smoke", "bounce/smoke", "sticky/smoke", "nascar/smoke", "lorenz/smoke"}
 
 // TestFamilies_WorkWithEveryPreset: a preset holds keys of one family; every other takes those that it has, and
 // computes a finite gradient with finite terms.

@@ -48,7 +48,8 @@ func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{
 			fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(),
-			noise.Kind(), regimes.ModesKind(), regimes.BounceKind(),
+			noise.Kind(), regimes.ModesKind(), regimes.StickyKind(), regimes.BounceKind(), regimes.NASCARKind(),
+			regimes.LorenzKind(),
 		},
 		Families: []model.Family{
 			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),

@@ -17,7 +17,7 @@ import (
 )
 
 // kinds are environments that are simulated.
-var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise", "modes", "bounce"}
+var kinds = []string{"fhn", "maze", "reacher", "ball", "hopper", "noise", "modes", "bounce", "sticky", "nascar", "lorenz"}
 
 // subject is an untrained model of a few parameters, to be measured on a few episodes.
 func subject(t *testing.T, kind string, settings ...string) eval.Subject {
@@ -198,7 +198,7 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
-	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead"}
+	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead", "sticky": "ahead", "nascar": "ahead", "lorenz": "ahead"}
 	recorded := eval.ProtocolsFor("files", nil)
 	if len(recorded) != 2 || recorded[0].Name != "recordings" || recorded[1].Name != "validation" {
 		t.Fatalf("%d protocols for recordings", len(recorded))

@@ -16,7 +16,7 @@ func Kind() envs.Kind {
 
 // Settings are the keys of own data. The files decide Hash and the dimensions.
 type Settings struct {
-	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; files decide theirs"`
+	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files decide theirs"`
 	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files decide theirs"`
 
 	Files         string  `yaml:"files" bits:"same" doc:"own data: files, folders or globs, separated by commas"`

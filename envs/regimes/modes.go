@@ -2,7 +2,6 @@ package regimes
 
 import (
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/trig"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -13,15 +12,9 @@ const (
 
 // rotation is one regime of Modes.
 type rotation struct {
-	a        [4]float64 // ρ·R(α), row-major
-	c        [2]float64
+	affine
 	shortest int // steps
 	longest  int
-}
-
-func newRotation(angle, radius float64, c [2]float64, shortest, longest int) rotation {
-	sin, cos := trig.SinCos(angle)
-	return rotation{[4]float64{radius * cos, -radius * sin, radius * sin, radius * cos}, c, shortest, longest}
 }
 
 // Modes are three rotations of the plane that take turns, each for a number of steps with a distribution of its own:
@@ -47,9 +40,9 @@ var _ envs.Switching = (*Modes)(nil)
 func NewModes() *Modes {
 	spec := envs.Spec{Name: "modes", Observation: 2, State: 2, Labels: []string{"regime"}}
 	return &Modes{spec, [3]rotation{
-		newRotation(0.35, 0.99, [2]float64{0.1, 0}, 4, 6),
-		newRotation(-0.2, 0.99, [2]float64{0, 0.1}, 9, 12),
-		newRotation(0.8, 0.95, [2]float64{-0.15, -0.1}, 15, 18),
+		{turn(0.35, 0.99, [2]float64{0.1, 0}), 4, 6},
+		{turn(-0.2, 0.99, [2]float64{0, 0.1}), 9, 12},
+		{turn(0.8, 0.95, [2]float64{-0.15, -0.1}), 15, 18},
 	}}
 }
 
@@ -101,11 +94,3 @@ func (e *Modes) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 
 // duration draws how many steps the regime lasts.
 func (r *rotation) duration(s *rng.Stream) int { return r.shortest + s.IntN(r.longest-r.shortest+1) }
-
-// step returns ρ·R(α)·x + c. Products are rounded before they are added, so that no compiler fuses them.
-func (r *rotation) step(x [2]float64) [2]float64 {
-	return [2]float64{
-		float64(r.a[0]*x[0]) + float64(r.a[1]*x[1]) + r.c[0],
-		float64(r.a[2]*x[0]) + float64(r.a[3]*x[1]) + r.c[1],
-	}
-}

@@ -16,6 +16,9 @@ var all = []struct {
 	golden string
 }{
 	{regimes.ModesKind(), "7f3a63a1b8c9d619dcec6873812f7d7ec4a4daec8f4820d66ce77cf28aa4fa89"},
+	{regimes.StickyKind(), "832fefe66d26a15657baa6b600da83ac7603ffa5722ac39fcfff37e9f0d7d60c"},
+	{regimes.NASCARKind(), "7f7b82a6596efe64f98b067590424d880e2460870b37cd9b4ce14f313db9b84c"},
+	{regimes.LorenzKind(), "1a0b0ef1a8cbc3f8f699e70b775f1e4be604ac9e5918b066afdd11e64b0f6f49"},
 	{regimes.BounceKind(), "b8089d6937f2c46fa3b092ea29f6493cb5d79be585f5180fca6a76315273194b"},
 }
 
