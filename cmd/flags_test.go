@@ -48,6 +48,8 @@ var flagLines = []string{
 	"export own --checkpoint last --out OUT/export",
 	"bench serve own --duration 50ms --clients 2 --cores 1",
 	"data info TABLE READ --transform speed=diff",
+	"fit TABLE READ --transform speed=diff --dry-run --name table",
+	"fit DATA --controls-after --limit 100000000 --dt 0.1 --dry-run --name several",
 	"data convert TABLE OUT/table.npz READ",
 	"data show TABLE READ --out OUT/table",
 	"man --out OUT/man",

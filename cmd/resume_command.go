@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -108,6 +109,28 @@ func (a *app) showRegimes(run *store.Run) error {
 		}
 	}
 	return nil
+}
+
+// behindPersistence reports whether a model of recordings predicts them worse, over all horizons, than the last value.
+func behindPersistence(n eval.Numbers) bool {
+	sum, horizons := 0.0, 0.0
+	for k := 1; ; k++ {
+		v, ok := n[eval.Name("mase_persistence", k)]
+		if !ok {
+			break
+		}
+		sum, horizons = sum+v, horizons+1
+	}
+	return horizons > 0 && n.Get("mase_mean") > sum/horizons
+}
+
+// insteadOf are commands to begin with where a model is worse than the last value: nothing uses such a model.
+func (a *app) insteadOf(c config.Config, name string) [][]string {
+	next := [][]string{{"backtest", name}, {"runs", "show", name}}
+	if own, ok := c.Env.Settings.(*files.Settings); ok && own.Files != "" {
+		next = append([][]string{append([]string{"fit"}, strings.Split(own.Files, ",")...)}, next...)
+	}
+	return next
 }
 
 // usesOf are commands that use a model that was trained on own data.

@@ -381,7 +381,9 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 			if err := a.showRegimes(run); err != nil {
 				return nil, err
 			}
-			next = a.usesOf(p.Config, run.Name())
+			if next = a.usesOf(p.Config, run.Name()); behindPersistence(e.Numbers) {
+				next = a.insteadOf(p.Config, run.Name())
+			}
 		} else {
 			next = append(next, []string{"eval", run.Name(), "--json"})
 		}

@@ -186,6 +186,7 @@ func (r RecordedReport) ScoreTable() Table {
 		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{
+		"Verdict: " + r.Verdict(),
 		"MAE, RMSE and CRPS in units of a channel's standard deviation. MASE: MAE over that of the last season, or of the " +
 			"last step, in training.",
 		"in 50 %: share of what was observed that lay in the central 50 % of the predicted distribution, in per cent.",

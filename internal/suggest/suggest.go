@@ -25,6 +25,9 @@ type Family struct {
 	Has  func(key string) bool // whether it has a key, e.g. model.hidden
 }
 
+// fitsItself reports whether models of the family fit themselves to whole recordings, without windows and gradient.
+func (f Family) fitsItself() bool { return f.Has("model.sweeps") || f.Has("model.season") }
+
 // Windows are long enough to show the dynamics and short enough to train fast.
 const (
 	longestWindow  = 50
@@ -44,7 +47,7 @@ func For(family Family, paths []string, how files.Options, d *files.Dataset) Sug
 	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
 	set("env.files", strings.Join(paths, ","))
 	single := division.byTime && len(d.Episodes) < fewEpisodes
-	if how.Transform == "" && single && !family.Has("model.sweeps") {
+	if how.Transform == "" && single && !family.fitsItself() {
 		how.Transform = transforms(d, division.share)
 	}
 	g.Settings = append(g.Settings, Reading(how)...)
@@ -58,7 +61,7 @@ func For(family Family, paths []string, how files.Options, d *files.Dataset) Sug
 		set("env.validation", division.share)
 		set("env.test", division.share)
 	}
-	if !family.Has("model.sweeps") { // a sampler takes whole recordings
+	if !family.fitsItself() { // a sampler takes whole recordings
 		set("env.window", division.window)
 	}
 	if season := d.Season(); single && season > 10 && season <= division.window {
@@ -124,7 +127,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 		g.Why = fmt.Sprintf("%s values: the sizes of the preset", terminal.Group(values))
 		if nx > 4 {
 			g.Why = fmt.Sprintf("%s values of %d channels: a wide network and latent state", terminal.Group(values), nx)
-			if !family.Has("model.sweeps") {
+			if !family.fitsItself() {
 				set("model.latent", max(16, min(2*nx, 64)))
 			}
 			set("model.hidden", 256)
@@ -133,7 +136,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 	default:
 		g.Why = fmt.Sprintf("%s values: a small model, and training that stops when validation worsens",
 			terminal.Group(values))
-		if !family.Has("model.sweeps") { // the state of a sampler is the observation
+		if !family.fitsItself() { // the state of a sampler is the observation
 			latent := max(2, nx+1)
 			if values >= longSeries*nx {
 				latent = max(latent, 4)
@@ -149,7 +152,7 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 	if !d.Images() && values >= discreteFrom {
 		set("model.switching", "categorical")
 	}
-	if !family.Has("model.sweeps") { // a sampler is not validated
+	if !family.fitsItself() { // a sampler is not validated
 		set("train.patience", 20)
 		if s.hidden > 0 && !d.Images() {
 			set("train.batch", s.batch)
